@@ -14,9 +14,9 @@ import pytest
 from roundtrip.campaign import session, tree
 from roundtrip.campaign.matrix import Expected, Matrix, Skipped
 from roundtrip.campaign.model import Campaign, CheckPlan
-from roundtrip.campaign.revision import Revision
 from roundtrip.campaign.runner import Runner
 from roundtrip.campaign.site import Case
+from roundtrip.campaign.tree import Revision
 from roundtrip.collect import analysis
 from roundtrip.collect.launches import scan
 
@@ -95,12 +95,12 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
         file.write_text("title = 't'\n")
         campaign = Campaign("night", file, "t", launches, extra, 60, ())
         matrix = Matrix(tuple(EXPECTED), (Skipped("Other/@local:smp+a", "no such feature"),))
-        run_tree = tree.create(
+        run_tree = tree.create_tree(
             tmp_path / "runs", campaign, "local", matrix, Revision("c", False), analysis.default()
         )
         (run_tree.path / "env").mkdir()
         made = Stage(run_tree, player, launches, extra)
-        monkeypatch.setattr(session, "run", made.session)
+        monkeypatch.setattr(session, "run_session", made.session)
         return made
 
     return make

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import abba, model, pair
+from roundtrip.campaign import ab_campaign, model
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import CheckPlan
 from roundtrip.campaign.site import Case
@@ -20,7 +20,7 @@ WANTED = [
 
 
 def order(seed: int, number: int) -> str:
-    sides = abba.sides(WANTED, seed, number)
+    sides = ab_campaign.abba_order(WANTED, seed, number)
     assert sorted(len(side) for side in sides) == [2, 2]
     for side in sides:
         assert len({item.case.environ for item in side}) == 1
@@ -41,18 +41,21 @@ def test_the_coins_are_fair_differ_by_seed_and_are_those_of_the_seed_again() -> 
 
 def test_a_toolchain_that_was_given_up_leaves_the_other_one() -> None:
     alone = [item for item in WANTED if item.case.environ == "b"]
-    assert abba.sides(alone, 7, 3) == [alone]
+    assert ab_campaign.abba_order(alone, 7, 3) == [alone]
 
 
 def test_the_seed_is_in_the_campaign_that_a_resumed_run_reads(tmp_path: Path) -> None:
     plans = (CheckPlan("Ping", 0),)
     for seed in (None, 0, 4294967295):
-        content = pair.text(("a", "b"), plans, 1.0, abba_seed=seed)
-        assert model.load(pair.written(tmp_path, ("a", "b"), content)).abba_seed == seed
+        content = ab_campaign.campaign_text(("a", "b"), plans, 1.0, abba_seed=seed)
+        assert (
+            model.load_campaign(ab_campaign.write_campaign(tmp_path, ("a", "b"), content)).abba_seed
+            == seed
+        )
 
 
 def test_a_seed_is_of_a_sequential_run_only(tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text('abba_seed = 3\n\n[[check]]\nname = "Ping"\n')
     with pytest.raises(UserError, match=r"one.toml:1: abba_seed is for a run of `roundtrip ab`"):
-        model.load(file)
+        model.load_campaign(file)

@@ -16,10 +16,10 @@ import pytest
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import building
+from roundtrip.campaign import session
 from roundtrip.campaign.matrix import Expected
-from roundtrip.campaign.progress import TerminalProgress, told
-from roundtrip.campaign.session import in_words, is_fixture
+from roundtrip.campaign.progress import TerminalProgress, duration
+from roundtrip.campaign.session import case_label, is_fixture
 from roundtrip.campaign.site import Case
 
 CHECKOUT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def expected(check: str, hash_: str, environ: str, partition: str = "smp") -> Ex
 def test_one_case_of_each_kind_stands_for_what_all_of_them_build() -> None:
     wanted = [expected("A", hash_, environ) for environ in "xy" for hash_ in ("1", "2")]
     wanted += [expected("B", "3", "x"), expected("B", "3", "y"), expected("A", "1", "x", "other")]
-    together, other = building.representatives(wanted)
+    together, other = session.build_representatives(wanted)
     assert [(i.case.check, i.case.hash, i.case.environ) for i in together] == [
         ("A", "1", "x"),
         ("A", "1", "y"),
@@ -47,22 +47,22 @@ def test_one_case_of_each_kind_stands_for_what_all_of_them_build() -> None:
 
 def test_tests_are_named_for_people() -> None:
     assert is_fixture(BUILD)
-    assert in_words(BUILD) == "build_netpipe with a"
+    assert case_label(BUILD) == "build_netpipe with a"
     assert not is_fixture(LAUNCH)
-    assert in_words(LAUNCH) == "NetPIPE placement=shared-memory mode=pingpong with a"
+    assert case_label(LAUNCH) == "NetPIPE placement=shared-memory mode=pingpong with a"
 
 
 def test_how_far_a_build_is_comes_from_ninja(tmp_path: Path) -> None:
-    watch = building._Watch(builds=3)
-    watch.begin(tmp_path)
-    watch.started(BUILD)
+    watch = session._BuildWatch(3, TerminalProgress("Tiny", Console(file=io.StringIO())))
+    watch.folder = tmp_path
+    watch.on_event("RUN", BUILD)
     assert watch() == "build_netpipe with a: configuring"
     log = tmp_path / "stage" / "local" / "smp" / "a" / "build_netpipe_4e63f512" / "rfm_build.out"
     log.parent.mkdir(parents=True)
     log.write_text("-- Build files\n[1/20] Building a\n[5/20] Building b\n")
     watch._start -= 100
     assert watch() == "build_netpipe with a: step 5 of 20, about 18 min left"
-    watch.ended()
+    watch.on_event("OK", BUILD)
     assert watch() == ""
 
 
@@ -70,7 +70,7 @@ def test_how_far_a_build_is_comes_from_ninja(tmp_path: Path) -> None:
     ("seconds", "text"), [(0.2, "0 s"), (99, "99 s"), (600, "10 min"), (7000, "1 h 57 min")]
 )
 def test_durations_are_told_shortly(seconds: float, text: str) -> None:
-    assert told(seconds) == text
+    assert duration(seconds) == text
 
 
 def test_without_a_terminal_a_line_comes_now_and_then() -> None:

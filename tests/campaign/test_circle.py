@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.campaign import rotation
+from roundtrip.campaign import round_robin
 
 
 @given(st.integers(2, 60))
 def test_each_pair_meets_once_and_nobody_plays_twice_in_a_round(players: int) -> None:
-    rounds = [rotation.pairs_of(players, number) for number in range(rotation.rounds_of(players))]
+    rounds = [
+        round_robin.pairs_in_round(players, number)
+        for number in range(round_robin.round_count(players))
+    ]
     assert len(rounds) == (players - 1 if players % 2 == 0 else players)
     met = Counter(pair for meetings in rounds for pair in meetings)
     assert met == Counter(combinations(range(players), 2))
@@ -26,17 +29,19 @@ def test_each_pair_meets_once_and_nobody_plays_twice_in_a_round(players: int) ->
 @given(st.integers(1, 30).map(lambda half: 2 * half + 1))
 def test_of_an_odd_number_each_rests_once(players: int) -> None:
     rests = []
-    for number in range(rotation.rounds_of(players)):
-        present = {player for pair in rotation.pairs_of(players, number) for player in pair}
+    for number in range(round_robin.round_count(players)):
+        present = {
+            player for pair in round_robin.pairs_in_round(players, number) for player in pair
+        }
         rests += set(range(players)) - present
     assert sorted(rests) == list(range(players))
 
 
 @pytest.mark.parametrize("players", [0, 1])
 def test_alone_nobody_meets_anybody(players: int) -> None:
-    assert rotation.rounds_of(players) == 0
+    assert round_robin.round_count(players) == 0
 
 
 def test_there_is_no_round_beyond_the_last() -> None:
     with pytest.raises(ValueError, match="round 3 of 3"):
-        rotation.pairs_of(4, 3)
+        round_robin.pairs_in_round(4, 3)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip import studies
-from roundtrip.campaign import claims, model
+from roundtrip.campaign import model, outcome
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.site import Case
@@ -66,12 +66,12 @@ def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> l
 
 def outlook(
     campaign: Campaign, toolchains: tuple[str, ...] = EIGHT, partitions: int = 1
-) -> claims.Outlook:
+) -> outcome.Outlook:
     cases = [one for plan in campaign.checks for one in expected(plan, toolchains, partitions)]
-    return claims.outlook(campaign, Matrix(tuple(cases), ()), analysis.default())
+    return outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default())
 
 
-def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> claims.Outlook:
+def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> outcome.Outlook:
     parameters = {"variants": (variants,), "mode": ("pingpong",)}
     check = CheckPlan("NetPIPE", 6, EIGHT[:toolchains], None, parameters)
     file = Path("night.toml")
@@ -100,7 +100,7 @@ def test_the_shipped_campaigns_can_tell_any_one_primary_claim(
 ) -> None:
     if name != "npb":  # whose question NPB 3.4 itself is; on other sites it is not installed
         monkeypatch.setitem(OFFERED["NPB"], "source", (npb.NATIVE,))
-    told = outlook(model.load(CAMPAIGNS / f"{name}.toml"), EIGHT[:toolchains], partitions)
+    told = outlook(model.load_campaign(CAMPAIGNS / f"{name}.toml"), EIGHT[:toolchains], partitions)
     assert told.count == primary
     assert told.reach is Reach.ALONE
     assert told.warning() is None
@@ -108,7 +108,7 @@ def test_the_shipped_campaigns_can_tell_any_one_primary_claim(
 
 
 def test_marks_are_measured_without_a_claim_and_often_enough_for_an_interval() -> None:
-    told = outlook(model.load(CAMPAIGNS / f"{MARKED}.toml"))
+    told = outlook(model.load_campaign(CAMPAIGNS / f"{MARKED}.toml"))
     assert told.count == 0
     assert told.campaign.launches == 6
 
@@ -117,7 +117,7 @@ def test_every_shipped_campaign_is_looked_at() -> None:
     """One that is not listed, as of a new study, can tell all that it claims."""
     marks = test_the_shipped_campaigns_can_tell_any_one_primary_claim.pytestmark  # type: ignore[attr-defined]
     listed = {row[0] for row in marks[0].args[1]} | SIMULATED | {MARKED}
-    declared = [model.load(file) for file in CAMPAIGNS.glob("*.toml")]
+    declared = [model.load_campaign(file) for file in CAMPAIGNS.glob("*.toml")]
     # Pairs of nodes are compared with each other, whatever their number.
     found = {campaign.name: campaign for campaign in declared if not campaign.in_pairs}
     assert listed <= set(found)
@@ -130,28 +130,27 @@ def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> Non
     check = CheckPlan("NetPIPE", 6, EIGHT[:2], None, {"variants": ("five",)})
     one = Campaign("night", Path("night.toml"), "t", 1, 0, 60, (check,), launches_line=2)
     cases = [replace(each, simulated=True) for each in expected(check, EIGHT[:2], 1)]
-    told = claims.outlook(one, Matrix(tuple(cases), ()), analysis.default())
-    told.require_speech()
+    told = outcome.assess_claims(one, Matrix(tuple(cases), ()), analysis.default())
+    told.require_enough_launches()
     assert told.warning() is None
     assert list(told.lines()) == ["claims: none: a simulation gives the same values each time"]
 
 
 def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> None:
     with pytest.raises(UserError) as refused:
-        tiny(launches=5).require_speech()
+        tiny(launches=5).require_enough_launches()
     assert str(refused.value) == (
-        "night.toml:2: 5 launches of each case cannot support any of the 4 primary claims of this "
-        "campaign, however large a difference: 8 (9 recommended) would do; to run it without "
-        "verdicts: --allow-mute"
+        "night.toml:2: launches = 5 is too few for a verdict on any of the 4 primary claims: "
+        "8 (9 recommended) are enough; to run it without verdicts: --allow-underpowered"
     )
 
 
 def test_claims_that_can_be_told_only_together_are_warned_of() -> None:
     told = tiny(launches=6, toolchains=2)
-    told.require_speech()
+    told.require_enough_launches()
     assert told.warning() == (
         "6 launches of each case support 8 primary claims only together: 6 must be as clear as "
-        "can be before any is told; 9 would do"
+        "can be before any gets a verdict; 9 are enough"
     )
     assert tiny(launches=9, toolchains=2).warning() is None
 
@@ -165,14 +164,14 @@ def test_what_will_be_claimable_is_listed() -> None:
     ]
     assert toolchains == "claim toolchains, pairwise, by round: mpi0-boost0, mpi0-boost1"
     assert last == (
-        "claims: 8 primary, tested together; 9 launches declared, 9 needed to tell any one of "
+        "claims: 8 primary, tested together; 9 launches declared, 9 needed for any one of "
         "them, 9 recommended"
     )
 
 
 def test_nothing_to_compare_is_descriptive_and_may_have_any_number_of_launches() -> None:
     told = tiny(launches=1, variants="raw")
-    told.require_speech()
+    told.require_enough_launches()
     assert told.warning() is None
     assert list(told.lines()) == ["claims: no primary claims are planned: descriptive"]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support.launches import leave
 
-from roundtrip.campaign import confirmation, session
+from roundtrip.campaign import runner, session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.outcome import Outcome
@@ -49,10 +49,10 @@ def again(night: Runner) -> Counter[str]:
 
 def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path: Path) -> None:
     before = bundle.build(night.tree.path, tmp_path)
-    assert confirmation.launch(night, {ONE, OTHER}, 4) == ""
+    assert runner.launch_confirmation(night, {ONE, OTHER}, 4) == ""
     assert again(night) == {ONE: 4, OTHER: 4}
     assert Counter(one.case_id for one in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
-    assert Outcome.of(night.tree).whole
+    assert Outcome.from_tree(night.tree).whole
     told = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
     assert told == {"schema": 1, "launches": 4, "why_not": ""}
     after = bundle.build(night.tree.path, tmp_path)
@@ -65,16 +65,16 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
 
 
 def test_each_round_launches_the_worse_and_the_controls_once(night: Runner) -> None:
-    confirmation.launch(night, {ONE, OTHER}, 3)
+    runner.launch_confirmation(night, {ONE, OTHER}, 3)
     held = scan(night.tree.path / records.CONFIRMATION)
     assert Counter(one.campaign_round for one in held) == {1: 2, 2: 2, 3: 2}
 
 
 def test_only_what_is_named_is_launched_and_nothing_that_is_simulated(night: Runner) -> None:
-    confirmation.launch(night, {OTHER, "Gone/@local:smp+a"}, 2)
+    runner.launch_confirmation(night, {OTHER, "Gone/@local:smp+a"}, 2)
     assert again(night) == {OTHER: 2}
     night.expected = [replace(item, simulated=True) for item in night.expected]
-    assert "launched by this campaign" in confirmation.launch(night, {ONE}, 2)
+    assert "launched by this campaign" in runner.launch_confirmation(night, {ONE}, 2)
 
 
 @pytest.mark.parametrize(("left_s", "launch_s"), [(-1.0, 0.0), (0.0, 0.0), (50.0, 100.0)])
@@ -83,7 +83,7 @@ def test_without_the_time_for_a_round_it_says_so(
 ) -> None:
     night.deadline = time.monotonic() + left_s
     night._launch_s = [launch_s]
-    why = confirmation.launch(night, {ONE, OTHER}, 4)
+    why = runner.launch_confirmation(night, {ONE, OTHER}, 4)
     assert why.startswith("no time was left: a round takes ")
     assert not (night.tree.path / records.CONFIRMATION).exists()
     assert (
@@ -104,18 +104,18 @@ def test_it_ends_with_its_own_limit_or_that_of_the_night(
     launches: int,
 ) -> None:
     clock = [1000.0]
-    played = session.run
+    played = session.run_session
 
     def ten_minutes(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
         played(site, block, folder, *more)
         clock[0] += 600
         return 600.0
 
-    monkeypatch.setattr(session, "run", ten_minutes)
+    monkeypatch.setattr(session, "run_session", ten_minutes)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     night.campaign = replace(night.campaign, confirm_minutes=confirm_minutes)
     night.deadline = clock[0] + 60 * left_minutes
-    confirmation.launch(night, {ONE, OTHER}, 5)
+    runner.launch_confirmation(night, {ONE, OTHER}, 5)
     assert again(night) == {ONE: launches, OTHER: launches}
 
 
@@ -149,29 +149,29 @@ def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_us
         checkout=tmp_path,
     )
     night.expected = [replace(item, nodes=nodes) for item in night.expected]
-    played, asked = session.run, []
+    played, asked = session.run_session, []
 
     def noted(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
         asked.extend(item.nodelist for item in block)
         return played(site, block, folder, *more)
 
-    monkeypatch.setattr(session, "run", noted)
-    assert confirmation.launch(night, {ONE, OTHER}, 1) == ""
+    monkeypatch.setattr(session, "run_session", noted)
+    assert runner.launch_confirmation(night, {ONE, OTHER}, 1) == ""
     assert asked == [nodelist, nodelist]
 
 
 def test_an_interrupted_one_goes_on_without_doubling(
     night: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played = session.run
+    played = session.run_session
 
     def torn(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
         played(site, block, folder, *more)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "run", torn)
+    monkeypatch.setattr(session, "run_session", torn)
     with pytest.raises(KeyboardInterrupt):
-        confirmation.launch(night, {ONE, OTHER}, 3)
-    monkeypatch.setattr(session, "run", played)
-    confirmation.launch(night, {ONE, OTHER}, 3)
+        runner.launch_confirmation(night, {ONE, OTHER}, 3)
+    monkeypatch.setattr(session, "run_session", played)
+    runner.launch_confirmation(night, {ONE, OTHER}, 3)
     assert again(night) == {ONE: 3, OTHER: 3}

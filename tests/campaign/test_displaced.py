@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from support.launches import leave
 
-from roundtrip.campaign import pauses
+from roundtrip.campaign import scheduler
 from roundtrip.campaign.outcome import Outcome
-from roundtrip.campaign.pauses import Maintenance, maintenances
+from roundtrip.campaign.scheduler import Maintenance, parse_maintenances
 from roundtrip.collect.launches import scan
 
 Stages = Callable[..., Any]
@@ -40,7 +40,7 @@ Users=root State=ACTIVE
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
+    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
 
 
 def struck(case: Any, folder: Path, error: str) -> None:
@@ -84,7 +84,7 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
     made = stage(play)
     made.run()
     assert set(made.passed().values()) == ({passed} if passed else set())
-    outcome = Outcome.of(made.tree)
+    outcome = Outcome.from_tree(made.tree)
     assert outcome.whole is bool(passed)
     told = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
     assert (told in outcome.lines()) is bool(passed)
@@ -146,7 +146,7 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
     made.run()
     assert set(made.passed().values()) == ({passed} if passed else set())
     told = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
-    assert (told in Outcome.of(made.tree).lines()) is bool(passed)
+    assert (told in Outcome.from_tree(made.tree).lines()) is bool(passed)
     assert calls.exists() is bool(passed)
 
 
@@ -155,7 +155,7 @@ def test_a_maintenance_beyond_the_time_limit_ends_the_run_and_says_until_when(
 ) -> None:
     scontrol(tmp_path, [kept(7200)], monkeypatch)
     said: list[str] = []
-    waiting = pauses.Pauses(time.monotonic() + 60, said.append, {})
+    waiting = scheduler.Pauses(time.monotonic() + 60, said.append, {})
     assert not waiting.take("Slurm kept its nodes for maintenance")
     (told,) = said
     assert told.startswith("Slurm keeps a[1-2] for maintenance until 20")
@@ -163,9 +163,9 @@ def test_a_maintenance_beyond_the_time_limit_ends_the_run_and_says_until_when(
 
 
 def test_only_maintenances_are_waited_for_and_times_may_be_in_words() -> None:
-    (found,) = maintenances(RESERVATIONS)
+    (found,) = parse_maintenances(RESERVATIONS)
     assert found == Maintenance("upgrade", "a[1-2]", 1795341700, 1795345300)
     words = RESERVATIONS.replace("1795345300", "2026-11-22T14:00:00")
-    (found,) = maintenances(words)
-    assert "until 2026-11-22 14:00" in found.told()
-    assert maintenances("No reservations in the system\n") == []
+    (found,) = parse_maintenances(words)
+    assert "until 2026-11-22 14:00" in str(found)
+    assert parse_maintenances("No reservations in the system\n") == []

@@ -33,7 +33,7 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
         folder=tmp_path,
     )
     folder = tmp_path / "env"
-    environment.record(site, PLAN, folder)
+    environment.record_environment(site, PLAN, folder)
     first = {file.name: file.read_text() for file in folder.iterdir()}
     assert first.keys() == {
         *("host.json", "toolchains.json", "tools.json", "site-config.json", "spack.lock")
@@ -43,7 +43,7 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     }
     for cores in (4, 8):
         said["cpu"]["logical"] = cores
-        environment.record(site, PLAN, folder)
+        environment.record_environment(site, PLAN, folder)
     then = {file.name: file.read_text() for file in folder.iterdir()}
     assert {name: then.pop(name) for name in first} == first
     assert [json.loads(then[f"host.json.resumed-{n}"])["cpu"]["logical"] for n in (1, 2)] == [4, 8]
@@ -62,6 +62,6 @@ def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.Mon
         partitions={},
         folder=tmp_path,
     )
-    environment.record(site, PLAN, tmp_path / "env")
+    environment.record_environment(site, PLAN, tmp_path / "env")
     told = json.loads((tmp_path / "env" / "tuning.json").read_text())
     assert told == {"variables": [["FI_PROVIDER", "mine"]]}

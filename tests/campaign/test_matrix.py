@@ -62,7 +62,7 @@ def campaign(*checks: CheckPlan) -> Campaign:
 
 
 def build(*checks: CheckPlan) -> matrix.Matrix:
-    return matrix.build(campaign(*checks), FakeSite())  # type: ignore[arg-type]
+    return matrix.build_matrix(campaign(*checks), FakeSite())  # type: ignore[arg-type]
 
 
 def test_all_values_of_what_is_not_named() -> None:
@@ -163,7 +163,7 @@ def test_reframe_is_asked_once_for_all_values_that_it_takes() -> None:
         CheckPlan("NetPIPE", 1, parameters={"mode": (mode,)}, variables={"budget": budget})
         for mode, budget in (("pingpong", "4"), ("stream", "5"))
     ]
-    matrix.build(campaign(*plans), site)  # type: ignore[arg-type]
+    matrix.build_matrix(campaign(*plans), site)  # type: ignore[arg-type]
     assert site.asked == [{"NetPIPE.budget": "4"}, {"NetPIPE.budget": "5"}]
 
 
@@ -177,4 +177,4 @@ def test_reframe_is_asked_once_for_all_values_that_it_takes() -> None:
 def test_a_value_that_a_check_does_not_take(variables: dict[str, str], complaint: str) -> None:
     plan = CheckPlan("NetPIPE", 7, variables=variables)
     with pytest.raises(UserError, match=f"^c.toml:7: .*{complaint}"):
-        matrix.build(campaign(plan), SettingSite())  # type: ignore[arg-type]
+        matrix.build_matrix(campaign(plan), SettingSite())  # type: ignore[arg-type]

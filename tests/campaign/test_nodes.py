@@ -49,7 +49,7 @@ def site(folder: Path, sinfo: str, **partition: object) -> Any:
 
 
 def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -> None:
-    assert nodes.parsed(LISTING) == [
+    assert nodes.parse_sinfo(LISTING) == [
         Node("n1", "allocated"),
         Node("n2", "drained", "bad cable | rail 2", ("ib",)),
         Node("n3", "idle", "not responding"),
@@ -77,7 +77,7 @@ def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
         'echo "$*" > asked; echo "a1|idle|(null)|none"'.replace("asked", f"{tmp_path}/a"),
         access=access,
     )
-    assert nodes.of_partition(here, "p") == [Node("a1", "idle")]
+    assert nodes.partition_nodes(here, "p") == [Node("a1", "idle")]
     words = (tmp_path / "a").read_text().split()
     assert [word for word in words if word.startswith("--partition")] == [asked] * bool(asked)
 
@@ -99,7 +99,7 @@ def test_only_nodes_that_the_options_of_the_partition_choose(
     tmp_path: Path, access: list[str], names: list[str]
 ) -> None:
     here = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=access)
-    assert [node.name for node in nodes.of_partition(here, "p")] == names
+    assert [node.name for node in nodes.partition_nodes(here, "p")] == names
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_only_nodes_that_the_options_of_the_partition_choose(
         ("--constraint=gpu", "none of the 8 nodes of partition 'p' .* ask for: --constraint=gpu"),
         (
             "--constraint=[ib*1&fat*1]",
-            r"told by --constraint=\[ib\*1&fat\*1\]: brackets and counts",
+            r"chosen by --constraint=\[ib\*1&fat\*1\]: brackets and counts",
         ),
         ("--constraint='(ib'", r"=\(ib: a parenthesis is not closed; right are features with &"),
         ("--constraint=ib&", "a feature is missing"),
@@ -117,22 +117,22 @@ def test_only_nodes_that_the_options_of_the_partition_choose(
 )
 def test_options_that_choose_no_node_are_one_line(tmp_path: Path, access: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        nodes.of_partition(site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access]), "p")
+        nodes.partition_nodes(site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access]), "p")
 
 
 def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
     here = site(tmp_path, "echo 'sinfo: error: Invalid partition' >&2; exit 1")
     with pytest.raises(UserError, match="of partition 'p': sinfo: error: Invalid partition"):
-        nodes.of_partition(here, "p")
+        nodes.partition_nodes(here, "p")
 
 
 def test_only_slurm_tells_nodes(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="scheduler is 'local', and only Slurm tells them"):
-        nodes.of_partition(site(tmp_path, "exit 1", scheduler="local"), "p")
+    with pytest.raises(UserError, match="scheduler is 'local', and only Slurm lists them"):
+        nodes.partition_nodes(site(tmp_path, "exit 1", scheduler="local"), "p")
 
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
-    nodes.record({"p": nodes.parsed(LISTING)}, tmp_path)
+    nodes.record_nodes({"p": nodes.parse_sinfo(LISTING)}, tmp_path)
     told = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
     assert told["hosts"] == ["n1", "n9", "n10"]
     assert told["not_measured"][0] == {

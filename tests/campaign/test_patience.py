@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.launches import leave
 
-from roundtrip.campaign import pauses, scheduler
+from roundtrip.campaign import scheduler
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.collect import scheduler_log
 
@@ -46,7 +46,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]
 
 
 def patient(name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60):  # type: ignore[no-untyped-def]
-    patience = scheduler.Patience(time.time() + wait_s, run_dir)
+    patience = scheduler.SlurmWait(time.time() + wait_s, run_dir)
     return subprocess.run(
         [name, *arguments],
         capture_output=True,
@@ -71,7 +71,7 @@ def patient(name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, 
     ],
 )
 def test_what_says_that_nobody_answered(error: str) -> None:
-    assert scheduler.is_silence(f"the job failed:\n{error}\n")
+    assert scheduler.is_no_answer(f"the job failed:\n{error}\n")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_says_that_nobody_answered(error: str) -> None:
     ],
 )
 def test_what_does_not(error: str) -> None:
-    assert not scheduler.is_silence(error)
+    assert not scheduler.is_no_answer(error)
 
 
 def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
     done = patient("sacct", run_dir=tmp_path, wait_s=2)
     assert done.returncode == 1
     assert LOST in done.stderr
-    assert scheduler.Patience(time.time(), tmp_path).now() == ""
+    assert scheduler.SlurmWait(time.time(), tmp_path).now() == ""
 
 
 def test_a_submission_that_arrived_is_not_repeated(fake: Any, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     pairs = scheduler_log.spells(scheduler_log.read(tmp_path))
     assert pairs == [(100, 125), (200, 216), (300, 300)]
     assert scheduler_log.describe(pairs) == "Slurm did not answer 3 times, 41 s in total"
-    patience = scheduler.Patience(400, tmp_path)
+    patience = scheduler.SlurmWait(400, tmp_path)
     assert patience.since(210) == 6
     assert patience.since(301) is None
 
@@ -163,7 +163,7 @@ def test_a_case_is_not_given_up_because_slurm_was_silent(
 ) -> None:
     """Four rounds without an answer, twice as many as give a case up, then all is measured."""
     fake("squeue", failures=0)
-    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
+    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
 
     def player(case: Any, folder: Path, before: int) -> None:
         leave(case, folder, passed=before >= 4)
@@ -174,7 +174,7 @@ def test_a_case_is_not_given_up_because_slurm_was_silent(
     made = stage(player)
     made.scheduler = "slurm"
     assert made.run()
-    outcome = Outcome.of(made.tree)
+    outcome = Outcome.from_tree(made.tree)
     assert outcome.whole
     assert set(made.attempts.values()) == {7}
 
@@ -183,7 +183,7 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
     stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake("squeue", failures=0)
-    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
+    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
 
     def player(case: Any, folder: Path, before: int) -> None:
         leave(case, folder, passed=before >= 3)
@@ -197,7 +197,7 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
     made = stage(player)
     made.scheduler = "slurm"
     made.run()
-    outcome = Outcome.of(made.tree)
+    outcome = Outcome.from_tree(made.tree)
     assert outcome.whole
     assert any(line.startswith("Slurm did not answer ") for line in outcome.lines())
 
@@ -298,14 +298,14 @@ def test_a_submission_without_a_word_and_without_a_job_fails_with_words(
     ],
 )
 def test_what_says_that_no_more_jobs_are_taken(words: str, limit: bool) -> None:
-    assert scheduler.is_limit(words) is limit
+    assert scheduler.is_submit_limit(words) is limit
 
 
 def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
     stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake("squeue", failures=0)
-    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
+    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
     said: list[str] = []
 
     def player(case: Any, folder: Path, before: int) -> None:
@@ -318,7 +318,7 @@ def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
     made.scheduler = "slurm"
     made.progress.waiting = said.append
     assert made.run()
-    assert Outcome.of(made.tree).whole
+    assert Outcome.from_tree(made.tree).whole
     assert said and "Slurm takes no more jobs of this user or account now" in said[0]
 
 
@@ -426,7 +426,7 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
     stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake("squeue", failures=0)
-    monkeypatch.setattr(pauses, "_FIRST_S", 0.01)
+    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
     said: list[str] = []
 
     def player(case: Any, folder: Path, before: int) -> None:
@@ -441,7 +441,7 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
     made.scheduler = "slurm"
     made.progress.waiting = said.append
     assert made.run()
-    outcome = Outcome.of(made.tree)
+    outcome = Outcome.from_tree(made.tree)
     assert outcome.whole and not outcome.failures
     lost = "6 lost by a controller that restarted without its state"
     assert f"Slurm displaced 6 launches ({lost})" in "\n".join(outcome.lines())

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.launches import leave
 
-from roundtrip.campaign import environment, pins
+from roundtrip.campaign import environment
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.collect import bundle
 from roundtrip.errors import UserError
@@ -35,7 +35,7 @@ def begun(stage: Stages, program: Path) -> Callable[..., Any]:
         fixture = made.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
         fixture.mkdir(parents=True)
         (fixture / "programs.json").write_text(json.dumps([str(program)]))
-        pins.take(made.tree)
+        environment.record_pins(made.tree)
         return made
 
     return begin
@@ -44,9 +44,9 @@ def begun(stage: Stages, program: Path) -> Callable[..., Any]:
 def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
     tree = begun().tree
     assert [pin["what"] for pin in tree.state["pins"]] == ["campaign", "program"]
-    pins.require_same(tree, tmp_path / "night.toml")
+    environment.require_unchanged(tree, tmp_path / "night.toml")
     first = tree.state["pins"]
-    pins.take(tree)
+    environment.record_pins(tree)
     assert tree.state["pins"] == first
 
 
@@ -57,7 +57,7 @@ def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     (empty / "programs.json").touch()
     first = tree.state["pins"]
     tree.write_state(pins=[])
-    pins.take(tree)
+    environment.record_pins(tree)
     assert tree.state["pins"] == first
 
 
@@ -76,7 +76,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert stopped.startswith(
         f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
     )
-    assert not Outcome.of(made.tree).whole
+    assert not Outcome.from_tree(made.tree).whole
     (made.tree.path / "env").mkdir(exist_ok=True)
     held = data.read(bundle.build(made.tree.path))
     told = held.launches.filter(status="missing")["reason"]
@@ -84,7 +84,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     with pytest.raises(
         UserError, match=r"state.json: mismatch: program netpipe \S+ has changed since"
     ):
-        pins.require_same(made.tree, tmp_path / "night.toml")
+        environment.require_unchanged(made.tree, tmp_path / "night.toml")
 
 
 def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
@@ -93,23 +93,23 @@ def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Pat
     made.run()
     assert made.passed() == {}
     program.write_text("as it was built")
-    pins.take(made.tree)
+    environment.record_pins(made.tree)
     made.run()
     assert made.tree.state["stopped"] is None
-    assert Outcome.of(made.tree).whole
+    assert Outcome.from_tree(made.tree).whole
 
 
 def test_a_program_that_is_gone_is_told(begun: Any, program: Path) -> None:
     tree = begun().tree
     program.unlink()
-    assert pins.changed(tree).endswith(" then, unreadable now")
+    assert environment.find_change(tree).endswith(" then, unreadable now")
 
 
 def test_a_changed_campaign_is_told_with_its_line(begun: Any, tmp_path: Path) -> None:
     tree, campaign = begun().tree, tmp_path / "night.toml"
     campaign.write_text("title = 't'\nlaunches = 9\n")
     with pytest.raises(UserError) as error:
-        pins.require_same(tree, campaign)
+        environment.require_unchanged(tree, campaign)
     assert str(error.value) == (
         f"{campaign}:2: line was '' when this run began, and is 'launches = 9'; start a new run"
     )
@@ -126,19 +126,19 @@ def test_a_changed_lock_file_is_told_and_the_first_one_is_kept(
         "site", (), {"system": {}, "toolchains": {}, "partitions": {}, "folder": tmp_path}
     )
     plan: Any = type("plan", (), {"expected": ()})
-    environment.record(site, plan, tree.path / "env")
-    pins.take(tree)
+    environment.record_environment(site, plan, tree.path / "env")
+    environment.record_pins(tree)
     lock.write_text('{"second": 2}')
     with pytest.raises(
         UserError, match=r"lock file spack\.lock \S+ has changed since the run began"
     ):
-        pins.require_same(tree, tmp_path / "night.toml")
-    environment.record(site, plan, tree.path / "env")
+        environment.require_unchanged(tree, tmp_path / "night.toml")
+    environment.record_environment(site, plan, tree.path / "env")
     assert (tree.path / "env" / "spack.lock").read_text() == '{"first": 1}'
     assert (tree.path / "env" / "spack.lock.resumed-1").read_text() == '{"second": 2}'
 
 
 def test_a_run_from_before_pins_goes_on(stage: Stages, tmp_path: Path) -> None:
     tree = stage(lambda *_: None).tree
-    assert pins.changed(tree) == ""
-    pins.require_same(tree, tmp_path / "night.toml")
+    assert environment.find_change(tree) == ""
+    environment.require_unchanged(tree, tmp_path / "night.toml")

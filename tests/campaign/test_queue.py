@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign.scheduler import Queue, waiting
+from roundtrip.campaign.scheduler import Queue, describe_wait
 
 MINE = "roundtrip:night/virtual/20261122T010000Z"
 NOW = 1_795_300_000.0
@@ -23,14 +23,14 @@ LISTING = f"""\
     [("N/A", ""), ("1795299000", ""), ("1795303600", "; Slurm expects it to start at 2026-11-2")],
 )
 def test_a_job_that_waits_says_why_how_long_and_until_when(start: str, expected: str) -> None:
-    said = waiting(LISTING.format(start=start), MINE, NOW)
+    said = describe_wait(LISTING.format(start=start), MINE, NOW)
     assert said.startswith(f"job 9 has waited for 4 min: Resources{expected}")
     assert said.endswith("Resources") is not bool(expected)
 
 
 @pytest.mark.parametrize("listing", ["", "squeue: error: x\n", f"8|RUNNING|None|1|1|{MINE}\n"])
 def test_nothing_is_said_of_a_job_that_runs(listing: str) -> None:
-    assert waiting(listing, MINE, NOW) == ""
+    assert describe_wait(listing, MINE, NOW) == ""
 
 
 def test_slurm_is_not_asked_whenever_somebody_looks(

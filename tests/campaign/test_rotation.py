@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roundtrip.campaign import rotation
+from roundtrip.campaign import round_robin
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.nodes import Node
 from roundtrip.campaign.site import Case
@@ -38,12 +38,14 @@ def cluster(count: int, lost: Sequence[int] = ()) -> dict[str, list[Node]]:
     }
 
 
-def hold(plan: rotation.Plan, folder: Path, night: int, rounds: set[int] | None = None) -> Path:
+def hold(
+    plan: round_robin.NightPlan, folder: Path, night: int, rounds: set[int] | None = None
+) -> Path:
     """The tree of a night in which the meetings of `rounds` (all) completed."""
     tree = folder / f"{night:03d}"
     tree.mkdir()
     plan.write(tree)
-    for number, one in enumerate(plan.meetings["p"]):
+    for number, one in enumerate(plan.pairs["p"]):
         if rounds is None or one.pair_round in rounds:
             place = tree / "rounds" / "001" / "output" / "s" / "p" / "tcp" / f"NetPIPE_{number}"
             place.mkdir(parents=True)
@@ -62,10 +64,10 @@ def test_nights_go_on_until_all_have_met(
     met: Counter[tuple[str, ...]] = Counter()
     last = None
     for night in range(-(-total // budget)):
-        plan = rotation.plan([BETWEEN], cluster(count), budget, last)
-        present = Counter(host for one in plan.of(BETWEEN) for host in one.hosts)
+        plan = round_robin.plan_night([BETWEEN], cluster(count), budget, last)
+        present = Counter(host for one in plan.pairs_for(BETWEEN) for host in one.hosts)
         assert max(present.values()) <= budget
-        met.update(one.hosts for one in plan.of(BETWEEN))
+        met.update(one.hosts for one in plan.pairs_for(BETWEEN))
         last = hold(plan, folder, night)
     names = [f"n{number}" for number in range(count)]
     assert set(met) == {(one, two) for one, two in combinations(names, 2)}
@@ -74,57 +76,65 @@ def test_nights_go_on_until_all_have_met(
 
 
 def test_a_round_that_was_not_held_comes_first_in_the_next_night(tmp_path: Path) -> None:
-    first = rotation.plan([BETWEEN], cluster(8), 3, None)
-    assert first.tournaments["p"][0].rounds == (0, 1, 2)
+    first = round_robin.plan_night([BETWEEN], cluster(8), 3, None)
+    assert first.round_robins["p"][0].rounds == (0, 1, 2)
     tree = hold(first, tmp_path, 1, rounds={0, 2})
-    second = rotation.plan([BETWEEN], cluster(8), 3, tree)
-    assert second.tournaments["p"][0].rounds == (1, 3, 4)
-    assert {one.pair_night_round for one in second.of(BETWEEN)} == {1, 2, 3}
+    second = round_robin.plan_night([BETWEEN], cluster(8), 3, tree)
+    assert second.round_robins["p"][0].rounds == (1, 3, 4)
+    assert {one.pair_night_round for one in second.pairs_for(BETWEEN)} == {1, 2, 3}
 
 
 def test_a_drained_node_changes_no_other_meeting(tmp_path: Path) -> None:
-    whole = rotation.plan([BETWEEN], cluster(6), 2, None)
-    drained = rotation.plan([BETWEEN], cluster(6, lost=[2]), 2, None)
-    assert set(drained.of(BETWEEN)) == {m for m in whole.of(BETWEEN) if "n2" not in m.hosts}
+    whole = round_robin.plan_night([BETWEEN], cluster(6), 2, None)
+    drained = round_robin.plan_night([BETWEEN], cluster(6, lost=[2]), 2, None)
+    assert set(drained.pairs_for(BETWEEN)) == {
+        m for m in whole.pairs_for(BETWEEN) if "n2" not in m.hosts
+    }
     tree = hold(drained, tmp_path, 1)
-    assert rotation.plan([BETWEEN], cluster(6), 2, tree).tournaments["p"][0].rounds == (2, 3)
+    assert round_robin.plan_night([BETWEEN], cluster(6), 2, tree).round_robins["p"][0].rounds == (
+        2,
+        3,
+    )
 
 
 @pytest.mark.parametrize("damage", ["{", '{"partitions": {"p": {}}}', ""])
 def test_a_lost_plan_or_other_nodes_begin_again(tmp_path: Path, damage: str) -> None:
-    tree = hold(rotation.plan([BETWEEN], cluster(6), 2, None), tmp_path, 1)
-    grown = rotation.plan([BETWEEN], cluster(8), 2, tree)
-    assert grown.tournaments["p"][0].rounds == (0, 1)
-    (tree / rotation.FILE).write_text(damage)
-    assert rotation.plan([BETWEEN], cluster(6), 2, tree).tournaments["p"][0].rounds == (0, 1)
+    tree = hold(round_robin.plan_night([BETWEEN], cluster(6), 2, None), tmp_path, 1)
+    grown = round_robin.plan_night([BETWEEN], cluster(8), 2, tree)
+    assert grown.round_robins["p"][0].rounds == (0, 1)
+    (tree / round_robin.PLAN_FILE).write_text(damage)
+    assert round_robin.plan_night([BETWEEN], cluster(6), 2, tree).round_robins["p"][0].rounds == (
+        0,
+        1,
+    )
 
 
 def test_each_node_is_measured_alone_in_turn(tmp_path: Path) -> None:
-    first = rotation.plan([INSIDE, BETWEEN], cluster(5), 1, None)
-    assert [one.hosts for one in first.of(INSIDE)] == [("n0",), ("n2",), ("n4",)]
-    second = rotation.plan([INSIDE, BETWEEN], cluster(5), 1, hold(first, tmp_path, 1))
-    assert [one.hosts for one in second.of(INSIDE)] == [("n1",), ("n3",)]
-    every = rotation.plan([INSIDE, BETWEEN], cluster(5), 3, None)
-    assert len(every.of(INSIDE)) == 5
-    assert len(every.of(BETWEEN)) == 3 * 2
+    first = round_robin.plan_night([INSIDE, BETWEEN], cluster(5), 1, None)
+    assert [one.hosts for one in first.pairs_for(INSIDE)] == [("n0",), ("n2",), ("n4",)]
+    second = round_robin.plan_night([INSIDE, BETWEEN], cluster(5), 1, hold(first, tmp_path, 1))
+    assert [one.hosts for one in second.pairs_for(INSIDE)] == [("n1",), ("n3",)]
+    every = round_robin.plan_night([INSIDE, BETWEEN], cluster(5), 3, None)
+    assert len(every.pairs_for(INSIDE)) == 5
+    assert len(every.pairs_for(BETWEEN)) == 3 * 2
 
 
 def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
-    plan = rotation.plan([INSIDE, BETWEEN], cluster(5, lost=[1]), None, None)
+    plan = round_robin.plan_night([INSIDE, BETWEEN], cluster(5, lost=[1]), None, None)
     plan.write(tmp_path)
-    again = rotation.read(tmp_path)
-    assert (again.meetings, again.tournaments) == (plan.meetings, plan.tournaments)
+    again = round_robin.read_plan(tmp_path)
+    assert (again.pairs, again.round_robins) == (plan.pairs, plan.round_robins)
 
 
 def test_too_few_working_nodes_are_one_line() -> None:
     with pytest.raises(UserError, match="has 1 of 2 nodes to measure; 2 are needed: n1 is drained"):
-        rotation.plan([BETWEEN], cluster(2, lost=[1]), None, None)
+        round_robin.plan_night([BETWEEN], cluster(2, lost=[1]), None, None)
 
 
 def test_cases_are_launched_once_for_each_meeting() -> None:
-    night = rotation.plan([INSIDE, BETWEEN], cluster(4), 1, None)
-    items = rotation.meeting(night, [INSIDE, BETWEEN])
+    night = round_robin.plan_night([INSIDE, BETWEEN], cluster(4), 1, None)
+    items = night.assign([INSIDE, BETWEEN])
     assert [item.launches(2) for item in items] == [4, 4]
-    keys = [one.key for one in rotation.each(items)]
+    keys = [one.key for one in round_robin.one_per_pair(items)]
     assert len(set(keys)) == len(keys) == 4
-    assert rotation.each([BETWEEN]) == [BETWEEN]
+    assert round_robin.one_per_pair([BETWEEN]) == [BETWEEN]

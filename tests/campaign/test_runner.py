@@ -11,8 +11,7 @@ import pytest
 from support.launches import leave
 
 from roundtrip.campaign import scheduler, session, tree
-from roundtrip.campaign.matrix import Expected, Matrix
-from roundtrip.campaign.meeting import Meeting
+from roundtrip.campaign.matrix import Expected, Matrix, NodePair
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.site import Case
 from roundtrip.collect.launches import scan
@@ -35,7 +34,7 @@ def test_every_case_gets_its_launches(stage: Stages) -> None:
     made.run()
     assert made.passed() == dict.fromkeys(CASE_IDS, 3)
     assert made.attempts == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.of(made.tree).whole
+    assert Outcome.from_tree(made.tree).whole
 
 
 def test_a_run_that_knows_enough_ends_between_rounds(stage: Stages) -> None:
@@ -49,9 +48,9 @@ def test_a_run_may_record_that_it_wanted_no_more(stage: Stages) -> None:
     made = stage(passing())
     made.enough = lambda: bool(made.attempts)
     made.run()
-    assert not Outcome.of(made.tree).whole
+    assert not Outcome.from_tree(made.tree).whole
     made.tree.ended_after(1)
-    assert Outcome.of(made.tree).whole
+    assert Outcome.from_tree(made.tree).whole
 
 
 def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
@@ -75,7 +74,7 @@ def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> No
     made = stage(failing_where(lambda case, before: "stream" in str(case.parameters)))
     made.run()
     assert made.attempts == {CASE_IDS[0]: 3, CASE_IDS[1]: 2}
-    outcome = Outcome.of(made.tree)
+    outcome = Outcome.from_tree(made.tree)
     assert not outcome.whole
     assert outcome.missing == {CASE_IDS[1]: 3}
     assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.lines())
@@ -89,7 +88,7 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
     failed: list[tuple[str, ...]] = []
 
     def player(item: Any, folder: Path) -> None:
-        hosts = item.meetings[0].hosts
+        hosts = item.pairs[0].hosts
         fails = hosts == ("c", "d") and not failed
         failed.extend([hosts] * fails)
         case = replace(item.case, hash=f"0000000{pairs.index(hosts)}")
@@ -100,14 +99,14 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
 
     def run(_site: object, block: list[Expected], folder: Path, *_: object) -> float:
         for item in block:
-            launched.append(item.meetings[0].hosts)
+            launched.append(item.pairs[0].hosts)
             player(item, folder)
         return 0.0
 
-    made.expected = [replace(made.expected[0], meetings=(Meeting(0, 1, hosts),)) for hosts in pairs]
+    made.expected = [replace(made.expected[0], pairs=(NodePair(0, 1, hosts),)) for hosts in pairs]
     told: list[int] = []
     made.progress.launching = lambda cases, launches, *_: told.extend((cases, launches))
-    monkeypatch.setattr(session, "run", run)
+    monkeypatch.setattr(session, "run_session", run)
     made.run()
     assert told == [1, 3], "one case, three launches"
     assert sorted(launched) == [("a", "b"), ("c", "d"), ("c", "d"), ("e", "f")]
@@ -117,7 +116,7 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
 def test_nothing_at_all_is_not_green(stage: Stages) -> None:
     made = stage(lambda case, folder, before: None)
     made.run()
-    outcome = Outcome.of(made.tree)
+    outcome = Outcome.from_tree(made.tree)
     assert not outcome.whole
     assert outcome.passed == {}
 
@@ -151,10 +150,10 @@ def test_a_killed_run_is_resumed_without_loss_or_doubling(stage: Stages, killed_
     with pytest.raises(KeyboardInterrupt):
         made.run()
     assert sum(made.passed().values()) == killed_after
-    assert not Outcome.of(made.tree).whole
+    assert not Outcome.from_tree(made.tree).whole
     made.run()
     assert made.passed() == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.of(made.tree).whole
+    assert Outcome.from_tree(made.tree).whole
 
 
 def test_two_campaigns_cannot_share_a_tree(stage: Stages) -> None:
@@ -166,17 +165,17 @@ def test_two_campaigns_cannot_share_a_tree(stage: Stages) -> None:
 def test_only_an_unfinished_run_is_resumed(stage: Stages) -> None:
     made = stage(passing())
     runs = made.tree.path.parents[2]
-    assert tree.unfinished(runs, "night", "local").path == made.tree.path
+    assert tree.newest_unfinished(runs, "night", "local").path == made.tree.path
     made.tree.finish()
     with pytest.raises(UserError, match="no unfinished run of 'night'"):
-        tree.unfinished(runs, "night", "local")
+        tree.newest_unfinished(runs, "night", "local")
 
 
 def test_a_changed_campaign_does_not_resume_an_old_run(stage: Stages) -> None:
     made = stage(passing())
     other = Expected(Case("New", (), "0" * 8, "local", "smp", "a"), "check.py", ())
     with pytest.raises(UserError, match="has changed since this run began"):
-        tree.check_same_matrix(made.tree, Matrix((other,), ()))
+        tree.require_same_matrix(made.tree, Matrix((other,), ()))
 
 
 def test_a_broken_state_file_is_one_line(tmp_path: Path) -> None:

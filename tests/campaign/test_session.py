@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip.campaign import session
-from roundtrip.campaign.matrix import Expected
-from roundtrip.campaign.meeting import Meeting
+from roundtrip.campaign.matrix import Expected, NodePair
 from roundtrip.campaign.site import Case
 
 expected = st.builds(
@@ -49,7 +48,7 @@ def test_the_command_line_names_the_cases_exactly() -> None:
     site = SimpleNamespace(name="local", checkout=Path("top"), partitions=partitions)
     cases = [Case("NetPIPE", (), "26ad4637", "local", "smp", e) for e in ("a", "ab")]
     block = [Expected(case, "check.py", (("budget", "4"),)) for case in cases]
-    line = session.command(site, block, Path("tree/rounds/001"), "smoke/1")  # type: ignore[arg-type]
+    line = session.command_line(site, block, Path("tree/rounds/001"), "smoke/1")  # type: ignore[arg-type]
     assert "--checkpath=check.py" in line
     assert "--system=local:smp" in line
     assert "--name=/26ad4637" in line
@@ -71,7 +70,7 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
     blocks = session.blocks(wanted)
     assert [[item.case.environ for item in block] for block in blocks] == [["a", "b"], ["c"], ["d"]]
     asked = [
-        [word for word in session.command(site, block, Path("001"), "x") if "nodelist" in word]  # type: ignore[arg-type]
+        [word for word in session.command_line(site, block, Path("001"), "x") if "nodelist" in word]  # type: ignore[arg-type]
         for block in blocks
     ]
     assert asked == [["--job-option=nodelist=n1,n2"], ["--job-option=nodelist=n3,n4"], []]
@@ -79,13 +78,13 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
 
 def meeting_in(round_: int, *hosts: str) -> Expected:
     case = Case("NetPIPE", (("mode", "pingpong"),), "26ad4637", "s", "p", "tcp")
-    return Expected(case, "check.py", (), meetings=(Meeting(round_, 1, hosts),))
+    return Expected(case, "check.py", (), pairs=(NodePair(round_, 1, hosts),))
 
 
 def test_a_session_is_a_round_in_which_no_node_is_twice() -> None:
     wanted = [meeting_in(0, "a", "b"), meeting_in(1, "a", "c"), meeting_in(0, "c", "d")]
     blocks = session.blocks(wanted)
-    assert [[item.meetings[0].hosts for item in block] for block in blocks] == [
+    assert [[item.pairs[0].hosts for item in block] for block in blocks] == [
         [("a", "b"), ("c", "d")],
         [("a", "c")],
     ]
@@ -96,10 +95,10 @@ def test_pairs_run_side_by_side_only_where_the_site_says_so(together: bool) -> N
     partition = {"scheduler": "squeue", "extras": {"side_by_side": together}}
     site = SimpleNamespace(name="s", checkout=Path("top"), partitions={"p": partition})
     block = [meeting_in(0, "a", "b"), meeting_in(0, "c", "d")]
-    line = session.command(site, block, Path("001"), "pairs/1")  # type: ignore[arg-type]
+    line = session.command_line(site, block, Path("001"), "pairs/1")  # type: ignore[arg-type]
     assert f"--exec-policy={'async' if together else 'serial'}" in line
     assert not [word for word in line if word.startswith("--name=")], "their hashes are their own"
-    made = session._together(site, block)  # type: ignore[arg-type]
+    made = session._pair_variables(site, block)  # type: ignore[arg-type]
     assert made.get("ROUNDTRIP_SIDE_BY_SIDE") == ("2" if together else None)
     told = json.loads(made["ROUNDTRIP_PAIRS"])
     assert told == {"pair_round": 0, "pair_night_round": 1, "hosts": [["a", "b"], ["c", "d"]]}

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from roundtrip.campaign import site_lock
+from roundtrip.campaign import tree
 from roundtrip.errors import UserError
 
 _HOLD = """\
 import sys, time
 from types import SimpleNamespace
-from roundtrip.campaign import site_lock
+from roundtrip.campaign import tree
 site = SimpleNamespace(name=sys.argv[1], partitions={"p": {"scheduler": sys.argv[2]}})
-with site_lock.held(site, "first", False, print):
+with tree.hold_site(site, "first", False, print):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -51,13 +51,13 @@ def holder(name: str, scheduler: str = "slurm") -> subprocess.Popen[str]:
 def test_the_second_is_told_who_holds_the_site(scheduler: str) -> None:
     first = holder("alpha", scheduler)
     try:
-        held = site_lock.held(site("alpha", scheduler), "second", False, print)
+        held = tree.hold_site(site("alpha", scheduler), "second", False, print)
         with pytest.raises(UserError) as refused, held:
             pass
         assert "site 'alpha' is being measured by campaign 'first' since " in str(refused.value)
         assert f"process {first.pid} on " in str(refused.value)
         assert str(refused.value).count("\n") == 0
-        with site_lock.held(site("beta", scheduler), "second", False, print):
+        with tree.hold_site(site("beta", scheduler), "second", False, print):
             pass
     finally:
         first.communicate("")
@@ -67,12 +67,12 @@ def test_a_killed_holder_holds_nothing() -> None:
     first = holder("alpha")
     first.kill()
     first.communicate()
-    with site_lock.held(site("alpha"), "second", False, print):
+    with tree.hold_site(site("alpha"), "second", False, print):
         pass
 
 
 def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(site_lock, "_PAUSE_S", 0.05)
+    monkeypatch.setattr(tree, "_PAUSE_S", 0.05)
     first, said = holder("alpha"), []
 
     def tell(line: str) -> None:
@@ -80,7 +80,7 @@ def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> N
         time.sleep(0.2)
         first.communicate("")
 
-    with site_lock.held(site("alpha"), "second", True, tell):
+    with tree.hold_site(site("alpha"), "second", True, tell):
         assert first.poll() == 0
     assert len(said) == 1
     assert "waiting" in said[0]
@@ -88,6 +88,6 @@ def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_state_folder_that_cannot_be_made_is_one_line(state: Path) -> None:
     (state / "roundtrip").write_text("a file")
-    held = site_lock.held(site("alpha"), "second", False, print)
+    held = tree.hold_site(site("alpha"), "second", False, print)
     with pytest.raises(UserError, match="set XDG_STATE_HOME"), held:
         pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -85,8 +86,8 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     site = Site("local", CHECKOUT)
     everything = site.describe(map(str, sorted({*site.checks.values()})))
     for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
-        campaign = model.load(file)
-        made = site.describe(matrix._files(campaign, site), matrix._asked(campaign))
+        campaign = model.load_campaign(file)
+        made = site.describe(matrix._files(campaign, site), matrix._selection(campaign))
         for test in (*everything, *made):
             test.pop("unique_name", None)  # a number among the tests that are made
         wanted = [matrix._tests(plan, everything, campaign) for plan in campaign.checks]
@@ -104,7 +105,7 @@ def test_a_value_that_makes_no_test_is_told_with_all_that_do(tmp_path: Path) -> 
     check = '[[check]]\nname = "NPB"\nparameters = { ranks = [3], benchmark = ["EP"] }\n'
     file.write_text(f'title = "t"\nlaunches = 9\ntime_limit_minutes = 60\n{check}')
     with pytest.raises(UserError, match="check 'NPB': ranks = '3' is not one of: 1, 16, 2, 4"):
-        matrix.build(model.load(file), Site("local", CHECKOUT))
+        matrix.build_matrix(model.load_campaign(file), Site("local", CHECKOUT))
 
 
 def test_a_session_makes_the_tests_of_its_block_alone() -> None:
@@ -114,7 +115,8 @@ def test_a_session_makes_the_tests_of_its_block_alone() -> None:
         )
         for name in ("CG", "EP")
     ]
-    assert session._asked(block) == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
+    selected = json.loads(session._test_variables(block)["ROUNDTRIP_TESTS"])
+    assert selected == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
 
 
 def test_the_file_of_a_check_is_found_without_reframe() -> None:

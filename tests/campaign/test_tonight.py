@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from roundtrip.campaign import nodes, tonight
+from roundtrip.campaign import nodes, round_robin
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.nodes import Node
@@ -35,38 +35,38 @@ def site(scheduler: str = "slurm") -> Any:
 def test_a_site_without_slurm_refuses_it_in_one_line(tmp_path: Path) -> None:
     told = 'nodes = "all" asks Slurm which nodes there are, and the scheduler of s:p is .local'
     with pytest.raises(UserError, match=told) as caught:
-        tonight.require(campaign(tmp_path), site("local"), PLAN)
+        round_robin.require_slurm(campaign(tmp_path), site("local"), PLAN)
     assert str(caught.value).startswith(f"{tmp_path}/pairs.toml:3: ")
-    tonight.require(campaign(tmp_path), site("squeue"), PLAN)
-    tonight.require(campaign(tmp_path, nodes_line=None), site("local"), PLAN)
+    round_robin.require_slurm(campaign(tmp_path), site("squeue"), PLAN)
+    round_robin.require_slurm(campaign(tmp_path, nodes_line=None), site("local"), PLAN)
 
 
 def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
-    monkeypatch.setattr(nodes, "of_partition", lambda *_: said)
-    first = tonight.arrange(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [one.meetings[0].hosts for one in first.launched] == [("a", "b")]
+    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: said)
+    first = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
+    assert [one.pairs[0].hosts for one in first.launched] == [("a", "b")]
     pair, gone = first.lines()
     assert pair.startswith("pair  p: a and b, round ") and gone == "lost  p: c is drained: cable"
     tree = tmp_path / "pairs" / "s" / "20260101T000000Z"
     tree.mkdir(parents=True)
     first.write(tree)
     said[:] = [Node("a", "down", "dead"), Node("b", "idle"), Node("c", "idle")]
-    again = tonight.arrange(campaign(tmp_path), site(), PLAN, tmp_path, RunTree(tree))
+    again = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, RunTree(tree))
     assert again.matrix == first.matrix
-    other = tonight.arrange(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [one.meetings[0].hosts for one in other.launched] == [("b", "c")]
+    other = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
+    assert [one.pairs[0].hosts for one in other.launched] == [("b", "c")]
 
 
 def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = [Node("a", "idle"), Node("c", "drained", "bad DIMM")]
-    monkeypatch.setattr(nodes, "of_partition", lambda *_: said)
+    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: said)
     ordinary = campaign(tmp_path, nodes_line=None)
-    night = tonight.arrange(ordinary, site(), PLAN, tmp_path, None)
+    night = round_robin.arrange_night(ordinary, site(), PLAN, tmp_path, None)
     assert night.launched == list(PLAN.expected)
     assert list(night.lines()) == ["lost  p: c is drained: bad DIMM"]
     tree = tmp_path / "tree"
@@ -76,7 +76,7 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
         "nodes_not_measured"
     ]
     assert (told["state"], told["reason"]) == ("drained", "bad DIMM")
-    again = tonight.arrange(ordinary, site(), PLAN, tmp_path, RunTree(tree))
+    again = round_robin.arrange_night(ordinary, site(), PLAN, tmp_path, RunTree(tree))
     assert again.nodes == {}, "a resumed run keeps what Slurm said when it began"
 
 
@@ -87,11 +87,11 @@ def test_where_slurm_does_not_tell_its_nodes_any_other_campaign_runs_all_the_sam
     def refuse(*_: object) -> list[Node]:
         raise UserError("Slurm says: access denied")
 
-    monkeypatch.setattr(nodes, "of_partition", refuse)
+    monkeypatch.setattr(nodes, "partition_nodes", refuse)
     ordinary = campaign(tmp_path, nodes_line=None)
-    night = tonight.arrange(ordinary, site(scheduler), PLAN, tmp_path, None)
-    assert night == tonight.Tonight(PLAN)
+    night = round_robin.arrange_night(ordinary, site(scheduler), PLAN, tmp_path, None)
+    assert night == round_robin.Night(PLAN)
     night.write(tmp_path)
     assert not (tmp_path / "env").exists()
     with pytest.raises(UserError, match="access denied"):
-        tonight.arrange(campaign(tmp_path), site(scheduler), PLAN, tmp_path, None)
+        round_robin.arrange_night(campaign(tmp_path), site(scheduler), PLAN, tmp_path, None)

@@ -10,7 +10,7 @@ import pytest
 from roundtrip.campaign import scheduler, tree
 from roundtrip.campaign.matrix import Matrix
 from roundtrip.campaign.model import Campaign
-from roundtrip.campaign.revision import Revision
+from roundtrip.campaign.tree import Revision
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 
@@ -19,7 +19,7 @@ def begin(runs: Path, report: bool = False, night: str | None = None) -> tree.Ru
     file = runs.parent / "night.toml"
     file.write_text("title = 't'\n")
     campaign = Campaign("night", file, "t", 1, 0, 60, ())
-    return tree.create(
+    return tree.create_tree(
         runs,
         campaign,
         "site",
@@ -39,22 +39,22 @@ def test_a_night_finds_the_run_it_began_and_no_other(
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     run = begin(runs, night="one")
     run.finish()
-    found = tree.begun_by(runs, "night", "site", "one")
+    found = tree.find_night(runs, "night", "site", "one")
     assert found is not None
     assert found.path == run.path
-    assert tree.begun_by(runs, "night", "site", "1") is None
-    assert tree.begun_by(runs, "night", "site", "two") is None
-    assert tree.begun_by(runs, "other", "site", "one") is None
+    assert tree.find_night(runs, "night", "site", "1") is None
+    assert tree.find_night(runs, "night", "site", "two") is None
+    assert tree.find_night(runs, "other", "site", "one") is None
 
 
 def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     run = begin(runs, report=True)
     run.finish()
-    assert tree.unfinished(runs, "night", "site").path == run.path
+    assert tree.newest_unfinished(runs, "night", "site").path == run.path
     run.reported(tmp_path / "report.html")
     with pytest.raises(UserError, match="no unfinished run"):
-        tree.unfinished(runs, "night", "site")
+        tree.newest_unfinished(runs, "night", "site")
 
 
 def test_a_state_that_the_collector_takes_and_no_run_wrote_is_told(tmp_path: Path) -> None:
@@ -63,16 +63,16 @@ def test_a_state_that_the_collector_takes_and_no_run_wrote_is_told(tmp_path: Pat
     state = {key: value for key, value in run.state.items() if key not in ("finished", "report")}
     state["expected"] = [{"case": "NetPIPE@local:smp+gcc", "launches": 3}]
     (run.path / "state.json").write_text(json.dumps(state))
-    assert tree.unfinished(runs, "night", "site").path == run.path
+    assert tree.newest_unfinished(runs, "night", "site").path == run.path
     with pytest.raises(UserError, match=r"has changed since .* \(case NetPIPE@local:smp\+gcc\)"):
-        tree.check_same_matrix(run, Matrix((), ()))
+        tree.require_same_matrix(run, Matrix((), ()))
 
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
-    (spaced, _) = scheduler.tags("slurm", "nacht prüfung/b/c")
+    (spaced, _) = scheduler.job_options("slurm", "nacht prüfung/b/c")
     assert spaced == "--job-option=comment=roundtrip:nacht%20pr%C3%BCfung/b/c"
-    assert scheduler.tags("local", "a/b/c") == []
-    assert scheduler.tags("squeue", "a/b/c") == [
+    assert scheduler.job_options("local", "a/b/c") == []
+    assert scheduler.job_options("squeue", "a/b/c") == [
         "--job-option=comment=roundtrip:a/b/c",
         "--job-option=--no-requeue",
     ]
@@ -93,6 +93,6 @@ def test_a_run_keeps_the_thresholds_that_it_began_with(
     campaign = Campaign("night", file, "t", 1, 0, 60, ())
     thresholds = analysis.of_site("noisy")
     revision = Revision("c", False)
-    begun = tree.create(tmp_path, campaign, "noisy", Matrix((), ()), revision, thresholds)
+    begun = tree.create_tree(tmp_path, campaign, "noisy", Matrix((), ()), revision, thresholds)
     (folder / "site-configs/noisy" / analysis.FILE_NAME).unlink()
     assert analysis.of_run(begun.path).disturbance.load_above_cores == 7.5

@@ -50,7 +50,7 @@ def built(folder: Path) -> matrix.Matrix:
     """Asking ReFrame takes seconds."""
     file = folder / "npb.toml"
     file.write_text(CAMPAIGN)
-    return matrix.build(model.load(file), Site("virtual", CHECKOUT))
+    return matrix.build_matrix(model.load_campaign(file), Site("virtual", CHECKOUT))
 
 
 def named(made: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:

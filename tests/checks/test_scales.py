@@ -53,7 +53,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[matrix.Matrix]:
         patch.setenv("ROUNDTRIP_TOOLCHAINS", str(folder / "toolchains"))
         patch.setenv("ROUNDTRIP_RUNS", str(folder / "runs"))
         patch.delenv("ROUNDTRIP_OSU", raising=False)
-        yield matrix.build(model.load(folder / "scales.toml"), Site("virtual", CHECKOUT))
+        yield matrix.build_matrix(
+            model.load_campaign(folder / "scales.toml"), Site("virtual", CHECKOUT)
+        )
 
 
 def scale_of(case: str) -> tuple[str, str, str]:

@@ -44,7 +44,7 @@ def test_only_what_is_installed_is_run(local: Site) -> None:
 
 
 def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
-    plan = matrix.build(model.load(CHECKOUT / "campaigns" / "smoke.toml"), local)
+    plan = matrix.build_matrix(model.load_campaign(CHECKOUT / "campaigns" / "smoke.toml"), local)
     assert sorted(item.case.id for item in plan.expected) == [
         f"NetPIPE/mode=pingpong,placement=shared-memory,variants=five@local:smp+{toolchain}"
         for toolchain in ("mpich40-boost181", "openmpi41-boost181")
@@ -54,7 +54,9 @@ def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
 
 @pytest.mark.nightly
 def test_the_full_campaign_lists_what_cannot_run_with_reasons(local: Site) -> None:
-    plan = matrix.build(model.load(CHECKOUT / "campaigns" / "boost-netpipe.toml"), local)
+    plan = matrix.build_matrix(
+        model.load_campaign(CHECKOUT / "campaigns" / "boost-netpipe.toml"), local
+    )
     reasons = {item.reason.split("'")[0] for item in plan.skipped}
     assert reasons == {"toolchain ", "partition "}
     assert any("not installed" in item.reason for item in plan.skipped)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import claims, matrix, model
+from roundtrip.campaign import matrix, model, outcome
 from roundtrip.campaign.site import Site
 from roundtrip.collect import analysis
 from roundtrip.sites import check
@@ -74,7 +74,7 @@ def test_what_tells_nothing_under_a_simulator_is_skipped_with_the_reason(
 ) -> None:
     file = tmp_path / "one.toml"
     file.write_text(CAMPAIGN)
-    made = matrix.build(model.load(file), site)
+    made = matrix.build_matrix(model.load_campaign(file), site)
     wanted = {(one.case.partition, *dict(one.case.parameters).values()) for one in made.expected}
     ran = {(case[0], *(word for word in case if word in ("CG", "BT"))) for case in wanted}
     assert ran == {(place, which) for place in site.partitions for which in ("CG", "BT")}
@@ -88,14 +88,14 @@ def test_what_tells_nothing_under_a_simulator_is_skipped_with_the_reason(
 def test_the_shipped_campaigns_can_run_and_claim_nothing(
     site: Site, name: str, launches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = model.load(CHECKOUT / "campaigns" / f"{name}.toml")
-    made = matrix.build(declared, site)
+    declared = model.load_campaign(CHECKOUT / "campaigns" / f"{name}.toml")
+    made = matrix.build_matrix(declared, site)
     assert declared.launches == launches
     assert "SIMULATED" in declared.title
     assert all(one.simulated for one in made.expected)
     checks = {one.case.check for one in made.expected}
     assert checks >= {"NPBHostSpeeds", "NetPIPE", "NPBSimulated"}
-    told = claims.outlook(declared, made, analysis.default())
+    told = outcome.outlook(declared, made, analysis.default())
     told.require_speech()
     assert list(told.lines()) == ["claims: none: a simulation gives the same values each time"]
     reasons = {one.case.split("/")[0]: one.reason for one in made.skipped}

@@ -15,7 +15,7 @@ import pytest
 from support.synthetic import TOOLCHAINS, Tree
 from typer.testing import CliRunner, Result
 
-from roundtrip.campaign import building, environment, matrix, session
+from roundtrip.campaign import environment, matrix, session
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.site import Case
@@ -72,7 +72,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         monkeypatch.setattr(matrix, "build", refused or (lambda declared, site: plan))
         monkeypatch.setattr(environment, "record", record)
         monkeypatch.setattr(environment, "warnings", lambda _: ["UCX_TLS tunes MPI"])
-        monkeypatch.setattr(building, "run", lambda *_: None)
+        monkeypatch.setattr(session, "run", lambda *_: None)
         monkeypatch.setattr(session, "run", launch)
         return CliRunner().invoke(app, ["ab", *arguments])
 

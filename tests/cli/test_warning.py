@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from roundtrip.campaign import matrix, site_lock
+from roundtrip.campaign import matrix, tree
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.site import Case
 from roundtrip.cli import app, run
@@ -51,7 +51,7 @@ def roundtrip_run(
         ),
     )
     monkeypatch.setattr(matrix, "build", lambda declared, site: plan)
-    monkeypatch.setattr(site_lock, "held", measuring)
+    monkeypatch.setattr(tree, "held", measuring)
     return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
 
 
@@ -62,12 +62,12 @@ def roundtrip_run(
             6,
             [],
             "6 launches of each case support 8 primary claims only together: 6 must be as clear "
-            "as can be before any is told; 9 would do",
+            "as can be before any gets a verdict; 9 are enough",
         ),
         (
             5,
-            ["--allow-mute"],
-            "5 launches of each case support none of 8 primary claims; 9 would do",
+            ["--allow-underpowered"],
+            "5 launches of each case support none of 8 primary claims; 9 are enough",
         ),
     ],
 )

@@ -45,7 +45,7 @@ def test_terminal_and_report_tell_the_same_count(make_tree: Maker, wanted: int, 
     (tree.path / "state.json").write_text(json.dumps(state))
     report = build(data.read(bundle.build(tree.path)))
     assert dict(report.facts)["Launches"] == told
-    assert next(Outcome.of(RunTree(tree.path)).lines()) == f"1 case: {told}"
+    assert next(Outcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {told}"
 
 
 def test_each_kind_of_disturbance_has_its_line() -> None:

@@ -71,7 +71,7 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     lack, *disturbances = launches[4].reason.split("; ")
     assert lack == "measured 4 of the 20 sizes of its coarse grid before its time was over"
     assert "load average 4.4 at the start, on 2 cores" in disturbances
-    outcome = Outcome.of(RunTree(tree.path))
+    outcome = Outcome.from_tree(RunTree(tree.path))
     assert not outcome.whole
     first, *_, partial, missing = outcome.lines()
     assert first == "1 case: 4 of 5 launches completed; 1 more only partial"

@@ -96,9 +96,11 @@ def test_a_campaign_that_cannot_speak_is_refused_before_it_runs(
     assert status == 2
     (line,) = err.splitlines()
     assert line.startswith(
-        f"roundtrip: {campaign}:2: 3 launches of each case cannot support any of the 3 primary "
+        f"roundtrip: {campaign}:2: launches = 3 is too few for a verdict on any of the 3 primary "
     )
-    assert line.endswith("7 (9 recommended) would do; to run it without verdicts: --allow-mute")
+    assert line.endswith(
+        "7 (9 recommended) are enough; to run it without verdicts: --allow-underpowered"
+    )
     assert not (Path(environment["ROUNDTRIP_RUNS"]) / "small").exists()
 
 
@@ -107,7 +109,7 @@ def test_a_campaign_that_cannot_speak_is_refused_before_it_runs(
 def test_a_campaign_that_decides_nothing_is_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
-    status, out, err = finish(start(environment, "--allow-mute", campaign))
+    status, out, err = finish(start(environment, "--allow-underpowered", campaign))
     assert status == 1, err
     assert "report: " in out
     assert "measured, but nothing can be decided: " in err
@@ -145,7 +147,7 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
 ) -> None:
     """kill -9 and TERM at random moments: no launch is lost, none counted twice."""
     moments = random.Random(4)
-    process = start(environment, "--allow-mute", campaign, "--no-report")
+    process = start(environment, "--allow-underpowered", campaign, "--no-report")
     kept: set[str] = set()
     for blow in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
         wait_for_a_round(process, environment)
@@ -168,7 +170,7 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
 def test_a_second_campaign_on_the_site_is_refused_or_waits(
     campaign: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    arguments = ("--allow-mute", campaign, "--no-report")
+    arguments = ("--allow-underpowered", campaign, "--no-report")
     first = start(environment, *arguments)
     wait_for_a_round(first, environment)
     other = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}
@@ -188,7 +190,7 @@ def test_a_second_campaign_on_the_site_is_refused_or_waits(
 def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str]:
     """Resume, once a session that outlived its killed runner has let go of the tree."""
     for _ in range(40):
-        process = start(environment, "--allow-mute", campaign, "--resume", "--no-report")
+        process = start(environment, "--allow-underpowered", campaign, "--resume", "--no-report")
         time.sleep(3)
         if process.poll() != 2:
             return process
@@ -202,7 +204,7 @@ def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
     no_transport = {**environment, "OMPI_MCA_pml": "absent"}
-    status, out, err = finish(start(no_transport, "--allow-mute", campaign))
+    status, out, err = finish(start(no_transport, "--allow-underpowered", campaign))
     assert status == 1, err
     assert "report:" not in out
     assert "0 of 3 launches completed" in err

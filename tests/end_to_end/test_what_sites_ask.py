@@ -76,7 +76,9 @@ class Run:
 
     @staticmethod
     def of(cluster: Virtual, file: Path) -> Run:
-        command = cluster.on_site(f"roundtrip run {file} --site virtual --wait --allow-mute")
+        command = cluster.on_site(
+            f"roundtrip run {file} --site virtual --wait --allow-underpowered"
+        )
         output = file.with_suffix(".out")
         with output.open("wb") as stream:
             process = subprocess.Popen(

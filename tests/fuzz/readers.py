@@ -106,7 +106,7 @@ def _session(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def _campaign(content: bytes, seed: bytes, folder: Path) -> bool:
-    read = model.load(_written(content, folder, "campaign.toml"))
+    read = model.load_campaign(_written(content, folder, "campaign.toml"))
     assert read.launches >= 1
     assert read.checks
     return True

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from roundtrip import studies
-from roundtrip.campaign import claims
+from roundtrip.campaign import outcome
 from roundtrip.collect import analysis, bundle
 from roundtrip.report import data, units
 from roundtrip.report.blocks import Items, Part, Report, Table
@@ -63,7 +63,7 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
         )
         for item in tree.expected
     ]
-    planned = claims.primary(cases, analysis.default())
+    planned = outcome.primary_claims(cases, analysis.default())
     assert found[Family.PRIMARY] == sum(claim.count for claim in planned) == 8
     assert found[Family.SECONDARY] == 2 * 4 * 4
 

@@ -141,8 +141,8 @@ def test_a_slice_launches_its_toolchain_only(checkout: Path) -> None:
     assert "OSU%" not in log
     campaign = checkout / "runs" / "card-openmpi41-boost181.toml"
     assert f"campaigns/nightly.sbatch {campaign};" in log
-    checks = model.load(campaign).checks
-    assert len(checks) == len(model.load(ROOT / "campaigns" / "card.toml").checks)
+    checks = model.load_campaign(campaign).checks
+    assert len(checks) == len(model.load_campaign(ROOT / "campaigns" / "card.toml").checks)
     assert {check.toolchains for check in checks} == {("openmpi41-boost181",)}
 
 

@@ -18,7 +18,7 @@ from roundtrip.collect.pseudonyms import Pseudonyms
 def test_its_campaign_is_one_over_all_nodes(tmp_path: Path) -> None:
     file = tmp_path / "pairs.toml"
     file.write_text(night.CAMPAIGN.format(**vars(night.parsed([]))))
-    campaign = model.load(file)
+    campaign = model.load_campaign(file)
     assert campaign.in_pairs
     assert campaign.rounds_a_night == 4
     assert campaign.checks[0].partitions == ("clusterA", "clusterB")

@@ -8,14 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from roundtrip.campaign.meeting import Meeting
 from roundtrip.campaign.model import Campaign, CheckPlan
-from roundtrip.campaign.site import Asked, Case, Site
+from roundtrip.campaign.site import Case, Site, TestSelection
 from roundtrip.errors import UserError
 from roundtrip.sites import scales
 
-#: What a type of a check says of a value that it does not take.
+#: The part of a message of a check's type that says what would be right.
 _RIGHT = re.compile(r"right is .*")
+
+
+@dataclass(frozen=True)
+class NodePair:
+    """Two nodes of a round of a round robin, or one node alone.
+
+    `pair_round` counts from 0 over the whole round robin, `pair_night_round` from 1 in a night.
+    """
+
+    pair_round: int
+    pair_night_round: int
+    hosts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -31,9 +42,9 @@ class Expected:
     """A case that must complete: the file and the study of its check, its variables, and whether
     its values come from a simulator.
 
-    `nodes` is how many nodes a launch takes, 0 if only the partition or the check can tell.
-    `meetings` are the nodes that its launches take in turn, `nodelist` those that each of them
-    takes; () leaves the choice to the scheduler.
+    `nodes` is how many nodes a launch takes, 0 if only the partition or the check decides it.
+    `pairs` are the nodes that its launches take in turn, `nodelist` those that each of them takes;
+    () leaves the choice to the scheduler.
     """
 
     case: Case
@@ -42,17 +53,17 @@ class Expected:
     study: str = ""
     simulated: bool = False
     nodes: int = 0
-    meetings: tuple[Meeting, ...] = ()
+    pairs: tuple[NodePair, ...] = ()
     nodelist: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, tuple[str, ...]]:
         """What is launched: the case, and the nodes if there is one choice of them."""
-        return self.case.id, self.meetings[0].hosts if len(self.meetings) == 1 else ()
+        return self.case.id, self.pairs[0].hosts if len(self.pairs) == 1 else ()
 
     def launches(self, each: int) -> int:
-        """The launches of the case, `each` for each of its meetings."""
-        return each * max(1, len(self.meetings))
+        """The launches of the case, `each` for each of its node pairs."""
+        return each * max(1, len(self.pairs))
 
 
 @dataclass(frozen=True)
@@ -63,16 +74,16 @@ class Matrix:
     skipped: tuple[Skipped, ...]
 
 
-def build(campaign: Campaign, site: Site) -> Matrix:
+def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     """Compare every combination that the campaign declares with what ReFrame lists on the site.
 
     UserError for a check, parameter, variable, partition or toolchain that does not exist, for a
     case that is declared twice, and for a campaign of which nothing can run on the site.
     """
     files = _files(campaign, site)
-    asked = _asked(campaign)
-    listed = {case.id: case for case in site.cases(files, asked)}
-    tests = site.describe(files, asked)
+    selection = _selection(campaign)
+    listed = {case.id: case for case in site.cases(files, selection)}
+    tests = site.describe(files, selection)
     if not all(_offered(plan, tests) for plan in campaign.checks):
         tests = site.describe(files)  # to say what there is
     if not tests:
@@ -90,8 +101,12 @@ def build(campaign: Campaign, site: Site) -> Matrix:
                 variables = tuple(sorted(plan.variables.items()))
                 nodes = _nodes(test)
                 if campaign.in_pairs and nodes not in (1, 2):
-                    told = f"check '{plan.name}' is not of two nodes, nor of one"
-                    raise UserError(f'{told}: nodes = "all" is for such', campaign.file, plan.line)
+                    raise UserError(
+                        f"check '{plan.name}' runs on other than one or two nodes: "
+                        'nodes = "all" is for these',
+                        campaign.file,
+                        plan.line,
+                    )
                 features = site.toolchains[environ].get("features", [])
                 expected[case.id] = Expected(
                     listed[case.id],
@@ -126,19 +141,19 @@ def _files(campaign: Campaign, site: Site) -> list[str]:
     return sorted({str(known[plan.name]) for plan in campaign.checks})
 
 
-def _asked(campaign: Campaign) -> Asked:
+def _selection(campaign: Campaign) -> TestSelection:
     """The tests that a campaign declares."""
-    asked: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
+    products: dict[str, list[Mapping[str, Sequence[str]]]] = defaultdict(list)
     for plan in campaign.checks:
-        asked[plan.name].append(plan.parameters)
-    return asked
+        products[plan.name].append(plan.parameters)
+    return products
 
 
 def _offered(plan: CheckPlan, tests: list[dict[str, Any]]) -> bool:
     """Whether every value that `plan` names is that of a test."""
-    mine = [dict(_parameters(test)) for test in tests if test["@class"] == plan.name]
-    return bool(mine) and all(
-        {*values} <= {test.get(key) for test in mine} for key, values in plan.parameters.items()
+    own = [dict(_parameters(test)) for test in tests if test["@class"] == plan.name]
+    return bool(own) and all(
+        {*values} <= {test.get(key) for test in own} for key, values in plan.parameters.items()
     )
 
 
@@ -146,19 +161,22 @@ def _tests(
     plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign
 ) -> list[dict[str, Any]]:
     """The parametrized tests that `plan` selects."""
-    mine = [test for test in tests if test["@class"] == plan.name]
-    settable = mine[0].get("settable", mine[0])
+    own = [test for test in tests if test["@class"] == plan.name]
+    settable = own[0].get("settable", own[0])
     for variable in plan.variables:
-        if variable not in mine[0]:
+        if variable not in own[0]:
             raise UserError(
                 f"check '{plan.name}' has no variable '{variable}'", campaign.file, plan.line
             )
         if variable not in settable:
-            told = f"check '{plan.name}' sets '{variable}' itself, so that a value has no effect"
-            known = ", ".join(settable)
-            raise UserError(f"{told}; right is one of: {known}", campaign.file, plan.line)
+            raise UserError(
+                f"check '{plan.name}' sets '{variable}' itself, so that a value has no effect; "
+                f"right is one of: {', '.join(settable)}",
+                campaign.file,
+                plan.line,
+            )
     for key, values in plan.parameters.items():
-        legal = {dict(_parameters(test)).get(key) for test in mine}
+        legal = {dict(_parameters(test)).get(key) for test in own}
         if unknown := [value for value in values if value not in legal]:
             known = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
             raise UserError(
@@ -168,7 +186,7 @@ def _tests(
             )
     return [
         test
-        for test in mine
+        for test in own
         if all(dict(_parameters(test))[key] in values for key, values in plan.parameters.items())
     ]
 
@@ -210,32 +228,32 @@ def _require_value(
     try:
         _set([replace(plan, variables={variable: value})], site, known)
     except UserError as error:
-        why = _RIGHT.search(error.what)
-        told = why[0] if why else error.what
+        right = _RIGHT.search(error.what)
+        why = right[0] if right else error.what
         raise UserError(
-            f"check '{plan.name}': {variable} = {value[:60]!r}: {told}", campaign.file, plan.line
+            f"check '{plan.name}': {variable} = {value[:60]!r}: {why}", campaign.file, plan.line
         ) from None
 
 
 def _set(batch: Sequence[CheckPlan], site: Site, known: Mapping[str, dict[str, Any]]) -> None:
     """Have ReFrame set the variables of `batch`, of one test a check; UserError if it refuses."""
     files = sorted({str(known[plan.name]["@file"]) for plan in batch})
-    asked = {
+    selection = {
         plan.name: [{key: [value] for key, value in _parameters(known[plan.name])}]
         for plan in batch
     }
     values = {f"{p.name}.{key}": value for p in batch for key, value in p.variables.items()}
-    site.describe(files, asked, values)
+    site.describe(files, selection, values)
 
 
 def _combinations(
     plan: CheckPlan, tests: list[dict[str, Any]], site: Site, campaign: Campaign
 ) -> Iterator[tuple[dict[str, Any], str, str]]:
-    for kind, asked, known in (
+    for kind, names, known in (
         ("partition", plan.partitions, site.partitions),
         ("toolchain", plan.toolchains, site.toolchains),
     ):
-        for name in asked or ():
+        for name in names or ():
             if name not in known:
                 raise UserError(
                     f"unknown {kind} '{name}'; site '{site.name}' has: {', '.join(sorted(known))}",

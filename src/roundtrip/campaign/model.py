@@ -40,7 +40,7 @@ from roundtrip.tables import Places
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
 _MOST_HOURS = 7 * 24
-#: What a text must be that `minutes` reads.
+#: The form of a text that `parse_minutes` reads.
 DURATION = "a time such as 90s, 20m or 1h30m, at most a week"
 
 
@@ -84,7 +84,7 @@ class Campaign:
         return self.nodes_line is not None
 
 
-def find(name: str, folder: Path) -> Path:
+def find_campaign(name: str, folder: Path) -> Path:
     """The file of campaign `name`, which is a name in `folder` or a path to a TOML file.
 
     UserError if there is no such file.
@@ -96,7 +96,7 @@ def find(name: str, folder: Path) -> Path:
     return path
 
 
-def load(file: Path) -> Campaign:
+def load_campaign(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
     data, places = tables.read(file)
     declared = tables.validate(data, CampaignTable, places, file)
@@ -117,8 +117,8 @@ def load(file: Path) -> Campaign:
             _plan(table, ("check", number), places, file)
             for number, table in enumerate(declared.check)
         ),
-        launches_line=_line("launches", places),
-        nodes_line=_line("nodes", places),
+        launches_line=places.get(("launches",), (file, None))[1],
+        nodes_line=places.get(("nodes",), (file, None))[1],
         rounds_a_night=declared.rounds_a_night,
         abba_seed=declared.abba_seed,
         confirm_minutes=_confirm(declared, places, file),
@@ -126,10 +126,10 @@ def load(file: Path) -> Campaign:
     )
 
 
-def minutes(told: str) -> float | None:
-    """``90s``, ``20m``, ``1h30m`` in minutes; None for anything else, for nothing and too much."""
-    found = _DURATION.fullmatch(told.strip())
-    hours, whole, seconds = (float(part or 0) for part in found.groups()) if found else (0, 0, 0)
+def parse_minutes(text: str) -> float | None:
+    """``90s``, ``20m``, ``1h30m`` in minutes; None for another form, for 0 and for too long."""
+    match = _DURATION.fullmatch(text.strip())
+    hours, whole, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
     total = 60 * hours + whole + seconds / 60
     return total if 0 < total <= 60 * _MOST_HOURS else None
 
@@ -138,50 +138,47 @@ def _confirm(declared: CampaignTable, places: Places, file: Path) -> float | Non
     """The minutes for launches that confirm; UserError for what is no time within the limit."""
     if declared.confirm is None:
         return None
-    told = minutes(declared.confirm)
-    if told is None:
+    minutes = parse_minutes(declared.confirm)
+    if minutes is None:
         why = f"confirm: {DURATION}, not {declared.confirm!r:.60}"
         raise tables.fault(why, ("confirm",), places, file)
-    if told > declared.time_limit_minutes:
+    if minutes > declared.time_limit_minutes:
         limit = f"time_limit_minutes = {declared.time_limit_minutes:g}"
         why = f"confirm: a part of {limit}, not {declared.confirm!r:.60}, which is longer"
         raise tables.fault(why, ("confirm",), places, file)
-    return told
-
-
-def _line(key: str, places: Places) -> int | None:
-    return places[(key,)][1] if (key,) in places else None
+    return minutes
 
 
 def _require_whole(declared: CampaignTable, places: Places, file: Path) -> None:
-    """UserError for keys without those that they belong to, and for what pairs have no use for."""
+    """UserError for a key without the key that it belongs to, or beside one that excludes it."""
+
+    def fault(key: str, why: str) -> UserError:
+        return tables.fault(f"{key} is {why}", (key,), places, file)
+
     if declared.abba_seed is not None and not declared.sequential:
-        told = "abba_seed is for a run of `roundtrip ab`: add sequential = true"
-        raise tables.fault(told, ("abba_seed",), places, file)
+        raise fault("abba_seed", "for a run of `roundtrip ab`: add sequential = true")
     if declared.confirm is not None and declared.sequential:
-        told = "confirm is not for a run of `roundtrip ab`, which is no night"
-        raise tables.fault(told, ("confirm",), places, file)
+        raise fault("confirm", "not for a run of `roundtrip ab`, which is no night")
     if declared.nodes is None:
         if declared.rounds_a_night is not None:
-            told = 'rounds_a_night is for pairs of nodes: add nodes = "all"'
-            raise tables.fault(told, ("rounds_a_night",), places, file)
+            raise fault("rounds_a_night", 'for pairs of nodes: add nodes = "all"')
         return
     for key in ("extra_launches", "sequential", "confirm"):
         if getattr(declared, key):
-            told = f'{key} is not for nodes = "all": a pair meets again in a later night'
-            raise tables.fault(told, (key,), places, file)
+            raise fault(key, 'not for nodes = "all": a pair is launched again in a later night')
 
 
 def _plan(table: CheckTable, path: tables.Path_, places: Places, file: Path) -> CheckPlan:
     if not table.name:
         raise tables.fault("a [[check]] needs a name, the ReFrame check to run", path, places, file)
-    chosen = table.parameters.items()
     return CheckPlan(
         name=table.name,
         line=places.get(path, (file, 0))[1],
         toolchains=table.toolchains,
         partitions=table.partitions,
-        parameters={key: tuple(map(_as_option, values)) for key, values in chosen},
+        parameters={
+            key: tuple(map(_as_option, values)) for key, values in table.parameters.items()
+        },
         variables={key: _as_option(value) for key, value in table.variables.items()},
     )
 

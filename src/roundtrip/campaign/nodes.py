@@ -1,32 +1,110 @@
-"""Asks Slurm which nodes a partition has, and which of them it has taken out of use."""
+"""The nodes of a partition that its options choose, and their state, as Slurm reports them."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
+import shlex
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from roundtrip.campaign import chosen, scheduler
+from roundtrip.campaign import scheduler
 from roundtrip.campaign.site import Site
 from roundtrip.collect import records
 from roundtrip.errors import UserError
 
+_TOKEN = re.compile(r"\s*([()&|,]|[^()&|,\s]+)")
+_COUNTED = re.compile(r"[\[\]*]")
 #: States in which a node runs jobs, now or after those that it has.
 _IN_USE = ("idle", "allocated", "mixed", "completing", "planned")
 #: Marks after a state: no answer, a maintenance reservation, powering down.
 _OUT = {"*": "not responding", "$": "in maintenance", "%": "powering down"}
-_PATIENCE_S = 600.0
+_LONGEST_WAIT_S = 600.0
 _FIELDS = "%N|%T|%f|%E"
 
 
 @dataclass(frozen=True)
+class NodeOptions:
+    """Options of sbatch that choose nodes; "" for one that is not given.
+
+    `queue` is a partition of Slurm; `names` and `excluded` are host lists as Slurm writes them,
+    `features` is an expression.
+    """
+
+    queue: str = ""
+    features: str = ""
+    names: str = ""
+    excluded: str = ""
+
+    def __str__(self) -> str:
+        """The options for people, without the queue's."""
+        named = (
+            ("constraint", self.features),
+            ("nodelist", self.names),
+            ("exclude", self.excluded),
+        )
+        return " ".join(f"--{option}={value}" for option, value in named if value)
+
+
+def parse_options(access: Iterable[str]) -> NodeOptions:
+    """The options in `access`; of an option that is given twice the last counts."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("-p", "--partition", dest="queue", default="")
+    parser.add_argument("-C", "--constraint", dest="features", default="")
+    parser.add_argument("-w", "--nodelist", dest="names", default="")
+    parser.add_argument("-x", "--exclude", dest="excluded", default="")
+    try:
+        known, _ = parser.parse_known_args(
+            [word for option in access for word in shlex.split(option)]
+        )
+    except argparse.ArgumentError:
+        return NodeOptions()
+    return NodeOptions(**vars(known))
+
+
+def satisfies(expression: str, features: Collection[str]) -> bool:
+    """Whether a node with these `features` satisfies ``--constraint=`` `expression`.
+
+    ``&`` (or a comma) and ``|`` count from left to right, as in Slurm, with parentheses.
+    ValueError for what is asked of several nodes together (brackets, counts), or cannot be read.
+    """
+    if _COUNTED.search(expression):
+        raise ValueError("brackets and counts are asked of several nodes together")
+    tokens = [found[1] for found in _TOKEN.finditer(expression)]
+    value = _expression(tokens, set(features))
+    if tokens:
+        raise ValueError(f"'{tokens[0]}' is not expected there")
+    return value
+
+
+def _expression(tokens: list[str], features: set[str]) -> bool:
+    value = _term(tokens, features)
+    while tokens and tokens[0] in "&|,":
+        is_or = tokens.pop(0) == "|"
+        other = _term(tokens, features)
+        value = value or other if is_or else value and other
+    return value
+
+
+def _term(tokens: list[str], features: set[str]) -> bool:
+    first = tokens.pop(0) if tokens else ""
+    if first == "(":
+        value = _expression(tokens, features)
+        if not tokens or tokens.pop(0) != ")":
+            raise ValueError("a parenthesis is not closed")
+        return value
+    if first in ("", ")", "&", "|", ","):
+        raise ValueError("a feature is missing")
+    return first in features
+
+
+@dataclass(frozen=True)
 class Node:
-    """A node as Slurm tells it; `lost` is why no job can run on it, "" if one can."""
+    """A node as Slurm reports it; `lost` is why no job can run on it, "" if one can."""
 
     name: str
     state: str
@@ -34,115 +112,113 @@ class Node:
     features: tuple[str, ...] = ()
 
 
-def of_partition(site: Site, partition: str) -> list[Node]:
+def partition_nodes(site: Site, partition: str) -> list[Node]:
     """The nodes of a partition of ReFrame's that its options choose, by name and number.
 
-    UserError if its scheduler is not Slurm, Slurm does not tell, or the options choose no node.
+    UserError if its scheduler is not Slurm, Slurm does not list them, or the options choose none.
     """
     declared = site.partitions[partition]
     if not scheduler.is_slurm(declared["scheduler"]):
         raise UserError(
             f"the nodes of partition '{partition}' of site '{site.name}' are not known: "
-            f"its scheduler is '{declared['scheduler']}', and only Slurm tells them"
+            f"its scheduler is '{declared['scheduler']}', and only Slurm lists them"
         )
-    wanted = chosen.by(declared.get("access", ()))
+    options = parse_options(declared.get("access", ()))
     command = ["sinfo", "--noheader", "--Node", f"--format={_FIELDS}"]
-    if wanted.queue:
-        command.append(f"--partition={wanted.queue}")
-    found = parsed(_asked(site, partition, command))
-    kept = _chosen(site, partition, found, wanted)
-    if found and not kept:
-        raise UserError(
-            f"none of the {len(found)} nodes of partition '{partition}' of site '{site.name}' is "
-            f"what its options ask for: {wanted.told()}"
-        )
-    return kept
-
-
-def _chosen(site: Site, partition: str, nodes: list[Node], wanted: chosen.Chosen) -> list[Node]:
-    """Those of `nodes` that have the names and features that are `wanted`."""
+    if options.queue:
+        command.append(f"--partition={options.queue}")
+    nodes = parse_sinfo(_query(site, partition, command))
     lists = {
-        text: set(_asked(site, partition, ["scontrol", "show", "hostnames", text]).split())
-        for text in (wanted.names, wanted.excluded)
+        text: set(_query(site, partition, ["scontrol", "show", "hostnames", text]).split())
+        for text in (options.names, options.excluded)
         if text
     }
     try:
-        return [
+        chosen = [
             node
             for node in nodes
-            if (not wanted.names or node.name in lists[wanted.names])
-            and (not wanted.excluded or node.name not in lists[wanted.excluded])
-            and (not wanted.features or chosen.takes(wanted.features, node.features))
+            if (not options.names or node.name in lists[options.names])
+            and (not options.excluded or node.name not in lists[options.excluded])
+            and (not options.features or satisfies(options.features, node.features))
         ]
     except ValueError as error:
         raise UserError(
-            f"the nodes of partition '{partition}' of site '{site.name}' cannot be told by "
-            f"--constraint={wanted.features}: {error}; right are features with &, | and ( )"
+            f"the nodes of partition '{partition}' of site '{site.name}' cannot be chosen by "
+            f"--constraint={options.features}: {error}; right are features with &, | and ( )"
         ) from None
+    if nodes and not chosen:
+        raise UserError(
+            f"none of the {len(nodes)} nodes of partition '{partition}' of site '{site.name}' is "
+            f"what its options ask for: {options}"
+        )
+    return chosen
 
 
-def _asked(site: Site, partition: str, command: Sequence[str]) -> str:
+def _query(site: Site, partition: str, command: Sequence[str]) -> str:
     """What a command of Slurm prints; it waits while Slurm does not answer."""
-    wait = scheduler.Patience(time.time() + _PATIENCE_S, site.checkout).environment(
-        site.environment
-    )
-    del wait["ROUNDTRIP_SLURM_LOG"]  # there is no run yet to note it in
+    wait = scheduler.SlurmWait(time.time() + _LONGEST_WAIT_S, site.checkout)
+    environment = wait.environment(site.environment)
+    del environment["ROUNDTRIP_SLURM_LOG"]  # there is no run yet to note it in
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, env=wait)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
     except FileNotFoundError:
         raise UserError(f"there is no {command[0]} in PATH: is Slurm installed here?") from None
-    if asked.returncode:
-        told = (asked.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise UserError(f"cannot ask Slurm for the nodes of partition '{partition}': {told}")
-    return asked.stdout
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise UserError(f"cannot ask Slurm for the nodes of partition '{partition}': {why}")
+    return done.stdout
 
 
-def parsed(listing: str) -> list[Node]:
+def parse_sinfo(listing: str) -> list[Node]:
     """The nodes of ``sinfo --Node``, a line each of name, state, features and reason; each once."""
-    found = {}
+    nodes = {}
     for line in listing.splitlines():
-        name, state, features, reason = line.split("|", 3)
-        mark = next((told for sign, told in _OUT.items() if sign in state), "")
+        name, state, listed, reason = line.split("|", 3)
+        mark = next((meaning for sign, meaning in _OUT.items() if sign in state), "")
         word = re.sub(r"[^a-z_].*", "", state.lower())
         lost = "" if word in _IN_USE and not mark else _why(reason.strip(), mark)
-        told = () if features == "(null)" else tuple(filter(None, features.split(",")))
-        found[name] = Node(name, word or state, lost, told)
-    return sorted(found.values(), key=lambda node: _numbered(node.name))
+        features = () if listed == "(null)" else tuple(filter(None, listed.split(",")))
+        nodes[name] = Node(name, word or state, lost, features)
+    return sorted(nodes.values(), key=lambda node: _numbered(node.name))
 
 
-def record(asked: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
-    """Note in the tree of a run what Slurm said of the nodes of each partition."""
+def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
+    """Note in the tree of a run what Slurm reported of the nodes of each partition."""
+    partitions = {
+        partition: {
+            "hosts": [node.name for node in listed if not node.lost],
+            "not_measured": [
+                {"host": node.name, "state": node.state, "reason": node.lost}
+                for node in listed
+                if node.lost
+            ],
+        }
+        for partition, listed in nodes.items()
+    }
     file = run_dir / records.NODES_FILE
     file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(_told(asked), indent=1) + "\n")
+    file.write_text(json.dumps({"schema": 1, "partitions": partitions}, indent=1) + "\n")
 
 
-def of_partitions(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
-    """The nodes of each of the `partitions`, by its name; UserError as of `of_partition`."""
-    return {name: of_partition(site, name) for name in sorted(set(partitions))}
+def nodes_by_partition(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
+    """The nodes of each of the `partitions`, by its name; UserError as of `partition_nodes`."""
+    return {name: partition_nodes(site, name) for name in sorted(set(partitions))}
 
 
-def _told(asked: Mapping[str, Sequence[Node]]) -> dict[str, Any]:
-    """As `collect.nodes.Nodes` has it."""
-    return {
-        "schema": 1,
-        "partitions": {
-            partition: {
-                "hosts": [node.name for node in found if not node.lost],
-                "not_measured": [
-                    {"host": node.name, "state": node.state, "reason": node.lost}
-                    for node in found
-                    if node.lost
-                ],
-            }
-            for partition, found in asked.items()
-        },
-    }
+def known_nodes(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
+    """The nodes of the `partitions` of Slurm, by name; none if Slurm does not list them."""
+    kinds = {name: site.partitions[name]["scheduler"] for name in partitions}
+    try:
+        return nodes_by_partition(
+            site, [n for n, kind in kinds.items() if scheduler.is_slurm(kind)]
+        )
+    except UserError:
+        return {}
 
 
 def _why(reason: str, mark: str) -> str:
-    told = "" if reason.lower() in ("", "none") else reason
-    return "; ".join(part for part in (mark, told) if part) or "Slurm gives no reason"
+    given = "" if reason.lower() in ("", "none") else reason
+    return "; ".join(part for part in (mark, given) if part) or "Slurm gives no reason"
 
 
 def _numbered(name: str) -> list[tuple[bool, int, str]]:

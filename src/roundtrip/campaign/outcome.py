@@ -1,24 +1,155 @@
-"""How a run ended: what completed, compared with what was expected."""
+"""What a campaign can claim, said before it runs; and how its run ended."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from roundtrip import studies
+from roundtrip.campaign.matrix import Matrix
+from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect import completion, scheduler_log
+from roundtrip.collect import analysis, completion, scheduler_log
 from roundtrip.collect.completion import Counts
 from roundtrip.collect.launches import Launch, scan
+from roundtrip.errors import UserError
+from roundtrip.stats.planning import (
+    Reach,
+    fewest_launches,
+    needed_together,
+    reach,
+    recommended_launches,
+)
+from roundtrip.stats.settings import Levels
+from roundtrip.studies.study import PlannedCase, PlannedClaims
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a campaign can claim: its primary claims, and the toolchains that share a case.
+
+    Nothing is claimed of what is `simulated`: it gives the same values each time.
+    """
+
+    campaign: Campaign
+    primary: tuple[PlannedClaims, ...]
+    toolchains: tuple[str, ...]
+    levels: Levels
+    simulated: bool = False
+
+    @property
+    def count(self) -> int:
+        """The number of primary claims, which are tested together."""
+        return sum(claim.count for claim in self.primary)
+
+    @property
+    def reach(self) -> Reach:
+        """Which of the primary claims can get a verdict with the launches of the campaign."""
+        return reach(self.campaign.launches, self.count, self.levels)
+
+    @property
+    def _enough(self) -> str:
+        fewest = fewest_launches(self.count, self.levels)
+        recommended = recommended_launches(self.count, self.levels)
+        also = f" ({recommended} recommended)" if recommended > fewest else ""
+        return f"{fewest}{also} are enough"
+
+    def require_enough_launches(self) -> None:
+        """UserError if so few launches can support no primary claim, however large a difference."""
+        if self.count and self.reach is Reach.UNDERPOWERED:
+            raise UserError(
+                f"launches = {self.campaign.launches} is too few for a verdict on any of the "
+                f"{self.count} primary claims: {self._enough}; to run it without verdicts: "
+                "--allow-underpowered",
+                self.campaign.file,
+                self.campaign.launches_line,
+            )
+
+    def warning(self) -> str | None:
+        """What too few launches mean for the claims; None if each claim can get a verdict alone."""
+        if not self.count or self.reach is Reach.ALONE:
+            return None
+        count = self.campaign.launches
+        launches = f"{count} launch{'' if count == 1 else 'es'} of each case"
+        together = needed_together(self.campaign.launches, self.count, self.levels)
+        if together is None:
+            return f"{launches} support none of {self.count} primary claims; {self._enough}"
+        return (
+            f"{launches} support {self.count} primary claims only together: {together} must be as "
+            f"clear as can be before any gets a verdict; {self._enough}"
+        )
+
+    def lines(self) -> Iterator[str]:
+        """The lines of ``--dry-run`` that say what can be claimed."""
+        for claim in self.primary:
+            yield f"claim {claim.count} x {claim.case}: {claim.what}"
+        if len(self.toolchains) > 1:
+            yield f"claim toolchains, pairwise, by round: {', '.join(self.toolchains)}"
+        if self.simulated:
+            yield "claims: none: a simulation gives the same values each time"
+            return
+        if not self.count:
+            also = "; toolchains are compared" if len(self.toolchains) > 1 else ""
+            yield f"claims: no primary claims are planned: descriptive{also}"
+            return
+        yield (
+            f"claims: {self.count} primary, tested together; {self.campaign.launches} launches "
+            f"declared, {fewest_launches(self.count, self.levels)} needed for any one of them, "
+            f"{recommended_launches(self.count, self.levels)} recommended"
+        )
+        if warning := self.warning():
+            yield f"warning: {warning}"
+
+
+def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis) -> Outlook:
+    """Ask each study what launches of `plan` will support, with the thresholds `settings`."""
+    cases = [
+        PlannedCase(
+            id=item.case.id,
+            study=item.study,
+            check=item.case.check,
+            place=f"{item.case.system}:{item.case.partition}",
+            environ=item.case.environ,
+            parameters=dict(item.case.parameters),
+            variables=dict(item.variables),
+        )
+        for item in plan.expected
+        if not item.simulated
+    ]
+    return Outlook(
+        campaign,
+        tuple(primary_claims(cases, settings)),
+        _compared_toolchains(cases),
+        settings.statistics,
+        simulated=bool(plan.expected) and not cases,
+    )
+
+
+def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
+    """Toolchains with a case that differs from another case in the toolchain alone."""
+    alike: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    for case in cases:
+        alike[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
+    return tuple(sorted({name for names in alike.values() if len(names) > 1 for name in names}))
+
+
+def primary_claims(
+    cases: Sequence[PlannedCase], settings: analysis.Analysis
+) -> Iterator[PlannedClaims]:
+    """The primary claims that launches of `cases` will support, study by study."""
+    for study in studies.load():
+        own = [case for case in cases if case.study == study.name]
+        yield from study.primary_claims(own, settings)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many launches were asked for and passed, and why others failed or are partial.
+    """How many launches were planned and passed, and why others failed or are partial.
 
     `silence` says how long Slurm did not answer, `displaced` how many launches it displaced; each
-    is "" if there is nothing to say.  `disturbed` says of each launch that was by what, a tuple.
+    is "" if there is nothing to say.  `disturbed` has a tuple of reasons for each disturbed launch.
     """
 
     counts: Counts
@@ -30,7 +161,7 @@ class Outcome:
     disturbed: tuple[tuple[str, ...], ...] = ()
 
     @staticmethod
-    def of(tree: RunTree) -> Outcome:
+    def from_tree(tree: RunTree) -> Outcome:
         """Count the launches of `tree`."""
         state = tree.state
         launches = scan(tree.path)

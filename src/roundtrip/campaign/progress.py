@@ -14,8 +14,8 @@ from rich.text import Text
 
 #: More refreshes would take processor time from the program that is measured.
 _REFRESHES_PER_SECOND = 1.0
-#: What takes longer has its end told by the clock.
-_WORTH_A_CLOCK_S = 100.0
+#: What takes longer gets the clock time of its end.
+_CLOCK_FROM_S = 100.0
 
 
 class TerminalProgress:
@@ -28,12 +28,12 @@ class TerminalProgress:
         self._console = console
         self._every_s = every_s
         self._over = threading.Event()
-        self._lines = threading.Thread(target=self._tell_now_and_then, daemon=True)
+        self._lines = threading.Thread(target=self._print_lines, daemon=True)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            _Said(self.status),
+            _StatusColumn(self.status),
             console=console,
             refresh_per_second=_REFRESHES_PER_SECOND,
             disable=not console.is_terminal,
@@ -67,7 +67,7 @@ class TerminalProgress:
 
     def built(self, seconds: float) -> None:
         """Every build has succeeded or failed, after so many seconds."""
-        self._say(f"built in {told(seconds)}")
+        self._say(f"built in {duration(seconds)}")
 
     def launching(
         self, cases: int, launches: int, limit_s: float, note: Callable[[], str] = str
@@ -76,8 +76,8 @@ class TerminalProgress:
 
         `note()` says what the campaign waits for, or "" if it does not wait.
         """
-        told_cases = f"{cases} case{'s' if cases != 1 else ''}"
-        self._say(f"{self._title}: {told_cases}, {launches} launches, at most {told(limit_s)}")
+        counted = f"{cases} case{'s' if cases != 1 else ''}"
+        self._say(f"{self._title}: {counted}, {launches} launches, at most {duration(limit_s)}")
         self._begin(self._title, launches, str)
         self._limit_s, self._note = limit_s, note
 
@@ -110,14 +110,14 @@ class TerminalProgress:
 
     def _left(self, limit_s: float) -> str:
         task, spent = self._bar.tasks[0], time.monotonic() - self._start
-        limit = f"limit in {told(limit_s - spent)}"
+        limit = f"limit in {duration(limit_s - spent)}"
         if not task.completed or task.total is None:
             return limit
         each = spent / task.completed
         left_s = each * (task.total - task.completed)
         end = datetime.fromtimestamp(time.time() + left_s).strftime("%H:%M")
-        until = f", until {end}" if left_s >= _WORTH_A_CLOCK_S else ""
-        return f"about {told(left_s)} left{until} ({limit})"
+        until = f", until {end}" if left_s >= _CLOCK_FROM_S else ""
+        return f"about {duration(left_s)} left{until} ({limit})"
 
     def _begin(self, title: str, total: int, now: Callable[[], str]) -> None:
         self._now, self._start, self._limit_s = now, time.monotonic(), None
@@ -127,7 +127,7 @@ class TerminalProgress:
         task = self._bar.tasks[0]
         return f"{task.completed:.0f}/{task.total or 0:.0f}"
 
-    def _tell_now_and_then(self) -> None:
+    def _print_lines(self) -> None:
         while not self._over.wait(self._every_s):
             self._say(f"{self._bar.tasks[0].description}: {self._count()} {self.status()}".rstrip())
 
@@ -135,7 +135,7 @@ class TerminalProgress:
         self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-class _Said(ProgressColumn):
+class _StatusColumn(ProgressColumn):
     """A column whose text is asked for whenever it is drawn."""
 
     def __init__(self, ask: Callable[[], str]) -> None:
@@ -146,7 +146,7 @@ class _Said(ProgressColumn):
         return Text(self._ask())
 
 
-def told(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """A duration for people: ``40 s``, ``12 min``, ``1 h 30 min``."""
     whole = max(0, round(seconds))
     if whole < 100:

@@ -2,50 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import random
 import statistics
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
 
-from roundtrip.campaign import abba, pins, scheduler, session
+from roundtrip.campaign import ab_campaign, environment, nodes, scheduler, session, tree
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
-from roundtrip.campaign.pauses import Pauses
-from roundtrip.campaign.scheduler import Queue
+from roundtrip.campaign.progress import TerminalProgress, duration
+from roundtrip.campaign.scheduler import Pauses, Queue
 from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
-from roundtrip.collect import completion, scheduler_log
+from roundtrip.collect import completion, records, scheduler_log
 from roundtrip.collect.launches import Launch, scan
 
-#: What is launched: a case, or a case on nodes that meet.
+#: What is launched: a case, or a case on a node pair.
 Key = tuple[str, tuple[str, ...]]
 #: A case that failed so often in one invocation, and never passed, is given up.
 GIVE_UP_AFTER = 2
-_SILENCE = "Slurm did not answer"
+_NO_ANSWER = "Slurm did not answer"
 _LIMIT = "Slurm takes no more jobs of this user or account now (a limit of submitted jobs)"
-
-
-class Progress(Protocol):
-    """Is told what happens, and shows it to people."""
-
-    def launching(self, cases: int, launches: int, limit_s: float, note: Callable[[], str]) -> None:
-        """The time limit starts: `limit_s` seconds; `note()` says what the campaign waits for."""
-
-    def waiting(self, why: str) -> None:
-        """Nothing runs; `why` is the reason."""
-
-    def expect(self, launches: int) -> None:
-        """`launches` are still to come."""
-
-    def running(self, name: str) -> None:
-        """ReFrame begins the test `name`."""
-
-    def result(self, verdict: str, name: str, counts: bool = True) -> None:
-        """The test `name` ended; it counts if it is a launch and not a fixture."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +42,17 @@ class Runner:
     """Launches what is missing, one performance job at a time, until nothing is missing.
 
     A round launches every case that still needs a launch once, in random order, so that a drift
-    of the machine affects all cases alike (a randomised block design); or as `abba` has it.
+    of the machine affects all cases alike (a randomised block design); or in the order of
+    `ab_campaign.abba_order`.
     """
 
     campaign: Campaign
     site: Site
     tree: RunTree
     expected: Sequence[Expected]
-    progress: Progress
+    progress: TerminalProgress
     order: random.Random = field(default_factory=random.Random)
-    #: Is asked before each round; True ends the run, whatever is missing.
+    #: Called before each round; True ends the run, whatever is missing.
     enough: Callable[[], bool] = lambda: False
     #: What changed under the run, which ended it then; "" if nothing did.
     changed: str = ""
@@ -78,7 +60,7 @@ class Runner:
     deadline: float = 0.0
     _failures: Counter[Key] = field(default_factory=Counter)
     _launch_s: list[float] = field(default_factory=list)
-    _patience: scheduler.Patience | None = None
+    _wait: scheduler.SlurmWait | None = None
 
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False if time ended first.
@@ -91,10 +73,10 @@ class Runner:
         limit_s = 60 * self.campaign.time_limit_minutes
         self.deadline = time.monotonic() + limit_s
         if any(scheduler.is_slurm(part["scheduler"]) for part in self.site.partitions.values()):
-            self._patience = scheduler.Patience(time.time() + limit_s, self.tree.path)
+            self._wait = scheduler.SlurmWait(time.time() + limit_s, self.tree.path)
         launches = self.campaign.launches * len(self.expected)
         cases = len({item.case.id for item in self.expected})
-        note = self._waits_for if self._patience else str
+        note = self._waits_for if self._wait else str
         self.progress.launching(cases, launches, limit_s, note)
         try:
             self._cancel()
@@ -135,22 +117,22 @@ class Runner:
 
     def _is_changed(self) -> bool:
         """Whether something is not as it was when the run began; recorded, as nothing follows."""
-        self.changed = pins.changed(self.tree)
+        self.changed = environment.find_change(self.tree)
         if self.changed:
             self.tree.write_state(stopped=self.changed)
         return bool(self.changed)
 
     def _cancel(self) -> None:
-        scheduler.cancel(self._label, self.site.environment, self._patience)
+        scheduler.cancel(self._label, self.site.environment, self._wait)
 
     def _waits_for(self) -> str:
         """What the run waits for: an answer of Slurm, or a place in its queue."""
-        silent = self._patience.now() if self._patience else ""
+        silent = self._wait.now() if self._wait else ""
         return silent or self._queue.now()
 
     @cached_property
     def _queue(self) -> Queue:
-        return Queue(scheduler.mark(self._label), self.site.environment)
+        return Queue(scheduler.job_comment(self._label), self.site.environment)
 
     @property
     def _label(self) -> str:
@@ -172,20 +154,20 @@ class Runner:
                 break
             start = time.time()
             folder = self.tree.next_session(number)
-            seconds += session.run(
+            seconds += session.run_session(
                 self.site,
                 block,
                 folder,
                 self._label,
                 self.tree.lock_descriptor,
                 self._on_event,
-                self._patience,
+                self._wait,
             )
-            if self._patience:
-                lost_s = self._patience.since(start)
+            if self._wait:
+                lost_s = self._wait.since(start)
                 seconds -= lost_s or 0.0
                 if lost_s is not None:
-                    excused |= dict.fromkeys((item.key for item in block), _SILENCE)
+                    excused |= dict.fromkeys((item.key for item in block), _NO_ANSWER)
             excused |= self._excused(folder.name)
         after, _ = self._passed()
         failed = {item.key for item in wanted if after[item.key] == before[item.key]}
@@ -198,7 +180,7 @@ class Runner:
     def _blocks(self, wanted: Sequence[Expected], number: int) -> list[list[Expected]]:
         """The sessions of a round, in their order."""
         seed = self.campaign.abba_seed
-        sides = [wanted] if seed is None else abba.sides(wanted, seed, number)
+        sides = [wanted] if seed is None else ab_campaign.abba_order(wanted, seed, number)
         found = []
         for side in sides:
             blocks = session.blocks(side)
@@ -214,15 +196,15 @@ class Runner:
                 continue
             if launch.status == completion.DISPLACED:
                 found[launch.key] = launch.reason
-            elif self._patience and launch.status == "failed":
-                if scheduler.is_silence(words := _words(launch)):
-                    found[launch.key] = _SILENCE
-                elif scheduler.is_limit(words):
+            elif self._wait and launch.status == "failed":
+                if scheduler.is_no_answer(words := _words(launch)):
+                    found[launch.key] = _NO_ANSWER
+                elif scheduler.is_submit_limit(words):
                     found[launch.key] = _LIMIT
         return found
 
     def _on_event(self, kind: str, name: str) -> None:
-        words = session.in_words(name)
+        words = session.case_label(name)
         if kind == "RUN":
             self.progress.running(words)
         else:
@@ -268,3 +250,53 @@ def _words(launch: Launch) -> str:
     except OSError:
         error = b""
     return f"{launch.reason}\n{error.decode(errors='replace')}"
+
+
+def launch_confirmation(night: Runner, cases: Collection[str], launches: int) -> str:
+    """Launch each of `cases` so often, in rounds; why none was launched, "" if one was.
+
+    `night` has run, and was given ``confirm``.  Each case is launched on the nodes that its
+    launches of the night ran on, where Slurm has them in use.  A round that would not end in time
+    is not begun; the first one is expected to take as long as launches of the night did.
+    """
+    wanted = [item for item in night.expected if item.case.id in cases and not item.simulated]
+    left_s = min(60 * (night.campaign.confirm_minutes or 0.0), night.deadline - time.monotonic())
+    needed_s = night.launch_s * len(wanted)
+    why = ""
+    if not wanted:
+        why = "none of the cases is launched by this campaign"
+    elif left_s <= 0 or needed_s > left_s:
+        why = f"no time was left: a round takes {duration(needed_s)}, of {duration(left_s)}"
+    note = {"schema": 1, "launches": launches, "why_not": why}
+    (night.tree.path / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note) + "\n")
+    if why:
+        return why
+    wanted = list(_on_same_nodes(night, wanted))
+    inner = tree.inner_tree(night.tree, records.CONFIRMATION, wanted, launches)
+    title = f"{night.campaign.title}: launching again what was worse"
+    limited = replace(
+        night.campaign, title=title, launches=launches, time_limit_minutes=left_s / 60
+    )
+    with inner:
+        Runner(limited, night.site, inner, wanted, night.progress).run()
+    return ""
+
+
+def _on_same_nodes(night: Runner, wanted: Sequence[Expected]) -> Iterator[Expected]:
+    """The cases, with the node list of their launches of the night where Slurm has all in use."""
+    known = nodes.known_nodes(night.site, {item.case.partition for item in wanted})
+    in_use = {
+        partition: {node.name.partition(".")[0]: node.name for node in listed if not node.lost}
+        for partition, listed in known.items()
+    }
+    used: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
+    for launch in scan(night.tree.path):
+        if launch.status == "passed" and not launch.disturbed:
+            hosts = frozenset(host.partition(".")[0] for host in launch.run["hosts"])
+            used[launch.case_id][hosts] += 1
+    for item in wanted:
+        names = in_use.get(item.case.partition, {})
+        hosts = next((most for most, _ in used[item.case.id].most_common(1)), frozenset())
+        if not item.pairs and len(hosts) == item.nodes and hosts <= names.keys():
+            item = replace(item, nodelist=tuple(sorted(names[host] for host in hosts)))
+        yield item

@@ -1,20 +1,21 @@
-"""The Slurm jobs of a campaign: their mark, what they wait for, and how long Slurm is silent."""
+"""Slurm in a campaign: its jobs, what they wait for, times without an answer, maintenance."""
 
 from __future__ import annotations
 
 import getpass
+import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
 from roundtrip.campaign import progress
-from roundtrip.collect import scheduler_log
+from roundtrip.collect import completion, scheduler_log
 from roundtrip.errors import UserError
 
 _SLURM = ("slurm", "squeue")
@@ -22,15 +23,16 @@ _SLURM = ("slurm", "squeue")
 NO_REQUEUE = "--job-option=--no-requeue"
 #: Wrappers of Slurm's commands that try again while Slurm does not answer.
 _COMMANDS = Path(__file__).parent / "slurm"
-
-
 #: sbatch's words, and the names of limits of accounting; a job that may never run has other words.
 _LIMIT = re.compile(
     r"job submit limit|(?:Assoc|QOS)\w*MaxSubmit\w*|(?:Assoc|QOS)GrpSubmit\w*|MaxJobCount"
 )
 #: Job, state, reason, expected start, time of submission; a comment may hold any sign.
 _FORMAT = "%i|%T|%r|%S|%V|%k"
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
+#: First pause, s; each further pause is twice as long.
+_FIRST_S = 5.0
+_LONGEST_S = 60.0
 
 
 class NoAnswerError(Exception):
@@ -38,7 +40,7 @@ class NoAnswerError(Exception):
 
 
 @dataclass(frozen=True)
-class Patience:
+class SlurmWait:
     """Until when (seconds since 1970) a run waits for Slurm, and the folder of the run's log."""
 
     deadline: float
@@ -59,17 +61,17 @@ class Patience:
 
     def now(self) -> str:
         """What to show while Slurm does not answer; "" while it answers."""
-        waiting = [item for item in scheduler_log.read(self.run_dir) if item.end is None]
-        if not waiting:
+        waits = [item for item in scheduler_log.read(self.run_dir) if item.end is None]
+        if not waits:
             return ""
         return (
-            f"waiting for Slurm, which does not answer, for {time.time() - waiting[-1].start:.0f} s"
+            f"waiting for Slurm, which does not answer, for {time.time() - waits[-1].start:.0f} s"
         )
 
     def since(self, moment: float) -> float | None:
         """Seconds without an answer after `moment` (since 1970); None if Slurm always answered."""
-        found = scheduler_log.spells(scheduler_log.read(self.run_dir))
-        later = [(max(start, moment), end) for start, end in found if end >= int(moment)]
+        spells = scheduler_log.spells(scheduler_log.read(self.run_dir))
+        later = [(max(start, moment), end) for start, end in spells if end >= int(moment)]
         return sum(end - start for start, end in later if end > start) if later else None
 
 
@@ -78,45 +80,45 @@ def is_slurm(scheduler: str) -> bool:
     return scheduler in _SLURM
 
 
-def is_silence(text: str) -> bool:
+def is_no_answer(text: str) -> bool:
     """Whether `text` is what a command of Slurm prints when Slurm does not answer."""
     return not subprocess.run([_COMMANDS / "patient", text.replace("\0", "")]).returncode
 
 
-def is_limit(text: str) -> bool:
+def is_submit_limit(text: str) -> bool:
     """Whether `text` is how sbatch says that a user or account may submit no more jobs now."""
     return _LIMIT.search(text) is not None
 
 
-def tags(scheduler: str, label: str) -> list[str]:
+def job_options(scheduler: str, label: str) -> list[str]:
     """ReFrame options that mark each job of run `label` and forbid Slurm to requeue it.
 
     A job that ends is launched again by the campaign.
     """
     if not is_slurm(scheduler):
         return []
-    return [f"--job-option=comment={mark(label)}", NO_REQUEUE]
+    return [f"--job-option=comment={job_comment(label)}", NO_REQUEUE]
 
 
-def cancel(label: str, environment: Mapping[str, str], patience: Patience | None) -> list[str]:
+def cancel(label: str, environment: Mapping[str, str], wait: SlurmWait | None) -> list[str]:
     """Cancel the jobs that sessions of run `label` left in the queue, and return their ids.
 
     No session would collect the launch of such a job.  Without Slurm nothing is done, nor without
-    `patience` if Slurm does not answer.  NoAnswerError when the patience is over; UserError if
-    Slurm refuses for another reason.
+    `wait` if Slurm does not answer.  NoAnswerError when the wait is over; UserError if Slurm
+    refuses for another reason.
     """
     if shutil.which("squeue", path=environment.get("PATH")) is None:
         return []
-    env = dict(patience.environment(environment) if patience else environment)
+    env = dict(wait.environment(environment) if wait else environment)
     query = ["squeue", "--noheader", f"--user={getpass.getuser()}", "--format=%i %k"]
     listing = subprocess.run(query, capture_output=True, text=True, env=env)
-    if listing.returncode and patience is None:
+    if listing.returncode and wait is None:
         return []  # Slurm's commands are installed, but there is no cluster
     _require(listing, "cannot see which jobs there are")
     left = [
         job
         for job, _, comment in (line.partition(" ") for line in listing.stdout.splitlines())
-        if comment.strip() == mark(label)
+        if comment.strip() == job_comment(label)
     ]
     if left:
         done = subprocess.run(["scancel", *left], capture_output=True, text=True, env=env)
@@ -128,24 +130,24 @@ def _require(done: subprocess.CompletedProcess[str], what: str) -> None:
     if not done.returncode:
         return
     error = done.stderr.strip()
-    if is_silence(error):
+    if is_no_answer(error):
         raise NoAnswerError(error)
     raise UserError(f"{what}: {error.splitlines()[-1] if error else 'no reason given'}")
 
 
-def clear(label: str, environment: Mapping[str, str], patience: Patience) -> None:
+def cancel_and_wait(label: str, environment: Mapping[str, str], wait: SlurmWait) -> None:
     """Cancel the jobs of run `label`, and return when none is left.
 
     A job that outlives its session would run beside the next launch.  NoAnswerError when the
-    patience is over; UserError as of `cancel`.
+    wait is over; UserError as of `cancel`.
     """
-    while cancel(label, environment, patience):
-        if patience.over:
+    while cancel(label, environment, wait):
+        if wait.over:
             raise NoAnswerError("jobs that were cancelled do not end")
         time.sleep(1)
 
 
-def mark(label: str) -> str:
+def job_comment(label: str) -> str:
     """The comment of the jobs of run `label`: ASCII without blanks, for a line of their scripts."""
     return f"roundtrip:{quote(label)}"
 
@@ -163,7 +165,7 @@ class Queue:
     def now(self) -> str:
         """For people; "" if none of them waits, or Slurm does not say."""
         if time.monotonic() - self._asked >= self.every_s:
-            self._known = waiting(self._ask(), self.comment, time.time())
+            self._known = describe_wait(self._ask(), self.comment, time.time())
             self._asked = time.monotonic()
         return self._known
 
@@ -172,24 +174,126 @@ class Queue:
         environment = {**self.environment, "SLURM_TIME_FORMAT": "%s"}
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_PATIENCE_S, env=environment
+                command, capture_output=True, text=True, timeout=_TIMEOUT_S, env=environment
             )
         except (OSError, subprocess.TimeoutExpired):
             return ""
         return done.stdout
 
 
-def waiting(listing: str, comment: str, now: float) -> str:
+def describe_wait(listing: str, comment: str, now: float) -> str:
     """What the first of those jobs in the output of squeue waits for, at `now` (since 1970)."""
     for line in listing.splitlines():
         fields = line.split("|", 5)
         if len(fields) != 6 or fields[1] != "PENDING" or fields[5].strip() != comment:
             continue
         job, _, reason, start, submitted, _ = fields
-        waited = f" for {progress.told(now - float(submitted))}" if submitted.isdigit() else ""
+        waited = f" for {progress.duration(now - float(submitted))}" if submitted.isdigit() else ""
         expected = ""
         if start.isdigit() and float(start) > now:
             moment = datetime.fromtimestamp(float(start)).strftime("%Y-%m-%d %H:%M")
             expected = f"; Slurm expects it to start at {moment}"
         return f"job {job} has waited{waited}: {reason}{expected}"
     return ""
+
+
+@dataclass(frozen=True)
+class Maintenance:
+    """A reservation of Slurm with the flag MAINT; times in seconds since 1970."""
+
+    name: str
+    nodes: str
+    start: float
+    end: float
+
+    def __str__(self) -> str:
+        """For people: until when, and for which nodes."""
+        until = datetime.fromtimestamp(self.end).strftime("%Y-%m-%d %H:%M")
+        return f"Slurm keeps {self.nodes} for maintenance until {until} (reservation {self.name})"
+
+
+def parse_maintenances(text: str) -> list[Maintenance]:
+    """Maintenances in the output of ``scontrol show reservation --oneliner``, by their end.
+
+    Times there are in the local zone, or seconds since 1970 with ``SLURM_TIME_FORMAT=%s``.
+    """
+    maintenances = []
+    for line in text.splitlines():
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if "MAINT" not in fields.get("Flags", "").split(","):
+            continue
+        start, end = (_seconds(fields.get(key, "")) for key in ("StartTime", "EndTime"))
+        if start is not None and end is not None:
+            name, nodes = fields.get("ReservationName", "?"), fields.get("Nodes", "nodes")
+            maintenances.append(Maintenance(name, nodes, start, end))
+    return sorted(maintenances, key=lambda one: one.end)
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return float(text) if text.isdigit() else datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None
+
+
+@dataclass
+class Pauses:
+    """Waits after rounds that measured nothing through no fault of theirs, as in a maintenance.
+
+    The run must end at `deadline` (of the monotonic clock).
+
+    `tell` shows why nothing runs; `environment` is that of the site.
+    """
+
+    deadline: float
+    tell: Callable[[str], None]
+    environment: Mapping[str, str]
+    _next_s: float = field(default_factory=lambda: _FIRST_S)
+
+    def end(self) -> None:
+        """Something was measured: the next pause is a short one."""
+        self._next_s = _FIRST_S
+
+    def take(self, why: str) -> bool:
+        """Pause, because of `why` a round measured nothing; False if the time is over before."""
+        if why == completion.MAINTENANCE and (planned := self._maintenances()):
+            return self._wait_for(planned[0])
+        pause_s = min(self._next_s, self.deadline - time.monotonic())
+        if pause_s <= 0:
+            return False
+        self.tell(f"{why}: trying again in {pause_s:.0f} s")
+        time.sleep(pause_s)
+        self._next_s = min(2 * self._next_s, _LONGEST_S)
+        return True
+
+    def _wait_for(self, maintenance: Maintenance) -> bool:
+        """Wait for its end, which may be moved; False if that is beyond the time limit."""
+        shown = ""
+        current: Maintenance | None = maintenance
+        while current:
+            left_s = current.end - time.time()
+            late = left_s > self.deadline - time.monotonic()
+            line = f"{current}, beyond this run's time limit" if late else str(current)
+            if line != shown:
+                self.tell(line)
+                shown = line
+            if late:
+                return False
+            time.sleep(max(0.0, min(left_s, self._next_s)))
+            self._next_s = min(2 * self._next_s, _LONGEST_S)
+            planned = (one for one in self._maintenances() if one.name == maintenance.name)
+            current = next(planned, None)
+        return True
+
+    def _maintenances(self) -> list[Maintenance]:
+        """Maintenances that are not over; none if Slurm does not say."""
+        try:
+            done = subprocess.run(
+                ["scontrol", "show", "reservation", "--oneliner"],
+                capture_output=True,
+                text=True,
+                env={**(self.environment or os.environ), "SLURM_TIME_FORMAT": "%s"},
+            )
+        except FileNotFoundError:
+            return []
+        return [one for one in parse_maintenances(done.stdout) if one.end > time.time()]

@@ -1,4 +1,4 @@
-"""One ReFrame session of a campaign: some cases, each launched once, in random order."""
+"""ReFrame sessions of a campaign: one builds, or launches some cases once each, in random order."""
 
 from __future__ import annotations
 
@@ -9,22 +9,25 @@ import signal
 import subprocess
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from roundtrip.campaign import meeting, scheduler
+from roundtrip.campaign import scheduler
 from roundtrip.campaign.matrix import Expected
-from roundtrip.campaign.site import Asked, Site, asking
+from roundtrip.campaign.progress import TerminalProgress, duration
+from roundtrip.campaign.site import Site, select_tests
+from roundtrip.campaign.tree import RunTree
 
 _EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
 _NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
+_STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 _PR_SET_PDEATHSIG = 1
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
 
-#: Is called with what ReFrame says: (RUN, OK, FAIL, ABORT or SKIP; name of the test).
+#: Called with the events of ReFrame: (RUN, OK, FAIL, ABORT or SKIP; name of the test).
 Listener = Callable[[str, str], None]
 
 
@@ -33,7 +36,7 @@ def is_fixture(name: str) -> bool:
     return " ~" in name
 
 
-def in_words(name: str) -> str:
+def case_label(name: str) -> str:
     """The name of a test for people: as ReFrame has it, but without hash and place."""
     match = _NAME.match(name)
     return f"{match['test'].replace(' %', ' ')} with {match['environ']}" if match else name
@@ -43,14 +46,14 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
     """Split cases into the fewest groups that one ReFrame command line can name exactly.
 
     One command line selects a product of tests and toolchains on one partition, with one set of
-    variables, on the same nodes.  Each block is such a product; or one case on pairs of nodes that
-    meet in a round.
+    variables, on the same nodes.  Each block is such a product; or one case on the node pairs of a
+    round.
     """
     toolchains: dict[tuple[object, ...], dict[str, Expected]] = defaultdict(dict)
-    met: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
+    paired: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
     for item in wanted:
-        if item.meetings:
-            met[item.case, item.variables, item.meetings[0].pair_round].append(item)
+        if item.pairs:
+            paired[item.case, item.variables, item.pairs[0].pair_round].append(item)
             continue
         case = item.case
         test = (case.hash, case.partition, case.check, item.variables, item.nodelist)
@@ -59,24 +62,24 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
     for (_, *alike), chosen in toolchains.items():
         key = (*alike, tuple(sorted(chosen)))
         products[key].extend(chosen.values())
-    return [*products.values(), *met.values()]
+    return [*products.values(), *paired.values()]
 
 
-def command(site: Site, block: Sequence[Expected], folder: Path, label: str) -> list[str]:
+def command_line(site: Site, block: Sequence[Expected], folder: Path, label: str) -> list[str]:
     """The ReFrame command line that launches each case of `block` once, below `folder`."""
     first = block[0].case
     return [
-        *_named(site, block, folder),
+        *_case_arguments(site, block, folder),
         f"--exec-policy={'async' if _side_by_side(site, block) else 'serial'}",
         f"--session-extras=campaign={label}",
-        *scheduler.tags(site.partitions[first.partition]["scheduler"], label),
+        *scheduler.job_options(site.partitions[first.partition]["scheduler"], label),
         *([f"--job-option=nodelist={','.join(nodes)}"] if (nodes := block[0].nodelist) else []),
         *(f"--setvar={first.check}.{key}={value}" for key, value in block[0].variables),
         "--run",
     ]
 
 
-def _named(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
+def _case_arguments(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
     """The ReFrame command line that names the cases of `block`, all on one partition."""
     arguments = [
         "reframe",
@@ -90,7 +93,7 @@ def _named(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
         # ReFrame's settings would not do: ReFrame 4.10 ignores --prgenv together with --mode.
         "--exec-order=random",
     ]
-    if not block[0].meetings:  # else no other tests are made, and these have hashes of their own
+    if not block[0].pairs:  # else no other tests are made, and these have hashes of their own
         arguments += [f"--name=/{hash_}" for hash_ in sorted({item.case.hash for item in block})]
     environs = "|".join(sorted({item.case.environ for item in block}))
     return [*arguments, f"--prgenv=^({environs})$"]
@@ -100,69 +103,76 @@ def _side_by_side(site: Site, block: Sequence[Expected]) -> bool:
     """Whether the launches of a block may run together: its nodes share no link, and the site
     says that this is enough.  All others run one at a time, so that none disturbs another."""
     partition = site.partitions[block[0].case.partition]
-    return bool(block[0].meetings and partition.get("extras", {}).get("side_by_side"))
+    return bool(block[0].pairs and partition.get("extras", {}).get("side_by_side"))
 
 
-def _together(site: Site, block: Sequence[Expected]) -> dict[str, str]:
-    """What tells ReFrame of the pairs of a block, and how many jobs may run at a time."""
-    made = meeting.asking([one for item in block for one in item.meetings])
+def _pair_variables(site: Site, block: Sequence[Expected]) -> dict[str, str]:
+    """Environment variables by which ReFrame makes each test once for each node pair of `block`,
+    and knows how many jobs may run at a time; none without pairs, which are all of one round."""
+    pairs = [pair for item in block for pair in item.pairs]
+    if not pairs:
+        return {}
+    round_ = {key: getattr(pairs[0], key) for key in ("pair_round", "pair_night_round")}
+    hosts = [list(pair.hosts) for pair in pairs]
+    variables = {"ROUNDTRIP_PAIRS": json.dumps({**round_, "hosts": hosts})}
     if _side_by_side(site, block):
-        made["ROUNDTRIP_SIDE_BY_SIDE"] = str(len(block))
-    return made
+        variables["ROUNDTRIP_SIDE_BY_SIDE"] = str(len(block))
+    return variables
 
 
-def _asked(block: Sequence[Expected]) -> Asked:
-    """The tests of a block, and no more than all products of their parameters."""
+def _test_variables(block: Sequence[Expected]) -> dict[str, str]:
+    """Environment variables that select the tests of a block: all products of their parameters."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for item in block:
         for key, value in item.case.parameters:
             if value not in (known := values[item.case.check][key]):
                 known.append(value)
-    return {check: [product] for check, product in values.items()}
+    return select_tests({check: [product] for check, product in values.items()})
 
 
-def run(
+def run_session(
     site: Site,
     block: Sequence[Expected],
     folder: Path,
     label: str,
     lock_descriptor: int,
     on_event: Listener,
-    patience: scheduler.Patience | None = None,
+    wait: scheduler.SlurmWait | None = None,
 ) -> float:
     """Run one block and return the seconds that it took, without the seconds of building.
 
     `on_event(kind, name)` is called when ReFrame begins or ends a test.  ``session.json`` in
     `folder` gets both times and ReFrame's exit status, ``console.log`` all that ReFrame prints.
     When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
-    Slurm does not answer, `patience` waits; NoAnswerError when it is over.
+    Slurm does not answer, its commands `wait`; NoAnswerError when the wait is over.
     """
-    environment = {**site.environment, **asking(_asked(block)), **_together(site, block)}
-    if patience:
-        scheduler.clear(label, environment, patience)
-        environment = patience.environment(environment)
+    selection = {**_test_variables(block), **_pair_variables(site, block)}
+    environment = {**site.environment, **selection}
+    if wait:
+        scheduler.cancel_and_wait(label, environment, wait)
+        environment = wait.environment(environment)
     clock = _BuildClock(on_event)
     start = time.monotonic()
-    arguments = command(site, block, folder, label)
+    arguments = command_line(site, block, folder, label)
     status = _supervise(site, arguments, folder, lock_descriptor, clock, environment)
     wall_s = time.monotonic() - start
     _write_end(folder, status, wall_s, build_s=round(clock.seconds, 3))
     return wall_s - clock.seconds
 
 
-def build(
+def build_session(
     site: Site,
     block: Sequence[Expected],
     folder: Path,
     lock_descriptor: int,
     on_event: Listener,
 ) -> None:
-    """Build what the cases of `block` need, and launch none of them; otherwise as `run`."""
-    block = [replace(item, meetings=()) for item in block]
-    arguments = [*_named(site, block, folder), "--exec-policy=serial"]
+    """Build what the cases of `block` need, and launch none of them; otherwise as `run_session`."""
+    block = [replace(item, pairs=()) for item in block]
+    arguments = [*_case_arguments(site, block, folder), "--exec-policy=serial"]
     arguments += ["--setvar=build_only=yes", "--run"]
     start = time.monotonic()
-    environment = {**site.environment, **asking(_asked(block))}
+    environment = {**site.environment, **_test_variables(block)}
     status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)
     _write_end(folder, status, time.monotonic() - start)
 
@@ -250,3 +260,89 @@ def _signals_held() -> Iterator[None]:
 def _die_with_parent() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def build_all(
+    site: Site, expected: Iterable[Expected], tree: RunTree, progress: TerminalProgress
+) -> None:
+    """Let ReFrame build all that `expected` needs, and launch nothing.
+
+    A failed build is shown and is no error here: its launches will fail and give the reason.
+    """
+    groups = build_representatives(expected)
+    watch = _BuildWatch(sum(len(group) for group in groups), progress)
+    progress.building(watch.builds, watch)
+    start = time.monotonic()
+    for group in groups:
+        watch.folder = tree.next_build()
+        build_session(site, group, watch.folder, tree.lock_descriptor, watch.on_event)
+    progress.built(time.monotonic() - start)
+
+
+def build_representatives(expected: Iterable[Expected]) -> list[list[Expected]]:
+    """One case for each check, partition and toolchain: all cases of these need the same program.
+
+    The cases of one list are on one partition with the same toolchains, so that one command line
+    of ReFrame names them.
+    """
+    first: dict[tuple[str, str, str], Expected] = {}
+    for item in expected:
+        first.setdefault((item.case.partition, item.case.check, item.case.environ), item)
+    named: dict[tuple[str, str], list[Expected]] = defaultdict(list)
+    for (partition, check, _), item in first.items():
+        named[partition, check].append(item)
+    groups: dict[tuple[str, tuple[str, ...]], list[Expected]] = defaultdict(list)
+    for (partition, _), items in named.items():
+        groups[partition, tuple(sorted(item.case.environ for item in items))] += items
+    return list(groups.values())
+
+
+class _BuildWatch:
+    """How far the build is, by the steps that Ninja counts in the output that ReFrame captures."""
+
+    def __init__(self, builds: int, progress: TerminalProgress) -> None:
+        self.builds = builds
+        self.folder = Path()
+        self._progress = progress
+        self._name = ""
+        self._start = 0.0
+        self._took: list[float] = []
+
+    def on_event(self, kind: str, name: str) -> None:
+        """Follow the builds, which are fixtures."""
+        if not is_fixture(name):
+            return
+        if kind == "RUN":
+            self._name, self._start = case_label(name), time.monotonic()
+        else:
+            self._took.append(time.monotonic() - self._start)
+            self._name = ""
+            self._progress.result(kind, name)
+
+    def __call__(self) -> str:
+        if not self._name:
+            return ""
+        done, steps = self._steps()
+        if not done:
+            return f"{self._name}: configuring"
+        spent = time.monotonic() - self._start
+        whole = spent * steps / done
+        others = max(0, self.builds - len(self._took) - 1)
+        # Programs that exist already take no time, so the slowest build predicts the next best.
+        left = whole - spent + others * max([whole, *self._took])
+        return f"{self._name}: step {done} of {steps}, about {duration(left)} left"
+
+    def _steps(self) -> tuple[int, int]:
+        outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=_time_of_change)
+        try:
+            steps = _STEP.findall(outputs[-1].read_bytes())
+            return int(steps[-1][0]), int(steps[-1][1])
+        except (IndexError, OSError):
+            return 0, 0
+
+
+def _time_of_change(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0

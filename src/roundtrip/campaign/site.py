@@ -15,8 +15,8 @@ from typing import Any
 from roundtrip.errors import UserError
 from roundtrip.model import is_name
 
-#: Check -> products of parameters, values as in names: tests that ReFrame is to make.
-Asked = Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
+#: Check -> products of parameters, values as in names: the tests that ReFrame instantiates.
+TestSelection = Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
 
 _CHECK = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
@@ -40,8 +40,8 @@ class Case:
         return f"{self.check}/{values}@{self.system}:{self.partition}+{self.environ}"
 
 
-def asking(tests: Asked) -> dict[str, str]:
-    """The environment in which ReFrame makes no other tests: making all takes it seconds."""
+def select_tests(tests: TestSelection) -> dict[str, str]:
+    """Environment variables that make ReFrame instantiate only these tests: all take seconds."""
     return {"ROUNDTRIP_TESTS": json.dumps(tests)}
 
 
@@ -89,8 +89,8 @@ class Site:
     @cached_property
     def system(self) -> dict[str, Any]:
         """ReFrame's configuration of this site."""
-        found: dict[str, Any] = next(s for s in self._config["systems"] if s["name"] == self.name)
-        return found
+        systems: list[dict[str, Any]] = self._config["systems"]
+        return next(system for system in systems if system["name"] == self.name)
 
     @cached_property
     def partitions(self) -> dict[str, dict[str, Any]]:
@@ -119,42 +119,46 @@ class Site:
     def describe(
         self,
         files: Iterable[str],
-        asked: Asked | None = None,
+        selection: TestSelection | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> list[dict[str, Any]]:
         """ReFrame's description of every test in `files`, whether this site can run it or not.
 
-        `asked`: of these only, as in `cases`.  `variables`: ``check.variable`` and the value that
-        it is set to.  UserError if ReFrame fails, as it does for a value of another type or range.
+        `selection` restricts the tests, as in `cases`; `variables` are values by
+        ``check.variable``.  UserError if ReFrame fails, as for a value of another type or range.
         """
         named = [f"--checkpath={file}" for file in files]
         named += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
         everything = ("--skip-system-check", "--skip-prgenv-check", "--describe")
-        tests: list[dict[str, Any]] = json.loads(self._reframe(*named, *everything, asked=asked))
+        tests: list[dict[str, Any]] = json.loads(
+            self._reframe(*named, *everything, selection=selection)
+        )
         return tests
 
-    def cases(self, files: Iterable[str] = (), asked: Asked | None = None) -> list[Case]:
+    def cases(
+        self, files: Iterable[str] = (), selection: TestSelection | None = None
+    ) -> list[Case]:
         """Every test case that ReFrame would run here, of the check `files` or of all.
 
         UserError if ReFrame fails, or if a check does not load.
         """
         named = list(files) or sorted({str(file) for file in self.checks.values()})
         command = [sys.executable, "-P", "-m", "roundtrip.campaign.listing", *named]
-        printed = self._run(command, "the listing of checks", asked)
+        printed = self._run(command, "the listing of checks", selection)
         return [
             Case(**{**one, "parameters": tuple(map(tuple, one["parameters"]))})
             for one in json.loads(printed.splitlines()[-1])
         ]
 
-    def _reframe(self, *arguments: str, asked: Asked | None = None) -> str:
-        return self._run(["reframe", *arguments], f"reframe {arguments[-1]}", asked)
+    def _reframe(self, *arguments: str, selection: TestSelection | None = None) -> str:
+        return self._run(["reframe", *arguments], f"reframe {arguments[-1]}", selection)
 
-    def _run(self, command: Sequence[str], what: str, asked: Asked | None) -> str:
+    def _run(self, command: Sequence[str], what: str, selection: TestSelection | None) -> str:
         try:
             done = subprocess.run(
                 command,
                 cwd=self.checkout,
-                env={**self.environment, **(asking(asked) if asked else {})},
+                env={**self.environment, **(select_tests(selection) if selection else {})},
                 capture_output=True,
                 text=True,
             )

@@ -1,23 +1,64 @@
-"""The tree of a campaign run, ``runs/<campaign>/<site>/<start, UTC>/``, locked while in use."""
+"""The tree of a campaign run, ``runs/<campaign>/<site>/<start, UTC>/``; locks of tree and site.
+
+One campaign measures on a site at a time: two would disturb each other.  The lock of a site is the
+file ``$XDG_STATE_HOME/roundtrip/sites/<site>.lock`` (by default below ``~/.local/state``), so that
+all checkouts and run folders of a user share it.  It ends with its process.  The scheduler keeps
+jobs of other users away: launches ask for their nodes exclusively.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import shutil
-from collections.abc import Sequence
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
-from roundtrip import model
+from roundtrip import model, paths
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
-from roundtrip.campaign.revision import Revision
+from roundtrip.campaign.progress import duration
+from roundtrip.campaign.site import Site
 from roundtrip.collect import analysis, records
 from roundtrip.errors import UserError
+
+#: Pause between two tries to lock a site, and between two messages that it is locked.
+_PAUSE_S = 2.0
+_MESSAGE_EVERY_S = 600.0
+
+
+@dataclass(frozen=True)
+class Revision:
+    """The checked-out commit, and whether tracked files differ from it; None without git."""
+
+    commit: str | None
+    dirty: bool | None
+
+
+def revision(checkout: Path) -> Revision:
+    """The revision of `checkout` in git; without git (an unpacked archive) both parts are None."""
+    try:
+        commit = _git(checkout, "rev-parse", "HEAD").strip()
+        dirty = bool(_git(checkout, "status", "--porcelain", "--untracked-files=no").strip())
+    except (OSError, subprocess.CalledProcessError):
+        return Revision(None, None)
+    return Revision(commit, dirty)
+
+
+def _git(checkout: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout
 
 
 class RunTree:
@@ -109,7 +150,7 @@ class RunTree:
         return [path for path in (self.path / "rounds").glob("*") if path.name.isdigit()]
 
 
-def create(
+def create_tree(
     runs: Path,
     campaign: Campaign,
     site: str,
@@ -170,29 +211,29 @@ def _first_state(
     }
 
 
-def part(tree: RunTree, name: str, expected: Sequence[Expected], launches: int) -> RunTree:
-    """A tree inside that of a run, for launches that are no part of the run; made or gone on with.
+def inner_tree(tree: RunTree, name: str, expected: Sequence[Expected], launches: int) -> RunTree:
+    """A tree inside that of a run, new or resumed, for launches that are no part of the run.
 
-    It wants `launches` of each case `expected`, and is judged by the thresholds of the run.
+    It expects `launches` of each case `expected`, and is judged by the thresholds of the run.
     """
     inner = RunTree(tree.path / name)
     (inner.path / "env").mkdir(parents=True, exist_ok=True)
     for file in ("campaign.toml", analysis.FILE_NAME, "env/host.json"):
         if (tree.path / file).is_file():
             shutil.copyfile(tree.path / file, inner.path / file)
-    wanted = [
+    cases = [
         {"case": item.case.id, "launches": launches, "variables": dict(item.variables)}
         for item in expected
     ]
-    fresh = {"started": _utc(datetime.now(UTC)), "repeats": launches, "expected": wanted}
-    inner.write_state(**{**tree.state, **fresh, "skipped": [], "report": None})
+    changes = {"started": _utc(datetime.now(UTC)), "repeats": launches, "expected": cases}
+    inner.write_state(**{**tree.state, **changes, "skipped": [], "report": None})
     return inner
 
 
-def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
+def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
     """UserError if the campaign or the site has changed since the run of `tree` began.
 
-    A state.json that says nothing of variables, which the collector takes, is of another matrix.
+    A state.json without variables, which the collector accepts, is of another matrix.
     """
     begun = {item["case"]: item.get("variables") for item in tree.state["expected"]}
     now = {item.case.id: dict(item.variables) for item in matrix.expected}
@@ -204,7 +245,7 @@ def check_same_matrix(tree: RunTree, matrix: Matrix) -> None:
         )
 
 
-def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
+def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
     """The newest run of `campaign` on `site` that lacks launches or its report.
 
     UserError if there is none.
@@ -217,7 +258,7 @@ def unfinished(runs: Path, campaign: str, site: str) -> RunTree:
     raise UserError(f"no unfinished run of '{campaign}' on site '{site}' to resume", folder)
 
 
-def begun_by(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
+def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
     """The newest run of `campaign` on `site` that began under the name `night`; None without one.
 
     The number of a Slurm job would not do as a name, because Slurm uses numbers again.
@@ -231,3 +272,52 @@ def begun_by(runs: Path, campaign: str, site: str, night: str) -> RunTree | None
 
 def _utc(moment: datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+@contextlib.contextmanager
+def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]) -> Iterator[None]:
+    """Hold the lock of `site` for `campaign` while the block runs.
+
+    If another campaign holds it: UserError with its name, or, with `wait`, wait for its end and
+    `tell` so now and then.  UserError too if the lock file cannot be written.
+    """
+    # A machine without a scheduler has its own lock, even if its home is shared.
+    local = all(partition["scheduler"] == "local" for partition in site.partitions.values())
+    name = f"{site.name}@{socket.gethostname()}" if local else site.name
+    path = paths.state() / "sites" / f"{name}.lock"
+    with _open_lock(path) as file:
+        begun, shown = time.monotonic(), float("-inf")
+        while not _try_lock(file):
+            holder = path.read_text(errors="replace").strip() or "a campaign that is starting"
+            busy = f"site '{site.name}' is being measured by {holder}"
+            if not wait:
+                raise UserError(f"{busy}: stop it, or wait for it with --wait")
+            if time.monotonic() - shown >= _MESSAGE_EVERY_S:
+                shown = time.monotonic()
+                since = f", for {duration(shown - begun)}" if shown - begun > _PAUSE_S else ""
+                tell(f"{busy}: waiting for it to end{since}")
+            time.sleep(_PAUSE_S)
+        since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        process = f"process {os.getpid()} on {socket.gethostname()}"
+        file.seek(0)
+        file.truncate()
+        file.write(f"campaign '{campaign}' since {since} ({process})\n")
+        file.flush()
+        yield
+
+
+def _try_lock(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _open_lock(path: Path) -> IO[str]:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a+", encoding="utf-8")
+    except OSError as error:
+        reason = f"cannot hold the site: {error.strerror}; set XDG_STATE_HOME to a folder of yours"
+        raise UserError(reason, path) from None

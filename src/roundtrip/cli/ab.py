@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, pair, pins, site_lock, tree
-from roundtrip.campaign.revision import revision
+from roundtrip.campaign import ab_campaign, environment, matrix, model, tree
 from roundtrip.campaign.site import Site
+from roundtrip.campaign.tree import revision
 from roundtrip.cli import app, current, process
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.cli.process import INTERRUPTED
@@ -90,23 +90,23 @@ def ab(
     if run_tree:
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
-        wanted = model.load(model.find(campaign, checkout / "campaigns")).checks
-        plans = pair.checks(wanted, checks or (), variables or ())
+        wanted = model.load_campaign(model.find_campaign(campaign, checkout / "campaigns")).checks
+        plans = ab_campaign.select_checks(wanted, checks or (), variables or ())
         seed = secrets.randbits(32) if order is Order.ABBA else None
-        content = pair.text((base, new), plans, minutes, partitions or (), seed)
-    declared = model.load(pair.written(scratch, (base, new), content))
+        content = ab_campaign.campaign_text((base, new), plans, minutes, partitions or (), seed)
+    declared = model.load_campaign(ab_campaign.write_campaign(scratch, (base, new), content))
     declared = replace(declared, time_limit_minutes=minutes)
     try:
-        plan = pair.twins(matrix.build(declared, here), declared)
+        plan = ab_campaign.shared_cases(matrix.build_matrix(declared, here), declared)
     except UserError as error:  # of a file that the user never sees
         raise UserError(error.what) if error.file == str(declared.file) else error from None
-    context.with_resource(site_lock.held(here, declared.name, wait, _say))
+    context.with_resource(tree.hold_site(here, declared.name, wait, _say))
     if run_tree:
-        tree.check_same_matrix(run_tree, plan)
-        pins.require_same(run_tree, declared.file)
+        tree.require_same_matrix(run_tree, plan)
+        environment.require_unchanged(run_tree, declared.file)
     else:
         with writing(paths.runs()):
-            run_tree = tree.create(
+            run_tree = tree.create_tree(
                 paths.runs(), declared, site, plan, revision(checkout), analysis.of_site(site)
             )
     raise typer.Exit(
@@ -127,7 +127,7 @@ def _measure(
 ) -> int:
     """Launch until enough is told, show the comparison, and return the exit status."""
     # These take a second to load, which a fault in the arguments need not spend.
-    from roundtrip.campaign import building
+    from roundtrip.campaign import session
     from roundtrip.campaign.outcome import Outcome
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
@@ -138,13 +138,13 @@ def _measure(
     is_over, is_interrupted = False, False
     process.on_term()
     with writing(run_tree.path), run_tree:
-        environment.record(here, plan, run_tree.path / "env")
-        for told in environment.warnings(here):
+        environment.record_environment(here, plan, run_tree.path / "env")
+        for told in environment.tuning_warnings(here):
             _say(f"warning: {told}")
         with TerminalProgress(declared.title, _console) as progress:
             try:
-                building.run(here, plan.expected, run_tree, progress)
-                pins.take(run_tree)
+                session.build_all(here, plan.expected, run_tree, progress)
+                environment.record_pins(run_tree)
                 runner = Runner(declared, here, run_tree, plan.expected, progress)
                 runner.enough = watch.enough
                 is_over = not runner.run()
@@ -153,8 +153,8 @@ def _measure(
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True
-        run_tree.ended_after(max(Outcome.of(run_tree).passed.values(), default=0))
-        outcome = Outcome.of(run_tree)
+        run_tree.ended_after(max(Outcome.from_tree(run_tree).passed.values(), default=0))
+        outcome = Outcome.from_tree(run_tree)
         if outcome.whole and not is_interrupted:
             run_tree.finish()
     if stopped := run_tree.state.get("stopped"):
@@ -178,7 +178,7 @@ def _measure(
 
 def _newest(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
-    folder = paths.runs() / pair.name(base, new) / site
+    folder = paths.runs() / ab_campaign.campaign_name(base, new) / site
     found = sorted(folder.glob("*/state.json"))
     if not found:
         raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)
@@ -187,7 +187,7 @@ def _newest(base: str, new: str, site: str) -> tree.RunTree:
 
 def _minutes(told: str) -> float:
     """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
-    minutes = model.minutes(told)
+    minutes = model.parse_minutes(told)
     if minutes is None:
         raise UserError(f"--budget {told}: {model.DURATION}")
     return minutes

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from roundtrip import paths
-from roundtrip.campaign import confirmation as launching
+from roundtrip.campaign import runner
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.runner import Runner
 from roundtrip.collect import bundle, manifest, records
@@ -29,7 +29,7 @@ def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
 
     A night that cannot has its report nevertheless.
     """
-    if not Outcome.of(night.tree).passed:
+    if not Outcome.from_tree(night.tree).passed:
         return
     try:
         judged = _judged(night.tree.path)
@@ -38,7 +38,7 @@ def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
             return
         series, again = units.plural(worse, "series", "series"), units.plural(len(cases), "case")
         tell(f"worse last night: {series}; launching {again} again, controls included")
-        launching.launch(night, cases, recommended_launches(worse, levels))
+        runner.launch_confirmation(night, cases, recommended_launches(worse, levels))
     except UserError as error:
         tell(f"warning: what was worse last night was not launched again: {error}")
 

@@ -10,15 +10,15 @@ import typer
 from rich.console import Console
 
 from roundtrip import paths
-from roundtrip.campaign import environment, matrix, model, pins, site_lock, tonight, tree
-from roundtrip.campaign.revision import revision
+from roundtrip.campaign import environment, matrix, model, round_robin, tree
 from roundtrip.campaign.site import Site
+from roundtrip.campaign.tree import revision
 from roundtrip.cli import app, current, process
 from roundtrip.errors import UserError, writing
 from roundtrip.sites import software
 
 if TYPE_CHECKING:
-    from roundtrip.campaign.claims import Outlook
+    from roundtrip.campaign.outcome import Outlook
 
 _console = Console(stderr=True, markup=False)
 
@@ -48,9 +48,11 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
     ] = False,
-    allow_mute: Annotated[
-        bool, typer.Option("--allow-mute", help="Run with too few launches for any verdict.")
+    allow_underpowered: Annotated[
+        bool,
+        typer.Option("--allow-underpowered", help="Run with too few launches for any verdict."),
     ] = False,
+    allow_mute: Annotated[bool, typer.Option("--allow-mute", hidden=True)] = False,
 ) -> None:
     """Run a campaign: launch every case as often as declared, then publish the report.
 
@@ -59,24 +61,28 @@ def run(
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()
-    declared = model.load(model.find(campaign, checkout / "campaigns"))
+    declared = model.load_campaign(model.find_campaign(campaign, checkout / "campaigns"))
     here = Site(site, checkout)
     software.require_ready(here)
-    plan = matrix.build(declared, here)
-    from roundtrip.campaign import claims  # loads SciPy, which a fault above does not need
+    plan = matrix.build_matrix(declared, here)
+    from roundtrip.campaign.outcome import (  # loads SciPy, which a fault above does not need
+        Outcome,
+        assess_claims,
+    )
     from roundtrip.collect import analysis
 
     thresholds = analysis.of_site(site)
-    tonight.require(declared, here, plan)
+    round_robin.require_slurm(declared, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
     claimed = matrix.Matrix((), ()) if declared.in_pairs else plan
-    outlook = claims.outlook(declared, claimed, thresholds)
+    outlook = assess_claims(declared, claimed, thresholds)
     if dry_run:
-        _print_matrix(declared, tonight.arrange(declared, here, plan, paths.runs(), None), outlook)
+        _print_matrix(
+            declared, round_robin.arrange_night(declared, here, plan, paths.runs(), None), outlook
+        )
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
-    from roundtrip.campaign import building
-    from roundtrip.campaign.outcome import Outcome
+    from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
     from roundtrip.cli import confirmation
@@ -84,25 +90,27 @@ def run(
     from roundtrip.history import annotations
 
     annotations.load_site(site)  # a fault in them is told before anything is measured
-    may_be_mute = allow_mute or declared.allow_untold
-    if not may_be_mute and not _existing(declared.name, site, resume, tree_path, night):
-        outlook.require_speech()
+    if allow_mute:
+        _say("warning: --allow-mute is called --allow-underpowered now")
+    may_be_underpowered = allow_underpowered or allow_mute or declared.allow_untold
+    if not may_be_underpowered and not _existing(declared.name, site, resume, tree_path, night):
+        outlook.require_enough_launches()
     if warning := outlook.warning():
         _say(f"warning: {warning}")
-    for told in environment.warnings(here):
+    for told in environment.tuning_warnings(here):
         _say(f"warning: {told}")
-    context.with_resource(site_lock.held(here, declared.name, wait, _say))
+    context.with_resource(tree.hold_site(here, declared.name, wait, _say))
     run_tree = _existing(declared.name, site, resume, tree_path, night)
     if night and run_tree and run_tree.complete:
         _say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
         return
     if run_tree and not _goes_on(run_tree, plan, declared.file, night):
         run_tree = None
-    arranged = tonight.arrange(declared, here, plan, paths.runs(), run_tree)
+    arranged = round_robin.arrange_night(declared, here, plan, paths.runs(), run_tree)
     plan = arranged.matrix
     if run_tree is None:
         with writing(paths.runs()):
-            run_tree = tree.create(
+            run_tree = tree.create_tree(
                 paths.runs(), declared, site, plan, revision(checkout), thresholds, report, night
             )
             arranged.write(run_tree.path)
@@ -112,9 +120,9 @@ def run(
         in_time = True
         with TerminalProgress(declared.title, _console) as progress:
             try:
-                environment.record(here, plan, run_tree.path / "env")
-                building.run(here, plan.expected, run_tree, progress)
-                pins.take(run_tree)
+                environment.record_environment(here, plan, run_tree.path / "env")
+                session.build_all(here, plan.expected, run_tree, progress)
+                environment.record_pins(run_tree)
                 runner = Runner(declared, here, run_tree, arranged.launched, progress)
                 in_time = runner.run()
                 if report and declared.confirm_minutes:
@@ -125,7 +133,7 @@ def run(
                 _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
                 raise typer.Exit(130) from None
         process.ignore_term()
-        outcome = Outcome.of(run_tree)
+        outcome = Outcome.from_tree(run_tree)
         if outcome.whole:
             run_tree.finish()
     if stopped := run_tree.state.get("stopped"):
@@ -174,8 +182,8 @@ def _goes_on(
     A night that is not begins anew: nobody is there to ask.  UserError without `night`.
     """
     try:
-        tree.check_same_matrix(run_tree, plan)
-        pins.require_same(run_tree, campaign)
+        tree.require_same_matrix(run_tree, plan)
+        environment.require_unchanged(run_tree, campaign)
     except UserError as error:
         if night is None:
             raise
@@ -200,11 +208,11 @@ def _existing(
             raise UserError(f"this run {told}, not as {night}: leave --tree or --night out", path)
         return chosen
     if night:
-        return tree.begun_by(paths.runs(), campaign, site, night)
-    return tree.unfinished(paths.runs(), campaign, site) if resume else None
+        return tree.find_night(paths.runs(), campaign, site, night)
+    return tree.newest_unfinished(paths.runs(), campaign, site) if resume else None
 
 
-def _print_matrix(declared: model.Campaign, arranged: tonight.Tonight, outlook: Outlook) -> None:
+def _print_matrix(declared: model.Campaign, arranged: round_robin.Night, outlook: Outlook) -> None:
     for item in arranged.matrix.expected:
         typer.echo(f"run   {item.launches(declared.launches)} x {item.case.id}")
     for skipped in arranged.matrix.skipped:

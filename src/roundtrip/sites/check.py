@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip.campaign.site import Case, Site, asking
+from roundtrip.campaign.site import Case, Site, select_tests
 from roundtrip.errors import UserError
 from roundtrip.sites import data, differences, slurm, software
 from roundtrip.sites.data import FILE, RDMA
@@ -87,7 +87,7 @@ def _dry_run(site: Site, partition: str, cases: list[Case], folder: Path) -> str
         *(f"--name=/{hash_}" for hash_ in sorted({case.hash for case in cases})),
     ]
     environs = sorted({case.environ for case in cases})
-    variables = {**asking(tests), "ROUNDTRIP_RUNS": str(folder)}
+    variables = {**select_tests(tests), "ROUNDTRIP_RUNS": str(folder)}
     return run_reframe(site, partition, environs, folder, options, variables)
 
 

@@ -1,8 +1,9 @@
-"""The campaign of ``roundtrip ab``: two toolchains, until they are told apart."""
+"""The campaign of ``roundtrip ab``: two toolchains, interleaved until each claim has a verdict."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,58 +18,58 @@ MOST_ROUNDS = 200
 _ASSIGNED = re.compile(r"(?P<key>\w+)=(?P<value>[^,]+)")
 
 
-def name(base: str, new: str) -> str:
-    """The campaign's name, by which its runs are found again."""
+def campaign_name(base: str, new: str) -> str:
+    """The name of the campaign, below which its runs lie."""
     return f"ab-{base}-{new}"
 
 
-def checks(
-    declared: Sequence[CheckPlan], asked: Sequence[str], variables: Sequence[str]
+def select_checks(
+    declared: Sequence[CheckPlan], specs: Sequence[str], variables: Sequence[str]
 ) -> tuple[CheckPlan, ...]:
     """The checks to launch.
 
     Parameters
     ----------
     declared
-        Those of a campaign; all of them, if nothing is `asked`.
-    asked
-        ``NAME`` or ``NAME:parameter=value,...``, a parameter with several values as often.  What is
-        not said stays as the campaign declares it for a check of that name.
+        Those of a campaign; all of them are launched without `specs`.
+    specs
+        ``NAME`` or ``NAME:parameter=value,...``, a parameter with several values as often.  Other
+        parameters stay as the campaign declares them for a check of that name.
     variables
         ``variable=value``, set for all checks.
 
-    UserError for what cannot be read so.
+    UserError for another form.
     """
-    plans = [_plan(spec, declared) for spec in asked] or list(declared)
+    plans = [_plan(spec, declared) for spec in specs] or list(declared)
     changes = {key: values[-1] for key, values in _assigned(variables, "--set").items()}
     return tuple(replace(plan, variables={**plan.variables, **changes}) for plan in plans)
 
 
 def _plan(spec: str, declared: Sequence[CheckPlan]) -> CheckPlan:
-    check, colon, told = spec.partition(":")
+    check, colon, parameters = spec.partition(":")
     known = next((plan for plan in declared if plan.name == check), CheckPlan(check, 0))
-    parameters = _assigned(told.split(","), f"--checks {spec}") if colon else {}
-    return replace(known, parameters={**known.parameters, **parameters})
+    changes = _assigned(parameters.split(","), f"--checks {spec}") if colon else {}
+    return replace(known, parameters={**known.parameters, **changes})
 
 
 def _assigned(items: Iterable[str], where: str) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    values: dict[str, tuple[str, ...]] = {}
     for item in items:
         match = _ASSIGNED.fullmatch(item.strip())
         if not match:
             raise UserError(f"{where}: '{item}' is not of the form name=value")
-        found[match["key"]] = (*found.get(match["key"], ()), match["value"])
-    return found
+        values[match["key"]] = (*values.get(match["key"], ()), match["value"])
+    return values
 
 
-def text(
+def campaign_text(
     toolchains: tuple[str, str],
     plans: Sequence[CheckPlan],
     minutes: float,
     partitions: Sequence[str] = (),
     abba_seed: int | None = None,
 ) -> str:
-    """The campaign's file: TOML, of which `model.load` makes the same checks again."""
+    """The campaign's file: TOML, from which `model.load_campaign` reads the same checks."""
     base, new = toolchains
     lines = [
         f"title = {json.dumps(f'{new} against {base}')}",
@@ -82,31 +83,25 @@ def text(
         lines.append(f"toolchains = {json.dumps(list(toolchains))}")
         if places := list(partitions) or list(plan.partitions or ()):
             lines.append(f"partitions = {json.dumps(places)}")
-        chosen = {key: list(values) for key, values in plan.parameters.items()}
-        lines += [f"{key} = {_table(told)}" for key, told in _tables(chosen, plan.variables)]
+        parameters = {key: list(values) for key, values in plan.parameters.items()}
+        tables = (("parameters", parameters), ("variables", plan.variables))
+        lines += [f"{name} = {_inline_table(table)}" for name, table in tables if table]
     return "\n".join(lines) + "\n"
 
 
-def _tables(
-    parameters: Mapping[str, object], variables: Mapping[str, object]
-) -> Iterable[tuple[str, Mapping[str, object]]]:
-    named = (("parameters", parameters), ("variables", variables))
-    return ((key, told) for key, told in named if told)
-
-
-def _table(told: Mapping[str, object]) -> str:
-    pairs = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in told.items())
+def _inline_table(table: Mapping[str, object]) -> str:
+    pairs = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items())
     return f"{{ {', '.join(pairs)} }}"
 
 
-def written(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
+def write_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
     """The file of the campaign in `folder`, under the campaign's name."""
-    file = folder / f"{name(*toolchains)}.toml"
+    file = folder / f"{campaign_name(*toolchains)}.toml"
     file.write_text(content, encoding="utf-8")
     return file
 
 
-def twins(plan: Matrix, campaign: Campaign) -> Matrix:
+def shared_cases(plan: Matrix, campaign: Campaign) -> Matrix:
     """The cases that both toolchains can run; the others are skipped, with the reason.
 
     UserError if there is none, and for what is simulated.
@@ -114,7 +109,7 @@ def twins(plan: Matrix, campaign: Campaign) -> Matrix:
     if simulated := next((item for item in plan.expected if item.simulated), None):
         raise UserError(
             f"site '{simulated.case.system}' simulates: it gives the same values each time, so "
-            "there is nothing to repeat until two are told apart; a campaign runs both"
+            "there is nothing to repeat until two differ; a campaign runs both"
         )
     alike: dict[tuple[object, ...], list[Expected]] = {}
     for item in plan.expected:
@@ -128,3 +123,17 @@ def twins(plan: Matrix, campaign: Campaign) -> Matrix:
         why = "; ".join(sorted({item.reason for item in plan.skipped})) or reason
         raise UserError(f"no case that both toolchains can run: {why}", campaign.file)
     return Matrix(tuple(both), skipped)
+
+
+def abba_order(wanted: Sequence[Expected], seed: int, number: int) -> list[list[Expected]]:
+    """The cases of round `number`, from 1 on, by toolchain, in the order to launch them.
+
+    Two rounds, 1 and 2, then 3 and 4, share a coin: AB BA or BA AB, so that a steady drift leaves
+    their mean ratio as it is.  The coins follow from a seed in the campaign's file, so a resumed
+    run goes on with them, whatever rounds it lost.
+    """
+    environs = sorted({item.case.environ for item in wanted})
+    coin = random.Random(f"{seed} {(number + 1) // 2}").random() < 0.5  # noqa: S311  no secret
+    if coin == (number % 2 == 0):
+        environs.reverse()
+    return [[item for item in wanted if item.case.environ == one] for one in environs]

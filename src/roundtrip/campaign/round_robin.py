@@ -1,0 +1,298 @@
+"""Which node pairs a night launches: some rounds of a round robin that goes on over the nights.
+
+A campaign with ``nodes = "all"`` launches checks of two nodes on node pairs, and checks of one node
+on each node alone.  In a round no node takes part twice.  Pairs follow `pairs_in_round`; alone,
+half of the nodes make a round.  The round robin is one of all nodes of a partition, whether they
+work this night or not, so that it stays the same when one is drained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from roundtrip import files
+from roundtrip.campaign import nodes, scheduler
+from roundtrip.campaign.matrix import Expected, Matrix, NodePair
+from roundtrip.campaign.model import Campaign
+from roundtrip.campaign.nodes import Node
+from roundtrip.campaign.site import Site
+from roundtrip.campaign.tree import RunTree
+from roundtrip.errors import UserError
+
+#: In the tree of a run: the plan of its night.
+PLAN_FILE = Path("env", "pairs.json")
+
+
+def round_count(count: int) -> int:
+    """How many rounds it takes until each pair of `count` nodes had its launch."""
+    return count - 1 + count % 2 if count > 1 else 0
+
+
+def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
+    """The pairs of round `number` of `count` nodes, by their numbers, the smaller first.
+
+    The circle method: one node stays, the others turn by one place a round.  With an odd count one
+    node has a bye.
+    Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations", 1997.
+    """
+    turning = round_count(count)
+    if not 0 <= number < turning:
+        raise ValueError(f"round {number} of {turning}")
+    turns = [((number + step) % turning, (number - step) % turning) for step in range(1, turning)]
+    pairs = {(min(pair), max(pair)) for pair in turns}
+    if count % 2 == 0:  # else the one in the middle has a bye
+        pairs.add((number, count - 1))
+    return sorted(pairs)
+
+
+@dataclass(frozen=True)
+class RoundRobin:
+    """A round robin of the nodes of a partition, `size` nodes a launch: 1 or 2.
+
+    `before` says how often each round was launched in earlier nights, `rounds` are this night's.
+    """
+
+    size: int
+    hosts: tuple[str, ...]
+    before: tuple[int, ...]
+    rounds: tuple[int, ...]
+
+    def pairs(self, lost: frozenset[str] = frozenset()) -> list[NodePair]:
+        """This night's node pairs, without those of a node in `lost`."""
+        return [
+            NodePair(number, night, tuple(self.hosts[place] for place in places))
+            for night, number in enumerate(self.rounds, 1)
+            for places in self._places(number)
+            if not lost & {self.hosts[place] for place in places}
+        ]
+
+    def _places(self, number: int) -> list[tuple[int, ...]]:
+        if self.size == 1:
+            return [(place,) for place in range(number, len(self.hosts), 2)]
+        return list(pairs_in_round(len(self.hosts), number))
+
+
+@dataclass(frozen=True)
+class NightPlan:
+    """A night: the round robins of each partition, and the node pairs that can be launched."""
+
+    round_robins: Mapping[str, tuple[RoundRobin, ...]]
+    pairs: Mapping[str, tuple[NodePair, ...]]
+
+    def pairs_for(self, item: Expected) -> tuple[NodePair, ...]:
+        """The node pairs that a case is launched on."""
+        pairs = self.pairs[item.case.partition]
+        return tuple(pair for pair in pairs if len(pair.hosts) == item.nodes)
+
+    def assign(self, expected: Sequence[Expected]) -> tuple[Expected, ...]:
+        """The cases with the node pairs that each is launched on."""
+        return tuple(replace(item, pairs=self.pairs_for(item)) for item in expected)
+
+    def write(self, run_dir: Path) -> None:
+        """Write the plan into the tree of the run."""
+        partitions = {
+            partition: {
+                "tournaments": [asdict(one) for one in round_robins],
+                "pairs": [asdict(pair) for pair in self.pairs[partition]],
+            }
+            for partition, round_robins in self.round_robins.items()
+        }
+        file = run_dir / PLAN_FILE
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"schema": 1, "partitions": partitions}, indent=1) + "\n")
+
+
+def plan_night(
+    expected: Sequence[Expected],
+    known: Mapping[str, Sequence[Node]],
+    budget: int | None,
+    last: Path | None,
+) -> NightPlan:
+    """The night of `expected` on the `known` nodes of each partition.
+
+    `budget` is the number of rounds, None for all; `last` is the tree of the last night, where
+    there is one: rounds that were launched least often come first.  UserError if too few nodes of
+    a partition work.
+    """
+    sizes: dict[str, set[int]] = {}
+    for item in expected:
+        sizes.setdefault(item.case.partition, set()).add(item.nodes)
+    round_robins, pairs = {}, {}
+    for partition, used in sizes.items():
+        hosts = tuple(node.name for node in known[partition])
+        lost = {node.name: node for node in known[partition] if node.lost}
+        if len(hosts) - len(lost) < max(used):
+            why = "; ".join(f"{name} is {node.state}" for name, node in lost.items())
+            raise UserError(
+                f"partition '{partition}' has {len(hosts) - len(lost)} of {len(hosts)} nodes to "
+                f"measure; {max(used)} are needed{f': {why}' if why else ''}"
+            )
+        round_robins[partition] = tuple(
+            _next_rounds(size, hosts, budget, _last_rounds(last, partition, size))
+            for size in sorted(used)
+        )
+        pairs[partition] = tuple(
+            pair for one in round_robins[partition] for pair in one.pairs(frozenset(lost))
+        )
+    return NightPlan(round_robins, pairs)
+
+
+def one_per_pair(expected: Sequence[Expected]) -> list[Expected]:
+    """The cases, one for each of its node pairs."""
+    return [
+        one
+        for item in expected
+        for one in ([replace(item, pairs=(pair,)) for pair in item.pairs] or [item])
+    ]
+
+
+def read_plan(run_dir: Path) -> NightPlan:
+    """The night that the run of a tree began with; UserError if it cannot be read."""
+    file = run_dir / PLAN_FILE
+    try:
+        partitions = files.read_json(file)["partitions"]
+        return NightPlan(
+            {
+                name: tuple(
+                    RoundRobin(
+                        one["size"], *(tuple(one[key]) for key in ("hosts", "before", "rounds"))
+                    )
+                    for one in plan["tournaments"]
+                )
+                for name, plan in partitions.items()
+            },
+            {
+                name: tuple(
+                    NodePair(one["pair_round"], one["pair_night_round"], tuple(one["hosts"]))
+                    for one in plan["pairs"]
+                )
+                for name, plan in partitions.items()
+            },
+        )
+    except (KeyError, TypeError):
+        raise UserError("not the plan of a night: start a new run", file) from None
+
+
+def newest_plan(folder: Path) -> Path | None:
+    """The newest run in `folder` that has such a plan; None without one."""
+    plans = sorted(folder.glob(f"*/{PLAN_FILE}"))
+    return plans[-1].parents[1] if plans else None
+
+
+def _next_rounds(
+    size: int, hosts: tuple[str, ...], budget: int | None, last: RoundRobin | None
+) -> RoundRobin:
+    total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
+    before = last.before if last and last.hosts == hosts else (0,) * total
+    order = sorted(range(total), key=lambda number: (before[number], number))
+    return RoundRobin(size, hosts, before, tuple(sorted(order[: budget or total])))
+
+
+def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
+    """The round robin after the night in `run_dir`: a round counts if half of its pairs completed.
+
+    None without such a night, or if its plan is lost: then all begins again.
+    """
+    if run_dir is None:
+        return None
+    try:
+        last = read_plan(run_dir)
+    except UserError:
+        return None
+    for one in last.round_robins.get(partition, ()):
+        if one.size == size:
+            planned = Counter(
+                pair.pair_round for pair in last.pairs[partition] if len(pair.hosts) == size
+            )
+            completed = Counter(number for number, _ in _completed(run_dir, partition, size))
+            before = list(one.before)
+            for number in one.rounds:
+                before[number] += 2 * completed[number] >= planned[number]
+            return RoundRobin(size, one.hosts, tuple(before), ())
+    return None
+
+
+def _completed(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
+    """Round and hosts of the launches of a night that passed, each pair once."""
+    completed = set()
+    for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):
+        case: Any = files.read_json(file)
+        hosts = tuple(case.get("hosts", ()))
+        if len(hosts) == size:
+            completed.add((case["parameters"]["pair_round"], hosts))
+    return completed
+
+
+@dataclass(frozen=True)
+class Night:
+    """What a campaign launches in a night: its matrix and, where it runs on all nodes, its plan.
+
+    `nodes` are those that Slurm listed, if any.
+    """
+
+    matrix: Matrix
+    plan: NightPlan | None = None
+    nodes: Mapping[str, Sequence[Node]] = field(default_factory=dict)
+
+    @property
+    def launched(self) -> list[Expected]:
+        """What the runner launches: each case, or each case for each node pair."""
+        return one_per_pair(self.matrix.expected)
+
+    def write(self, run_dir: Path) -> None:
+        """Note plan and nodes in the tree of a new run."""
+        if self.plan:
+            self.plan.write(run_dir)
+        if self.nodes:
+            nodes.record_nodes(self.nodes, run_dir)
+
+    def lines(self) -> Iterator[str]:
+        """The node pairs and the nodes without any, for ``--dry-run``."""
+        for partition, pairs in (self.plan.pairs if self.plan else {}).items():
+            for pair in pairs:
+                who = " and ".join(pair.hosts) if len(pair.hosts) > 1 else f"{pair.hosts[0]} alone"
+                yield f"pair  {partition}: {who}, round {pair.pair_round}"
+        for partition, listed in self.nodes.items():
+            for node in listed:
+                if node.lost:
+                    yield f"lost  {partition}: {node.name} is {node.state}: {node.lost}"
+
+
+def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
+    """UserError for a campaign on all nodes of a partition whose nodes no Slurm lists."""
+    if not campaign.in_pairs:
+        return
+    for partition in sorted({item.case.partition for item in plan.expected}):
+        kind = site.partitions[partition]["scheduler"]
+        if not scheduler.is_slurm(kind):
+            raise UserError(
+                f'nodes = "all" asks Slurm which nodes there are, and the scheduler of '
+                f"{site.name}:{partition} is '{kind}': choose a site or partitions of Slurm",
+                campaign.file,
+                campaign.nodes_line,
+            )
+
+
+def arrange_night(
+    campaign: Campaign, site: Site, plan: Matrix, runs: Path, begun: RunTree | None
+) -> Night:
+    """The night of a campaign: that which `begun` began, or the one after the last below `runs`.
+
+    UserError, of a campaign on all nodes, if Slurm does not list them, or too few of a partition
+    work.  Any other campaign has them listed if Slurm lists them.
+    """
+    partitions = {item.case.partition for item in plan.expected}
+    if not campaign.in_pairs:
+        return Night(plan, nodes={} if begun else nodes.known_nodes(site, partitions))
+    if begun:
+        night, known = read_plan(begun.path), {}
+    else:
+        known = nodes.nodes_by_partition(site, partitions)
+        last = newest_plan(runs / campaign.name / site.name)
+        night = plan_night(plan.expected, known, campaign.rounds_a_night, last)
+    return Night(replace(plan, expected=night.assign(plan.expected)), night, known)
