@@ -29,6 +29,8 @@ PROBE = (
     " for (const one of document.querySelectorAll('details')) one.open = true;"
     " for (const one of document.querySelectorAll('[data-plot]')) { one.scrollIntoView();"
     " await new Promise(go => setTimeout(go, 60)); }"
+    " for (let i = 0; i < 100 && !document.querySelector('.live'); i++)"
+    " await new Promise(go => setTimeout(go, 30));"
     " const wide = [...document.querySelectorAll('*')]"
     ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);"
     "document.body.dataset.probe = JSON.stringify({title: document.title,"
@@ -74,15 +76,15 @@ def probed(page: Path, tmp_path: Path, width: int) -> dict[str, Any]:
     frame = tmp_path / "frame.html"
     frame.write_text(
         f'<!doctype html><iframe id="f" src="probed.html" style="width:{width}px;height:800px;'
-        'border:0"></iframe><script>addEventListener("load", () => setTimeout(() => {'
-        'document.body.dataset.probe = document.getElementById("f").contentDocument.body.dataset'
-        ".probe; }, 2500));</script>"
+        'border:0"></iframe><script>addEventListener("load", () => setInterval(() => {'
+        'const found = document.getElementById("f").contentDocument.body.dataset.probe;'
+        "if (found) document.body.dataset.probe = found; }, 100));</script>"
     )
     done = browse(
         frame,
         tmp_path,
         "--allow-file-access-from-files",
-        "--virtual-time-budget=5000",
+        "--virtual-time-budget=12000",
         "--dump-dom",
     )
     found = re.search(r'<body data-probe="([^"]*)"', done.stdout)
