@@ -69,11 +69,11 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
         cases = [Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", n) for n in (FAST, SLOW)]
         plan = Matrix(tuple(Expected(case, "netpipe.py", (), "netpipe") for case in cases), ())
-        monkeypatch.setattr(matrix, "build", refused or (lambda declared, site: plan))
-        monkeypatch.setattr(environment, "record", record)
-        monkeypatch.setattr(environment, "warnings", lambda _: ["UCX_TLS tunes MPI"])
-        monkeypatch.setattr(session, "run", lambda *_: None)
-        monkeypatch.setattr(session, "run", launch)
+        monkeypatch.setattr(matrix, "build_matrix", refused or (lambda declared, site: plan))
+        monkeypatch.setattr(environment, "record_environment", record)
+        monkeypatch.setattr(environment, "tuning_warnings", lambda _: ["UCX_TLS tunes MPI"])
+        monkeypatch.setattr(session, "build_all", lambda *_: None)
+        monkeypatch.setattr(session, "run_session", launch)
         return CliRunner().invoke(app, ["ab", *arguments])
 
     return run

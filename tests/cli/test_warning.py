@@ -50,8 +50,8 @@ def roundtrip_run(
             folder=tmp_path,
         ),
     )
-    monkeypatch.setattr(matrix, "build", lambda declared, site: plan)
-    monkeypatch.setattr(tree, "held", measuring)
+    monkeypatch.setattr(matrix, "build_matrix", lambda declared, site: plan)
+    monkeypatch.setattr(tree, "hold_site", measuring)
     return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
 
 
