@@ -12,9 +12,10 @@ import pytest
 from compare.conftest import MPICH, OPENMPI, THIRD
 from rich.console import Console
 
-from roundtrip.compare import forms
+from roundtrip.compare import forms, model
 from roundtrip.compare.model import Comparison, Series
 from roundtrip.compare.provenance import Fact
+from roundtrip.report import units
 
 HOSTILE = "<b>|x`](y)\x1b[31m\x00\ud800 & *z*"
 
@@ -123,3 +124,26 @@ def test_the_table_of_hostile_names_moves_no_cursor(hostile: Comparison) -> None
 def test_a_narrow_terminal_gets_a_table_too(comparison: Comparison) -> None:
     console = Console(width=100, force_terminal=True)
     assert "regressed" in forms.as_text(comparison, console=console)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 119])
+def test_columns_says_how_wide_a_pipe_is_and_series_stay_whole(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = forms.as_text(comparison, console=Console())
+    table = text.partition("Speed, new over base")[2].partition("Case 1:")[0]
+    assert table and all(len(line) <= columns for line in table.splitlines())
+    row = comparison.rows[0]
+    words = " ".join(table.split())
+    assert model.describe_series(row).translate(units.PLAIN_SPACES) in words
+    assert f"{row.status} {model.cells(row)[4]}".translate(units.PLAIN_SPACES) in words
+    assert "1 other; --all" not in text
+
+
+def test_of_many_facts_that_differ_three_are_shown(comparison: Comparison) -> None:
+    facts = tuple(Fact(f"fact {number}", "a", "b") for number in range(5))
+    text = forms.as_text(replace(comparison, facts=facts))
+    assert "fact 2" in text and "fact 3" not in text
+    assert "and 2 others; --all shows every fact" in text
+    assert "fact 4" in forms.as_text(replace(comparison, facts=facts), everything=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -24,8 +25,10 @@ _SKIPPED = (Status.CANNOT_TELL, Status.NO_CLAIM)
 #: What Markdown reads as markup.
 _MARKED = re.compile(r"([\\`*_{}\[\]()#+!|~])")
 _STYLES = {Status.REGRESSED: "red", Status.IMPROVED: "green"}
-#: Columns of a table in a file or a pipe.
-_WIDTH = 160
+#: Columns of a table in a file or a pipe; in fewer than `_WIDE`, rows have what decides alone.
+_WIDTH, _WIDE = 160, 120
+#: So many facts that differ are shown; `--all` shows every one.
+_FACTS = 3
 
 
 def as_text(
@@ -33,11 +36,13 @@ def as_text(
 ) -> str:
     """The text of the comparison; `everything`: facts that do not differ too.
 
-    `console` says how wide it is and whether there are colours; by default neither.
+    `console` says how wide it is and whether there are colours; by default neither.  Where it is no
+    terminal, the variable COLUMNS says how wide.
     """
     is_terminal = bool(console and console.is_terminal)
+    has_width = is_terminal or "COLUMNS" in os.environ
     page = Console(
-        width=console.width if console and is_terminal else _WIDTH,
+        width=console.width if console and has_width else _WIDTH,
         force_terminal=is_terminal,
         color_system="auto" if is_terminal else None,
         markup=False,
@@ -46,29 +51,35 @@ def as_text(
     with page.capture() as capture:
         for label, side in (("base", comparison.base), ("new ", comparison.new)):
             page.print(_plain(f"{label} {model.describe_side(side)}"), soft_wrap=True)
-        page.print(_text_facts(comparison, everything))
+        for block in _text_facts(comparison, everything):
+            page.print(block)
         lines = [*model.unmatched(comparison), *model.notes(comparison), model.summary(comparison)]
         if comparison.rows:
             cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
-            page.print(_text_rows(comparison, cases))
+            form = _text_rows if page.width >= _WIDE else _narrow_rows
+            page.print(form(comparison, cases))
             lines = [f"Case {number}: {case}" for number, case in enumerate(cases, 1)] + lines
         for line in lines:
             page.print(_plain(line), soft_wrap=True)
     return capture.get()
 
 
-def _text_facts(comparison: Comparison, everything: bool) -> Table | Text:
+def _text_facts(comparison: Comparison, everything: bool) -> Iterator[Table | Text]:
     facts = model.facts_to_show(comparison, everything)
     if not facts:
-        return Text("Provenance: everything that is recorded is the same.")
+        yield Text("Provenance: everything that is recorded is the same.")
+        return
     title = "All that is recorded" if everything else "What differs besides speed"
+    shown = facts if everything else facts[:_FACTS]
     table = Table(title=title, title_justify="left")
     for name in ("Fact", "Base", "New"):
         table.add_column(name, overflow="fold")
-    for fact in facts:
+    for fact in shown:
         name = fact.name + ("" if fact.differs else " =")
         table.add_row(*map(_plain, (name, fact.base, fact.new)))
-    return table
+    yield table
+    if more := len(facts) - len(shown):
+        yield Text(f"and {units.plural(more, 'other')}; --all shows every fact")
 
 
 def _text_rows(comparison: Comparison, cases: list[str]) -> Table:
@@ -81,6 +92,19 @@ def _text_rows(comparison: Comparison, cases: list[str]) -> Table:
         number = str(1 + cases.index(model.describe_case(row)))
         style = _STYLES.get(row.status, "")
         table.add_row(*map(_plain, (what, number, *numbers)), Text(_plain(outcome).plain, style))
+    return table
+
+
+def _narrow_rows(comparison: Comparison, cases: list[str]) -> Table:
+    """Verdict, ratio with interval, and the whole name of each series."""
+    table = Table(title="Speed, new over base", title_justify="left", box=None, pad_edge=False)
+    for name in ("Verdict", "Ratio", "Series"):
+        table.add_column(name, no_wrap=name != "Series", overflow="fold")
+    for row in comparison.rows:
+        what, _, _, _, ratio, *_ = model.cells(row)
+        number = f"; case {1 + cases.index(model.describe_case(row))}" if len(cases) > 1 else ""
+        verdict = Text(str(row.status), _STYLES.get(row.status, ""))
+        table.add_row(verdict, _plain(ratio), _plain(f"{what}{number}"))
     return table
 
 
