@@ -25,7 +25,7 @@ def drawings(*measured: Measured) -> list[Drawing]:
     panels = CasePanels(bundle(measured), STUDY, METRIC)
     frame = curve_rows(panels.intervals, 1e6)
     return [
-        drawing(f"barrier-{number}", panel, panels.of(frame, panel), ARMS)
+        drawing(f"barrier-{number}", panel, panels.rows(frame, panel), ARMS)
         for number, panel in enumerate(panels.panels, 1)
     ]
 

@@ -28,9 +28,9 @@ def efficiencies(growth: Growth) -> dict[int, float]:
 
 def test_a_tree_of_messages_is_ideal_and_half_as_fast_is_half_as_efficient() -> None:
     steps = {nodes: math.log2(4 * nodes) for nodes in (2, 4, 8)}
-    found = efficiencies(Growth.of(times(steps), ideal, 0.95))
+    found = efficiencies(Growth.from_times(times(steps), ideal, 0.95))
     assert found == pytest.approx({2: 100, 4: 100, 8: 100})
-    found = efficiencies(Growth.of(times({**steps, 8: 2 * steps[8]}), ideal, 0.95))
+    found = efficiencies(Growth.from_times(times({**steps, 8: 2 * steps[8]}), ideal, 0.95))
     assert found == pytest.approx({2: 100, 4: 100, 8: 50})
 
 
@@ -40,7 +40,7 @@ def test_all_to_all_may_grow_with_the_ranks() -> None:
 
 
 def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
-    growth = Growth.of(times({2: 3.0, 4: 8.0}), lambda thing, ranks: 1.0, 0.95)
+    growth = Growth.from_times(times({2: 3.0, 4: 8.0}), lambda thing, ranks: 1.0, 0.95)
     base, four = growth.frame.rows(named=True)
     assert (base["low"], base["high"]) == (None, None), "it is taken as its median"
     assert four["low"] < four["median"] < four["high"]
@@ -48,15 +48,15 @@ def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
 
 
 def test_few_launches_have_no_bar() -> None:
-    growth = Growth.of(times({2: 3.0, 4: 8.0}, launches=3), lambda thing, ranks: 1.0, 0.95)
+    growth = Growth.from_times(times({2: 3.0, 4: 8.0}, launches=3), lambda thing, ranks: 1.0, 0.95)
     assert growth.frame["low"].null_count() == growth.frame["high"].null_count() == 2
 
 
 def test_one_number_of_nodes_is_no_growth() -> None:
-    growth = Growth.of(times({4: 1.0}), ideal, 0.95)
+    growth = Growth.from_times(times({4: 1.0}), ideal, 0.95)
     assert not growth
     assert growth.blocks("x") == []
-    assert Growth.of(pl.DataFrame(schema=TIMES), ideal, 0.95).blocks("x") == []
+    assert Growth.from_times(pl.DataFrame(schema=TIMES), ideal, 0.95).blocks("x") == []
 
 
 def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> None:
@@ -67,7 +67,7 @@ def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> 
             times({2: 1.0, 4: 1.0}, "a", "EMULATED NODES"),
         ]
     )
-    growth = Growth.of(both, lambda thing, ranks: 1.0, 0.95)
+    growth = Growth.from_times(both, lambda thing, ranks: 1.0, 0.95)
     plots = growth.plots("osu-growth")
     assert [plot.name for plot in plots] == ["osu-growth-1", "osu-growth-2"]
     table = growth.table()

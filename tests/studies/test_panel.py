@@ -69,12 +69,12 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
     panels = CasePanels(data, STUDY, METRIC)
     (panel,) = panels.panels
     expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
-    found = ratios_by_size(panels.of(panels.values, panel), "mpi", "ring", "value")
+    found = ratios_by_size(panels.rows(panels.values, panel), "mpi", "ring", "value")
     assert {size: sorted(ratios, reverse=True) for size, ratios in found.items()} == {
         1: expected,
         8: expected,
     }
-    assert ratios_by_size(panels.of(panels.values, panel), "mpi", "window", "value") == {}
+    assert ratios_by_size(panels.rows(panels.values, panel), "mpi", "window", "value") == {}
 
 
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:

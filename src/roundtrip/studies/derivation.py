@@ -39,8 +39,8 @@ def read_metrics(folder: Path) -> dict[str, Metric]:
     for file in sorted(folder.rglob("metrics.json")):
         for name, entry in files.parse_json(file.read_text()).items():
             if found.setdefault(name, Metric(**entry)) != Metric(**entry):
-                told = f"another study declares the metric {name!r} differently"
-                raise UserError(f"{told}: right is the same declaration, or another name", file)
+                fault = f"another study declares the metric {name!r} differently"
+                raise UserError(f"{fault}: right is the same declaration, or another name", file)
     return found
 
 

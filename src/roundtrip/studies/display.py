@@ -6,7 +6,7 @@ of medians and intervals, and says how its arms look::
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
     frame = display.curve_rows(panels.intervals, scale=1e6)
     drawings = [
-        display.drawing(f"barrier-{number}", panel, panels.of(frame, panel), arms)
+        display.drawing(f"barrier-{number}", panel, panels.rows(frame, panel), arms)
         for number, panel in enumerate(panels.panels, 1)
     ]
     figures = display.dots(drawings, "Time of a barrier", "Time", Unit.US)

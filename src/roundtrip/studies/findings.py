@@ -83,7 +83,7 @@ def claims(
     found: dict[Claim, Sequence[float]] = {}
     values = panels.values.filter(pl.col("size_bytes").is_in(list(sizes)))
     for panel in panels.panels:
-        mine = panels.of(values, panel)
+        mine = panels.rows(values, panel)
         for contrast in study.contrasts:
             by_size = ratios_by_size(mine, contrast.arm, contrast.base, time)
             for size, ratios in by_size.items():

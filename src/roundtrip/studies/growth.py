@@ -32,7 +32,7 @@ def constant(thing: str, ranks: int) -> float:
 
 
 _IDEAL = "Ideal"
-#: Columns of the times that `Growth.of` takes; `value` is a time in any unit.
+#: Columns of the times that `Growth.from_times` takes; `value` is a time in any unit.
 TIMES = {
     "thing": pl.String,
     "kind": pl.String,
@@ -55,7 +55,7 @@ class Growth:
     level: Level
 
     @staticmethod
-    def of(times: pl.DataFrame, ideal: Ideal, level: float) -> Growth:
+    def from_times(times: pl.DataFrame, ideal: Ideal, level: float) -> Growth:
         """From one row a launch, with the columns of `TIMES`; others do not matter.
 
         Lines on one number of nodes alone are left out.
@@ -84,7 +84,7 @@ class Growth:
         `launches` are those of the study, as `Data.passed` has them.
         """
         times = on_nodes(values, launches).filter(pl.col("nodes") >= fewest)
-        return Growth.of(times, ideal, level)
+        return Growth.from_times(times, ideal, level)
 
     def __bool__(self) -> bool:
         return not self.frame.is_empty()
@@ -116,8 +116,8 @@ class Growth:
         keys = ["thing", "kind", "line"]
         for named, group in self.frame.group_by(keys, maintain_order=True) if self else ():
             thing, kind, line = map(str, named)
-            told = {row["nodes"]: _cell(row) for row in group.iter_rows(named=True)}
-            cells = [told.get(count, Cell(units.NOTHING)) for count in counts]
+            by_nodes = {row["nodes"]: _cell(row) for row in group.iter_rows(named=True)}
+            cells = [by_nodes.get(count, Cell(units.NOTHING)) for count in counts]
             rows.append((Cell(f"{thing} {kind}".strip()), Cell(line), *cells))
         return Table(
             "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
@@ -161,16 +161,16 @@ def on_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     """
     mine = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
     several = mine["partition"].n_unique() > 1
-    told = []
+    rows = []
     for row in panel.placed(mine).rows(named=True):
         place = labels.PLACEMENTS.get(row["placement"], row["placement"])
         line = (row["toolchain"], place, row["partition"] if several else "")
         nodes = len(set(row["hosts"] or ()))
         if nodes and row["ranks"]:
             named = ", ".join(filter(None, line))
-            told.append((row["launch"], row["kind"], named, nodes, row["ranks"]))
+            rows.append((row["launch"], row["kind"], named, nodes, row["ranks"]))
     schema = {"launch": pl.String, **{name: TIMES[name] for name in _PLACE}}
-    return values.join(pl.DataFrame(told, schema=schema, orient="row"), on="launch")
+    return values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
 
 
 def _against_the_fewest(rows: Sequence[Mapping[str, Any]], ideal: Ideal) -> list[dict[str, Any]]:

@@ -108,17 +108,17 @@ class Panels(Generic[P]):
     @cached_property
     def panels(self) -> tuple[P, ...]:
         """All panels, in the order in which they are shown."""
-        found = [self._panel(row) for row in self._rows().iter_rows(named=True)]
+        found = [self._panel(row) for row in self._panel_rows().iter_rows(named=True)]
         return tuple(sorted(_with_differences(found), key=lambda panel: panel.order))
 
-    def _rows(self) -> pl.DataFrame:
+    def _panel_rows(self) -> pl.DataFrame:
         """One row for each panel, for `_panel`."""
         counts = self.values.group_by(self.by).agg(
             launches=pl.col("launch").n_unique().cast(pl.Int64)
         )
         return counts.join(self.launches.unique("case_id", keep="first"), on="case_id")
 
-    def of(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> pl.DataFrame:
+    def rows(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> pl.DataFrame:
         """The rows of `frame` that belong to `panel`, with the values of `where`; all columns."""
         if id(frame) not in self._parts:
             # The frame is kept with its parts, so that no other has its number.
@@ -130,7 +130,7 @@ class Panels(Generic[P]):
 
     def at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
         """The interval in the one row of `frame` for `panel` and `where`; None without that row."""
-        rows = self.of(frame, panel, **where)
+        rows = self.rows(frame, panel, **where)
         return interval_of(rows.row(0, named=True), self.level) if rows.height else None
 
     def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
@@ -145,18 +145,18 @@ class Panels(Generic[P]):
 
     def batches(self, panel: Panel) -> dict[tuple[str, int], list[int]]:
         """Events in a sample by variant and size in bytes, one number for each launch."""
-        points = self.of(self.points, panel).filter(pl.col("batch") > 0)
+        points = self.rows(self.points, panel).filter(pl.col("batch") > 0)
         counts = points.group_by("variant", "size_bytes").agg("batch")
         return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
 
     @cached_property
     def _cases(self) -> Mapping[tuple[str, ...], list[str]]:
         """The case ids of each panel, by its key."""
-        told = [name for name in self.by if name in self.launches.columns]
+        columns = [name for name in self.by if name in self.launches.columns]
         found = {}
         for panel in self.panels:
             known = dict(zip(self.by, panel.key, strict=True))
-            mine = self.launches.filter(pl.col(name) == known[name] for name in told)
+            mine = self.launches.filter(pl.col(name) == known[name] for name in columns)
             found[panel.key] = mine["case_id"].unique().sort().to_list()
         return found
 

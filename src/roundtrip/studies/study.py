@@ -226,7 +226,7 @@ class Study:
         """The primary claims, which are few, that launches of `cases` will support.
 
         They are the primary ones of `contrasts` at the `points` of the cases.  Launches are
-        planned so that each of them can be told.
+        planned so that each of them can be decided.
         """
         found: dict[Hashable, PlannedClaims] = {}
         for case in cases:

@@ -113,7 +113,7 @@ class DdtData(Panels[Panel]):
         """The rows of `panel` with each micro-app's largest message, in the study's order; all
         columns of `frame`, which needs app, size_bytes and variant.
         """
-        mine = self.of(frame, panel)
+        mine = self.rows(frame, panel)
         top = mine.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over("app"))
         order = pl.col("app").replace_strict(
             {app: i for i, app in enumerate(APPS)}, default=len(APPS)
@@ -122,7 +122,7 @@ class DdtData(Panels[Panel]):
 
     def gains(self, panel: Panel, by_hand: str = MANUAL) -> dict[tuple[str, int], list[float]]:
         """By (app, size in bytes): round trip by hand over that with datatypes, one per launch."""
-        found = derived.gains(self.of(self.values, panel), _LAUNCH, by_hand)
+        found = derived.gains(self.rows(self.values, panel), _LAUNCH, by_hand)
         grouped = found.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
         return {(app, size): ratios for app, size, ratios in grouped.iter_rows()}
 
@@ -139,16 +139,16 @@ class DdtData(Panels[Panel]):
     def refusals(self) -> tuple[Refusal, ...]:
         """Every refusal, once for each toolchain."""
         found: dict[tuple[str, str, str, str, str], set[str]] = {}
-        told = ["finding_call", "finding_error", "finding_consequence"]
-        refused = self.points.drop_nulls(told).join(self.launches, on="launch")
-        columns = ["toolchain", pl.col("mpi_library").fill_null(""), *told, "case", "variant"]
+        finding = ["finding_call", "finding_error", "finding_consequence"]
+        refused = self.points.drop_nulls(finding).join(self.launches, on="launch")
+        columns = ["toolchain", pl.col("mpi_library").fill_null(""), *finding, "case", "variant"]
         for *fact, case, variant in refused.select(columns).iter_rows():
             toolchain, library, call, error, consequence = fact
             key = (toolchain, library, call, error, consequence)
             found.setdefault(key, set()).add(f"{case.split('/')[0]} {variant}")
         return tuple(Refusal(*key, tuple(sorted(found[key]))) for key in sorted(found))
 
-    def _rows(self) -> pl.DataFrame:
+    def _panel_rows(self) -> pl.DataFrame:
         fewest = (
             self.values.group_by("panel", "buffers", "app")
             .agg(launches=pl.col("launch").n_unique().cast(pl.Int64))
@@ -271,13 +271,13 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
         frames[arm.title.capitalize()] = median_intervals(
             taken, ["app", "variant"], epoch, data.level
         )
-    told = {
+    shown = {
         name: frame.select("app", pl.col(*INTERVAL) * 1e6, "n", arm="variant")
         for name, frame in frames.items()
         if frame.height
     }
-    apps = told["Round trip"]["app"].unique(maintain_order=True).to_list()
-    low, high = display.decades(list(told.values()))
+    apps = shown["Round trip"]["app"].unique(maintain_order=True).to_list()
+    low, high = display.decades(list(shown.values()))
     return tuple(
         View(
             name,
@@ -286,7 +286,7 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
             _by_app(frame, apps, _every(frame)),
             tuple(apps),
         )
-        for name, frame in told.items()
+        for name, frame in shown.items()
     )
 
 

@@ -60,11 +60,13 @@ def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Ans
     """What to use for which micro-app."""
     mine = _by_hand(panel, judged)
     counted = Counter(one.verdict for one in mine.values())
-    told = []
+    clauses = []
     for verdict, (words, _) in tables.ADVICE.items():
         if counted[verdict]:
             apps = [app for app in APPS if app in mine and mine[app].verdict is verdict]
-            told.append(f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})")
+            clauses.append(
+                f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})"
+            )
     turned = [
         key.case
         for key, one in judged.items()
@@ -73,10 +75,10 @@ def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Ans
         and mine[key.case].verdict is not Verdict.SLOWER
     ]
     if turned:
-        told.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
-    if told and (lacking := [app for app in APPS if app not in mine]):
-        told.append(f"not compared: {', '.join(lacking)}")
-    return Answer((Strong(panel.label), f": {'; '.join(told) or 'nothing was compared'}."))
+        clauses.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
+    if clauses and (lacking := [app for app in APPS if app not in mine]):
+        clauses.append(f"not compared: {', '.join(lacking)}")
+    return Answer((Strong(panel.label), f": {'; '.join(clauses) or 'nothing was compared'}."))
 
 
 def _by_hand(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> dict[str, ClaimVerdict]:

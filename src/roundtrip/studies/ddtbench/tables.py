@@ -139,7 +139,7 @@ def _named(app: str, size: int) -> tuple[Cell, Cell]:
 def all_sizes(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message."""
     rows = []
-    costs = _intervals(data.of(data.overheads, panel), data.level)
+    costs = _intervals(data.rows(data.overheads, panel), data.level)
     order = {app: number for number, app in enumerate(APPS)}
     for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
         values = [display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING]

@@ -245,7 +245,7 @@ def _drawings(
         display.drawing(
             f"{name}-{number}",
             panel,
-            curves.of(rows, panel),
+            curves.rows(rows, panel),
             ARMS,
             f"{panel.environ}, {panel.counted}",
         )

@@ -67,8 +67,8 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
         point = _point(line, file, number)
         right = next(sizes, None)
         if point.size_bytes != right:
-            told = f"{right} is next: a line is missing" if right else "NetPIPE was to end"
-            raise UserError(f"size {point.size_bytes} where {told}", file, number)
+            fault = f"{right} is next: a line is missing" if right else "NetPIPE was to end"
+            raise UserError(f"size {point.size_bytes} where {fault}", file, number)
         points.append(point)
     return points
 
@@ -76,8 +76,8 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
 def _point(line: str, file: Path, number: int) -> Point:
     found = _LINE.fullmatch(line)
     if found is None:
-        told = f"not a line of NetPIPE: {foreign.shown(line)}; right is: bytes Mbps seconds"
-        raise UserError(told, file, number)
+        fault = f"not a line of NetPIPE: {foreign.shown(line)}; right is: bytes Mbps seconds"
+        raise UserError(fault, file, number)
     size, rate, seconds = int(found["size"]), float(found["rate"]), float(found["seconds"])
     if size == 0 or rate == 0:
         raise UserError(f"sizes and rates must be positive: {foreign.shown(line)}", file, number)

@@ -289,7 +289,7 @@ class Section:
                 draw_bandwidth(f"netpipe-{number}-bandwidth", curves, panels, margin),
             ),
         ]
-        compared = [panel for panel in panels if not curves.of(curves.ratio, panel).is_empty()]
+        compared = [panel for panel in panels if not curves.rows(curves.ratio, panel).is_empty()]
         if compared:
             drawn += [
                 Gallery(

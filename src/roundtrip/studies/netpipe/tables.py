@@ -88,7 +88,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Peak, where half of it is reached, and the rate of the whole schedule."""
     rows = []
     for panel in panels:
-        medians = curves.of(curves.values, panel)
+        medians = curves.rows(curves.values, panel)
         for variant, arm in ARMS.items():
             of_variant = medians.filter(pl.col("variant") == variant)
             if of_variant.is_empty():
@@ -228,7 +228,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
         if not panel.is_pingpong or not panel.case.endswith("/same") or panel.kind:
             continue
         place = curves.launches.filter(case_id=panel.key[0]).select(_PLACE).row(0, named=True)
-        there, here = theirs.filter(**place), curves.of(curves.values, panel, variant=BASE)
+        there, here = theirs.filter(**place), curves.rows(curves.values, panel, variant=BASE)
         for size in _SIZES:
             reference, ours = there.filter(size_bytes=size), here.filter(size_bytes=size)
             if reference.height and ours.height:
@@ -282,7 +282,7 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
     rows = []
     for panel in panels:
-        tails = {row["variant"]: row for row in curves.of(curves.first_byte, panel).to_dicts()}
+        tails = {row["variant"]: row for row in curves.rows(curves.first_byte, panel).to_dicts()}
         batches = curves.batches(panel)
         for variant, arm in ARMS.items():
             if variant not in tails:
@@ -326,7 +326,7 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
     """How the points of all launches ended, by toolchain."""
     rows = []
     for panel in panels:
-        ends = Counter(curves.of(curves.points, panel)["status"])
+        ends = Counter(curves.rows(curves.points, panel)["status"])
         known = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
         others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
         its = curves.launches.filter(case_id=panel.key[0])
@@ -365,7 +365,7 @@ def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
     lines: list[Text] = []
     for panel in panels:
         ends: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        empty = curves.of(curves.points, panel).filter(samples=0)
+        empty = curves.rows(curves.points, panel).filter(samples=0)
         for point in empty.iter_rows(named=True):
             mine, size = ends[point["variant"], point["status"]], point["size_bytes"]
             mine[point["launch"]] = min(size, mine.get(point["launch"], size))
@@ -373,8 +373,8 @@ def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
             title = ARMS[variant].title if variant in ARMS else variant
             least = units.size(min(first.values()))
             count = f"{len(first)} of {panel.launches} launches"
-            told = _LEFT_OUT.get(status, f"not measured ({status}), first {{}}").format(least)
-            lines.append((f"{panel.label}, {title}: {told}, {count}",))
+            reason = _LEFT_OUT.get(status, f"not measured ({status}), first {{}}").format(least)
+            lines.append((f"{panel.label}, {title}: {reason}, {count}",))
     return tuple(lines)
 
 
@@ -382,9 +382,9 @@ def buffers(panels: Sequence[Panel]) -> Text:
     """Whether send and receive share a buffer: it changes the curve of large messages."""
     shared = sorted({panel.case for panel in panels if panel.case.endswith("/same")})
     apart = sorted({panel.case for panel in panels} - set(shared))
-    told = []
+    lines = []
     if shared:
-        told.append(f"Send and receive share one buffer, warm in cache, in: {', '.join(shared)}.")
+        lines.append(f"Send and receive share one buffer, warm in cache, in: {', '.join(shared)}.")
     if apart:
-        told.append(f"Each message comes from memory not touched lately in: {', '.join(apart)}.")
-    return (" ".join(told) + " This changes the curve of large messages.",)
+        lines.append(f"Each message comes from memory not touched lately in: {', '.join(apart)}.")
+    return (" ".join(lines) + " This changes the curve of large messages.",)

@@ -219,9 +219,9 @@ class NPB(Study):
     ) -> Sequence[Points]:
         """Speed-ups that have a base, and pairs of our program with NPB's own in one cluster."""
         inside = [other for other in cases if "wan_rtt" not in other.parameters]
-        told = case.parameters
-        rtt = float(told["wan_rtt"]) if "wan_rtt" in told else None
-        where = Place(told.get("benchmark", ""), told.get("problem_class", ""), rtt)
+        parameters = case.parameters
+        rtt = float(parameters["wan_rtt"]) if "wan_rtt" in parameters else None
+        where = Place(parameters.get("benchmark", ""), parameters.get("problem_class", ""), rtt)
         if rtt is None:
             pair = (NATIVE, UPSTREAM) if _has_upstream(case, inside) else ()
         else:
@@ -251,16 +251,16 @@ def _has_upstream(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
 
 def _has_base(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
     """Whether one cluster runs the same with half the ranks, or where it cannot, with as many."""
-    told = case.parameters
+    parameters = case.parameters
     alike = [other for other in inside if _is_same(other, case)]
-    if "scale" in told:  # how many ranks it is follows from the partition
-        half = (_HALF.get(told["scale"]), told.get("placement"))
+    if "scale" in parameters:  # how many ranks it is follows from the partition
+        half = (_HALF.get(parameters["scale"]), parameters.get("placement"))
         return any(
             (other.parameters.get("scale"), other.parameters.get("placement")) == half
             for other in alike
         )
-    ranks = int(told["ranks"])
-    legal = legal_ranks(told["benchmark"], told["problem_class"], ranks // 2)
+    ranks = int(parameters["ranks"])
+    legal = legal_ranks(parameters["benchmark"], parameters["problem_class"], ranks // 2)
     wanted = str(ranks // 2 if legal else ranks)
     return any(
         other.parameters.get("ranks") == wanted

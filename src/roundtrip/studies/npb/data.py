@@ -104,8 +104,8 @@ class Series:
     @property
     def label(self) -> str:
         """Name on rows."""
-        told = f"{self.name}, {self.transport}, {self.setup}"
-        return f"{told}, {EMULATED}" if self.wan else told
+        label = f"{self.name}, {self.transport}, {self.setup}"
+        return f"{label}, {EMULATED}" if self.wan else label
 
 
 def series_from_row(
@@ -160,7 +160,7 @@ class Launches:
         self._titles = dict(titled.select("environ", "toolchain").iter_rows())
         self._transports = _transports(data.environment.get("toolchains.json"))
         self._rows = list(mine.iter_rows(named=True))
-        self._told = data.told(STUDY.name)
+        self._details = data.told(STUDY.name)
         self._origins = data.origins
         self.is_abba = data.is_abba
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)
@@ -177,7 +177,7 @@ class Launches:
         value, phase = pl.col("value"), pl.col("phase")
         of_ranks = is_time & (phase == "rank communication")
         nothing, over = pl.lit(float("nan")), derived.PARTS.statistic
-        told = self._samples.group_by("launch").agg(
+        figures = self._samples.group_by("launch").agg(
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
             time=value.filter(is_time & (phase == "total")).first(),
@@ -187,11 +187,11 @@ class Launches:
             least=value.filter(of_ranks).min(),
             most=value.filter(of_ranks).max(),
         )
-        ours = told.filter(pl.col("time").is_not_null()).group_by("case")
+        ours = figures.filter(pl.col("time").is_not_null()).group_by("case")
         work = ours.agg(
             work=(pl.col("rate") * pl.col("time")).median(), own=pl.col("iterations").max()
         )
-        filled = told.join(work, on="case", how="left").select(
+        filled = figures.join(work, on="case", how="left").select(
             *("launch", "rate", "compute", "communication"),
             time=pl.coalesce("time", pl.col("work") / pl.col("rate"), nothing),
             least=pl.coalesce("least", nothing),
@@ -260,7 +260,7 @@ class Launches:
     def histories(self, series: Series) -> list[str]:
         """What the record of each launch says about its iterations; "not measured" without one."""
         return [
-            _history(self._told.get(row["launch"]))
+            _history(self._details.get(row["launch"]))
             for row in self._rows
             if row["status"] == "passed" and self._series(row)[0] == series
         ]
@@ -329,12 +329,12 @@ class Launches:
     def _launched(self) -> dict[str, RoundLaunch]:
         """Each launch with its round; in bundles that do not tell it, the k-th of its case."""
         passed = [row for row in self._rows if row["status"] == "passed"]
-        told = all(row.get("campaign_round") is not None for row in passed)
+        has_rounds = all(row.get("campaign_round") is not None for row in passed)
         before: Counter[str] = Counter()
         found = {}
         for row in sorted(passed, key=lambda row: (len(str(row["round"])), str(row["round"]))):
             before[row["case_id"]] += 1
-            number = row["campaign_round"] if told else before[row["case_id"]]
+            number = row["campaign_round"] if has_rounds else before[row["case_id"]]
             name = str(row["launch"])
             found[name] = RoundLaunch(name, number, str(row.get("started") or ""))
         return found
@@ -350,16 +350,16 @@ class Launches:
 def _transports(described: object) -> dict[str, str]:
     """Transport by environment, of what a bundle's toolchains.json says; its shape is not ours."""
     found = {}
-    for name, told in described.items() if isinstance(described, dict) else ():
+    for name, value in described.items() if isinstance(described, dict) else ():
         for key in ("reframe", "extras", "transport"):
-            told = told.get(key) if isinstance(told, dict) else None
-        if isinstance(told, str):
-            found[str(name)] = told
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, str):
+            found[str(name)] = value
     return found
 
 
-def _history(told: Mapping[str, Any] | None) -> str:
-    verification = (told or {}).get("verification") or {}
+def _history(record: Mapping[str, Any] | None) -> str:
+    verification = (record or {}).get("verification") or {}
     return str(verification.get("history") or "not measured")
 
 

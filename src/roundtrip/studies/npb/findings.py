@@ -60,7 +60,7 @@ class Finding:
     limits: str = ""
 
     @property
-    def told(self) -> str:
+    def verdict(self) -> str:
         """The outcome, with what limits it."""
         return f"{self.outcome}{self.limits}"
 
@@ -141,7 +141,7 @@ def _most_often(of_udp: Sequence[ClaimVerdict], planned: int) -> Finding:
     if not of_udp:
         return _not_measured(statement)
     count = {verdict: sum(one.verdict is verdict for one in of_udp) for verdict in Verdict}
-    told = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
+    counts = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
     half, faster = len(of_udp) / 2, count[Verdict.FASTER]
     if faster > half:
         outcome = "holds"
@@ -150,7 +150,7 @@ def _most_often(of_udp: Sequence[ClaimVerdict], planned: int) -> Finding:
         outcome = "cannot tell" if open_ else "does not hold"
     where = f"UDP against another transport, {_part(len(of_udp), planned)}"
     limits = "" if outcome == "cannot tell" else _where_measured(len(of_udp), planned)
-    return Finding(statement, where, told, outcome, limits=limits)
+    return Finding(statement, where, counts, outcome, limits=limits)
 
 
 def _not_critical(all_pairs: Sequence[ClaimVerdict], planned: int, settings: Thresholds) -> Finding:
@@ -161,14 +161,14 @@ def _not_critical(all_pairs: Sequence[ClaimVerdict], planned: int, settings: Thr
     inside = [one.interval.within(1 / margin, margin) for one in all_pairs]
     outside = [_beyond(one.interval, margin) for one in all_pairs]
     outcome = "holds" if all(inside) else "does not hold" if any(outside) else "cannot tell"
-    told = (
+    ratios = (
         f"ratios {units.spread([one.interval.median for one in all_pairs])}; {sum(outside)} "
         f"beyond {units.percent(settings.critical_difference)}"
     )
     where = f"every pair of transports, {_part(len(all_pairs), planned)}"
     # One difference that is critical is enough, whatever the others are.
     limits = _where_measured(len(all_pairs), planned) if outcome == "holds" else ""
-    return Finding(statement, where, told, outcome, limits=limits)
+    return Finding(statement, where, ratios, outcome, limits=limits)
 
 
 def _beyond(interval: Interval, margin: float) -> bool:
@@ -221,14 +221,14 @@ def at_the_farthest(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) ->
             alike = base is not None and base.ranks == key.series.ranks
             name = f"{key.series.name} (as many ranks in one)" if alike else key.series.name
             by_name.setdefault(name, set()).add(one.verdict)
-    told = [
+    clauses = [
         f"{verdict} in {', '.join(names)}"
         for verdict in _VERDICTS
         if (names := [name for name, found in by_name.items() if found == {verdict}])
     ]
     if names := [name for name, found in by_name.items() if len(found) > 1]:
-        told.append(f"not the same by every transport in {', '.join(names)}")
-    text = f"Two clusters against one, on an {EMULATED} of {farthest:g} ms: {'; '.join(told)}."
+        clauses.append(f"not the same by every transport in {', '.join(names)}")
+    text = f"Two clusters against one, on an {EMULATED} of {farthest:g} ms: {'; '.join(clauses)}."
     return [Answer((text,))]
 
 
@@ -243,8 +243,8 @@ def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> li
     if grown:
         ranks = sorted({one.ranks for one in grown})
         on = " to ".join(dict.fromkeys((str(ranks[0]), str(ranks[-1]))))
-        told = units.spread(list(grown.values()))
-        found.append(Answer((f"Speed-up on {on} ranks over the fewest: {told} times.",)))
+        times = units.spread(list(grown.values()))
+        found.append(Answer((f"Speed-up on {on} ranks over the fewest: {times} times.",)))
     else:
         names = list(dict.fromkeys(one.name for one in launches.inside))
         found.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
@@ -254,8 +254,8 @@ def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> li
         if isinstance(key, NpbSources) and key.rtt is None
     )
     if counted:
-        told = ", ".join(f"{one} in {counted[one]}" for one in _VERDICTS if counted[one])
-        text = f"Against NPB 3.4's own programs, of {counted.total()}: {told}."
+        counts = ", ".join(f"{one} in {counted[one]}" for one in _VERDICTS if counted[one])
+        text = f"Against NPB 3.4's own programs, of {counted.total()}: {counts}."
         found.append(Answer((text,), "bad" if counted[Verdict.SLOWER] else "plain"))
     return found
 
@@ -280,18 +280,18 @@ def _words(launches: Launches, series: Sequence[Series]) -> tuple[Inline, ...]:
     rtts = sorted({rtt for one in series for rtt in launches.points[one] if rtt is not None})
     base = launches.base_of(series[0])
     against = f"as fast as one with {base.setup} " if base else ""
-    told: list[str] = []
+    speedups: list[str] = []
     for rtt in dict.fromkeys((rtts[0], rtts[-1])):
         middle = [value.median for one in series if (value := _speedup(launches, one, rtt))]
         if middle:
-            told.append(f"{units.spread(middle)} times {against}at {rtt:g} ms")
+            speedups.append(f"{units.spread(middle)} times {against}at {rtt:g} ms")
             against = ""
-    if not told:
+    if not speedups:
         return ()
     published = PUBLISHED.get(series[0].benchmark)
     study = f" The study in 2003: {published:g} times at 4 ms." if published else ""
     text = (
-        f", {series[0].setup} in two clusters on an {EMULATED}: {', '.join(told)} "
+        f", {series[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
         f"({units.plural(len(series), 'transport')}).{_waits(launches, series, rtts)}"
         f"{_of_upstream(launches, series, rtts[-1])}{study}"
     )
@@ -300,13 +300,13 @@ def _words(launches: Launches, series: Sequence[Series]) -> tuple[Inline, ...]:
 
 def _waits(launches: Launches, series: Sequence[Series], rtts: Sequence[float]) -> str:
     """Which part of its time a rank spends in MPI, at the smallest and at the largest delay."""
-    told = []
+    parts = []
     for rtt in dict.fromkeys((rtts[0], rtts[-1])):
         shares = [share for one in series for share in waiting(launches, one, rtt)]
         middle = launches.interval(shares)
         if middle:
-            told.append(f"{units.percent(middle.median)} at {rtt:g} ms")
-    return f" In MPI, waiting included: {', '.join(told)} of a rank's time." if told else ""
+            parts.append(f"{units.percent(middle.median)} at {rtt:g} ms")
+    return f" In MPI, waiting included: {', '.join(parts)} of a rank's time." if parts else ""
 
 
 def _of_upstream(launches: Launches, series: Sequence[Series], rtt: float) -> str:

@@ -114,7 +114,7 @@ class Sweeps:
     def __init__(self, data: Data) -> None:
         passed = data.passed(STUDY.name)
         self._launches = passed.filter(pl.col("check") == CHECK).unique("case_id", keep="first")
-        self._told = data.told(STUDY.name)
+        self._details = data.told(STUDY.name)
         self._samples = data.samples
 
     @cached_property
@@ -140,11 +140,11 @@ class Sweeps:
                 speed = float(row["mflops"])
                 times = one if row["one"] else two.setdefault(float(row["rtt"]), {})
                 times[speed] = row["value"]
-            told = self._told.get(str(launch)) or {}
+            details = self._details.get(str(launch)) or {}
             if one and two:
                 of = str(benchmark), str(problem_class)
-                operations = float(told.get("declared") or told.get("operations") or 0.0)
-                marked = marks.from_record(told.get("marks"))
+                operations = float(details.get("declared") or details.get("operations") or 0.0)
+                marked = marks.from_record(details.get("marks"))
                 found.append(Curves(*of, one, two, operations, marked, str(case_id)))
         return tuple(sorted(found, key=lambda one: one.order))
 
@@ -222,10 +222,12 @@ def _drawing(number: int, one: Curves, top: float) -> Drawing:
         arms[title] = arm
         rows += [{"arm": title, **place} for place in places]
     frame = pl.DataFrame([{**_ONE, **row} for row in rows], schema=_SCHEMA)
-    return Drawing(f"npb-simulated-{number}", f"{one.name} ({SIMULATED})", _told(one), frame, arms)
+    return Drawing(
+        f"npb-simulated-{number}", f"{one.name} ({SIMULATED})", _subtitle(one), frame, arms
+    )
 
 
-def _told(one: Curves) -> str:
+def _subtitle(one: Curves) -> str:
     """What the figure shows, and on which processors the rest was measured."""
     processors = dict.fromkeys(origin.processor for origin in one.marks.origins)
     return f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED

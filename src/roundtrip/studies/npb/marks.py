@@ -104,23 +104,23 @@ def read(file: Path, benchmark: str, problem_class: str) -> dict[str, Any]:
 
     UserError for what is no file of marks.
     """
-    told = files.read_json(file)
-    if fault := model.fault(MarksRecord, told):
+    content = files.read_json(file)
+    if fault := model.fault(MarksRecord, content):
         raise UserError(f"no file of marks: {fault.where or 'the file'}: {fault.why}", file)
     wanted = {"benchmark": benchmark, "class": problem_class}
     return {
         name: [one for one in value if wanted.items() <= one.items()]
         if isinstance(value, list)
         else value
-        for name, value in told.items()
+        for name, value in content.items()
     }
 
 
-def from_record(told: Iterable[Mapping[str, Any]] | None) -> Marks:
+def from_record(entries: Iterable[Mapping[str, Any]] | None) -> Marks:
     """The marks that a launch tells in its `marks`."""
     alone: list[Alone] = []
     emulated: list[Emulated] = []
-    for one in told or ():
+    for one in entries or ():
         names = "campaign", "site", "started", "digest", "processor"
         origin = Origin(*(str(one[name]) for name in names))
         alone += [Alone(origin, *_of(row), row["mops"], row["launches"]) for row in one["alone"]]
@@ -174,9 +174,9 @@ def from_bundle(bundle: Data) -> dict[str, Any]:
         for rtt in launches.points[series]
         if rtt is not None and headline(launches, series, rtt)
     ]
-    told = bundle.manifest.data
+    manifest = bundle.manifest.data
     return {
-        **{name: str(told[name]) for name in ("campaign", "site", "started")},
+        **{name: str(manifest[name]) for name in ("campaign", "site", "started")},
         "digest": bundle.manifest.digest,
         "processor": _processor(bundle, came["launch"].to_list()),
         "alone": list(alone.values()),
@@ -218,16 +218,16 @@ def _emulated_mark(launches: Launches, series: Series, rtt: float, mops: float) 
 
 
 def _processor(bundle: Data, names: list[str]) -> str:
-    """Its name, as the nodes told it, else as the host of the campaign did."""
+    """Its name in the records of nodes, else in that of the host of the campaign."""
     nodes = bundle.nodes
-    told = {one for one in nodes.filter(nodes["launch"].is_in(names))["processor"] if one}
-    if len(told) > 1:
-        listed = ", ".join(sorted(told))
+    processors = {one for one in nodes.filter(nodes["launch"].is_in(names))["processor"] if one}
+    if len(processors) > 1:
+        listed = ", ".join(sorted(processors))
         raise UserError(f"several processors, so that no rate is of one: {listed}", bundle.folder)
     host = bundle.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
     model = cpu.get("model") if isinstance(cpu, dict) else None
-    return next(iter(told), None) or str(model or "a processor that the bundle does not name")
+    return next(iter(processors), None) or str(model or "a processor that the bundle does not name")
 
 
 def _short(value: float | None) -> float:

@@ -272,20 +272,20 @@ def _answer(
         rate = launches.interval([one["rate"] for one in launches.points[series][None].values()])
         if rate is None:
             continue
-        told = f"{units.number(rate.median)} Mop/s on {series.setup}"
+        rate_words = f"{units.number(rate.median)} Mop/s on {series.setup}"
         if speedup := _speedup(launches, series):
             base = launches.fewest_of(series)
-            told += (
+            rate_words += (
                 f" ({units.number(speedup.median)} times {base.setup}, efficiency "
                 f"{_efficiency(series, base, speedup)})"
             )
-        words.append(told)
+        words.append(rate_words)
     against = {key: one for key, one in found.items() if key.native in mine and key.rtt is None}
     text = f", {toolchain}: {', '.join(map(str, words))}."
     if against:
         ratios = [one.interval.median for one in against.values()]
-        told = ", ".join(dict.fromkeys(str(one.verdict) for one in against.values()))
-        text += f" Over NPB 3.4: {units.spread(ratios)} times its rate ({told})."
+        verdicts = ", ".join(dict.fromkeys(str(one.verdict) for one in against.values()))
+        text += f" Over NPB 3.4: {units.spread(ratios)} times its rate ({verdicts})."
     slower = any(one.verdict == "slower" for one in against.values())
     below = any(one.interval.median < 1 for one in against.values())
     return Answer((Strong(name), text), "bad" if slower else "warn" if below else "plain")

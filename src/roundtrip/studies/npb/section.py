@@ -176,8 +176,8 @@ def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell,
 
 def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
     """Communication of the rank with the least and of that with the most, medians."""
-    told = [one for one in rounds if math.isfinite(one["least"])]
-    ends = [launches.interval([one[name] for one in told]) for name in ("least", "most")]
+    rounds_by_rank = [one for one in rounds if math.isfinite(one["least"])]
+    ends = [launches.interval([one[name] for one in rounds_by_rank]) for name in ("least", "most")]
     least, most = (end and Quantity(value=end.median, unit=Unit.S) for end in ends)
     return Cell((least, " to ", most)) if least and most else display.NOT_MEASURED
 
@@ -206,9 +206,9 @@ def verification(launches: Launches) -> Table:
     for series in launches.points:
         groups.setdefault((series.name, series.source), []).append(series)
     for (name, source), mine in groups.items():
-        told = [text for series in mine for text in launches.histories(series)]
+        texts = [text for series in mine for text in launches.histories(series)]
         of = "" if source == NATIVE else ", NPB 3.4"
-        rows.append((Cell(f"{name}{of}"), _some(len(told), len(told)), _by_history(told)))
+        rows.append((Cell(f"{name}{of}"), _some(len(texts), len(texts)), _by_history(texts)))
     return Table(
         "Launches counted here, by verification. The specification looks at the end of a run (FT "
         "and IS: at every iteration). The history: what each iteration computed, against verified "
@@ -219,14 +219,14 @@ def verification(launches: Launches) -> Table:
     )
 
 
-def _by_history(told: list[str]) -> Cell:
-    agree = sum(text == "agrees" for text in told)
-    if agree == len(told):
-        return _some(agree, len(told))
-    why = ", ".join(dict.fromkeys(text for text in told if text != "agrees"))
+def _by_history(histories: list[str]) -> Cell:
+    agree = sum(text == "agrees" for text in histories)
+    if agree == len(histories):
+        return _some(agree, len(histories))
+    why = ", ".join(dict.fromkeys(text for text in histories if text != "agrees"))
     if not agree:
         return Cell(why, "muted")
-    launches = units.plural(len(told), "launch", "launches")
+    launches = units.plural(len(histories), "launch", "launches")
     return Cell((units.count(agree), f" of {launches}; the others: {why}"))
 
 
@@ -264,8 +264,8 @@ class Section:
         else:
             blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
         if apart := refused(launches):
-            told: list[Text] = [(f"{what}: {why}.",) for what, why in apart]
-            blocks += [Heading(3, "Not compared, and why"), Items(tuple(told))]
+            reasons: list[Text] = [(f"{what}: {why}.",) for what, why in apart]
+            blocks += [Heading(3, "Not compared, and why"), Items(tuple(reasons))]
         blocks += [Heading(3, "How to read NPB"), Items(_READING)]
         return Part(
             anchor="npb",

@@ -195,13 +195,13 @@ def _answer(one: Curves) -> Answer:
     found = one.speedups(far)
     even = one.speed_at(far, 1.0)
     if even:
-        told = f"two clusters beat one up to {units.number(even)} Mflop/s a host at +{far:g} ms"
+        words = f"two clusters beat one up to {units.number(even)} Mflop/s a host at +{far:g} ms"
     else:
         always = min(found.values()) >= 1
-        told = f"two clusters {'always' if always else 'never'} beat one at +{far:g} ms, " + (
+        words = f"two clusters {'always' if always else 'never'} beat one at +{far:g} ms, " + (
             f"from {min(found):g} to {max(found):g} Mflop/s a host"
         )
-    return Answer((Strong(one.name), f" ({SIMULATED}): {told}."))
+    return Answer((Strong(one.name), f" ({SIMULATED}): {words}."))
 
 
 _QUESTION: Text = (
@@ -260,8 +260,8 @@ def beside_it(curves: Sequence[Curves]) -> list[Block]:
         Items(tuple((f"{one.processor}: {one.label}.",) for one in origins)),
     ]
     if any(one.marks.alone for one in curves):
-        told: list[Text] = [(text,) for origin in origins if (text := proportions(curves, origin))]
-        found += [one_processor(curves), *([Items(tuple(told))] if told else [])]
+        lines: list[Text] = [(text,) for origin in origins if (text := proportions(curves, origin))]
+        found += [one_processor(curves), *([Items(tuple(lines))] if lines else [])]
     if any(one.marks.emulated for one in curves):
         found.append(over_the_link(curves))
     return found

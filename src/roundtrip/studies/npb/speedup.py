@@ -194,8 +194,8 @@ def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float |
     """RTT in s at which the speed-up falls to `wanted`: from medians and `round_trips`."""
     base, found = launches.base_of(series), round_trips(launches, series)
     rtts = [rtt for rtt in launches.points[series] if rtt is not None]
-    told = series.source == NATIVE or not series.shared
-    if base is None or found is None or base.shared or not told:
+    is_known = series.source == NATIVE or not series.shared
+    if base is None or found is None or base.shared or not is_known:
         return None
     least = min(rtts)
     one = list(launches.points[base][None].values())

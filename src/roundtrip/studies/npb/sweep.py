@@ -150,32 +150,32 @@ def run(sweep: Sweep, output: Path) -> None:
             text = json.dumps({**asdict(point), "simulated": True}, indent=1)
             (folder / f"{name}.json").write_text(f"{text}\n")
             found.append(point)
-    told = both[1][1]
+    launch = both[1][1]
     details = {
-        name: told[STUDY.name][name] for name in ("benchmark", "class", "operations", "verified")
+        name: launch[STUDY.name][name] for name in ("benchmark", "class", "operations", "verified")
     }
     record = {
-        **{name: told[name] for name in _KEPT if name in told},
-        "simulated": _simulated(sweep, told),
+        **{name: launch[name] for name in _KEPT if name in launch},
+        "simulated": _simulated(sweep, launch),
         "workload": "npb-sweep",
         "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
         "ranks": RANKS[1],
         "seed": sweep.seed,
-        "points": [_told(point) for point in found],
+        "points": [_point_entry(point) for point in found],
         STUDY.name: {**details, "declared": declared, "marks": marked},
     }
     output.write_text("".join(f"{one.case} {one.variant}: {one.seconds!r} s\n" for one in found))
     foreign.write(output, record, map(_row, found), {"simulated": record["simulated"]})
 
 
-def _simulated(sweep: Sweep, told: dict[str, Any]) -> dict[str, Any]:
+def _simulated(sweep: Sweep, launch: dict[str, Any]) -> dict[str, Any]:
     """By what: the platform without speeds and delays, of which each point has its own."""
     digest = hashlib.sha256(sweep.file.read_bytes()).hexdigest()
-    kept = {name: told["simulated"][name] for name in ("simgrid", "platform")}
+    kept = {name: launch["simulated"][name] for name in ("simgrid", "platform")}
     return {**kept, "platform_sha256": digest}
 
 
-def _told(point: Point) -> dict[str, Any]:
+def _point_entry(point: Point) -> dict[str, Any]:
     known = {"median_s": point.seconds, "status": "converged", "verified": True}
     return foreign.point(point.case, point.variant, 0, **known)
 

@@ -30,7 +30,7 @@ def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
     """A row for each finding of the study and each series in which it was tested."""
     rows = []
     for finding in found:
-        outcome = Cell(finding.evidence, finding.tone, finding.told)
+        outcome = Cell(finding.evidence, finding.tone, finding.verdict)
         rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
     return Table(
         launches.level.within(
@@ -250,8 +250,8 @@ def source_warnings(found: Compared) -> Iterator[str]:
             continue
         place = f", {_source_place(key)}" if len(places) > 1 else ""
         sure = "" if one.verdict == "slower" else f" ({one.verdict})"
-        told = units.interval(one.interval)
-        yield f"slower than official NPB 3.4: {key.native.case}{place}, {told}{sure}"
+        ratio = units.interval(one.interval)
+        yield f"slower than official NPB 3.4: {key.native.case}{place}, {ratio}{sure}"
 
 
 def judged_cell(one: ClaimVerdict, series: str = "", base: str = "") -> Cell:

@@ -85,7 +85,7 @@ class Curves(Panels[Panel]):
 
     def point(self, panel: Panel, benchmark: str, metric: str, size: int) -> Interval | None:
         """The interval of one point; None if it was not measured."""
-        mine = self.of(self.intervals, panel, benchmark=benchmark, metric=metric)
+        mine = self.rows(self.intervals, panel, benchmark=benchmark, metric=metric)
         return self.at(mine, panel, size_bytes=size)
 
     def cell(
@@ -104,17 +104,17 @@ class Curves(Panels[Panel]):
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
         """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
-        mine = self.of(self.values, panel, benchmark=benchmark, metric=metric, size_bytes=size)
+        mine = self.rows(self.values, panel, benchmark=benchmark, metric=metric, size_bytes=size)
         phases = mine["phase"].unique().to_list()
         if len(phases) != 1:
             return ""
         return self.series(panel, size, case=benchmark, metric=metric, phase=phases[0])
 
-    def _rows(self) -> pl.DataFrame:
+    def _panel_rows(self) -> pl.DataFrame:
         """With the column versions."""
         versions = self.samples.select("launch", "variant").unique().collect()
-        told = self.launches.join(versions, on="launch").group_by("panel")
-        counted = told.agg(
+        launches = self.launches.join(versions, on="launch").group_by("panel")
+        counted = launches.agg(
             versions=pl.col("variant").unique().sort(), launches=pl.len().cast(pl.Int64)
         )
         return counted.join(self.launches.unique("panel", keep="first"), on="panel")
@@ -224,7 +224,7 @@ def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
 def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
     """What a log scale can show: no empty messages, and nothing that OSU rounded to 0."""
     return (
-        display.curve_rows(curves.of(curves.intervals, panel), kind.scale, "benchmark")
+        display.curve_rows(curves.rows(curves.intervals, panel), kind.scale, "benchmark")
         .filter(pl.col("benchmark").is_in(kind.benchmarks) & (pl.col("metric") != "message_rate"))
         .filter((pl.col("size_bytes") > 0) & (pl.col("median") > 0))
         .with_columns(low=pl.when(pl.col("low") > 0).then("low"))

@@ -130,8 +130,8 @@ class _Reader:
             if note["key"]:
                 self.notes[note["key"]] = note["value"]
         else:
-            told = f"{shown(line)} is not a line of OSU's; right is: values, or a header"
-            raise self._fault(told)
+            fault = f"{shown(line)} is not a line of OSU's; right is: values, or a header"
+            raise self._fault(fault)
 
     def output(self, largest: int) -> Output:
         if not self.version:

@@ -75,7 +75,7 @@ def times(curves: Curves) -> Table:
             )
             for panel in curves.panels
             for benchmark in benchmarks
-            if not curves.of(curves.intervals, panel, benchmark=benchmark.name).is_empty()
+            if not curves.rows(curves.intervals, panel, benchmark=benchmark.name).is_empty()
         ),
         (Unit.US,),
     )
@@ -88,7 +88,7 @@ def rates(curves: Curves) -> Table:
     for panel in curves.panels:
         for benchmark in benchmarks:
             where = {"benchmark": benchmark.name, "metric": "bandwidth"}
-            found = curves.of(curves.intervals, panel, **where)
+            found = curves.rows(curves.intervals, panel, **where)
             if found.is_empty():
                 continue
             peak = found.sort("median", descending=True).row(0, named=True)
@@ -146,7 +146,7 @@ def validation(data: Data, curves: Curves) -> Table:
     for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
         checked = group.join(verified, on="launch", how="semi").height
         some = (units.count(checked), f" of {group.height}")
-        told = "all compared" if checked == group.height else some
+        words = "all compared" if checked == group.height else some
         is_median = group["phase"].unique().to_list() == ["p50"]
         rows.append(
             (
@@ -155,7 +155,7 @@ def validation(data: Data, curves: Curves) -> Table:
                 Cell(", ".join(titles[str(key)].versions)),
                 Cell("median" if is_median else "mean"),
                 Cell(units.count(group.height)),
-                Cell(told) if checked else Cell("not: the program cannot", "muted"),
+                Cell(words) if checked else Cell("not: the program cannot", "muted"),
             )
         )
     return Table(
@@ -306,7 +306,7 @@ def _collective(curves: Curves, name: str, size: int) -> str:
 
 def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
     """Size in bytes and MB/s of the greatest median."""
-    rates = curves.of(curves.intervals, panel, benchmark="bw", metric="bandwidth")
+    rates = curves.rows(curves.intervals, panel, benchmark="bw", metric="bandwidth")
     if rates.is_empty():
         return None
     size, most = rates.sort("median").select("size_bytes", "median").row(-1)

@@ -129,7 +129,7 @@ class Curves(Panels[Panel]):
 
     def ratio(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
         """Ratios of effective bandwidth, one for each launch, by size in bytes."""
-        return ratios_by_size(self.of(self.values, panel), variant, base)
+        return ratios_by_size(self.rows(self.values, panel), variant, base)
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
@@ -141,7 +141,7 @@ class Curves(Panels[Panel]):
 
     def over_best(self, panel: Panel, variant: str = REGION) -> dict[int, list[float]]:
         """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
-        medians = self.of(self.values, panel)
+        medians = self.rows(self.values, panel)
         both = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
         return ratios_by_size(both, variant, "best")
 
@@ -152,12 +152,12 @@ class Curves(Panels[Panel]):
 
     def best(self, panel: Panel, size: int) -> list[float]:
         """Effective bandwidth of MPI's best two-sided call at a size, MB/s, one a launch."""
-        found = derived.best_two_sided(self.of(self.values, panel), _LAUNCH)
+        found = derived.best_two_sided(self.rows(self.values, panel), _LAUNCH)
         return found.filter(pl.col("size_bytes") == size)["bandwidth"].to_list()
 
     def by_launch(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """By launch and size in bytes: seconds per pass of the transport."""
-        mine = self.of(self.values, panel, variant=variant)
+        mine = self.rows(self.values, panel, variant=variant)
         found: dict[str, dict[int, float]] = {}
         rows = mine.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
         for launch, size, seconds in rows.iter_rows():
@@ -175,7 +175,7 @@ class Curves(Panels[Panel]):
         return [flat for flat in found if flat is not None]
 
     def details_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
-        """(launch, what its workload told as `RECORD` has it) of the panel's launches."""
+        """(launch, its record in run.json) of the panel's launches."""
         mine = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
         return [(launch, self.details[launch]) for launch in mine if launch in self.details]
 
@@ -279,7 +279,7 @@ def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
-    shown = curves.of(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
+    shown = curves.rows(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
     ours = display.curve_rows(shown).select(*INTERVAL, "n", "arm", "x")
     rows = [
         {"arm": _STUDY, "x": size, "median": rate}

@@ -180,7 +180,7 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
         most = derived.theoretical_goodput(rate, _HUB_SIZE)
         carried = Cell(Quantity(value=most, unit=Unit.MB_S))
         rows.append((Cell(panel.label), Cell(_WIRE), carried, display.NONE))
-        medians = curves.of(curves.values, panel).filter(pl.col("size_bytes") == _HUB_SIZE)
+        medians = curves.rows(curves.values, panel).filter(pl.col("size_bytes") == _HUB_SIZE)
         for name in ARMS:
             rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
             found = curves.interval(rates)
@@ -247,7 +247,7 @@ def when_read(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> 
 
 
 def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
-    measured = curves.of(curves.values, panel)["variant"].unique()
+    measured = curves.rows(curves.values, panel)["variant"].unique()
     names = [name for name in derived.READ if derived.read_of(name) in measured]
     rows = []
     for name in names:
@@ -306,7 +306,7 @@ def laps(curves: Curves) -> list[Block]:
 def _percentiles(curves: Curves, panel: Panel) -> Table:
     batches = curves.batches(panel)
     found: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in ARMS}
-    for row in curves.of(curves.laps, panel).iter_rows(named=True):
+    for row in curves.rows(curves.laps, panel).iter_rows(named=True):
         name, size = row["variant"], row["size_bytes"]
         times = [
             Cell(
@@ -385,6 +385,6 @@ def _skipped(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
     for launch, details in curves.details_of(panel):
         for one in details["skipped"] or ():
             yield launch, one["variant"], one["reason"]
-    for point in curves.of(curves.points, panel).filter(samples=0).iter_rows(named=True):
+    for point in curves.rows(curves.points, panel).filter(samples=0).iter_rows(named=True):
         size = units.size(point["size_bytes"])
         yield point["launch"], point["variant"], f"not measured from {size} on: {point['status']}"
