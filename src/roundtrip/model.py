@@ -90,17 +90,19 @@ class Record(BaseModel):
     )
 
 
-def column(says: str, unit: str = "", *, later: bool = False) -> Any:
-    """A column of a bundle's table: what docs/bundle.md says of it, and its unit.
-
-    `later`: bundles that are older than the column lack it.
-    """
-    return Field(description=says, json_schema_extra={"unit": unit, "later": later})
+def column(says: str, unit: str = "") -> Any:
+    """A column of a bundle's table: what docs/bundle.md says of it, and its unit."""
+    return Field(description=says, json_schema_extra={"unit": unit})
 
 
-def optional(says: str, unit: str = "", *, later: bool = False) -> Any:
+def optional(says: str, unit: str = "") -> Any:
     """As `column`, of what a file need not say, and a cell may be without."""
-    return Field(None, description=says, json_schema_extra={"unit": unit, "later": later})
+    return Field(None, description=says, json_schema_extra={"unit": unit})
+
+
+def newer(says: str, unit: str = "") -> Any:
+    """As `optional`, of a column that older bundles lack."""
+    return Field(None, description=says, json_schema_extra={"unit": unit, "later": True})
 
 
 class Table(Record):

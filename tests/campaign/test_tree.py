@@ -87,12 +87,12 @@ def test_a_run_keeps_the_thresholds_that_it_began_with(
         (folder / part).mkdir(parents=True)
     (folder / "site-configs/noisy" / analysis.FILE_NAME).write_text(text)
     monkeypatch.chdir(folder)
-    assert analysis.of_site("quiet") == analysis.default()
+    assert analysis.for_site("quiet") == analysis.default()
     file = tmp_path / "night.toml"
     file.write_text("")
     campaign = Campaign("night", file, "t", 1, 0, 60, ())
-    thresholds = analysis.of_site("noisy")
+    thresholds = analysis.for_site("noisy")
     revision = Revision("c", False)
     begun = tree.create_tree(tmp_path, campaign, "noisy", Matrix((), ()), revision, thresholds)
     (folder / "site-configs/noisy" / analysis.FILE_NAME).unlink()
-    assert analysis.of_run(begun.path).disturbance.load_above_cores == 7.5
+    assert analysis.for_run(begun.path).disturbance.load_above_cores == 7.5

@@ -304,7 +304,7 @@ def test_what_people_write_for_everybody() -> None:
 
 
 def test_pseudonyms_in_fields() -> None:
-    told = NAMES.of("open")
+    told = NAMES.pseudonym("open")
     known = {"ranks": [{"host": "open", "library": "open"}], "hosts": ["open"], "reason": "on open"}
     assert NAMES.fields(known) == {
         "ranks": [{"host": told, "library": "open"}],

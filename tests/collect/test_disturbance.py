@@ -221,3 +221,23 @@ def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int)
     run = {"ranks": 2, "elapsed_s": 1.0, "placement": placement, "disturbance": facts}
     for reason in disturbance.reasons(run, LIMITS, 2):
         assert reason.isprintable() and len(reason) < 200
+
+
+@pytest.mark.parametrize(
+    ("data", "cores"),
+    [
+        ({"cpu": {"logical": 1}}, 1),
+        ({"cpu": {"logical": 0}}, None),
+        ({"cpu": {"logical": -4}}, None),
+        ({"cpu": {"logical": "4"}}, None),
+        ({"cpu": 4}, None),
+        ([], None),
+    ],
+)
+def test_a_host_has_as_many_processors_as_it_can_have(
+    tmp_path: Path, data: Any, cores: int | None
+) -> None:
+    file = tmp_path / "host.json"
+    assert disturbance.processors(file) is None
+    file.write_text(json.dumps(data))
+    assert disturbance.processors(file) == cores

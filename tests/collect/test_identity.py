@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import copy
-import json
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.identity import LIBRARY, MPICH, OPENMPI, RANK
 
-from roundtrip.collect import bundle, identity
-from roundtrip.collect.disclosure import DIGEST
+from roundtrip.collect import identity
 from roundtrip.collect.identity import Allocation
-from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
-from roundtrip.report import data
-from roundtrip.report.sections import launches
 
-Maker = Callable[..., Any]
-
-#: What Debian's Open MPI and MPICH say of themselves: the first line, as recorded on Debian 12.
-OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"
-MPICH = "MPICH Version: 4.0.2"
-LIBRARY = "/usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4"
-RANK = {
-    "library": OPENMPI,
-    "standard": "3.1",
-    "device": None,
-    "file": LIBRARY,
-    "build": "gnu:2a2f4d8c4f8dc5dcc63f6789a50f3ab49f61e168",
-    "program_sha256": "8b" * 32,
-}
 CASE = {
     "simulated": False,
     "environ": "openmpi41-tcp",
@@ -319,144 +298,3 @@ def test_any_allocation_is_read_or_refused(tmp_path_factory: Any, content: bytes
 
 
 # Launches of a run, each against those before it.
-
-ENVIRON = "openmpi41-boost181"
-HOST = "thunderbolt.example.org"
-
-
-def record(tree: Any, number: int, **changes: Any) -> None:
-    """What the ranks of a launch said, and what else is changed in its run.json."""
-    file = tree.folder(number, ENVIRON) / "run.json"
-    case = file.with_name("case.json")
-    asked = {**json.loads(case.read_text()), "tuning": {}, **changes.pop("case", {})}
-    case.write_text(json.dumps(asked))
-    rank = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
-    told = json.loads(file.read_text())
-    told["command"] = ["/build/netpipe"]
-    told["identity"] = [{**rank, **changes.pop("rank", {})}]
-    node = {"smt": "off", "logical": 2, "huge_pages": "madvise"}
-    interfaces = {"eth1": "MTU 1500"}
-    told["nodes"][0] |= {**node, "interfaces": interfaces, **changes.pop("node", {})}
-    file.write_text(json.dumps({**told, **changes}))
-
-
-def reasons(tree: Any) -> list[str]:
-    return [one.reason for one in scan(tree.path)]
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        (
-            {"rank": {"build": "gnu:02"}},
-            f"environment {ENVIRON}: build of the MPI library was gnu:2a",
-        ),
-        (
-            {"rank": {"file": "/x/libmpi.so"}},
-            f"environment {ENVIRON}: file of the MPI library was /",
-        ),
-        (
-            {"node": {"smt": "on"}},
-            f"node {HOST}: SMT was off in launch 001/{ENVIRON}/NetPIPE_ping, and",
-        ),
-        (
-            {"node": {"processor": "Other"}},
-            f"node {HOST}: processor was 'Example CPU 3000 @ 2.40GHz' i",
-        ),
-        ({"node": {"huge_pages": "never"}}, f"node {HOST}: transparent huge pages was madvise in"),
-        ({"node": {"logical": 1}}, f"node {HOST}: number of processors online was 2 in launch"),
-        (
-            {"node": {"interfaces": {"eth1": "MTU 576", "veth7": "MTU 1500"}}},
-            f"node {HOST}: interface eth1 was 'MTU 1500' in launch",
-        ),
-        (
-            {"case": {"tuning": {"UCX_TLS": "tcp"}}},
-            f"environment {ENVIRON}: tuning by the user was none in launch",
-        ),
-        (
-            {"node": {"adapters": ["mlx5_0: firmware 9"]}},
-            f"node {HOST}: adapters was 'mlx5_0: MT_00",
-        ),
-    ],
-)
-def test_what_changed_in_mid_run_fails_the_launches_after_it(
-    make_tree: Maker, changes: Any, told: str
-) -> None:
-    tree = make_tree(launches=4, environs=(ENVIRON,))
-    for number in (1, 2, 3, 4):
-        record(tree, number, **(copy.deepcopy(changes) if number > 2 else {}))
-    found = reasons(tree)
-    assert found[:2] == ["", ""]
-    assert all(reason.startswith(f"mismatch: {told}") for reason in found[2:])
-
-
-def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> None:
-    tree = make_tree(launches=3, environs=(ENVIRON,))
-    record(tree, 1)
-    record(tree, 2, node={"smt": None}, rank={"build": None})
-    record(tree, 3)
-    assert reasons(tree) == ["", "", ""]
-
-
-def test_a_program_that_is_not_the_one_that_the_run_began_with(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    file = tree.path / "state.json"
-    pins = [{"what": "program", "file": "/build/netpipe", "sha256": RANK["program_sha256"]}]
-    file.write_text(json.dumps({**json.loads(file.read_text()), "pins": pins}))
-    for number in (1, 2):
-        case = tree.folder(number, ENVIRON) / "case.json"
-        program = {"file": "/build/netpipe", "sha256": None}
-        case.write_text(json.dumps({**json.loads(case.read_text()), "program": program}))
-    record(tree, 1)
-    record(tree, 2, rank={"program_sha256": "cd" * 32})
-    first, second = reasons(tree)
-    assert first == ""
-    assert second.startswith("mismatch: program netpipe (/build/netpipe): sha256 was 8b8b")
-    assert " when the run began, and is cdcd" in second
-
-
-def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    for number in (1, 2):
-        folder = tree.folder(number, ENVIRON)
-        case = json.loads((folder / "case.json").read_text())
-        (folder / "case.json").write_text(json.dumps({**case, "scheduler": "slurm"}))
-        text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
-        other = "OTHER_JOB=49|65534|thunderbolt\n" if number == 2 else ""
-        (folder / identity.ALLOCATION).write_text(text + other)
-    assert reasons(tree) == ["", ""]
-    held = data.read(bundle.build(tree.path)).launches.sort("launch")
-    first, second = held["disturbed_why"]
-    assert "co-scheduled" not in (first or "")
-    assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
-
-
-def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(make_tree: Maker) -> None:
-    tree = make_tree(launches=2, environs=(ENVIRON,))
-    for number in (1, 2):
-        folder = tree.folder(number, ENVIRON)
-        case = json.loads((folder / "case.json").read_text())
-        (folder / "case.json").write_text(json.dumps({**case, "scheduler": "slurm"}))
-        nodes = "thunderbolt" if number == 1 else "odin,fenrir7"
-        (folder / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodes}\n")
-    assert reasons(tree)[1].endswith("did not allocate; the job has node odin, node fenrir7")
-    held = data.read(bundle.build(tree.path))
-    (reason,) = held.launches.filter(status="failed")["reason"]
-    assert "ran on node-" in reason
-    assert not any(name in reason for name in ("odin", "fenrir7", "thunderbolt"))
-
-
-def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None:
-    tree = make_tree(launches=3, environs=(ENVIRON,))
-    record(tree, 1)
-    record(tree, 2, rank={"file": "/home/jdoe/secret/libmpi.so.40"})
-    record(tree, 3)
-    held = data.read(bundle.build(tree.path))
-    found = [
-        "".join(getattr(part, "text", part) for part in one.text) for one in launches.answers(held)
-    ]
-    told = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
-    other = re.compile(rf"{DIGEST}/libmpi\.so\.40\.")
-    assert any(line.startswith(told) and other.search(line) for line in found), found
-    assert "jdoe" not in str(held.launches.to_dicts())
-    assert set(held.launches["mpi_build"].drop_nulls()) == {RANK["build"]}

@@ -1,9 +1,12 @@
-"""Pseudonyms of hosts: by field, and in messages where a host is expected; nowhere else."""
+"""Names of hosts: pseudonyms, the key of the site that makes them, and the way back."""
 
 from __future__ import annotations
 
 import json
 import re
+import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +15,10 @@ import polars as pl
 import pytest
 from support.hosts import pseudonym
 
-from roundtrip.collect import bundle
+from roundtrip import paths
+from roundtrip.collect import bundle, pseudonyms
 from roundtrip.collect.pseudonyms import STABLE, Pseudonyms
+from roundtrip.errors import UserError
 from roundtrip.report import data
 
 ENVIRON = "openmpi41-boost181"
@@ -75,21 +80,21 @@ def test_a_host_json_without_a_name_is_kept(make_tree: Maker) -> None:
 def test_a_domain_is_one_host_with_its_short_name() -> None:
     names = Pseudonyms(["n10.site", "N1", "n1.site", "localhost", ""], KEY)
     one, ten = N1, "node-364243a5"
-    told = [names.of(host) for host in ("n1", "n1.site", "N10", "localhost", "x")]
+    told = [names.pseudonym(host) for host in ("n1", "n1.site", "N10", "localhost", "x")]
     assert told == [one, one, ten, "localhost", "x"]
 
 
 def test_a_host_is_the_same_whoever_is_with_it_and_another_under_another_key() -> None:
     alone = Pseudonyms(["N1.site"], KEY)
     among = Pseudonyms(["a", "n1", "z"], KEY)
-    assert alone.of("n1.site") == among.of("n1") == N1
+    assert alone.pseudonym("n1.site") == among.pseudonym("n1") == N1
     assert re.fullmatch(STABLE, N1)
-    assert Pseudonyms(["n1"], b"another").of("n1") != N1
+    assert Pseudonyms(["n1"], b"another").pseudonym("n1") != N1
 
 
 def test_addresses_are_hosts_of_their_own() -> None:
     names = Pseudonyms(["10.0.0.1", "10.0.0.2"], KEY)
-    assert names.message("10.0.0.2 after 10 s") == f"{names.of('10.0.0.2')} after 10 s"
+    assert names.message("10.0.0.2 after 10 s") == f"{names.pseudonym('10.0.0.2')} after 10 s"
 
 
 @pytest.mark.parametrize(
@@ -110,8 +115,173 @@ def test_addresses_are_hosts_of_their_own() -> None:
 )
 def test_messages(host: str, message: str, told: str) -> None:
     names = Pseudonyms([host], KEY)
-    assert names.message(message) == told.replace("node1", names.of(host))
+    assert names.message(message) == told.replace("node1", names.pseudonym(host))
 
 
 def test_no_host_at_all() -> None:
     assert Pseudonyms([], KEY).message("on x at 1: y") == "on x at 1: y"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
+    return tmp_path / "state"
+
+
+def test_it_is_made_once_for_each_site_and_for_its_user_alone(state: Path) -> None:
+    key = pseudonyms.site_key("here")
+    file = paths.state() / "sites" / "here.key"
+    assert file == state / "roundtrip" / "sites" / "here.key"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o400
+    assert pseudonyms.site_key("here") == key == file.read_bytes().strip()
+    assert len(key) == 64
+    assert pseudonyms.site_key("there") != key
+    assert sorted(path.name for path in file.parent.iterdir()) == ["here.key", "there.key"]
+
+
+def test_processes_at_once_make_one_key(state: Path) -> None:
+    code = "from roundtrip.collect.pseudonyms import site_key; print(site_key('s').decode())"
+    environment = {"PYTHONPATH": ":".join(sys.path), "XDG_STATE_HOME": str(state)}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, text=True, stdout=subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    told = {process.communicate(timeout=300)[0] for process in running}
+    assert len(told) == 1 and len(told.pop().strip()) == 64
+
+
+def test_another_user_of_the_site_names_the_shared_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared.key"
+    shared.write_text("a secret of the whole site\n")
+    shared.chmod(0o400)
+    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(shared))
+    assert (
+        pseudonyms.site_key("here") == pseudonyms.site_key("there") == b"a secret of the whole site"
+    )
+    assert not (paths.state() / "sites").exists()
+
+
+@pytest.mark.parametrize("mode", [0o404, 0o440, 0o600 | 0o020])
+def test_a_key_that_others_can_use_is_refused(mode: int) -> None:
+    pseudonyms.site_key("here")
+    file = paths.state() / "sites" / "here.key"
+    file.chmod(mode)
+    with pytest.raises(UserError, match="others can use this key of a site: `chmod 0400` it"):
+        pseudonyms.site_key("here")
+
+
+def test_what_is_no_key_is_refused_without_telling_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "given.key"
+    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(file))
+    with pytest.raises(UserError, match=r"given\.key: missing: ROUNDTRIP_SITE_KEY names it"):
+        pseudonyms.site_key("here")
+    file.touch(0o600)
+    for content in ("", "too short", "x" * 5000):
+        file.write_text(content)
+        with pytest.raises(UserError, match="no key of a site: right are 16 to") as caught:
+            pseudonyms.site_key("here")
+        assert not content or content not in str(caught.value)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(UserError, match=r"given\.key: Is a directory"):
+        pseudonyms.site_key("here")
+
+
+def test_a_folder_that_takes_no_key_is_one_line(state: Path) -> None:
+    state.write_text("a file")
+    with pytest.raises(UserError, match=r"sites: Not a directory"):
+        pseudonyms.site_key("here")
+
+
+def test_it_is_in_no_file_of_a_bundle(make_tree: Maker) -> None:
+    built = bundle.build(make_tree(launches=2).path)
+    key = pseudonyms.site_key("local")
+    for file in filter(Path.is_file, built.rglob("*")):
+        content = file.read_bytes()
+        assert key not in content and bytes.fromhex(key.decode()) not in content
+
+
+def test_a_tree_collected_again_on_its_site_is_the_same_bundle(make_tree: Maker) -> None:
+    tree = make_tree(launches=2)
+    first = bundle.build(tree.path)
+    assert bundle.build(tree.path, tree.path / "again").name == first.name
+    (paths.state() / "sites" / "local.key").unlink()
+    assert bundle.build(tree.path, tree.path / "elsewhere").name != first.name
+
+
+SITE, SITE_KEY = "here", b"a secret of the whole site"
+PLAN = {"partitions": {"all": {"pairs": [{"hosts": ["n1", "n2.cluster"]}]}}}
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One run tree of the site that names two hosts; no Slurm, and no key yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
+    env = tmp_path / "runs" / "pairs" / SITE / "2026-01-01" / "env"
+    env.mkdir(parents=True)
+    (env / "pairs.json").write_text(json.dumps(PLAN))
+    return tmp_path / "runs"
+
+
+def key(folder: Path) -> None:
+    file = pseudonyms.site_key_file(SITE)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(SITE_KEY)
+    file.chmod(0o400)
+
+
+def at_site(host: str) -> str:
+    return Pseudonyms([host], SITE_KEY).pseudonym(host)
+
+
+def test_hosts_of_run_trees_stand_before_their_pseudonyms(runs: Path) -> None:
+    key(runs)
+    found = pseudonyms.known_hosts(SITE, runs)
+    one, two, other = at_site("n1"), at_site("n2"), "node-00000000"
+    assert found.has_key and found.known[two] == "n2.cluster"
+    assert found.named(f"{one} is sick: {two}, {other}; my{one} and {one}-x.") == (
+        f"n1 ({one}) is sick: n2.cluster ({two}), {other}; my{one} and {one}-x."
+    )
+
+
+def test_hosts_that_slurm_lists_are_known_without_a_run_tree(runs: Path, tmp_path: Path) -> None:
+    key(runs)
+    sinfo = tmp_path / "bin" / "sinfo"
+    sinfo.parent.mkdir()
+    sinfo.write_text("#!/bin/sh\necho n7\necho n8\necho n7\n")
+    sinfo.chmod(0o755)
+    found = pseudonyms.known_hosts(SITE, tmp_path / "none").known
+    assert found == {at_site(host): host for host in ("n7", "n8")}
+    sinfo.write_text("#!/bin/sh\nexit 1\n")
+    assert pseudonyms.known_hosts(SITE, tmp_path / "none").known == {}
+
+
+def test_without_a_key_nothing_is_known_and_none_is_made(runs: Path) -> None:
+    found = pseudonyms.known_hosts(SITE, runs)
+    assert not found.has_key and found.known == {}
+    assert found.named(at_site("n1")) == at_site("n1")
+    assert not pseudonyms.site_key_file(SITE).exists()
+
+
+def test_a_key_that_others_can_read_is_refused(runs: Path) -> None:
+    key(runs)
+    pseudonyms.site_key_file(SITE).chmod(0o444)
+    with pytest.raises(UserError, match="others can use"):
+        pseudonyms.known_hosts(SITE, runs)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"partitions": {"a": {"hosts": [1, null]}}}'])
+def test_a_damaged_run_tree_names_nobody(runs: Path, text: str) -> None:
+    key(runs)
+    for file in runs.rglob("pairs.json"):
+        file.write_text(text)
+    assert pseudonyms.known_hosts(SITE, runs).known == {}

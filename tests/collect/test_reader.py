@@ -119,17 +119,17 @@ def test_a_small_table_that_unpacks_to_much_is_refused(
 def test_limits_grow_with_what_a_file_really_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Limits.of(1 << 20).memory == reader.MEMORY + (32 << 20)
-    assert Limits.of(1 << 40).memory == reader.MOST_MEMORY
+    assert Limits.for_size(1 << 20).memory == reader.MEMORY + (32 << 20)
+    assert Limits.for_size(1 << 40).memory == reader.MOST_MEMORY
     (tmp_path / "holes").touch()
     os.truncate(tmp_path / "holes", 1 << 33)
     assert reader._size(tmp_path / "holes") == 0
     monkeypatch.setenv(reader.FACTOR, "2.5")
-    assert Limits.of(0).rows == int(2.5 * reader.ROWS)
+    assert Limits.for_size(0).rows == int(2.5 * reader.ROWS)
     for wrong in ("0.5", "x", "nan", "1e9"):
         monkeypatch.setenv(reader.FACTOR, wrong)
         with pytest.raises(UserError, match=f"{reader.FACTOR}='{wrong}': right is a number"):
-            Limits.of(0)
+            Limits.for_size(0)
 
 
 def test_a_large_samples_file_is_read_as_a_small_one(

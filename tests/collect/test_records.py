@@ -1,4 +1,4 @@
-"""run.json, case.json and state.json: the fault is named with its line."""
+"""Records of a run tree: what their models refuse, and rounds of sessions."""
 
 from __future__ import annotations
 
@@ -128,3 +128,18 @@ def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: P
     file.write_text("[netpipe]\ncompared_sizes = [1]\ngreat_loss = 0.5\n")
     with pytest.raises(UserError, match="'statistics' is missing"):
         analysis.load(file)
+
+
+def test_the_round_that_was_written_is_read(tmp_path: Path) -> None:
+    assert records.read_round(tmp_path) is None
+    records.write_round(tmp_path, 7)
+    assert records.read_round(tmp_path) == 7
+
+
+@pytest.mark.parametrize("number", [0, -1, 1 << 40, True, 1.0, "1", [1], None])
+def test_what_is_no_number_of_a_round_is_none(tmp_path: Path, number: Any) -> None:
+    records.write_round(tmp_path, 1)
+    (file,) = tmp_path.iterdir()
+    for data in ({"round": number}, number):
+        file.write_text(json.dumps(data))
+        assert records.read_round(tmp_path) is None

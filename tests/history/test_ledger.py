@@ -197,7 +197,7 @@ def on_no_day(revision: Path) -> None:
         (lambda r: change(r, "medians", median=float("nan")), "median is not from 0"),
         (lambda r: change(r, "medians", variant=pl.lit("a\x1b[31m")), "variant is not a text"),
         (lambda r: change(r, "medians", launch=pl.lit("x")), "of no launch that passed"),
-        (lambda r: change(r, "medians", more=1), "other columns"),
+        (lambda r: change(r, "medians", more=1), "unexpected columns: more"),
         (lambda r: change(r, "cases", launch=pl.lit("x")), "launches that no collector wrote"),
         (lambda r: change(r, "cases", status=pl.lit("failed")), "launches that no collector"),
         (twice, "a series has two rows for one launch"),

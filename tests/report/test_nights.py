@@ -178,11 +178,11 @@ def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
         ("nights", set_of("left_out", None), "left_out is empty where it cannot be"),
         ("nights", set_of("lower_is_better", None), "lower_is_better 'None' is not yes or no"),
         ("nights", set_of("variant", "\x1b[2J"), "is not a text of 1 to 2000 printable"),
-        ("nights", lambda frame: pl.concat([frame, frame]), "stands there twice for a night"),
-        ("nights", lambda frame: frame.drop("foreign"), "other columns"),
+        ("nights", lambda frame: pl.concat([frame, frame]), "a series has two rows for one night"),
+        ("nights", lambda frame: frame.drop("foreign"), "missing columns: foreign"),
         ("provenance", set_of("value", "x" * 5000), "is not a text of up to 2000"),
         ("provenance", set_of("name", None), "name is empty where it cannot be"),
-        ("provenance", lambda frame: frame.with_columns(more=1), "other columns"),
+        ("provenance", lambda frame: frame.with_columns(more=1), "unexpected columns: more"),
     ],
 )
 def test_a_forged_history_is_one_line(

@@ -11,4 +11,4 @@ HOST = "thunderbolt.example.org"
 
 def pseudonym(host: str = HOST, site: str = "local") -> str:
     """That of `host` in bundles of `site`."""
-    return Pseudonyms([host], pseudonyms.site_key(site)).of(host)
+    return Pseudonyms([host], pseudonyms.site_key(site)).pseudonym(host)

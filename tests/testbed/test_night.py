@@ -25,7 +25,7 @@ def test_its_campaign_is_one_over_all_nodes(tmp_path: Path) -> None:
 
 
 def test_it_knows_nodes_by_the_pseudonyms_of_reports() -> None:
-    assert night.pseudonym("a5") == Pseudonyms(["a5"], night.KEY).of("a5")
+    assert night.pseudonym("a5") == Pseudonyms(["a5"], night.KEY).pseudonym("a5")
 
 
 def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> None:

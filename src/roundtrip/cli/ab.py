@@ -107,7 +107,7 @@ def ab(
     else:
         with writing(paths.runs()):
             run_tree = tree.create_tree(
-                paths.runs(), declared, site, plan, revision(checkout), analysis.of_site(site)
+                paths.runs(), declared, site, plan, revision(checkout), analysis.for_site(site)
             )
     raise typer.Exit(
         _measure(declared, here, plan, run_tree, (base, new), least, form, output, everything)

@@ -48,7 +48,7 @@ def calibrate(
         require_place(write)
     folder = reports or paths.reports()
     names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
-    marks, thresholds = annotations.load_site(site), analysis.of_site(site)
+    marks, thresholds = annotations.load_site(site), analysis.for_site(site)
     settings = thresholds.history
     found = []
     for name in names:

@@ -110,10 +110,7 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged
 
     Warnings are printed.
     """
-    from roundtrip.collect import (
-        analysis,
-        signature,  # takes a second, which other commands need not spend
-    )
+    from roundtrip.collect import analysis, signature
     from roundtrip.history import annotations, ledger
     from roundtrip.report import nights
 
@@ -124,7 +121,7 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged
     if known.nights.is_empty():
         return None
     accepted = [one for one in said if one.kind == annotations.ACCEPTED]
-    settings = analysis.of_site(site).history
+    settings = analysis.for_site(site).history
     judged = nights.judge(known.nights, known.provenance, settings, accepted, since)
     return judged, signature.summary(known.signed)
 

@@ -165,7 +165,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         print(f"warning: {printable(warning)}", file=sys.stderr)
     if known.pairs.is_empty():
         return None
-    thresholds = analysis.of_site(site)
+    thresholds = analysis.for_site(site)
     some = nodes.measures(known.pairs, thresholds.nodes)
     return _Verdict(
         judge(some, thresholds.nodes, thresholds.statistics.confidence_level),

@@ -71,7 +71,7 @@ def run(
     )
     from roundtrip.collect import analysis
 
-    thresholds = analysis.of_site(site)
+    thresholds = analysis.for_site(site)
     round_robin.require_slurm(declared, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
     claimed = matrix.Matrix((), ()) if declared.in_pairs else plan

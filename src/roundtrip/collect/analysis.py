@@ -83,7 +83,7 @@ def default() -> Analysis:
     return parse(default_text(), Path(FILE_NAME))
 
 
-def of_site(site: str) -> Analysis:
+def for_site(site: str) -> Analysis:
     """Those of ``site-configs/<site>/analysis.toml`` in this checkout, else those of the package.
 
     UserError, with the line, if the file is no analysis.toml.
@@ -95,7 +95,7 @@ def of_site(site: str) -> Analysis:
     return load(own) if own.is_file() else default()
 
 
-def of_run(run_dir: Path) -> Analysis:
+def for_run(run_dir: Path) -> Analysis:
     """Those that a run began with: its own copy of its site's, else those of the package."""
     own = run_dir / FILE_NAME
     return load(own) if files.stamp(own) else default()
@@ -131,7 +131,6 @@ def parse(text: str, file: Path) -> Analysis:
 
 @cache
 def _file() -> type[_Shared]:
-    """The model of the whole file."""
     tables = {study.name: (study.thresholds, ...) for study in studies.load() if study.thresholds}
     return extended(_Shared, tables)
 

@@ -46,7 +46,7 @@ def build(
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
         raise UserError("a symbolic link: bundles are not written through one", folder)
-    thresholds = analysis.of_run(run_dir)
+    thresholds = analysis.for_run(run_dir)
     launches = _scan(run_dir, thresholds)
     again = _confirmation(run_dir, thresholds)
     with writing(folder):
@@ -70,7 +70,10 @@ def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
     records.read_record(run_dir / "state.json")
     launches = scan(run_dir, thresholds)
     if not any(item.status == "passed" for item in launches):
-        raise UserError(_nothing(launches), run_dir)
+        why = "no launch in this run: nothing to report"
+        if launches:
+            why = f"none of {len(launches)} launches completed; the first: {launches[0].reason}"
+        raise UserError(why, run_dir)
     return launches
 
 
@@ -117,12 +120,6 @@ def _write(
     return manifest.write(folder, facts)
 
 
-def _nothing(launches: Sequence[Launch]) -> str:
-    if not launches:
-        return "no launch in this run: nothing to report"
-    return f"none of {len(launches)} launches completed; the first: {launches[0].reason}"
-
-
 def _samples(passed: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:
     frames = []
     for launch in passed:
@@ -165,7 +162,7 @@ def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
     ]
     found = {
         node["host"]: {
-            "node": names.of(node["host"]),
+            "node": names.pseudonym(node["host"]),
             "state": names.kept(node["state"]),
             "reason": names.message(node["reason"]),
         }

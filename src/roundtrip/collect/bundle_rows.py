@@ -28,7 +28,7 @@ from roundtrip.collect.run_record import (
     Synchronisation,
     Timing,
 )
-from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, optional
+from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, newer, optional
 from roundtrip.studies.derivation import METRICS
 
 Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
@@ -73,7 +73,7 @@ class Case(Row):
     toolchain: str | None = optional("its name for people")
     status: Status = column(
         "`passed`, `failed`, `displaced` (preempted, kept away by a maintenance, or lost by "
-        "Slurm's controller, and repeated), `missing` or `skipped`",
+        "Slurm's controller, and repeated), `missing` or `skipped`"
     )
     reason: str | None = optional("why it is not `passed`")
     round: str | None = optional("the session that launched it")
@@ -83,9 +83,7 @@ class Case(Row):
     elapsed_s: Amount | None = optional("how long the program ran", "s")
     ranks: _Number | None = optional("ranks", "count")
     hosts: list[Host] | None = optional("pseudonyms of its hosts")
-    nodes_down: list[Host] | None = optional(
-        "those that Slurm took for down, of a launch that failed", later=True
-    )
+    nodes_down: list[Host] | None = newer("those that Slurm took for down, of a launch that failed")
     emulated: bool | None = optional(
         "whether something was emulated: `emulation.parquet` says what"
     )
@@ -107,31 +105,25 @@ class Case(Row):
     clock: str | None = optional("the clock")
     clock_resolution_s: Amount | None = optional("its step", "s")
     clock_overhead_s: Amount | None = optional("what a reading costs", "s")
-    timing_clock: Clock | None = optional(
-        "whose clock is read: `one rank`, `each rank`", later=True
+    timing_clock: Clock | None = newer("whose clock is read: `one rank`, `each rank`")
+    timing_synchronisation: Synchronisation | None = newer(
+        "what ranks wait for before a sample: `barrier`, `message`, `none`"
     )
-    timing_synchronisation: Synchronisation | None = optional(
-        "what ranks wait for before a sample: `barrier`, `message`, `none`", later=True
-    )
-    timing_over_ranks: OverRanks | None = optional(
-        "whose time is the sample: `one rank`, `maximum`", later=True
-    )
-    timing_cache: Cache | None = optional(
+    timing_over_ranks: OverRanks | None = newer("whose time is the sample: `one rank`, `maximum`")
+    timing_cache: Cache | None = newer(
         "the caches before a sample: `warm`, `flushed`; `several`, here and above, if samples "
-        "differ",
-        later=True,
+        "differ"
     )
-    simulated_simgrid: Label | None = optional(
+    simulated_simgrid: Label | None = newer(
         "version of the SimGrid that simulated it; this and the next three are empty where "
-        "nothing is simulated",
-        later=True,
+        "nothing is simulated"
     )
-    simulated_platform: Label | None = optional("the simulated platform", later=True)
-    simulated_platform_sha256: Sha256 | None = optional("sha256 of the platform's file", later=True)
-    simulated_host_flops: Speed | None = optional("speed of one of its hosts", "flop/s", later=True)
+    simulated_platform: Label | None = newer("the simulated platform")
+    simulated_platform_sha256: Sha256 | None = newer("sha256 of the platform's file")
+    simulated_host_flops: Speed | None = newer("speed of one of its hosts", "flop/s")
     mpi_library: str | None = optional("what the MPI library says of itself")
-    mpi_build: _Build | None = optional(
-        "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest", later=True
+    mpi_build: _Build | None = newer(
+        "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest"
     )
     boost: str | None = optional("version of Boost")
     compiler: str | None = optional("compiler and version")

@@ -1,13 +1,13 @@
 """The tables of a bundle: made of the records of launches, written, read and checked.
 
-Each is a parquet file that any reader opens, without JSON in its cells; docs/bundle.md says what is
-in them.  Column `launch` joins them.  A correct checksum does not make data valid: what a report
-relies on is checked, whoever wrote it.
+Each is a parquet file without JSON in its cells, see docs/bundle.md; column `launch` joins them.  A
+correct checksum does not make data valid: what a report relies on is checked, whoever wrote it.
 """
 
 from __future__ import annotations
 
 import io
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
@@ -20,15 +20,11 @@ from roundtrip import model
 from roundtrip.collect import samples
 from roundtrip.collect.bundle_rows import (
     ALL,
-    CASES,
     DETAIL_ROWS,
     LABELS,
     LATER,
     MEDIANS,
-    POINTS,
     ROWS,
-    SIMULATED,
-    TIMING,
     Median,
     Sample,
     Tables,
@@ -50,7 +46,7 @@ from roundtrip.errors import UserError, printable
 _ROW_GROUP = 1 << 18
 #: Rows of a table that is read as a whole: far more than any campaign has.
 _MOST_ROWS = 1 << 22
-_OTHER_COLUMNS = "other columns than this version of roundtrip writes"
+_OTHER_TYPES = "columns of other types than this version of roundtrip writes"
 
 
 def write_tables(made: Tables, bundle: Path) -> None:
@@ -76,7 +72,7 @@ def read_tables(bundle: Path) -> Tables:
     """The tables of a verified bundle, checked; UserError for what is none."""
     made = Tables(
         {
-            name: _whole(file, row, later(row))
+            name: _whole(file, row)
             if (file := bundle / f"{name}.parquet").exists() or name not in LATER
             else pl.DataFrame(schema=columns(row))
             for name, row in ROWS.items()
@@ -97,15 +93,27 @@ def decoding(file: Path) -> Iterator[Path]:
     try:
         yield file
     except pl.exceptions.SchemaError:
-        raise UserError(_OTHER_COLUMNS, file) from None
+        raise UserError(_OTHER_TYPES, file) from None
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         why = (str(error).splitlines() or ["it is damaged"])[0]
         raise UserError(f"not a parquet file: {why[:160]}", file) from None
 
 
-def scan_table(file: Path, row: type[Row]) -> pl.LazyFrame:
-    """A table of rows `row`; UserError, or SchemaError when it is collected, for another."""
-    return _scan(file, columns(row), later(row))
+def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.LazyFrame:
+    """A table of rows `row`; UserError, or SchemaError when it is collected, for another.
+
+    The columns `missing`, by default those that came later, may be missing.
+    """
+    schema = columns(row)
+    may_lack = later(row) if missing is None else missing
+    _require_columns(pl.scan_parquet(file).collect_schema().names(), schema, may_lack, file)
+    frame = pl.scan_parquet(
+        file,
+        schema=dict(schema),
+        missing_columns="insert",
+        cast_options=pl.ScanCastOptions(missing_struct_fields="insert"),
+    )
+    return frame.select(*schema)
 
 
 def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -> pl.DataFrame:
@@ -118,8 +126,9 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
         if not file.is_file():
             raise UserError("missing", file)
         there = pl.read_parquet_schema(file)
-        if there != {n: kind for n, kind in schema.items() if n in there or n not in later(row)}:
-            raise UserError(_OTHER_COLUMNS, file)
+        _require_columns(there, schema, later(row), file)
+        if there != {name: schema[name] for name in there}:
+            raise UserError(_OTHER_TYPES, file)
         asked = list(names or schema)
         known = [name for name in asked if name in there]
         found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=known)
@@ -130,27 +139,23 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
         return found.with_columns(*empty).select(asked)
 
 
-def _scan(file: Path, schema: Schema, added: Collection[str]) -> pl.LazyFrame:
-    found = pl.scan_parquet(file).collect_schema()
-    if found.keys() - schema.keys() or schema.keys() - found.keys() - set(added):
-        raise UserError(_OTHER_COLUMNS, file)
-    frame = pl.scan_parquet(
-        file,
-        schema=dict(schema),
-        missing_columns="insert",
-        cast_options=pl.ScanCastOptions(missing_struct_fields="insert"),
-    )
-    return frame.select(*schema)
-
-
-def _whole(file: Path, row: type[Row], added: Collection[str]) -> pl.DataFrame:
-    """A table of rows `row` that may be older than the columns `added`."""
+def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
+    """A table of rows `row` that may lack the columns `missing`."""
     with decoding(file):
         if not file.is_file():
             raise UserError("missing", file)
-        frame = _scan(file, columns(row), added)
+        frame = scan_table(file, row, missing)
         _require_few(frame.select(pl.len()).collect().item(), file)
         return frame.collect()
+
+
+def _require_columns(
+    there: Collection[str], schema: Schema, may_lack: Collection[str], file: Path
+) -> None:
+    missing, unexpected = schema.keys() - {*there, *may_lack}, {*there} - schema.keys()
+    faults = {"missing": missing, "unexpected": unexpected}
+    if words := [f"{what} columns: {', '.join(sorted(n))}" for what, n in faults.items() if n]:
+        raise UserError(printable("; ".join(words))[:300], file)
 
 
 def _require_few(rows: int, file: Path) -> None:
@@ -180,10 +185,9 @@ def require_tables(made: Tables, file: Callable[[str], Path]) -> None:
         require_known(made.frames[name], of_all, "no launch of cases.parquet", file(name))
     require_known(made.frames["points"], passed, "no launch that passed", file("points"))
     for name in ("parameters", "emulation"):
-        if made.frames[name].select("launch", "name").is_duplicated().any():
-            raise UserError("a name stands there twice for a launch", file(name))
-    emulated = launches.filter("emulated")["launch"]
-    if set(emulated) != set(made.frames["emulation"]["launch"]):
+        frame, fault = made.frames[name], "a name has two rows for one launch"
+        _require_once(frame, ["launch", "name"], fault, file(name))
+    if {*launches.filter("emulated")["launch"]} != {*made.frames["emulation"]["launch"]}:
         raise UserError("emulated is not as emulation.parquet has it", file("cases"))
     for study, frame in made.details.items():
         _require_details(study, frame, launches, file(f"details/{study}"))
@@ -206,8 +210,12 @@ def _require_cases(launches: pl.DataFrame, file: Path) -> None:
             raise UserError(f"{name} is empty where it cannot be", file)
     if passed.is_empty():
         raise UserError("no launch completed: nothing to report", file)
-    if launches["launch"].is_duplicated().any():
-        raise UserError("a launch stands there twice", file)
+    _require_once(launches, ["launch"], "a launch has two rows", file)
+
+
+def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Path) -> None:
+    if frame.select(keys).is_duplicated().any():
+        raise UserError(fault, file)
 
 
 def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
@@ -227,17 +235,16 @@ def _shown(cell: Any, rule: Rule) -> str:
 
 def require_known(found: pl.DataFrame, launches: pl.DataFrame, whose: str, file: Path) -> None:
     """UserError unless every row is of one of `launches`, by all its columns."""
-    strangers = found.join(launches, on=launches.columns, how="anti", nulls_equal=True)
-    if not strangers.is_empty():
-        name = printable(str(strangers["launch"][0])[:200])
+    unknown = found.join(launches, on=launches.columns, how="anti", nulls_equal=True)
+    if not unknown.is_empty():
+        name = printable(str(unknown["launch"][0])[:200])
         raise UserError(f"rows of {name!r}, which is {whose}", file)
 
 
 def _require_details(study: str, frame: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
     own = launches.filter(pl.col("study") == study).select("launch")
     require_known(frame, own, f"no launch of {study}", file)
-    if frame["launch"].is_duplicated().any():
-        raise UserError("a launch stands there twice", file)
+    _require_once(frame, ["launch"], "a launch has two rows", file)
     for row in frame.iter_rows(named=True):
         if fault := model.fault(DETAILS[study], value(DETAILS[study], row)):
             raise UserError(f"{fault.where or 'a row'}: {fault.why}", file)
@@ -248,26 +255,30 @@ _RANK = tuple(RankDisturbance.model_fields)
 
 
 def make_tables(records: Iterable[Record]) -> Tables:
-    """Of each launch what it told, as run.json and case.json have it, sorted by case and launch.
+    """The tables of a run, sorted by case and launch, of a record for each launch.
 
     A record has the plain columns of `CASES` that are known, and those known of `parameters`,
     `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
-    `placement`, `points` and `details`.  Raises whatever polars does of a value that fits no
-    column.
+    `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
     """
-    told = sorted(records, key=lambda one: (one["case_id"], one["launch"]))
+    launches = sorted(records, key=lambda one: (one["case_id"], one["launch"]))
     rows = {
-        "cases": [_case(one) for one in told],
-        "points": _of_each(told, _points),
-        "parameters": _of_each(told, lambda one: setting_rows(one.get("parameters") or {})),
-        "emulation": _of_each(told, lambda one: setting_rows(one.get("emulated") or {})),
-        "placement": _of_each(told, lambda one: one.get("placement") or ()),
-        "nodes": _of_each(told, lambda one: one.get("nodes") or ()),
-        "disturbance": _of_each(told, _ranks),
+        "cases": [_case(one) for one in launches],
+        "points": _of_each(launches, _points),
+        "parameters": _of_each(launches, lambda one: setting_rows(one.get("parameters") or {})),
+        "emulation": _of_each(launches, lambda one: setting_rows(one.get("emulated") or {})),
+        "placement": _of_each(launches, lambda one: one.get("placement") or ()),
+        "nodes": _of_each(launches, lambda one: one.get("nodes") or ()),
+        "disturbance": _of_each(launches, _ranks),
     }
+    details: defaultdict[str, list[Record]] = defaultdict(list)
+    for one in launches:
+        if one["study"] in DETAILS and (own := one.get("details")):
+            row = {**cells(DETAILS[one["study"]], own), "launch": one["launch"]}
+            details[one["study"]].append(row)
     return Tables(
         {name: frame(rows[name], schema) for name, schema in ALL.items()},
-        {study: frame(rows, columns(DETAIL_ROWS[study])) for study, rows in _details(told).items()},
+        {study: frame(rows, columns(DETAIL_ROWS[study])) for study, rows in details.items()},
     )
 
 
@@ -276,52 +287,43 @@ def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-def _of_each(told: Sequence[Record], rows: Any) -> list[dict[str, Any]]:
-    return [{**row, **{n: one[n] for n in LABELS}} for one in told for row in rows(one)]
+def _of_each(launches: Sequence[Record], rows: Any) -> list[Record]:
+    return [{**row, **{n: one[n] for n in LABELS}} for one in launches for row in rows(one)]
 
 
-def _case(one: Record) -> dict[str, Any]:
+def _case(one: Record) -> Record:
     clock, disturbance = one.get("clock") or {}, one.get("disturbance") or {}
-    simulated = one.get("simulation") or {}
-    loads = ("load_average_start", "load_average_end")
     return {
-        **{name: one.get(name) for name in CASES},
+        **one,
         "emulated": bool(one.get("emulated")),
+        **_prefixed("clock", clock),
         "clock": clock.get("name"),
-        "clock_resolution_s": clock.get("resolution_s"),
-        "clock_overhead_s": clock.get("overhead_s"),
-        **{n: (one.get("timing") or {}).get(n.removeprefix("timing_")) for n in TIMING},
-        **{n: simulated.get(n.removeprefix("simulated_")) for n in SIMULATED},
+        **_prefixed("timing", one.get("timing")),
+        **_prefixed("simulated", one.get("simulation")),
         "steal_s": disturbance.get("steal_s"),
-        **{name: _floats(disturbance.get(name)) for name in loads},
+        "load_average_start": _floats(disturbance.get("load_average_start")),
+        "load_average_end": _floats(disturbance.get("load_average_end")),
     }
+
+
+def _prefixed(prefix: str, values: Record | None) -> Record:
+    return {f"{prefix}_{name}": value for name, value in (values or {}).items()}
 
 
 def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
     return None if values is None else [None if one is None else float(one) for one in values]
 
 
-def _points(one: Record) -> Iterator[dict[str, Any]]:
+def _points(one: Record) -> Iterator[Record]:
     for point in (one.get("points") or ()) if one["status"] == "passed" else ():
-        finding = point.get("finding") or {}
-        found = {f"finding_{name}": told for name, told in finding.items()}
-        yield {**{name: point.get(name) for name in POINTS}, **found}
+        yield {**point, **_prefixed("finding", point.get("finding"))}
 
 
-def _ranks(one: Record) -> Iterator[dict[str, Any]]:
+def _ranks(one: Record) -> Iterator[Record]:
     disturbance = one.get("disturbance") or {}
     columns = [disturbance.get(name) or [] for name in _RANK]
     for rank, values in enumerate(zip_longest(*columns)):
         yield {"rank": rank, **dict(zip(_RANK, values, strict=True))}
-
-
-def _details(told: Sequence[Record]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for one in told:
-        if one["study"] in DETAILS and (details := one.get("details")):
-            row = {**cells(DETAILS[one["study"]], details), "launch": one["launch"]}
-            found.setdefault(one["study"], []).append(row)
-    return found
 
 
 MEDIANS_FILE = "medians.parquet"
@@ -379,8 +381,7 @@ def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
     require_rows(found, Median, file)
     passed = launches.filter(pl.col("status") == "passed").select(*LABELS)
     require_known(found.select(*LABELS), passed, "no launch that passed", file)
-    if found.select(_KEYS).is_duplicated().any():
-        raise UserError("a series stands there twice for a launch", file)
+    _require_once(found, _KEYS, "a series has two rows for one launch", file)
     return found
 
 

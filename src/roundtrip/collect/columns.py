@@ -19,17 +19,12 @@ from roundtrip.model import TIME, WORDS, Record, json_schema
 
 #: The columns of a table with their types of polars.
 Schema = dict[str, Any]
-_PLAIN: Mapping[str, Any] = {
-    "string": pl.String,
-    "integer": pl.Int64,
-    "number": pl.Float64,
-    "boolean": pl.Boolean,
-}
-_NAMES: Mapping[str, str] = {
-    "string": "text",
-    "integer": "integer",
-    "number": "number",
-    "boolean": "yes/no",
+#: By the type of JSON Schema: that of polars, and its name for people.
+_TYPES: Mapping[str, tuple[Any, str]] = {
+    "string": (pl.String, "text"),
+    "integer": (pl.Int64, "integer"),
+    "number": (pl.Float64, "number"),
+    "boolean": (pl.Boolean, "yes/no"),
 }
 
 
@@ -87,9 +82,9 @@ def guide(model: type[Record]) -> Iterator[str]:
     yield "|---|---|---|---|"
     for name, schema in _properties(model).items():
         bare, unit = _bare(schema), schema.get("unit", "")
-        kind = _NAMES.get(bare["type"], "")
+        _, kind = _TYPES.get(bare["type"], (None, ""))
         if bare["type"] == "array":
-            kind = f"list of {_NAMES[_bare(bare['items'])['type']]}"
+            kind = f"list of {_TYPES[_bare(bare['items'])['type']][1]}"
         yield f"| `{name}` | {kind} | {unit + ' ' if unit else ''}| {schema['description']} |"
 
 
@@ -135,7 +130,7 @@ def _dtype(schema: Mapping[str, Any]) -> Any:
             of = _dtype(schema["additionalProperties"])
             return pl.List(pl.Struct({"name": pl.String, "value": of}))
         case kind:
-            return _PLAIN[kind]
+            return _TYPES[kind][0]
 
 
 def _holds(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
@@ -206,13 +201,12 @@ def _value(schema: Mapping[str, Any], cell: Any) -> Any:
         case "object" if "properties" in schema:
             return _object(schema["properties"], cell)
         case "object":
-            return {
-                one["name"]: _value(schema["additionalProperties"], one["value"]) for one in cell
-            }
+            of = schema["additionalProperties"]
+            return {one["name"]: _value(of, one["value"]) for one in cell}
     return cell
 
 
-#: What `by_launch` makes of the settings of a launch.
+#: What `settings_by_launch` makes of the settings of a launch.
 SETTINGS_CELL = pl.List(pl.Struct({"name": pl.String, "value": pl.String, "number": pl.Float64}))
 _NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{0,300})?([eE][+-]?\d{1,3})?", re.ASCII)
 
@@ -232,7 +226,7 @@ def settings_by_launch(settings: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def setting_texts(settings: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
-    """Values by name, of a launch's cell as `by_launch` has it; nothing of None."""
+    """Values by name, of a launch's cell as `settings_by_launch` has it; nothing of None."""
     return {one["name"]: one["value"] for one in settings or ()}
 
 

@@ -107,7 +107,7 @@ class Disclosure:
         words: Iterable[str] = (),
         digest: Callable[[str], str] | None = None,
     ) -> None:
-        self.of, self.of_switch = names.of, names.of_switch
+        self.pseudonym, self.switch_pseudonym = names.pseudonym, names.switch_pseudonym
         self.refused: set[str] = set()
         #: ``private-`` and 12 hex digits; another `digest` where there is no key of a site.
         self.digest = digest or (lambda value: f"private-{names.digest(value)[:12]}")
@@ -171,8 +171,8 @@ class Disclosure:
         if not isinstance(data, str):
             return data
         if key in HOST_FIELDS:
-            return self.of(data)
-        return self.of_switch(data) if key == "switch" else self.text(data, place)
+            return self.pseudonym(data)
+        return self.switch_pseudonym(data) if key == "switch" else self.text(data, place)
 
     def _cut_once(self, text: str, path: re.Pattern[str]) -> tuple[str, bool]:
         """The text with digests, and whether there was a credential in it."""

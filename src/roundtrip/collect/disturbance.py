@@ -90,19 +90,18 @@ def _throttled(
     """The kernel sums over the processors of a cgroup, which all ranks of a host may share."""
     ranks_on = Counter(place["host"] for place in placement)
     hosts = {place["rank"]: place["host"] for place in placement}
-    worst = 0.0
-    told = ""
+    worst, words = 0.0, ""
     for rank, (throttled_s, duration_s) in _by_rank(facts, "throttled_s", "duration_s"):
         ranks = max(1, ranks_on[hosts.get(rank, "")])
         fraction = throttled_s / (duration_s * ranks) if duration_s > 0 else 0.0
         if fraction > max(worst, limits.throttled_fraction):
             worst = fraction
-            told = (
+            words = (
                 f"throttled: the CPU limit of the cgroup of rank {rank} stopped it for "
                 f"{throttled_s:.2f} s, summed over processors, of {duration_s:.1f} s"
             )
-    if told:
-        yield told
+    if words:
+        yield words
 
 
 def _stopped(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:

@@ -374,17 +374,14 @@ def _lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> li
 def _value(value: Any) -> str:
     """As TOML; what JSON and TOML write alike is written as JSON."""
     if isinstance(value, dict):
-        pairs = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
+        keys = {key: key if _BARE.fullmatch(key) else _quoted(key) for key in value}
+        pairs = ", ".join(f"{keys[key]} = {_value(item)}" for key, item in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     return _quoted(str(value))
-
-
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _quoted(key)
 
 
 def _quoted(text: str) -> str:

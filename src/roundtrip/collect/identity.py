@@ -31,17 +31,19 @@ _OF_RANK = {
 }
 #: What the kernel says of a node, in words; it stays the same within a run.
 _OF_NODE = {
-    "kernel": "kernel",
-    "processor": "processor",
-    "microcode": "microcode",
-    "firmware": "firmware",
-    "governor": "governor",
+    **{name: name for name in ("kernel", "processor", "microcode", "firmware", "governor")},
     "smt": "SMT",
     "memory": "memory",
     "clock_source": "clock source",
     "adapters": "adapters",
     "logical": "number of processors online",
     "huge_pages": "transparent huge pages",
+}
+#: And what a rank says of its MPI library.
+_OF_LIBRARY = {
+    "library": "MPI library",
+    "build": "build of the MPI library",
+    "file": "file of the MPI library",
 }
 #: Transports that pass the kernel's network interfaces by.
 _RDMA = ("rc", "dc", "ud")
@@ -82,14 +84,16 @@ class Allocation:
     def read(folder: Path, root: Path | None = None) -> Allocation:
         """From the file that the job's script left; UserError if it cannot be read."""
         lines = files.read_text_in_tree(folder / ALLOCATION, root).splitlines()
-        told = dict(line.split("=", 1) for line in lines if "=" in line)
-        listed = told.get("SLURM_JOB_NODELIST", "")
+        variables = dict(line.split("=", 1) for line in lines if "=" in line)
+        listed = variables.get("SLURM_JOB_NODELIST", "")
         nodes = expanded(listed)
         if nodes is None:
             raise UserError(f"{listed[:60]!r} is no list of nodes", folder / ALLOCATION)
-        submitted = _short(told.get("SLURM_SUBMIT_HOST", ""))
-        job = told.get("SLURM_JOB_ID", "")
-        return Allocation(nodes, submitted, job, _beside(lines, nodes, told))
+        submitted, job = (
+            _short(variables.get("SLURM_SUBMIT_HOST", "")),
+            variables.get("SLURM_JOB_ID", ""),
+        )
+        return Allocation(nodes, submitted, job, _beside(lines, nodes, variables))
 
     def other_job(self, submitted: str | None) -> str:
         """That the launch ran in another job than the `submitted` one; "" if it did not."""
@@ -99,19 +103,19 @@ class Allocation:
         return MISMATCH + printable(f"ran {ran}, but job {submitted} was submitted")
 
 
-def _beside(lines: Iterable[str], nodes: Sequence[str], told: Mapping[str, str]) -> str:
+def _beside(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
     """The other jobs that squeue has listed in `lines`, in words; "" without one."""
     found = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
     shared = {
         (job, uid): {*nodes} & {*(expanded(listed) or ())}
         for job, uid, listed in found
-        if job != told.get("SLURM_JOB_ID")
+        if job != variables.get("SLURM_JOB_ID")
     }
     others = [key for key, both in shared.items() if both]
     if not others:
         return ""
     job, uid = others[0]
-    whose = "the same user" if uid == told.get("SLURM_JOB_UID") else "another user"
+    whose = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
     more = f" and {len(others) - 1} more" if len(others) > 1 else ""
     where = ", ".join(f"node {one}" for one in sorted(set().union(*shared.values()))[:_FEW_NODES])
     return f"co-scheduled: Slurm ran job {job} of {whose}{more} on {where} at the same time"
@@ -161,26 +165,21 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
         return
     environ = f"environment {case['environ']}"
     ranks, program = run.get("identity") or (), case.get("program") or {}
-    ran = ranks[0].get("program_sha256") if ranks else None
-    if digest := ran or program.get("sha256"):
+    rank = ranks[0] if ranks else {}
+    if digest := rank.get("program_sha256") or program.get("sha256"):
         yield (f"program {by_name(str(program.get('file', run['workload'])))}", "sha256"), digest
     if (tuning := case.get("tuning")) is not None:
-        told = "; ".join(f"{name}={value}" for name, value in tuning.items())
-        yield (environ, "tuning by the user"), told or "none"
-    for rank in ranks[:1]:
-        for name, words in (
-            ("library", "MPI library"),
-            ("build", "build of the MPI library"),
-            ("file", "file of the MPI library"),
-        ):
-            if rank.get(name):
-                yield (environ, words), rank[name]
+        variables = "; ".join(f"{name}={value}" for name, value in tuning.items())
+        yield (environ, "tuning by the user"), variables or "none"
+    for name, words in _OF_LIBRARY.items():
+        if rank.get(name):
+            yield (environ, words), rank[name]
     for node in run.get("nodes") or ():
         for name, words in _OF_NODE.items():
             if node.get(name) is not None:
                 yield (f"node {node['host']}", words), node[name]
-        for name, told in (node.get("interfaces") or {}).items():
-            yield (f"node {node['host']}", f"interface {name}"), told
+        for name, state in (node.get("interfaces") or {}).items():
+            yield (f"node {node['host']}", f"interface {name}"), state
 
 
 def preloaded(case: Record, run: Record) -> str:
@@ -199,16 +198,17 @@ def by_name(file: str) -> str:
 def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
     """In words, that a fact was another in the launch, or at the time, `since`."""
     whose, what = subject
-    told = f"{whose}: {what} was {_shown(before)} {since}, and is {_shown(now)}"
-    return MISMATCH + printable(told)
+    return MISMATCH + printable(
+        f"{whose}: {what} was {_shown(before)} {since}, and is {_shown(now)}"
+    )
 
 
 def _among_ranks(ranks: Sequence[Record]) -> str:
     for other in ranks[1:]:
         for name, words in _OF_RANK.items():
-            mine, its = ranks[0].get(name), other.get(name)
-            if mine != its:
-                return f"{_who(other)} {words} {_shown(its)}, {_who(ranks[0])} {_shown(mine)}"
+            first, second = ranks[0].get(name), other.get(name)
+            if first != second:
+                return f"{_who(other)} {words} {_shown(second)}, {_who(ranks[0])} {_shown(first)}"
     return ""
 
 
@@ -223,20 +223,21 @@ def _promised(case: Record, ranks: Sequence[Record]) -> str:
 
 
 def _linked(case: Record, ranks: Sequence[Record]) -> str:
-    links = case.get("links")
+    links, libraries = case.get("links") or "", case.get("libraries") or {}
     for rank in ranks if links else ():
         if rank.get("file") and rank["file"] != links:
-            why = "LD_LIBRARY_PATH or LD_PRELOAD brings another"
-            loaded = f"{_who(rank)} loaded {by_name(_shown(rank['file']))}"
-            return f"{loaded}, but the program links {by_name(_shown(links))}: {why}"
-    linked = case.get("libraries") or {}
+            return _loaded(rank, rank["file"], links, "LD_LIBRARY_PATH or LD_PRELOAD")
     for rank in ranks if links else ():
-        for name, loaded in (rank.get("libraries") or {}).items():
-            right = linked.get(name, loaded)
-            if Path(loaded).parent != Path(right).parent:  # versions may differ between nodes
-                told = f"{_who(rank)} loaded {by_name(_shown(loaded))}, but the program links"
-                return f"{told} {by_name(_shown(right))}: LD_LIBRARY_PATH brings another"
+        for name, file in (rank.get("libraries") or {}).items():
+            right = libraries.get(name, file)
+            if Path(file).parent != Path(right).parent:  # versions may differ between nodes
+                return _loaded(rank, file, right, "LD_LIBRARY_PATH")
     return ""
+
+
+def _loaded(rank: Record, file: str, right: str, by: str) -> str:
+    loaded, links = by_name(_shown(file)), by_name(_shown(right))
+    return f"{_who(rank)} loaded {loaded}, but the program links {links}: {by} brings another"
 
 
 def _other_arguments(case: Record, run: Record, ranks: Sequence[Record]) -> str:
@@ -283,19 +284,19 @@ def _transport(case: Record, run: Record, moved: int) -> str:
     nodes = run.get("nodes") or ()
     if len(nodes) < 2 or len(nodes) != run["ranks"] or moved < _LEAST_BYTES:
         return ""
-    counts = [sent for node in nodes if (sent := node.get("sent_bytes"))]
+    counts = [count for node in nodes if (count := node.get("sent_bytes"))]
     if len(counts) != len(nodes):
         return ""
-    most, interface = max((count, name) for sent in counts for name, count in sent.items())
+    most, interface = max((bytes_, name) for count in counts for name, bytes_ in count.items())
     extras = case.get("extras") or {}
     asked = f"{extras.get('transport')} on {extras.get('device')}"
-    told = f"interface {interface} sent {most} bytes of the {moved} that were measured"
+    sent = f"interface {interface} sent {most} bytes of the {moved} that were measured"
     if extras.get("transport") in _RDMA and most >= _MOST_SHARE * moved:
-        return f"{told}: TCP, where {asked} was asked for"
+        return f"{sent}: TCP, where {asked} was asked for"
     boots = {node.get("boot") for node in nodes}
     alone = len(boots) == 1 and boots != {None} and not any(node.get("adapters") for node in nodes)
     if alone and most < _LEAST_SHARE * moved:
-        return f"{told}, the most of all: shared memory, where the network was asked for"
+        return f"{sent}, the most of all: shared memory, where the network was asked for"
     return ""
 
 

@@ -97,8 +97,8 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
         digest, rows = samples.digest(content), samples.digest_of_rows(content)
         read = samples.parse_limited(content, folder / SAMPLES)
         fault = _fault(case, run, read, digest)
-        if not fault and (crossed := link.read(folder, root)):
-            fault = link.fault(crossed)
+        if not fault and (emulated := link.read(folder, root)):
+            fault = link.fault(emulated)
         fault = fault or _other_identity(case, run, allocation, read)
     except UserError as error:
         fault = str(error)
@@ -209,7 +209,7 @@ def _disclosed(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
 
 
 def require_fits(launch: Launch) -> None:
-    """Make the rows of one launch; raises whatever a value that fits no column raises."""
+    """Make the rows of one launch; raises if a value does not fit its column."""
     bundle_tables.make_tables([_record(launch, {}, Disclosure(Pseudonyms((), b"")))])
 
 
@@ -224,7 +224,7 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
         "campaign_round": launch.campaign_round,
         "disturbed": bool(launch.disturbed),
         "disturbed_why": "; ".join(launch.disturbed),
-        "nodes_down": [names.of(node) for node in launch.nodes_down] or None,
+        "nodes_down": [names.pseudonym(node) for node in launch.nodes_down] or None,
     }
     if case:
         toolchain = case.get("extras", {}).get("toolchain")
@@ -233,7 +233,7 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
             "parameters": case["parameters"],
             "emulated": case["emulated"],
             "simulated": case["simulated"],
-            "hosts": [names.of(host) for host in case.get("hosts", ())] or None,
+            "hosts": [names.pseudonym(host) for host in case.get("hosts", ())] or None,
         }
     if run:
         compiler = run.get("compiler") or {}
@@ -243,7 +243,7 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
             "started": run["start_time"],
             "sealed": launch.sealed,
             "taken": run["samples"]["rows"],
-            "hosts": [names.of(host) for host in run["hosts"]],
+            "hosts": [names.pseudonym(host) for host in run["hosts"]],
             "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
             "mpi_build": next((one.get("build") for one in run.get("identity") or ()), None),
             "compiler": " ".join(str(part) for part in version if part) or None,

@@ -1,4 +1,4 @@
-"""The one scanner of a run tree: every launch that completed, and why the others failed.
+"""Scans a run tree: every launch that completed, and why the others failed.
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
 and exactly the samples of its seal; it is partial if it measured too few of its sizes.  All others
@@ -10,8 +10,8 @@ Each launch is read by itself: whatever its files hold, only this launch fails.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
 
     `limits` say which are disturbed; by default those of the run.  UserError if these are damaged.
     """
-    limits = limits or analysis.of_run(run_dir)
+    limits = limits or analysis.for_run(run_dir)
     cores = disturbance.processors(run_dir / "env" / "host.json", run_dir)
     found: list[Launch] = []
     lost, down = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
@@ -61,7 +61,8 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
         report = SessionReport.read(folder / "report.json", run_dir)
         session = _Session(folder, run_dir, report, limits.disturbance, cores, lost, down)
         found += [replace(item, campaign_round=number) for item in session.launches()]
-    return list(_without_changes(_without_others(_without_copies(found)), _pinned(run_dir)))
+    earlier = _Earlier(_pinned(run_dir))
+    return [earlier.agreeing(item) for item in found]
 
 
 def _in_order(session: str) -> tuple[bool, int, str]:
@@ -70,43 +71,35 @@ def _in_order(session: str) -> tuple[bool, int, str]:
     return not numbered, int(session) if numbered else 0, session
 
 
-def _without_copies(launches: list[Launch]) -> Iterator[Launch]:
-    """Launches in order; one with the same samples as an earlier one is a copy and failed."""
-    first: dict[str, str] = {}
-    for item in launches:
-        original = first.setdefault(item.digest, item.id) if item.digest else item.id
-        if original == item.id:
-            yield item
-        else:
-            reason = f"samples.csv: the very samples of launch {original}: a copy"
-            yield replace(item, status="failed", reason=reason, disturbed=(), digest="")
+@dataclass
+class _Earlier:
+    """The launches before one, with which it must agree: `facts` may not change within a run."""
 
+    facts: _Known
+    digests: dict[str, str] = field(default_factory=dict)
+    simulated: dict[str, Launch] = field(default_factory=dict)
 
-def _without_others(launches: Iterable[Launch]) -> Iterator[Launch]:
-    """Launches in order; of a simulation, one with other samples than the first one failed."""
-    first: dict[str, Launch] = {}
-    for item in launches:
-        if item.status == "passed" and item.case["simulated"]:
-            one = first.setdefault(item.case_id, item)
-            if item.rows != one.rows:
-                reason = f"simulated, and its samples are not those of launch {one.id}"
-                item = replace(item, status="failed", reason=reason, disturbed=(), digest="")
-        yield item
+    def agreeing(self, item: Launch) -> Launch:
+        """The launch; failed if it does not agree."""
+        if not (reason := self._fault(item)):
+            return item
+        return replace(item, status="failed", reason=reason, disturbed=(), digest="")
 
-
-def _without_changes(launches: Iterable[Launch], pinned: _Known) -> Iterator[Launch]:
-    """Launches in order; one failed where its MPI, its program or a node is not as before."""
-    known = dict(pinned)
-    for item in launches:
-        facts = dict(identity.facts(item.case, item.run)) if item.status == "passed" else {}
-        for subject, now in facts.items():
-            before, since = known.setdefault(subject, (now, f"in launch {item.id}"))
+    def _fault(self, item: Launch) -> str:
+        original = self.digests.setdefault(item.digest, item.id) if item.digest else item.id
+        if original != item.id:
+            return f"samples.csv: the very samples of launch {original}: a copy"
+        if item.status != "passed":
+            return ""
+        if item.case["simulated"]:
+            first = self.simulated.setdefault(item.case_id, item)
+            if item.rows != first.rows:
+                return f"simulated, and its samples are not those of launch {first.id}"
+        for subject, now in dict(identity.facts(item.case, item.run)).items():
+            before, since = self.facts.setdefault(subject, (now, f"in launch {item.id}"))
             if now != before:
-                reason = identity.change(subject, before, since, now)
-                yield replace(item, status="failed", reason=reason, disturbed=(), digest="")
-                break
-        else:
-            yield item
+                return identity.change(subject, before, since, now)
+        return ""
 
 
 def _pinned(run_dir: Path) -> _Known:
@@ -115,13 +108,10 @@ def _pinned(run_dir: Path) -> _Known:
         pins = records.read_record(run_dir / "state.json").get("pins", [])
     except UserError:
         return {}
+    programs = {pin["file"]: pin["sha256"] for pin in pins if pin["what"] == "program"}
     return {
-        (f"program {identity.by_name(pin['file'])}", "sha256"): (
-            pin["sha256"],
-            "when the run began",
-        )
-        for pin in pins
-        if pin["what"] == "program"
+        (f"program {identity.by_name(file)}", "sha256"): (digest, "when the run began")
+        for file, digest in programs.items()
     }
 
 
@@ -159,26 +149,26 @@ class _Session:
                     yield self._refused(folder, refused)
                 elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
-                    yield self._fenced(folder, came_back=part == "output")
+                    yield self._read(folder, is_output=part == "output")
         for test in self.report.tests:
             if not test.is_fixture and (test.environ, test.folder) not in seen:
                 yield self._without_folder(test)
 
-    def _fenced(self, folder: Path, came_back: bool) -> Launch:
+    def _read(self, folder: Path, is_output: bool) -> Launch:
         """The launch of a folder; a failed one if anything goes wrong while it is read."""
         try:
-            found = self._launch(folder, came_back)
+            found = self._launch(folder, is_output)
             launch.require_fits(found)
         except _ANYTHING as error:
-            told = printable(str(error).splitlines()[0] if str(error) else "")[:160]
-            return self._refused(folder, f"cannot be used: {type(error).__name__}: {told}")
+            why = printable((str(error).splitlines() or [""])[0])[:160]
+            return self._refused(folder, f"cannot be used: {type(error).__name__}: {why}")
         return found
 
     def _refused(self, folder: Path, reason: str) -> Launch:
         test = self.report.find(folder.parent.name, folder.name)
         return _unknown(folder, self.folder.name, reason, test)
 
-    def _launch(self, folder: Path, came_back: bool) -> Launch:
+    def _launch(self, folder: Path, is_output: bool) -> Launch:
         environ, round_ = folder.parent.name, self.folder.name
         read = launch.contents(self.root, folder)
         test = self.report.find(environ, folder.name)
@@ -189,22 +179,20 @@ class _Session:
         identity = f"{round_}/{environ}/{folder.name}"
         place = (round_, environ, folder)
         found = Launch(identity, case_id, "failed", "", *place, read.case, read.run, read.nodes)
-        if came_back and not read.fault and (test is None or test.result == "pass"):
+        if is_output and not read.fault and (test is None or test.result == "pass"):
             return self._judged(found, read)
         reason = test.reason(self.report) if test else ""
-        if not reason and not self.report.whole and not came_back:
+        if not reason and not self.report.whole and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         error = self._error(folder)
-        if not came_back and (why := completion.displacement(reason, error, self._is_lost(folder))):
+        is_lost = str(folder.relative_to(self.root)) in self.lost
+        if not is_output and (why := completion.displacement(reason, error, is_lost)):
             return replace(found, status="displaced", reason=why)
-        down = () if came_back else self._nodes_down(folder, error, read)
+        down = () if is_output else self._nodes_down(folder, error, read)
         gone = f"Slurm took node {', node '.join(down)} for down" if down else ""
         # Where a node is gone, the ranks that were left blame each other.
         parts = [reason or read.fault or "left unfinished", gone or completion.first_failure(error)]
         return replace(found, reason="; ".join(filter(None, parts)), nodes_down=down)
-
-    def _is_lost(self, folder: Path) -> bool:
-        return str(folder.relative_to(self.root)) in self.lost
 
     def _nodes_down(self, folder: Path, error: str, read: launch.Contents) -> tuple[str, ...]:
         """Which of the launch's nodes went down, by Slurm's queue or by what srun wrote."""
@@ -225,9 +213,8 @@ class _Session:
             disturbed = (read.beside, *disturbed)
         if lack := disturbance.partial(read.run, self.limits):
             return replace(found, status="partial", reason="; ".join((lack, *disturbed)))
-        return replace(
-            found, status="passed", disturbed=disturbed, digest=read.digest, rows=read.rows
-        )
+        found = replace(found, digest=read.digest, rows=read.rows)
+        return replace(found, status="passed", disturbed=disturbed)
 
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"

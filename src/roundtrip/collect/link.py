@@ -88,12 +88,12 @@ def fault(record: dict[str, Any]) -> str:
         return "the link was started anew under the launch"
     changes = after["changes"] - before["changes"]
     if changes or record["broken"] or _differences(asked, before) or _differences(asked, after):
-        told = [f"link changed {changes} times" if changes > 1 else "link changed"]
-        told += [f"lease broken by {request}" for request in record["broken"]]
-        told += _differences(asked, before) or _differences(asked, after) or _cut(after)
-        return ": ".join([told[0], ", ".join(told[1:])] if told[1:] else told)
-    if found := _cut(after):
-        return found[0]
+        times = f" {changes} times" if changes > 1 else ""
+        details = [f"lease broken by {request}" for request in record["broken"]]
+        details += _differences(asked, before) or _differences(asked, after) or _cut(after)
+        return f"link changed{times}" + (f": {', '.join(details)}" if details else "")
+    if cut := _cut(after):
+        return cut[0]
     dropped = _sum(after, "dropped") + (after.get("send_errors") or 0)
     if dropped and not asked["loss"] and not asked["rate_bit_s"]:
         return f"{dropped} frames dropped by the link, which was to lose none"

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from roundtrip.collect.bundle_rows import INTERVAL, NodeSet
 from roundtrip.collect.columns import Row, Schema, columns
-from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, optional
+from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, newer, optional
 
 _Long = Annotated[Text, Field(max_length=2000)]
 _Short = Annotated[str, Field(max_length=2000)]
@@ -95,8 +95,8 @@ class Pair(Row):
     environ: _Long = column("environment")
     host: Host = column("pseudonym of one node")
     other: _Other = column("that of the other; empty for a launch on one node")
-    down: Host | None = optional(
-        "the one of them that Slurm took for down, where it did so of one alone", later=True
+    down: Host | None = newer(
+        "the one of them that Slurm took for down, where it did so of one alone"
     )
     switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
     other_switch: _Other = column("that of `other`")

@@ -7,6 +7,7 @@ make the pseudonyms of all names that are known at the site, and so find the hos
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -60,7 +61,7 @@ class Pseudonyms:
             short = host.split(".")[0]
             if not short or short.isdecimal():  # the first number of an address identifies nothing
                 short = host
-            self._names[host] = self._names[short] = f"node-{self._told(short)}"
+            self._names[host] = self._names[short] = f"node-{self._short_digest(short)}"
         hosts = sorted({*self._names, *spelled.values()}, key=lambda host: (-len(host), host))
         # A name with a dot, or with letters and digits, is a host wherever it is.  A name of
         # letters may be English, and is a host only where one is expected.  A number never is.
@@ -72,17 +73,17 @@ class Pseudonyms:
             rf"(?P<before>(?:^|[:;] )\[?)(?P<host>{words})(?=:)",
         )
 
-    def of(self, host: str) -> str:
+    def pseudonym(self, host: str) -> str:
         """The pseudonym of `host`; an unknown name is returned as it is."""
         return self._names.get(host.casefold(), host)
 
-    def of_switch(self, name: str) -> str:
+    def switch_pseudonym(self, name: str) -> str:
         """The pseudonym of a switch, ``switch-5b0e77aa``, made as that of a host."""
-        return f"switch-{self._told(name)}"
+        return f"switch-{self._short_digest(name)}"
 
-    def _told(self, name: str) -> str:
-        told = hmac.digest(self._key, name.encode(errors="surrogateescape"), hashlib.sha256)
-        return told.hex()[:8]
+    def _short_digest(self, name: str) -> str:
+        content = name.encode(errors="surrogateescape")
+        return hmac.digest(self._key, content, hashlib.sha256).hex()[:8]
 
     def digest(self, value: str) -> str:
         """64 hex digits that tell two private values apart, and that need the key."""
@@ -92,11 +93,8 @@ class Pseudonyms:
     def message(self, text: str) -> str:
         """A message of a program, with host names replaced."""
         for pattern in (*self._anywhere, *self._expected):
-            text = pattern.sub(self._replace, text)
+            text = pattern.sub(lambda m: m["before"] + self.pseudonym(m["host"]), text)
         return text
-
-    def _replace(self, found: re.Match[str]) -> str:
-        return found["before"] + self.of(found["host"])
 
 
 def _any_of(hosts: Iterable[str]) -> str:
@@ -108,7 +106,6 @@ def _pattern(*alternatives: str) -> tuple[re.Pattern[str], ...]:
 
 
 KEY_VARIABLE = "ROUNDTRIP_SITE_KEY"
-_MODE = 0o400
 #: Bytes of a key: of one that is made, and of any that is taken.
 _NEW, _FEWEST, _MOST_KEY = 32, 16, 4096
 
@@ -128,7 +125,7 @@ def site_key(site: str) -> bytes:
 
 
 def existing_site_key(site: str) -> bytes | None:
-    """The key of `site`, as `of`, but none is made: None where there is none."""
+    """The key of `site`, as `site_key`, but none is made: None where there is none."""
     return site_key(site) if os.environ.get(KEY_VARIABLE) or site_key_file(site).exists() else None
 
 
@@ -160,8 +157,8 @@ def _read_key(file: Path) -> bytes:
                 raise UserError("others can use this key of a site: `chmod 0400` it", file)
             key = stream.read(_MOST_KEY + 1).strip()
     except FileNotFoundError:
-        told = f"missing: {KEY_VARIABLE} names it; put the key of the site there, with mode 0400"
-        raise UserError(told, file) from None
+        why = f"missing: {KEY_VARIABLE} names it; put the key of the site there, with mode 0400"
+        raise UserError(why, file) from None
     except OSError as error:
         raise refusal(error, file) from None
     if not _FEWEST <= len(key) <= _MOST_KEY:
@@ -179,11 +176,9 @@ def _make_key(file: Path) -> None:
                 stream.write(secrets.token_hex(_NEW) + "\n")
                 stream.flush()
                 os.fsync(stream.fileno())
-            Path(name).chmod(_MODE)
-            try:
+            Path(name).chmod(0o400)
+            with contextlib.suppress(FileExistsError):
                 os.link(name, file)
-            except FileExistsError:
-                return
         finally:
             Path(name).unlink()
 
@@ -205,11 +200,12 @@ class HostNames:
 
     def named(self, text: str) -> str:
         """`text` with ``HOST (node-3fa2c1d9)`` for each pseudonym whose host is known."""
-        return _PSEUDONYM.sub(lambda found: self._shown(found[0]), text)
 
-    def _shown(self, pseudonym: str) -> str:
-        host = self.known.get(pseudonym)
-        return f"{printable(host)} ({pseudonym})" if host else pseudonym
+        def shown(found: re.Match[str]) -> str:
+            host = self.known.get(found[0])
+            return f"{printable(host)} ({found[0]})" if host else found[0]
+
+        return _PSEUDONYM.sub(shown, text)
 
 
 def known_hosts(site: str, runs: Path) -> HostNames:
@@ -217,12 +213,11 @@ def known_hosts(site: str, runs: Path) -> HostNames:
 
     UserError for a key that cannot be used.
     """
-    key = existing_site_key(site)
-    if key is None:
+    if (key := existing_site_key(site)) is None:
         return HostNames({}, has_key=False)
     names = {*_listed(), *_recorded(site, runs)}
     pseudonyms = Pseudonyms(names, key)
-    return HostNames({pseudonyms.of(name): name for name in sorted(names)}, has_key=True)
+    return HostNames({pseudonyms.pseudonym(name): name for name in sorted(names)}, has_key=True)
 
 
 def _listed() -> list[str]:

@@ -1,4 +1,4 @@
-"""The subprocess that reads what others wrote, within limits of memory, processor time and rows.
+"""Decodes untrusted files in a subprocess, within limits of memory, processor time and rows.
 
 A small file can be made to unpack to gigabytes, to compute for hours, or to make polars abort its
 process, which no exception can catch.  So whatever is packed or computed (parquet, gzip, sqlite,
@@ -58,7 +58,7 @@ class Limits:
     rows: int
 
     @staticmethod
-    def of(size: int) -> Limits:
+    def for_size(size: int) -> Limits:
         """Those for files of `size` bytes in all; UserError for a factor that is no number."""
         factor = _factor()
         memory = min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY)
@@ -75,13 +75,11 @@ class Limits:
 
 
 def _factor() -> float:
-    told = os.environ.get(FACTOR, "1")
-    try:
-        factor = float(told)
-    except ValueError:
-        factor = 0.0
+    text, factor = os.environ.get(FACTOR, "1"), 0.0
+    with contextlib.suppress(ValueError):
+        factor = float(text)
     if not 1 <= factor <= 1000:
-        raise UserError(f"{FACTOR}={told!r}: right is a number from 1 to 1000")
+        raise UserError(f"{FACTOR}={text!r}: right is a number from 1 to 1000")
     return factor
 
 
@@ -134,7 +132,7 @@ class Reader:
         whose answer is missing, where a limit is reached or the process dies.
         """
         size = len(content) or sum(_size(file) for file in files)
-        limits = Limits.of(size)
+        limits = Limits.for_size(size)
         stream = self._begin()
         job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), more]
         number = 0
@@ -142,12 +140,14 @@ class Reader:
             for part in (json.dumps(job).encode("utf-8", "surrogateescape"), content):
                 stream.write(len(part).to_bytes(_LENGTH, "big") + part)
             stream.flush()
-            while (answer := self._answer())[0] != _END:
-                if answer[0] == _BAD:
+            while (kind := self._receive(1)) != _END:
+                answer = self._receive(int.from_bytes(self._receive(_LENGTH), "big"))
+                if kind == _BAD:
                     self._end()  # what is left of its memory is of no use
-                    raise UserError(answer[1].decode("utf-8", "replace"), files[number])
-                yield answer[1]
+                    raise UserError(answer.decode("utf-8", "replace"), files[number])
+                yield answer
                 number += 1
+            self._receive(_LENGTH)
         except (BrokenPipeError, EOFError, TimeoutError) as error:
             raise UserError(self._why(error, limits), files[number]) from None
 
@@ -164,10 +164,6 @@ class Reader:
             )
         assert self._process.stdin is not None  # noqa: S101  for the type checker
         return self._process.stdin
-
-    def _answer(self) -> tuple[bytes, bytes]:
-        kind = self._receive(1)
-        return kind, self._receive(int.from_bytes(self._receive(_LENGTH), "big"))
 
     def _receive(self, count: int) -> bytes:
         assert self._process is not None and self._process.stdout is not None  # noqa: S101  as above

@@ -17,18 +17,7 @@ from pydantic_core import PydanticCustomError
 from roundtrip import files, model
 from roundtrip.collect.run_record import Run, Texts
 from roundtrip.errors import UserError
-from roundtrip.model import (
-    Amount,
-    Fault,
-    Few,
-    Host,
-    Label,
-    Name,
-    Record,
-    Sha256,
-    Text,
-    Time,
-)
+from roundtrip.model import Amount, Fault, Few, Host, Label, Name, Record, Sha256, Text, Time
 
 #: The parameter of a check that says which pair of nodes it is launched on.
 PAIR = "pair"
@@ -125,11 +114,7 @@ class State(Record):
     pins: list[_Pin] = Field(default_factory=list)
 
 
-_MODELS: dict[str, type[Record]] = {
-    "run.json": Run,
-    "case.json": Case,
-    "state.json": State,
-}
+_MODELS: dict[str, type[Record]] = {"run.json": Run, "case.json": Case, "state.json": State}
 
 
 def read_record(
@@ -192,11 +177,7 @@ def write_round(session: Path, number: int) -> None:
 
 def read_round(session: Path, root: Path | None = None) -> int | None:
     """The round of a session in the run tree `root`; None if there is no valid number."""
-    try:
-        told = files.read_json_in_tree(session / _ROUND_FILE, root)
-    except UserError:
-        return None
-    number = told.get("round") if isinstance(told, dict) else None
+    number = files.read_object_in_tree(session / _ROUND_FILE, root).get("round")
     is_one = isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MOST_ROUNDS
     return number if is_one else None
 

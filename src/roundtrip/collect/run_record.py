@@ -22,6 +22,7 @@ from roundtrip.model import (
     Signed,
     Text,
     column,
+    newer,
     optional,
 )
 
@@ -64,10 +65,9 @@ class Place(Record):
     cpus: list[int] | None = optional(
         "numbers of the processors that it may use; none: any", "count"
     )
-    switch: Host | None = optional(
+    switch: Host | None = newer(
         "the switch that the host hangs on, where the site tells it; bundles from before have "
-        "no such column",
-        later=True,
+        "no such column"
     )
 
 
@@ -85,13 +85,12 @@ class NodeFacts(Record):
     microcode: Text | None = optional("revision of the microcode of its first processor")
     firmware: Text | None = optional("version of its BIOS")
     governor: Text | None = optional("frequency governor of its first processor")
-    smt: Text | None = optional(
+    smt: Text | None = newer(
         "whether it runs several threads on a core: `on` or `off`; this and the next two came "
-        "later than the table",
-        later=True,
+        "later than the table"
     )
-    memory: Text | None = optional("its memory, to the GiB", later=True)
-    clock_source: Text | None = optional("what its kernel takes the time from", later=True)
+    memory: Text | None = newer("its memory, to the GiB")
+    clock_source: Text | None = newer("what its kernel takes the time from")
     adapters: _Adapters | None = optional(
         "its InfiniBand adapters (and the like): board, firmware, driver"
     )
@@ -114,50 +113,36 @@ class RankDisturbance(Record):
         "times that the kernel took its processor away", "count"
     )
     core_migrations: Count | None = optional("times that it moved to another processor", "count")
-    voluntary_context_switches: Count | None = optional(
-        "times that it slept; this column and those below are missing in older bundles",
-        "count",
-        later=True,
+    voluntary_context_switches: Count | None = newer(
+        "times that it slept; this column and those below are missing in older bundles", "count"
     )
-    continued: Count | None = optional(
-        "times that it got SIGCONT, by which a stopped process goes on", "count", later=True
+    continued: Count | None = newer(
+        "times that it got SIGCONT, by which a stopped process goes on", "count"
     )
-    duration_s: Amount | None = optional(
-        "from the first to the last reading of these counters, by the kernel's monotonic clock",
-        "s",
-        later=True,
+    duration_s: Amount | None = newer(
+        "from the first to the last reading of these counters, by the kernel's monotonic clock", "s"
     )
-    cpu_s: Amount | None = optional("time that its main thread had a processor", "s", later=True)
-    waited_s: Amount | None = optional(
-        "time that its main thread was ready and had none", "s", later=True
-    )
-    throttled_s: Amount | None = optional(
+    cpu_s: Amount | None = newer("time that its main thread had a processor", "s")
+    waited_s: Amount | None = newer("time that its main thread was ready and had none", "s")
+    throttled_s: Amount | None = newer(
         "time for which a CPU limit of its cgroup, or of one around it, stopped it: of the one "
         "that did so longest, summed over processors and all processes of the cgroup",
         "s",
-        later=True,
     )
-    longest_stop_s: Amount | None = optional(
+    longest_stop_s: Amount | None = newer(
         "the longest part of the measurement without a processor and without waiting for one, "
         "for each sleep in it; empty where a program has no such parts",
         "s",
-        later=True,
     )
-    suspended_s: Amount | None = optional("time that its machine was suspended", "s", later=True)
-    clock_rate: Amount | None = optional(
-        "how fast the clock of the measurement runs, that of rank 0 being 1", "ratio", later=True
+    suspended_s: Amount | None = newer("time that its machine was suspended", "s")
+    clock_rate: Amount | None = newer(
+        "how fast the clock of the measurement runs, that of rank 0 being 1", "ratio"
     )
-    clock_rate_error: Amount | None = optional(
-        "by how much `clock_rate` may be wrong", "ratio", later=True
+    clock_rate_error: Amount | None = newer("by how much `clock_rate` may be wrong", "ratio")
+    clock_step_s: Signed | None = newer(
+        "by how much the clock of the measurement went away from the kernel's monotonic clock", "s"
     )
-    clock_step_s: Signed | None = optional(
-        "by how much the clock of the measurement went away from the kernel's monotonic clock",
-        "s",
-        later=True,
-    )
-    utc_ahead_s: Signed | None = optional(
-        "by how much its wall clock is ahead of that of rank 0", "s", later=True
-    )
+    utc_ahead_s: Signed | None = newer("by how much its wall clock is ahead of that of rank 0", "s")
 
 
 class _Host(Record):

@@ -105,7 +105,7 @@ def parse_limited(content: bytes, file: Path) -> Samples:
 
 
 def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[bytes]:
-    """What `parse_confined` makes `Samples` of again, in the process of the reader."""
+    """What `parse_limited` makes `Samples` of again, in the process of the reader."""
     found = parse(content, Path(names[0]))
     limits.require_rows(found.frame.height)
     problems = [(one.line, one.reason) for one in found.problems]
@@ -237,8 +237,8 @@ def _row(line: bytes) -> list[Any]:
         raise ValueError(f"unknown metric {row['metric'][:40]!r}; known are: {', '.join(METRICS)}")
     own = metrics_by_study().get(row["study"], (row["metric"],))
     if row["metric"] not in own:
-        told = f"study {row['study']} declares no metric {row['metric']!r}"
-        raise ValueError(f"{told}; right are: {', '.join(own)}")
+        why = f"study {row['study']} declares no metric {row['metric']!r}"
+        raise ValueError(f"{why}; right are: {', '.join(own)}")
     if row["unit"] != metric.unit:
         raise ValueError(f"unit {row['unit'][:20]!r}; right is {metric.unit!r}")
     zero_is_good = metric.may_be_zero and row["value"] == 0
@@ -249,19 +249,14 @@ def _row(line: bytes) -> list[Any]:
 
 def _typed(name: str, text: str, kind: str) -> Any:
     formed = _COMPILED[kind].fullmatch(text)
-    if kind == "text":
-        if not formed:
-            raise ValueError(
-                f"{name} {'is not printable text of up to 200 characters' if text else 'is empty'}"
-            )
-        return text
-    if kind == "count":
-        if not (formed and int(text) <= MOST_COUNT):
-            raise ValueError(f"{name} {text[:40]!r} is not a whole number >= 0")
-        return int(text)
+    if kind == "text" and not formed:
+        why = "is not printable text of up to 200 characters" if text else "is empty"
+        raise ValueError(f"{name} {why}")
+    if kind == "count" and not (formed and int(text) <= MOST_COUNT):
+        raise ValueError(f"{name} {text[:40]!r} is not a whole number >= 0")
     if not formed:
         raise ValueError(f"{name} {text[:40]!r} is not a positive number")
-    return float(text)
+    return {"text": str, "count": int, "value": float}[kind](text)
 
 
 SERIES = ["case", "variant", "size_bytes", "phase", "metric"]

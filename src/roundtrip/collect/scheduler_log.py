@@ -101,7 +101,7 @@ def describe(pairs: Sequence[tuple[float, float]]) -> str:
 
 
 def describe_run(run_dir: Path) -> str:
-    """For people, of a run tree: as `told`, and whether accounting stayed away."""
+    """For people, of a run tree: as `describe`, and whether accounting stayed away."""
     found = read(run_dir)
     return _with_instead(describe(spells(found)), any(one.instead for one in found))
 
@@ -117,7 +117,13 @@ def record(run_dir: Path) -> None:
     """
     found = read(run_dir)
     if pairs := spells(found):
-        listed = [{"start": _utc(start), "seconds": round(end - start)} for start, end in pairs]
+        listed = [
+            {
+                "start": f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}",
+                "seconds": round(end - start),
+            }
+            for start, end in pairs
+        ]
         more = {"accounting_away": True} if any(one.instead for one in found) else {}
         text = json.dumps({"silences": listed, **more}, indent=1)
         (run_dir / "env" / "scheduler.json").write_text(text)
@@ -134,7 +140,3 @@ def describe_record(content: object) -> str:
         return ""
     words = describe([(0.0, float(s)) for s in seconds if s is not None])
     return _with_instead(words, is_away)
-
-
-def _utc(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import functools
 import hashlib
 import os
@@ -79,7 +80,8 @@ def sign(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manife
         content = (bundle / manifest.FILE_NAME).read_bytes()
         done = _keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
         if done.returncode:
-            raise UserError(_last_line(done.stderr), key)
+            lines = done.stderr.decode(errors="replace").strip().splitlines()
+            raise UserError(f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}", key)
     except UserError as error:
         why = f"there is no {KEYGEN}: {_HOW}" if _is_missing() else str(error)
         tell(f"this night is not signed: {why}")
@@ -168,30 +170,16 @@ def make_signing_key(site: str) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".key-", dir=file.parent))
         try:
-            made = folder / "key"
-            arguments = [
-                "-q",
-                "-t",
-                "ed25519",
-                "-N",
-                "",
-                "-C",
-                f"roundtrip {site}",
-                "-f",
-                str(made),
-            ]
-            done = subprocess.run([KEYGEN, *arguments], capture_output=True, text=True, timeout=60)
+            key = folder / "key"
+            what = ["-q", "-t", "ed25519", "-N", "", "-C", f"roundtrip {site}"]
+            done = _keygen([*what, "-f", str(key)], b"")
             if done.returncode:
-                raise UserError(f"{KEYGEN} makes no key: {done.stderr.strip()[:200]}", file)
-            made.chmod(0o400)
-            for source, target in (
-                (made, file),
-                (made.with_suffix(".pub"), file.with_name(f"{file.name}.pub")),
-            ):
-                try:
-                    os.link(source, target)
-                except FileExistsError:
-                    break
+                why = done.stderr.decode(errors="replace").strip()[:200]
+                raise UserError(f"{KEYGEN} makes no key: {why}", file)
+            key.chmod(0o400)
+            with contextlib.suppress(FileExistsError):  # another process was first
+                os.link(key, file)
+                os.link(key.with_suffix(".pub"), file.with_name(f"{file.name}.pub"))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     return file
@@ -236,9 +224,8 @@ def _verified(content: bytes, given: bytes, allowed: bytes, site: str) -> bool:
         signers, file = Path(folder, ALLOWED), Path(folder, manifest.SIGNATURE)
         signers.write_bytes(allowed)
         file.write_bytes(given)
-        asked = ["-Y", "verify", "-f", str(signers), "-I", _principal(site)]
-        done = _keygen([*asked, "-n", NAMESPACE, "-s", str(file)], content)
-    return done.returncode == 0
+        whose = ["-f", str(signers), "-I", _principal(site), "-n", NAMESPACE]
+        return _keygen(["-Y", "verify", *whose, "-s", str(file)], content).returncode == 0
 
 
 def _principal(site: str) -> str:
@@ -261,8 +248,3 @@ def _keygen(arguments: Sequence[str], content: bytes) -> subprocess.CompletedPro
 
 def _is_missing() -> bool:
     return shutil.which(KEYGEN) is None
-
-
-def _last_line(text: bytes) -> str:
-    lines = text.decode(errors="replace").strip().splitlines()
-    return f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}"

@@ -31,14 +31,7 @@ from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.collect.reader import Limits, Reader, packed, unpacked
 from roundtrip.errors import UserError, printable, refusal
 from roundtrip.imported import perflog, reports, store
-from roundtrip.imported.values import (
-    LOGGED,
-    VALUES,
-    Read,
-    SetAside,
-    comparable,
-    require_patterns,
-)
+from roundtrip.imported.values import LOGGED, VALUES, Read, SetAside, comparable, require_patterns
 
 #: The largest file that is read, packed or not, bytes.
 _MOST = 1 << 30
@@ -72,28 +65,31 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
             is_ours = is_asked or bool(_LOG.fullmatch(file.name))
             try:
                 answers = reader.answers(_TASK, [file], str(zone), "ours" if is_ours else "")
-                digest, size, found = _received(*answers)
+                head, rows = unpacked(*answers)
             except UserError as error:
                 yield Source(file, name, "", 0, Read(aside=[SetAside(0, error.what)]))
                 continue
-            if found is not None and digest not in seen:
-                seen.add(digest)
-                yield Source(file, name, digest, size, found)
-    for told in closed:
-        folder = Path(told.filename)
-        aside = [SetAside(0, f"a folder that cannot be read: {refusal(told).what}")]
+            if head["is_used"] and head["digest"] not in seen:
+                seen.add(head["digest"])
+                found = Read(rows, [SetAside(*one) for one in head["aside"]], head["empty"])
+                yield Source(file, name, head["digest"], head["size"], found)
+    for refused in closed:
+        folder = Path(refused.filename)
+        aside = [SetAside(0, f"a folder that cannot be read: {refusal(refused).what}")]
         yield Source(folder, printable(folder.name), "", 0, Read(aside=aside))
 
 
 def answer(
-    limits: Limits, files: Sequence[str], content: bytes, zone: str, is_ours: str
+    limits: Limits, names: Sequence[str], content: bytes, zone: str, is_ours: str
 ) -> Iterator[bytes]:
-    """For each file, in the process of the reader: what `_received` makes a `Read` of again.
+    """For each file, in the process of the reader: what it holds.
 
     UserError for a file that cannot be read, and for one of too many rows.
     """
-    for file in files:
-        held = _content(Path(file))
+    for file in map(Path, names):
+        held = files.read_in_tree(file, most=_MOST)
+        if held.startswith(reports.SQLITE):
+            held = reports.copy_database(file)
         digest = hashlib.sha256(held).hexdigest()
         is_used = bool(is_ours) or _is_ours(held)
         found = parse(held, zoneinfo.ZoneInfo(zone)) if is_used else Read()
@@ -101,14 +97,6 @@ def answer(
         aside = [(one.line, one.reason) for one in found.aside]
         head = {"digest": digest, "size": len(held), "is_used": is_used}
         yield packed({**head, "empty": found.empty, "aside": aside}, found.rows)
-
-
-def _received(answer: bytes) -> tuple[str, int, Read | None]:
-    """Digest and size of a file, and what it holds; None for one that is not ReFrame's."""
-    head, rows = unpacked(answer)
-    aside = [SetAside(line, reason) for line, reason in head["aside"]]
-    found = Read(rows, aside, head["empty"]) if head["is_used"] else None
-    return head["digest"], head["size"], found
 
 
 def parse(content: bytes, zone: datetime.tzinfo) -> Read:
@@ -149,11 +137,6 @@ def _resolved(place: Path) -> Path:
         return place.resolve()
     except RuntimeError:
         return place
-
-
-def _content(file: Path) -> bytes:
-    start = files.read_in_tree(file, most=_MOST)
-    return reports.copy_database(file) if start.startswith(reports.SQLITE) else start
 
 
 def _is_ours(content: bytes) -> bool:
@@ -229,12 +212,13 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     empty = sum(one.read.empty for one in found)
     if not values.height:
         return Import(None, len(found), 0, 0, empty, shown)
-    names = _disclosure(site, values)
+    hosts = {host for joined in values["hosts"].unique() for host in _hosts(joined)}
+    names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
     kept = store.without_repeats(as_kept(values, names))
     # Nothing private is in what is kept, because it may be published.
-    told = [names.message(f"{UserError(one.reason, found[n].name, one.line)}") for n, one in aside]
+    lines = [names.message(f"{UserError(one.reason, found[n].name, one.line)}") for n, one in aside]
     source = {"campaign": campaign, "site": site, **_source(found, options)}
-    written = store.write(root / campaign / site / store.FOLDER, kept, source, told)
+    written = store.write(root / campaign / site / store.FOLDER, kept, source, lines)
     series = kept.select("case_id", "metric", "unit").n_unique()
     return Import(written, len(found), kept.height, series, empty, shown)
 
@@ -249,11 +233,6 @@ def _source(found: list[Source], options: Options) -> dict[str, Any]:
             "higher_is_better": sorted(options.higher),
         },
     }
-
-
-def _disclosure(site: str, values: pl.DataFrame) -> Disclosure:
-    hosts = {host for joined in values["hosts"].unique() for host in _hosts(joined)}
-    return Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
 
 
 def _hosts(joined: str) -> list[str]:
@@ -276,7 +255,7 @@ def as_kept(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
         pl.Series("case", [one.split("/", 1)[0] for one in ids], pl.String),
     )
     nodes = {
-        joined: "+".join(sorted({names.of(host) for host in _hosts(joined)}))
+        joined: "+".join(sorted({names.pseudonym(host) for host in _hosts(joined)}))
         for joined in values["hosts"].unique()
     }
     texts = {
@@ -288,8 +267,8 @@ def as_kept(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
         .with_columns(
             pl.col("hosts").replace_strict(nodes, return_dtype=pl.String).alias("nodes"),
             *(
-                pl.col(key).replace_strict(told, return_dtype=pl.String)
-                for key, told in texts.items()
+                pl.col(key).replace_strict(disclosed, return_dtype=pl.String)
+                for key, disclosed in texts.items()
             ),
         )
         .select(*VALUES)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-#: Attributes that identify a row or are told of it.
+#: Attributes that identify a row or describe it.
 _KNOWN = (
     *("job_completion_time_unix", "job_completion_time", "asctime", "version", "result"),
     *("display_name", "info", "name", "unique_name", "short_name", "system", "partition"),
@@ -19,6 +19,8 @@ _KNOWN = (
     *("perf_var", "perf_value", "perf_unit", "perf_ref", "perf_result"),
     *("perf_lower_thres", "perf_upper_thres", "perf_lower", "perf_upper"),
 )
+#: Those of them that say when a job ended.
+_TIMES = {"job_completion_time", "job_completion_time_unix", "asctime"}
 #: Those of them that may hold any text; a description may too, and a parameter.
 _TEXTS = ("display_name", "info", "name", "job_nodelist", "modules")
 #: Columns whose values ReFrame writes as JSON.
@@ -70,8 +72,7 @@ def parse_header(line: str) -> Layout | None:
     best = max(found, key=lambda layout: len(layout.known) + len(layout.wide), default=None)
     if best is None or len(best.known) + 3 * len(best.wide) < _FEWEST:
         return None
-    is_time = {"job_completion_time", "job_completion_time_unix", "asctime"} & {*best.known}
-    return best if is_time or best.wide or "perf_value" in best.known else None
+    return best if _TIMES & {*best.known} or best.wide or "perf_value" in best.known else None
 
 
 def _layout(line: str, delimiter: str) -> Layout:
@@ -85,9 +86,10 @@ def _layout(line: str, delimiter: str) -> Layout:
             known.setdefault(cell, Place(index))
         elif column := _WIDE.fullmatch(cell):
             wide.setdefault(column[1], {})[column["part"]] = index
-        elif tokens := _last(cell):
+        # Of a name that stands twice, as ``jobid=jobid``, the last counts.
+        elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
             pattern, end = "^", 0
-            for group, token in enumerate(tokens, 1):
+            for group, token in enumerate(tokens.values(), 1):
                 pattern += f"{re.escape(cell[end : token.start()])}(.*?)"
                 end = token.end()
                 known.setdefault(token[0], Place(index, "", group))
@@ -107,15 +109,10 @@ def _layout(line: str, delimiter: str) -> Layout:
     return Layout(delimiter, len(cells), known, real, json, _fault(known, strange))
 
 
-def _last(cell: str) -> list[re.Match[str]]:
-    """The names of attributes in `cell`; of one that stands twice, as ``jobid=jobid``, the last."""
-    return list({token[0]: token for token in _TOKEN.finditer(cell)}.values())
-
-
 def _fault(known: dict[str, Place], strange: str) -> str:
     if strange:
         return f"the header has {strange[:60]!a}: right is one column for each part of a value"
-    if not {"job_completion_time", "job_completion_time_unix", "asctime"} & {*known}:
+    if not _TIMES & {*known}:
         return "the header has no job_completion_time"
     if "info" not in known and not {"system", "partition", "environ"} <= {*known}:
         return "the header has neither info nor system, partition and environ"

@@ -13,7 +13,7 @@ import json
 import polars as pl
 
 from roundtrip.imported.layout import HINT, Layout, Place, parse_header
-from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read
+from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read, parse_time
 
 #: How many delimiters a text of a row may hold: more is taken for damage.
 _MOST_EXTRA = 4
@@ -54,8 +54,8 @@ def _lines(content: bytes, read: Read) -> pl.DataFrame:
     frame = frame.select(pl.col("line").cast(pl.Int64), pl.col("text").str.strip_chars_end("\r"))
     is_bad = frame["text"].str.contains(_BAD)
     for line, text in frame.filter(is_bad).iter_rows():
-        told = "a NUL byte" if "\0" in text else "a control character"
-        read.reject(line, "not UTF-8 text" if "\ufffd" in text else told)
+        why = "a NUL byte" if "\0" in text else "a control character"
+        read.reject(line, "not UTF-8 text" if "\ufffd" in text else why)
     return frame.filter(~is_bad & (pl.col("text") != ""))
 
 
@@ -65,8 +65,8 @@ def _by_layout(lines: pl.DataFrame, read: Read) -> list[tuple[Layout, pl.DataFra
     headers = [(at, found) for at, _, text in likely.iter_rows() if (found := parse_header(text))]
     first = headers[0][0] if headers else lines.height
     if first:
-        told = f"{first} rows before any header, which says what their columns are"
-        read.reject(lines["line"][0], told)
+        why = f"{first} rows before any header, which says what their columns are"
+        read.reject(lines["line"][0], why)
     parts: dict[int, tuple[Layout, list[pl.DataFrame]]] = {}
     ends = [at for at, _ in headers[1:]] + [lines.height]
     for (at, layout), end in zip(headers, ends, strict=False):
@@ -181,7 +181,7 @@ def _limit(places: dict[str, Place], side: str) -> pl.Expr:
     return found.alias(side)
 
 
-def _faults(told: pl.DataFrame) -> pl.Series:
+def _faults(values: pl.DataFrame) -> pl.Series:
     """Why a value is not taken; "" if it is."""
     is_long = pl.any_horizontal(
         pl.col(name).str.len_chars() > most for name, most in LONGEST.items()
@@ -203,15 +203,15 @@ def _faults(told: pl.DataFrame) -> pl.Series:
         .then(pl.lit("a name that is too long"))
         .otherwise(pl.lit(""))
     )
-    return told.select(reason.alias("reason"))["reason"]
+    return values.select(reason.alias("reason"))["reason"]
 
 
 def _broken_json(table: pl.DataFrame, layout: Layout) -> pl.Series:
     reason = pl.lit("")
     for index in layout.json:
         broken = [text for text in table[str(index)].unique() if not _is_json(text)]
-        told = pl.lit(f"broken JSON in column {index + 1}")
-        reason = pl.when(pl.col(str(index)).is_in(broken)).then(told).otherwise(reason)
+        why = pl.lit(f"broken JSON in column {index + 1}")
+        reason = pl.when(pl.col(str(index)).is_in(broken)).then(why).otherwise(reason)
     return table.select(pl.repeat("", pl.len()).alias("none"), reason.alias("reason"))["reason"]
 
 
@@ -298,15 +298,6 @@ def _parsed(texts: pl.Series, zone: datetime.tzinfo) -> pl.Series:
     rest = texts.filter(found.is_null() & texts.is_not_null()).unique()
     if rest.is_empty():
         return found
-    times = {text: _instant(text, zone) for text in rest}
+    times = {text: parse_time(text, zone) for text in rest}
     other = texts.replace_strict(times, default=None, return_dtype=pl.Datetime("us"))
     return found.zip_with(found.is_not_null(), other)
-
-
-def _instant(text: str, zone: datetime.tzinfo) -> datetime.datetime | None:
-    try:
-        read = datetime.datetime.fromisoformat(text)
-        aware = read if read.tzinfo else read.replace(tzinfo=zone)
-        return aware.astimezone(datetime.UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError):
-        return None

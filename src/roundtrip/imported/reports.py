@@ -22,7 +22,7 @@ from urllib.parse import quote
 import polars as pl
 
 from roundtrip.errors import UserError, printable
-from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read
+from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read, parse_time
 
 #: What ReFrame itself tells of a session; any other key was given with --session-extras.
 _OWN = {
@@ -37,33 +37,29 @@ _Row = tuple[Any, ...]
 def parse_report(content: bytes) -> Read:
     """The values of a report; one that is no report is set aside whole."""
     read = Read()
-    try:
-        rows = list(_report_rows(content.decode("utf-8"), read))
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        read.reject(line, "not UTF-8 text")
-    except json.JSONDecodeError as error:
-        read.reject(error.lineno, f"not JSON: {error.msg}")
-    except (ValueError, RecursionError):
-        read.reject(0, "not JSON: a number of too many digits, or nested too deeply")
-    except UserError as error:
-        read.reject(0, error.what)
-    else:
-        read.rows = _frame(rows)
+    read.rows = pl.DataFrame(_session(content, read), schema=LOGGED, orient="row")
     return read
 
 
-def _frame(rows: list[_Row]) -> pl.DataFrame:
-    """Rows of `of` as a table of columns `LOGGED`."""
-    return pl.DataFrame(rows, schema=LOGGED, orient="row")
+def _session(content: bytes | str, read: Read, where: str = "") -> list[_Row]:
+    """The values of the report of a session; none if it is set aside.  `where` begins reasons."""
+    try:
+        text = content.decode() if isinstance(content, bytes) else content
+        return list(_report_rows(text, read, where))
+    except UnicodeDecodeError as error:
+        line, why = error.object.count(b"\n", 0, error.start) + 1, "not UTF-8 text"
+    except json.JSONDecodeError as error:
+        line, why = error.lineno, f"not JSON: {error.msg}"
+    except (ValueError, RecursionError):
+        line, why = 0, "not JSON: a number of too many digits, or nested too deeply"
+    except UserError as error:
+        line, why = 0, error.what
+    read.reject(0 if where else line, where + why)
+    return []
 
 
-def _report_rows(text: str, read: Read, where: str = "") -> Iterator[_Row]:
-    """The values of the report `text`; a test with a fault is set aside in `read`.
-
-    ValueError or RecursionError if it is not JSON, UserError if it is no report.  `where` begins
-    the reasons.
-    """
+def _report_rows(text: str, read: Read, where: str) -> Iterator[_Row]:
+    """ValueError or RecursionError if `text` is not JSON, UserError if it is no report."""
     data = json.loads(text)
     info = data.get("session_info") if isinstance(data, dict) else None
     runs = data.get("runs") if isinstance(data, dict) else None
@@ -79,11 +75,10 @@ def _report_rows(text: str, read: Read, where: str = "") -> Iterator[_Row]:
             try:
                 rows = list(_test(test, *session))
             except UserError as error:
-                told = f"{where}run {number}, test case {index}: {error.what}"
-                read.reject(0, told)
-                continue
-            read.empty += not rows
-            yield from rows
+                read.reject(0, f"{where}run {number}, test case {index}: {error.what}")
+            else:
+                read.empty += not rows
+                yield from rows
 
 
 def _test(
@@ -96,39 +91,37 @@ def _test(
     environ = _text(test.get("environ")) or _text(test.get("environment"))
     name = _text(test.get("display_name")) or _text(test.get("name"))
     time = _date(test.get("job_completion_time_unix"))
-    hosts = test.get("job_nodelist", test.get("nodelist"))
-    modules = test.get("modules")
-    told = (_joined(hosts), _joined(modules), facts)
+    hosts = _joined(test.get("job_nodelist", test.get("nodelist")))
+    place, modules = (name, system, partition, environ), _joined(test.get("modules"))
     for metric, value, unit, *limits in _variables(test):
         if value is None:
             continue
-        if not all((name, system, partition, environ)):
+        if not all(place):
             raise UserError("no name of the test, or not where it ran")
         number = _number(value)
         if number is None:
             raise UserError(f"{printable(metric)[:100]} is no finite number")
-        if max(map(len, (system, partition, environ, unit))) > LONGEST["system"]:
+        if max(map(len, (*place[1:], unit))) > LONGEST["system"]:
             raise UserError("a name that is too long")
-        place = (name, system, partition, environ)
-        bounds = [_number(limit) for limit in limits]
-        yield (0, time, start, end, *place, *told, metric, number, unit, *bounds)
+        bounds = map(_number, limits)
+        yield (0, time, start, end, *place, hosts, modules, facts, metric, number, unit, *bounds)
 
 
 def _variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Metric, value, unit, lower and upper limit; data version 4 has an object, 3 a list."""
     values = test.get("perfvalues")
     if isinstance(values, dict):
-        for key, told in values.items():
-            if not isinstance(told, list) or len(told) < 5:
+        for key, entry in values.items():
+            if not isinstance(entry, list) or len(entry) < 5:
                 raise UserError("a performance value is no list of value, limits and unit")
-            value, _, lower, upper, unit, *_ = told
+            value, _, lower, upper, unit, *_ = entry
             yield _text(key.rpartition(":")[2]), value, _text(unit), lower, upper
     old = test.get("perfvars")
-    for told in old if isinstance(old, list) else []:
-        if not isinstance(told, dict) or not _text(told.get("name")):
+    for entry in old if isinstance(old, list) else []:
+        if not isinstance(entry, dict) or not _text(entry.get("name")):
             raise UserError("a performance value has no name")
-        limits = (told.get("thres_lower"), told.get("thres_upper"))
-        yield _text(told["name"]), told.get("value"), _text(told.get("unit")), *limits
+        value, *limits = (entry.get(key) for key in ("value", "thres_lower", "thres_upper"))
+        yield _text(entry["name"]), value, _text(entry.get("unit")), *limits
 
 
 def _facts(info: dict[str, Any]) -> str:
@@ -162,20 +155,16 @@ def _instant(info: dict[str, Any], key: str) -> datetime.datetime | None:
     """A time of the session; reports of data version 3 have it as text only."""
     if found := _date(info.get(f"{key}_unix")):
         return found
-    try:
-        read = datetime.datetime.fromisoformat(_text(info.get(key)))
-        told = read.astimezone(datetime.UTC).replace(tzinfo=None) if read.tzinfo else read
-    except (ValueError, OverflowError):
-        return None
-    return told if EARLIEST < told < LATEST else None
+    found = parse_time(_text(info.get(key)), datetime.UTC)
+    return found if found and EARLIEST < found < LATEST else None
 
 
 def _date(seconds: Any) -> datetime.datetime | None:
     number = _number(seconds)
     if number is None or not 0 < number < 2**33:
         return None
-    told = datetime.datetime.fromtimestamp(number, datetime.UTC).replace(tzinfo=None)
-    return told if EARLIEST < told < LATEST else None
+    found = datetime.datetime.fromtimestamp(number, datetime.UTC).replace(tzinfo=None)
+    return found if EARLIEST < found < LATEST else None
 
 
 SQLITE = b"SQLite format 3\0"
@@ -214,22 +203,8 @@ def parse_database(whole: bytes) -> Read:
                 return read
             for number, (uuid, blob) in enumerate(opened.execute(_QUERY)):
                 where = printable(f"session {uuid}")[:60] if uuid else f"session {number}"
-                rows += _session_rows(blob, f"{where}: ", read)
+                rows += _session(blob if isinstance(blob, bytes) else str(blob), read, f"{where}: ")
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
         read.reject(0, f"broken database: {printable(str(error))[:200]}")
-    read.rows = _frame(rows)
+    read.rows = pl.DataFrame(rows, schema=LOGGED, orient="row")
     return read
-
-
-def _session_rows(blob: object, where: str, read: Read) -> list[_Row]:
-    try:
-        text = blob.decode() if isinstance(blob, bytes) else str(blob)
-        return list(_report_rows(text, read, where))
-    except json.JSONDecodeError as error:
-        told = f"not JSON: {error.msg}"
-    except (ValueError, RecursionError):
-        told = "not JSON, not UTF-8, or nested too deeply"
-    except UserError as error:
-        told = error.what
-    read.reject(0, where + told)
-    return []

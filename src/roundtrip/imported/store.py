@@ -23,7 +23,7 @@ from roundtrip import partial as partials
 from roundtrip.collect import bundle_tables, night_rows, reader
 from roundtrip.errors import UserError, writing
 from roundtrip.imported.values import VALUES, Value
-from roundtrip.stats.summaries import median_interval
+from roundtrip.stats.summaries import median_intervals
 
 FOLDER = "imported"
 SOURCE, _VALUES, _ASIDE = "source.json", "values.parquet", "set-aside.txt"
@@ -103,7 +103,6 @@ def read_values(file: Path) -> pl.DataFrame:
 #: What tells one value from another, however often and wherever it was logged.
 _VALUE = ["case_id", "metric", "unit", "value"]
 _CONFIDENCE = 0.95
-_FEWEST = 6  # launches of an interval
 _LATE = pl.duration(minutes=1)  # by which a job may seem to end after its session
 
 
@@ -121,16 +120,16 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
     untimed = untimed.unique([*_VALUE, "session"], keep="first", maintain_order=True)
     timed, untimed = timed.with_row_index("log"), untimed.with_row_index("report")
     pairs = _pairs(timed, untimed)
-    told = timed.join(pairs, on="log", how="left", maintain_order="left").with_columns(
-        session=pl.coalesce("session", "session_told"),
-        session_end=pl.coalesce("session_end", "session_end_told"),
-        facts=pl.coalesce("facts_told", "facts"),
+    logged = timed.join(pairs, on="log", how="left", maintain_order="left").with_columns(
+        session=pl.coalesce("session", "session_reported"),
+        session_end=pl.coalesce("session_end", "session_end_reported"),
+        facts=pl.coalesce("facts_reported", "facts"),
         nodes=pl.when(pl.col("nodes") == "")
-        .then(pl.col("nodes_told").fill_null(""))
+        .then(pl.col("nodes_reported").fill_null(""))
         .otherwise("nodes"),
     )
     alone = untimed.join(pairs, on="report", how="anti")
-    return pl.concat([told.select(*VALUES), alone.select(*VALUES)]).sort(*VALUES, nulls_last=True)
+    return pl.concat([logged.select(*VALUES), alone.select(*VALUES)]).sort(*VALUES, nulls_last=True)
 
 
 def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
@@ -138,50 +137,42 @@ def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     adopted = ["session", "session_end", "nodes", "facts"]
     both = logs.select(*_VALUE, "log", "second", "session").join(
         reports.select(
-            *_VALUE, "report", *(pl.col(name).alias(f"{name}_told") for name in adopted)
+            *_VALUE, "report", *(pl.col(name).alias(f"{name}_reported") for name in adopted)
         ),
         on=_VALUE,
         maintain_order="left",
     )
-    begins, ends = pl.col("session_told").dt.truncate("1s"), pl.col("session_end_told") + _LATE
-    is_its = pl.col("session").is_null() | (pl.col("session") == pl.col("session_told"))
+    begins, ends = (
+        pl.col("session_reported").dt.truncate("1s"),
+        pl.col("session_end_reported") + _LATE,
+    )
+    is_its = pl.col("session").is_null() | (pl.col("session") == pl.col("session_reported"))
     both = both.filter(is_its, pl.col("second").is_between(begins, ends))
     both = both.unique("log", keep="first", maintain_order=True)
     both = both.unique("report", keep="first", maintain_order=True)
-    return both.select("log", "report", *(f"{name}_told" for name in adopted))
+    return both.select("log", "report", *(f"{name}_reported" for name in adopted))
 
 
 def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Frames of columns `NIGHTS` and `PROVENANCE`, of values with columns `VALUES`."""
-    told = _with_night(without_repeats(values)).with_columns(
+    measured = _with_night(without_repeats(values)).with_columns(
         study=pl.lit("imported"),
         variant=pl.col("metric"),
         size_bytes=pl.lit(0, pl.Int64),
         phase=pl.lit("measure"),
     )
+    keys = ["night", *night_rows.SERIES, "nodes"]
+    facts = measured.group_by(keys).agg(
+        pl.col("digest").first(), pl.col("lower_is_better").drop_nulls().last()
+    )
     nights = (
-        told.group_by("night", *night_rows.SERIES, "nodes")
-        .agg(
-            pl.col("digest").first(),
-            pl.len().cast(pl.Int64).alias("launches"),
-            pl.col("value").median().alias("median"),
-            pl.col("value").alias("all"),
-            pl.col("lower_is_better").drop_nulls().last(),
+        median_intervals(measured, keys, "value", _CONFIDENCE)
+        .join(facts, on=keys, nulls_equal=True)
+        .with_columns(
+            launches="n", disturbed=pl.lit(0, pl.Int64), left_out=pl.lit(""), foreign=pl.lit(True)
         )
-        .with_columns(disturbed=pl.lit(0, pl.Int64), left_out=pl.lit(""), foreign=pl.lit(True))
     )
-    few = nights.filter(pl.col("launches") < _FEWEST).with_columns(
-        low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)
-    )
-    many = nights.filter(pl.col("launches") >= _FEWEST)
-    found = [median_interval(row, _CONFIDENCE) for row in many["all"].to_list()]
-    many = many.with_columns(
-        pl.Series("low", [one.low for one in found], pl.Float64),
-        pl.Series("high", [one.high for one in found], pl.Float64),
-    )
-    columns = [*night_rows.NIGHTS]
-    whole = pl.concat([few.select(columns), many.select(columns)])
-    return whole.sort("night", *night_rows.SERIES, "nodes"), _provenance(told)
+    return nights.select(*night_rows.NIGHTS).sort(keys), _provenance(measured)
 
 
 def _with_night(values: pl.DataFrame) -> pl.DataFrame:
@@ -189,14 +180,14 @@ def _with_night(values: pl.DataFrame) -> pl.DataFrame:
     noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
     first = pl.col("time").min().over(noon, pl.col("session").is_null())
     begins = pl.coalesce("session", first)
-    told = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    return told.with_columns(pl.col("digest").min().over("night"))
+    dated = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return dated.with_columns(pl.col("digest").min().over("night"))
 
 
-def _provenance(told: pl.DataFrame) -> pl.DataFrame:
-    """What the sources tell of each night: facts of its session, and modules of environments."""
+def _provenance(values: pl.DataFrame) -> pl.DataFrame:
+    """What the sources say of each night: facts of its session, and modules of environments."""
     rows = set()
-    kept = told.select("night", "digest", "environ", "modules", "facts").unique()
+    kept = values.select("night", "digest", "environ", "modules", "facts").unique()
     for night, digest, environ, modules, facts in kept.iter_rows():
         rows |= {(night, digest, "", name, value) for name, value in json.loads(facts).items()}
         if modules:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from fnmatch import fnmatchcase
 from typing import Annotated
 
@@ -92,6 +92,16 @@ LONGEST = {
 }
 
 
+def parse_time(text: str, zone: tzinfo) -> datetime | None:
+    """The time `text`, ISO 8601, in UTC; one that names no zone is of `zone`.  None for no time."""
+    try:
+        read = datetime.fromisoformat(text)
+        aware = read if read.tzinfo else read.replace(tzinfo=zone)
+        return aware.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+
+
 @dataclass(frozen=True)
 class SetAside:
     """Something of a file that is not taken: the line where it begins (0: the whole), and why."""
@@ -131,10 +141,10 @@ def comparable(
     """
     keys = ["metric", "unit", "lower", "upper"]
     kinds = rows.select(keys).unique(maintain_order=True)
-    told = [
+    directions = [
         lower_is_better(*kind, says_lower=lower, says_higher=higher) for kind in kinds.iter_rows()
     ]
-    kinds = kinds.with_columns(pl.Series("lower_is_better", told, pl.Boolean))
+    kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
     is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
@@ -148,8 +158,8 @@ def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Seque
     for metric in sorted(metrics):
         both = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]
         if all(both):
-            told = " and ".join(f"{sides[n][0]} {both[n][0]!r}" for n in (0, 1))
-            raise UserError(f"variable {metric!r} is meant by {told}: right is one of them")
+            options = " and ".join(f"{sides[n][0]} {both[n][0]!r}" for n in (0, 1))
+            raise UserError(f"variable {metric!r} is meant by {options}: right is one of them")
     for option, globs in sides if metrics else ():
         for glob in globs:
             if not any(fnmatchcase(metric, glob) for metric in metrics):
@@ -171,8 +181,8 @@ def _rejected(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:
 def _reason(metric: str, unit: str, is_unknown: bool) -> str:
     if not is_unknown:
         return f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
-    told = f"the unit {unit!r} does not tell which direction is better"
-    return f"{told}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
+    why = f"the unit {unit!r} does not tell which direction is better"
+    return f"{why}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
 
 
 def lower_is_better(

@@ -157,7 +157,7 @@ def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:
 
 def _thresholds(site: str, warnings: list[str]) -> analysis.Analysis:
     try:
-        return analysis.of_site(site)
+        return analysis.for_site(site)
     except UserError as error:
         warnings.append(f"{error}; the package's thresholds are used")
         return analysis.default()
