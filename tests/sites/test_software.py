@@ -43,7 +43,7 @@ def test_a_root_too_few_or_too_many_is_named() -> None:
     lock = locks.read(RECORDED)
     fewer = replace(lock, roots=lock.roots[1:])
     assert software.mismatches(fewer, wanted()) == [
-        "not in the lock file: " + software.canonical_spec(lock.roots[0].asked)
+        "not in the lock file: " + software.canonical_spec(lock.roots[0].spec)
     ]
     assert software.mismatches(lock, wanted()[:-1]) == [
         "in the lock file and not asked for: pvm @3.4.6"

@@ -168,17 +168,8 @@ def toolchains(states: Mapping[str, str]) -> Finding:
 
 
 HOST_CHECKS: tuple[Callable[[Host], Finding], ...] = (
-    cores,
-    oversubscription,
-    smt,
-    governor,
-    turbo,
-    load,
-    virtualisation,
-    clock,
-    swap,
-    huge_pages,
-    numa,
+    *(cores, oversubscription, smt, governor, turbo, load),
+    *(virtualisation, clock, swap, huge_pages, numa),
 )
 
 

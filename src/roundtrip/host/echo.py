@@ -9,8 +9,8 @@ import mmap
 import os
 import sys
 
-#: Offsets of the byte that asks and the byte that answers, each in a cache line of its own.
-ASKED, ANSWERED, SIZE = 0, 128, 256
+#: Offsets of the request and of the reply, one byte each, in a cache line of its own.
+REQUEST, REPLY, SIZE = 0, 128, 256
 STOP = 255
 _PATIENCE = 1_000_000
 
@@ -19,11 +19,11 @@ def serve(memory: mmap.mmap, parent: int) -> None:
     """Answer every byte until it is `STOP`, or until the process `parent` has died."""
     seen = waited = 0
     while True:
-        asked = memory[ASKED]
-        if asked != seen:
-            seen, waited = asked, 0
-            memory[ANSWERED] = asked
-            if asked == STOP:
+        request = memory[REQUEST]
+        if request != seen:
+            seen, waited = request, 0
+            memory[REPLY] = request
+            if request == STOP:
                 return
         else:
             waited += 1

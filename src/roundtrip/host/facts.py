@@ -2,7 +2,8 @@
 
 All paths are below a root folder, so that tests read recorded trees.  A fact is None if the kernel
 does not have it.  The record is enough to explain a change and has no secrets: no user names, paths
-or addresses.  The host name stands under `hostname` only, where the bundle replaces it."""
+or addresses.  The host name stands under `hostname` only, where the bundle replaces it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,6 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -306,7 +306,9 @@ def fingerprint(host: Host) -> str:
 
 def snapshot(root: Path = Path("/")) -> dict[str, Any]:
     """The whole record, as JSON-ready data; `root` is where /proc, /sys and /etc are."""
-    import archspec.cpu  # takes 0.1 s, which other commands need not spend
+    from importlib import metadata  # slow to load, and not needed by other commands
+
+    import archspec.cpu
 
     return {
         "schema": 1,

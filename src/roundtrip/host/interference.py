@@ -1,7 +1,8 @@
 """What disturbs measurements on this machine now, and how small a difference can still be seen.
 
 An A/A test runs the same program as A and as B, a ping-pong between two pinned processes, in random
-order and in blocks that stand for launches.  The findings are pure functions of the blocks."""
+order and in blocks that stand for launches.  The findings are pure functions of the blocks.
+"""
 
 from __future__ import annotations
 
@@ -193,7 +194,7 @@ def _test(result: ClaimVerdict, levels: Levels) -> Finding:
         advice = "a false claim: measure nothing here before it is gone"
         return Finding("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
     if least > levels.minimum_effect:
-        advice = "mend what is said above, or plan for more launches"
+        advice = "follow the advice above, or plan for more launches"
         return Finding("A/A test", "warn", detail, advice)
     return Finding("A/A test", "ok", detail)
 
@@ -219,23 +220,23 @@ def measure(seconds: float = 10.0) -> list[Block]:
 
 @dataclass
 class _End:
-    """This end of the ping-pong; `asked` is the last byte sent, 1..200."""
+    """This end of the ping-pong; `request` is the last byte that was sent, 1..200."""
 
     memory: mmap.mmap
     other: subprocess.Popen[bytes]
-    asked: int = 0
+    request: int = 0
 
     def batch(self, hands: int) -> float:
         """Time of `hands` round trips, s."""
-        memory, asked = self.memory, self.asked
+        memory, request = self.memory, self.request
         begin = time.perf_counter()
         for _ in range(hands):
-            asked = asked % 200 + 1
-            memory[echo.ASKED] = asked
-            while memory[echo.ANSWERED] != asked:
+            request = request % 200 + 1
+            memory[echo.REQUEST] = request
+            while memory[echo.REPLY] != request:
                 if time.perf_counter() - begin > 5 and self.other.poll() is not None:
                     raise UserError("the other end of the A/A test has died")
-        self.asked = asked
+        self.request = request
         return time.perf_counter() - begin
 
     def block(self, seconds: float, hands: int) -> Block:
@@ -274,7 +275,7 @@ def _answering(processor: int) -> Iterator[_End]:
             try:
                 yield _End(memory, other)
             finally:
-                memory[echo.ASKED] = echo.STOP
+                memory[echo.REQUEST] = echo.STOP
                 other.terminate()
                 other.wait()
     finally:

@@ -230,17 +230,18 @@ def _check_scripts(site: Site, folder: Path | None) -> list[Finding]:
     return summarise(subject, longer, fine)
 
 
-def too_long(rendered: Iterable[Script], site: Site, found: SlurmFacts) -> list[str]:
+def too_long(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list[str]:
     """Job scripts that ask for more time than their partition allows."""
     faults = set()
-    for script in rendered:
-        asked = differences.access_options(site.partitions[script.case.partition].get("access", []))
-        longest = found.limit(asked.get("partition", "")).longest_s
+    for script in scripts:
+        partition = site.partitions[script.case.partition]
+        access = differences.access_options(partition.get("access", []))
+        longest = cluster.limit(access.get("partition", "")).longest_s
         match = _TIME.search(script.text)
         wanted = slurm.seconds(match[1]) if match else None
         if longest is not None and wanted is not None and wanted > longest:
             faults.add(
                 f"{script.case.check} asks for {wanted // 60} minutes of partition "
-                f"'{asked['partition']}', which allows {longest // 60}"
+                f"'{access['partition']}', which allows {longest // 60}"
             )
     return sorted(faults)

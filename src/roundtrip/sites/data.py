@@ -41,19 +41,15 @@ def _spread_partitions(
         values = {key: str(value) for key, value in own.items() if key not in _SIZE}
         for key, table in partitions.items():
             copy = key + suffix
-            _copy_places(places, key, copy)
+            for path, place in list(places.items()):
+                if path[:2] == ("partition", key):
+                    places.setdefault(("partition", copy, *path[2:]), place)
             if not isinstance(table, Mapping):  # validation names the fault
                 copies[copy] = table
                 continue
             extras = {**table.get("extras", {}), **size}
             copies[copy] = {**table, "extras": extras, _OWN_VALUES: {"partition": name, **values}}
     return copies
-
-
-def _copy_places(places: Places, key: str, copy: str) -> None:
-    for path, place in list(places.items()):
-        if path[:2] == ("partition", key):
-            places.setdefault(("partition", copy, *path[2:]), place)
 
 
 class Simulated(Table):
@@ -121,10 +117,10 @@ class Extras(Table):
 ENVIRONMENT_EXTRAS = {
     "toolchain": "its title, on show",
     "mpi": "MPI family: `openmpi`, `mpich`, `mvapich`, `mvapich2`, `smpi`",
-    "mpi_version": "version of the MPI, as far as it is known before it is asked",
+    "mpi_version": "version of the MPI, as far as it is known before it runs",
     "boost_version": "version of Boost",
     "transport": "transport that its variables choose, on show",
-    "prefix": "where the toolchain is; `toolchain.json` there says what it was made of",
+    "prefix": "where the toolchain is; its `toolchain.json` lists its parts",
     "build": "name of the folder in build/ that environments alike share",
     "programs": "folder of our programs, where Spack built them: nothing is built then",
     "launcher": "ReFrame's launcher that starts this MPI; the partition's otherwise",

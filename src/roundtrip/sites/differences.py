@@ -83,16 +83,16 @@ def ask_slurm(run: slurm.Runner = slurm.ask) -> tuple[SlurmFacts, str]:
     return slurm.look_at_slurm(run, config, getpass.getuser()), config
 
 
-def compare_limits(site: Site, found: SlurmFacts, config: str) -> list[Finding]:
+def compare_limits(site: Site, cluster: SlurmFacts, config: str) -> list[Finding]:
     """Findings on features, accelerators, QOS and accounts; accounting; binding; the nightly job.
 
     What Slurm does not say is no fault.
     """
     faults: list[str] = []
     for name, partition in site.partitions.items():
-        asked = access_options(partition.get("access", []))
-        if "partition" in asked:
-            faults += [f"partition '{name}': {fault}" for fault in _refused(asked, found)]
+        access = access_options(partition.get("access", []))
+        if "partition" in access:
+            faults += [f"partition '{name}': {fault}" for fault in _refused(access, cluster)]
     findings = summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has")
     return [
         *findings,
@@ -100,7 +100,7 @@ def compare_limits(site: Site, found: SlurmFacts, config: str) -> list[Finding]:
         *summarise(
             "task binding", _unbound_toolchains(site.toolchains.values(), config), "as asked"
         ),
-        *summarise("nightly job", _nightly(site.environment, found), "Slurm would take it"),
+        *summarise("nightly job", _nightly(site.environment, cluster), "Slurm would take it"),
     ]
 
 
@@ -110,22 +110,22 @@ def access_options(options: Sequence[str]) -> dict[str, str]:
     return {match[1] or "partition": match[2] for match in matches}
 
 
-def _refused(asked: Mapping[str, str], found: SlurmFacts) -> list[str]:
+def _refused(access: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
     """What the access of a partition asks and Slurm has not, or does not give to the user."""
-    slurms = asked["partition"]
-    kinds, limits = found.kinds.get(slurms, ()), found.limit(slurms)
+    slurms = access["partition"]
+    kinds, limits = cluster.kinds.get(slurms, ()), cluster.limit(slurms)
     faults = [] if limits.up else [f"Slurm's '{slurms}' is not up: it starts no job"]
     features = {feature for kind in kinds for feature in kind.features}
-    for feature in re.findall(r"[A-Za-z_][\w.-]*", asked.get("constraint", "") if kinds else ""):
+    for feature in re.findall(r"[A-Za-z_][\w.-]*", access.get("constraint", "") if kinds else ""):
         if feature not in features:
             there = ", ".join(sorted(features)) or "none"
             faults.append(f"no node of '{slurms}' has the feature '{feature}'; there are: {there}")
-    gres = asked.get("gres", "").split(":")[0]
+    gres = access.get("gres", "").split(":")[0]
     if gres and kinds and not any(kind.gres.split(":")[0] == gres for kind in kinds):
         faults.append(f"no node of '{slurms}' has '{gres}'")
     for what, wanted, known, allowed in (
-        ("QOS", asked.get("qos"), tuple(found.qos), limits.qos),
-        ("account", asked.get("account"), found.accounts, limits.accounts),
+        ("QOS", access.get("qos"), tuple(cluster.qos), limits.qos),
+        ("account", access.get("account"), cluster.accounts, limits.accounts),
     ):
         if wanted and known and wanted not in known:
             faults.append(f"there is no {what} '{wanted}' for you; there are: {', '.join(known)}")
@@ -158,18 +158,18 @@ def _unbound_toolchains(toolchains: Iterable[Mapping[str, Any]], config: str) ->
     ]
 
 
-def _nightly(environment: Mapping[str, str], found: SlurmFacts) -> list[str]:
+def _nightly(environment: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
     """Options of nightly.sbatch, by the site's `environment`, that Slurm would refuse."""
     partition = environment.get("SBATCH_PARTITION")
-    if not partition or not found.limits:
+    if not partition or not cluster.limits:
         return []
-    if partition not in found.limits:
-        there = ", ".join(sorted(found.limits))
+    if partition not in cluster.limits:
+        there = ", ".join(sorted(cluster.limits))
         return [f"SBATCH_PARTITION: there is no partition '{partition}'; there are: {there}"]
     names = {"partition": "SBATCH_PARTITION", "qos": "SBATCH_QOS", "account": "SBATCH_ACCOUNT"}
-    asked = {key: environment[name] for key, name in names.items() if environment.get(name)}
-    faults = _refused(asked, found)
-    longest = found.limits[partition].longest_s
+    access = {key: environment[name] for key, name in names.items() if environment.get(name)}
+    faults = _refused(access, cluster)
+    longest = cluster.limits[partition].longest_s
     wanted = slurm.seconds(environment.get("SBATCH_TIMELIMIT", "06:00:00"))
     if longest is not None and wanted is not None and wanted > longest:
         faults.append(
@@ -181,29 +181,29 @@ def _nightly(environment: Mapping[str, str], found: SlurmFacts) -> list[str]:
 def compare(site: Site) -> list[Finding]:
     """Findings on partitions, their sizes, PMI and limits; or why they were not checked."""
     options = {name: access_options(p.get("access", [])) for name, p in site.partitions.items()}
-    asked = {name: own["partition"] for name, own in options.items() if "partition" in own}
+    wanted = {name: own["partition"] for name, own in options.items() if "partition" in own}
     subject = "Slurm partitions"
-    if not asked:
+    if not wanted:
         return [Finding("not checked", subject, "the site names none")]
-    wanted = ", ".join(sorted(set(asked.values())))
+    names = ", ".join(sorted(set(wanted.values())))
     if not shutil.which("sinfo"):
-        return [Finding("not checked", subject, f"no sinfo on this machine ({wanted})")]
+        return [Finding("not checked", subject, f"no sinfo on this machine ({names})")]
     done = subprocess.run(["sinfo", "-h", "-o", slurm.SINFO], capture_output=True, text=True)
     if done.returncode:
         return [Finding("not checked", subject, f"sinfo failed: {last_line(done.stderr)}")]
-    there = {found.name: found for found in slurm.parse_sinfo(done.stdout)}
+    there = {each.name: each for each in slurm.parse_sinfo(done.stdout)}
     faults = [
         f"there is no partition '{name}'; there are: {', '.join(sorted(there))}"
-        for name in sorted(set(asked.values()) - set(there))
+        for name in sorted(set(wanted.values()) - set(there))
     ]
     sizes = [
         line
-        for name, slurms in asked.items()
+        for name, slurms in wanted.items()
         if slurms in there
         for line in _compare_size(name, site.partitions[name].get("extras", {}), there[slurms])
     ]
     return [
-        *summarise(subject, faults, wanted),
+        *summarise(subject, faults, names),
         *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
         *_compare_pmi(site),
         *compare_limits(site, *ask_slurm()),
@@ -214,25 +214,25 @@ def _compare_size(name: str, extras: Mapping[str, Any], there: slurm.Partition) 
     """What is more than Slurm has; a site may well offer less than there is."""
     lines = []
     for what in ("nodes", "cores", "sockets"):
-        count, said = getattr(there, what), extras.get(what)
-        if said is None and (count or what != "sockets"):
+        count, declared = getattr(there, what), extras.get(what)
+        if declared is None and (count or what != "sockets"):
             lines.append(f"partition '{name}' does not say how many {what}: sinfo has {count}")
-        elif said is not None and count and said > count:
+        elif declared is not None and count and declared > count:
             each = "" if what == "nodes" else " a node"
-            lines.append(f"partition '{name}': {said} {what}{each}, and sinfo has {count}")
+            lines.append(f"partition '{name}': {declared} {what}{each}, and sinfo has {count}")
     return lines
 
 
 def _compare_pmi(site: Site) -> list[Finding]:
     """Every ``--mpi=`` of a toolchain is one that srun has."""
     subject = "PMI"
-    asked = {
+    wanted = {
         (item["extras"].get("mpi") or item["name"], option.removeprefix("--mpi="))
         for item in site.toolchains.values()
         for option in item.get("extras", {}).get("launcher_options", [])
         if option.startswith("--mpi=")
     }
-    if not asked:
+    if not wanted:
         return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
     if not shutil.which("srun"):
         return [Finding("not checked", subject, "no srun on this machine")]
@@ -242,9 +242,9 @@ def _compare_pmi(site: Site) -> list[Finding]:
         return [Finding("not checked", subject, "`srun --mpi=list` names none")]
     faults = [
         f"{mpi} is started with --mpi={pmi}, and srun has {', '.join(known)}"
-        for mpi, pmi in sorted(asked)
+        for mpi, pmi in sorted(wanted)
         if pmi not in known
     ]
     declared = data.from_folder(site.folder, site.checkout)
     faults += pmix_mismatch(declared, known) if declared else []
-    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in asked})))
+    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in wanted})))

@@ -39,9 +39,9 @@ class Concrete:
 
 @dataclass(frozen=True)
 class Root:
-    """What the user asked for, and the hash of its concrete spec."""
+    """The abstract spec of the user, and the hash of its concrete spec."""
 
-    asked: str
+    spec: str
     hash: str
 
 
@@ -143,7 +143,7 @@ def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> 
             roots = lock.users(spec.hash)
             lines.append(
                 f"{name} is {len(specs)} builds: {usual.hash[:7]} ({len(lock.users(usual.hash))} "
-                f"roots), and the odd one {spec.hash[:7]} in {len(roots)}: {roots[0].asked}; "
+                f"roots), and the odd one {spec.hash[:7]} in {len(roots)}: {roots[0].spec}; "
                 f"it differs in {_difference(usual, spec)}: pin it with `require:`, or tell the "
                 "two apart with `label` in site.toml"
             )

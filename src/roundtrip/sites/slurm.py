@@ -226,15 +226,15 @@ def parse_partitions(text: str) -> dict[str, Limits]:
     """From ``scontrol show partition --oneliner``."""
     found = {}
     for line in text.splitlines():
-        said = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if "PartitionName" not in said:
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if "PartitionName" not in fields:
             continue
-        tier = said.get("PriorityTier", "1")
-        found[said["PartitionName"]] = Limits(
-            up=said.get("State", "UP") == "UP",
-            longest_s=seconds(said.get("MaxTime", "")),
-            qos=_names(said.get("AllowQos", "ALL")),
-            accounts=_names(said.get("AllowAccounts", "ALL")),
+        tier = fields.get("PriorityTier", "1")
+        found[fields["PartitionName"]] = Limits(
+            up=fields.get("State", "UP") == "UP",
+            longest_s=seconds(fields.get("MaxTime", "")),
+            qos=_names(fields.get("AllowQos", "ALL")),
+            accounts=_names(fields.get("AllowAccounts", "ALL")),
             tier=int(tier) if tier.isdigit() else 1,
         )
     return found
@@ -256,9 +256,9 @@ def parse_topology(text: str) -> dict[str, tuple[str, ...]]:
     """From ``scontrol show topology``: nodes by leaf switch; empty without a tree."""
     found = {}
     for line in text.splitlines():
-        said = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if said.get("Level") == "0" and "SwitchName" in said:
-            found[said["SwitchName"]] = tuple(expand_hosts(said.get("Nodes", "")))
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if fields.get("Level") == "0" and "SwitchName" in fields:
+            found[fields["SwitchName"]] = tuple(expand_hosts(fields.get("Nodes", "")))
     return found
 
 

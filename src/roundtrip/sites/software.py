@@ -113,11 +113,11 @@ def expand_matrix(environment: Path, defined: dict[str, list[str]]) -> list[str]
 
 def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
     """Lines about roots that the lock lacks, or that nobody asked for; at most 3 of each."""
-    asked = Counter(map(canonical_spec, wanted))
-    held = Counter(canonical_spec(root.asked) for root in lock.roots)
+    required = Counter(map(canonical_spec, wanted))
+    locked = Counter(canonical_spec(root.spec) for root in lock.roots)
     return [
-        *_some("not in the lock file", sorted((asked - held).elements())),
-        *_some("in the lock file and not asked for", sorted((held - asked).elements())),
+        *_some("not in the lock file", sorted((required - locked).elements())),
+        *_some("in the lock file and not asked for", sorted((locked - required).elements())),
     ]
 
 

@@ -87,13 +87,13 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
         below = {item.name: item for item in lock.reached(spec.hash)}
         mpi, boost = lock.mpi_of(spec.hash), below.get("boost")
         if mpi is None or boost is None:
-            raise UserError(f"root '{root.asked}' lacks an MPI or a Boost", lock.file)
+            raise UserError(f"root '{root.spec}' lacks an MPI or a Boost", lock.file)
         name = toolchain_name(spec, mpi, boost, lock, label)
         if name in by_name and by_name[name].root.hash != spec.hash:
             other = by_name[name].root.hash
             raise UserError(
                 f"environment '{name}' would be two concrete specs: {other[:7]} and "
-                f"{spec.hash[:7]} (root '{root.asked}'): tell them apart with `label` in site.toml",
+                f"{spec.hash[:7]} (root '{root.spec}'): tell them apart with `label` in site.toml",
                 lock.file,
             )
         title = toolchain_title(spec, mpi, boost, lock, label)
@@ -102,9 +102,9 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
 
 
 def workload_roots(lock: Lock) -> dict[str, str]:
-    """What was asked for, by the hash of each root that is a toolchain."""
-    roots = ((root.hash, root.asked) for root in lock.roots)
-    return {hash_: asked for hash_, asked in roots if lock.specs[hash_].name == WORKLOADS}
+    """The abstract spec of each root that is a toolchain, by its hash."""
+    roots = ((root.hash, root.spec) for root in lock.roots)
+    return {hash_: spec for hash_, spec in roots if lock.specs[hash_].name == WORKLOADS}
 
 
 def prefix_of_spec(spec: Concrete, lock: Lock) -> str:

@@ -279,6 +279,7 @@ def run_reframe(
 
     The exit status means little here: in a dry run, sanity lacks its output.
     """
+    database = {"RFM_SQLITE_DB_FILE": str(folder / "results.db")}
     done = subprocess.run(
         [
             "reframe",
@@ -291,11 +292,7 @@ def run_reframe(
             f"--prgenv=^({'|'.join(environs)})$",
         ],
         cwd=site.checkout,
-        env={
-            **site.environment,
-            **variables,
-            "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
-        },
+        env={**site.environment, **variables, **database},
         capture_output=True,
         text=True,
     )

@@ -252,9 +252,8 @@ def relocate(script: str, place: Path) -> str:
     """Debian's `script` with the paths of what was unpacked into `place`, and our compilers."""
     for folder in ("lib", "include"):
         script = script.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
-    return script.replace("CC=/usr/bin/cc\n", f"CC={CC}\n").replace(
-        "CXX=/usr/bin/c++\n", f"CXX={CXX}\n"
-    )
+    script = script.replace("CC=/usr/bin/cc\n", f"CC={CC}\n")
+    return script.replace("CXX=/usr/bin/c++\n", f"CXX={CXX}\n")
 
 
 def two_hosts(folder: Path) -> list[str | Path]:
@@ -325,11 +324,7 @@ def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
 
 
 def compile_libraries(
-    plan: Plan,
-    sources: Path,
-    place: Path,
-    log: Path,
-    progress: Callable[[int, int], None],
+    plan: Plan, sources: Path, place: Path, log: Path, progress: Callable[[int, int], None]
 ) -> None:
     """Fill `place`/lib by compiling `sources` with the MPI in `place`/mpi.
 
@@ -359,26 +354,22 @@ def compile_libraries(
             raise
     (place / "lib").mkdir()
     for library in LIBRARIES:
+        files = sorted((objects / library).glob("*.o"))
         if plan.toolchain.mpi.kind.simulator:
-            _archive(library, place, log)
+            file = f"libboost_{library}.a"
+            run(f"collecting {file}", ["ar", "rcs", place / "lib" / file, *files], log)
         else:
-            _link_shared(plan.toolchain.boost, library, compiler, place, log)
+            _link_shared(plan.toolchain.boost, library, files, place, log)
     shutil.rmtree(objects)
 
 
-def _archive(library: str, place: Path, log: Path) -> None:
-    file = f"libboost_{library}.a"
-    objects = sorted((place / "objects" / library).glob("*.o"))
-    run(f"collecting {file}", ["ar", "rcs", place / "lib" / file, *objects], log)
-
-
-def _link_shared(boost: Boost, library: str, compiler: Path, place: Path, log: Path) -> None:
+def _link_shared(boost: Boost, library: str, files: list[Path], place: Path, log: Path) -> None:
     file = f"libboost_{library}.so.{boost.version}"
-    objects = [str(path) for path in sorted((place / "objects" / library).glob("*.o"))]
     lib = place / "lib"
-    command = [str(compiler), "-shared", "-pthread", "-o", str(lib / file), *objects]
+    compiler = place / "mpi" / "bin" / "mpicxx"
+    command: list[str | Path] = [compiler, "-shared", "-pthread", "-o", lib / file, *files]
     command += [f"-Wl,-soname,{file}", "-Wl,-rpath,$ORIGIN", "-Wl,-z,relro", f"-L{lib}"]
     if library == "mpi":
         command.append("-lboost_serialization")
     run(f"linking {file}", command, log)
-    (place / "lib" / f"libboost_{library}.so").symlink_to(file)
+    (lib / f"libboost_{library}.so").symlink_to(file)

@@ -120,7 +120,7 @@ class Catalogue:
     def toolchains(self) -> dict[str, Toolchain]:
         """Each MPI with each Boost."""
         pairs = itertools.product(self.mpis.values(), self.boosts.values())
-        return {made.name: made for made in (Toolchain(mpi, boost) for mpi, boost in pairs)}
+        return {each.name: each for each in itertools.starmap(Toolchain, pairs)}
 
     @property
     def last_boost(self) -> Boost:
@@ -134,11 +134,10 @@ class Catalogue:
         """
         known = self.toolchains
         if everything:
-            return [made for made in known.values() if not made.mpi.kind.simulator]
+            return [each for each in known.values() if not each.mpi.kind.simulator]
         unknown = [name for name in names if name not in known]
         if unknown:
-            legal = ", ".join(known)
-            raise UserError(f"unknown toolchain {unknown[0]!r}; toolchains: {legal}")
+            raise UserError(f"unknown toolchain {unknown[0]!r}; toolchains: {', '.join(known)}")
         return [known[name] for name in dict.fromkeys(names or self.smoke)]
 
 
@@ -154,27 +153,27 @@ def load(file: Path) -> Catalogue:
     for kind, table in (("mpi", content.mpi), ("boost", content.boost)):
         for name in table:
             if not _NAME.fullmatch(name):
-                told = f"'{name}' is no name: lower-case letters and digits only, a letter first"
-                raise tables.fault(told, (kind, name), places, file)
+                message = f"'{name}' is no name: lower-case letters and digits only, a letter first"
+                raise tables.fault(message, (kind, name), places, file)
     if not content.boost or not content.mpi:
         raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
-    found = Catalogue(
+    known = Catalogue(
         {name: _mpi(name, table, content, places, file) for name, table in content.mpi.items()},
         {name: Boost(name, table.series) for name, table in content.boost.items()},
         content.smoke,
         content.family,
     )
     for name in content.smoke:
-        if name not in found.toolchains:
-            legal = ", ".join(found.toolchains)
-            told = f"smoke: there is no toolchain '{name}'; there are: {legal}"
-            raise tables.fault(told, ("smoke",), places, file)
-    return found
+        if name not in known.toolchains:
+            legal = ", ".join(known.toolchains)
+            message = f"smoke: there is no toolchain '{name}'; there are: {legal}"
+            raise tables.fault(message, ("smoke",), places, file)
+    return known
 
 
 def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path) -> Mpi:
-    def refuse(told: str, key: str = "") -> UserError:
-        return tables.fault(f"mpi.{name}: {told}", ("mpi", name, key), places, file)
+    def refuse(message: str, key: str = "") -> UserError:
+        return tables.fault(f"mpi.{name}: {message}", ("mpi", name, key), places, file)
 
     if table.family not in content.family:
         legal = ", ".join(content.family)
