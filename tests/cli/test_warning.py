@@ -27,13 +27,18 @@ PARTITIONS = {"smp": {"scheduler": "local"}}
 
 
 def roundtrip_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, launches: int, *options: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    launches: int,
+    *options: str,
+    simulated: bool = False,
 ) -> Result:
     """``roundtrip run`` of eight primary claims, up to where it would begin to measure."""
     campaign = tmp_path / "night.toml"
     campaign.write_text(DECLARED.format(launches=launches))
     cases = [Case("NetPIPE", PARAMETERS, "0" * 8, "box", "smp", name) for name in ("a", "b")]
-    plan = Matrix(tuple(Expected(case, "netpipe.py", (), "netpipe") for case in cases), ())
+    expected = (Expected(case, "netpipe.py", (), "netpipe", simulated=simulated) for case in cases)
+    plan = Matrix(tuple(expected), ())
 
     def measuring(*_: Any) -> None:
         raise UserError("it would measure")
@@ -94,3 +99,14 @@ def test_nobody_is_warned_of_enough_launches(
     assert str(done.exception) == "it would measure"
     assert done.stderr == ""
     assert "warning" not in roundtrip_run(tmp_path, monkeypatch, 9, "--dry-run").output
+
+
+def test_a_simulation_does_not_wait_for_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def beyond(*_: Any) -> None:
+        raise UserError("it goes on")
+
+    monkeypatch.setattr(tree, "create_tree", beyond)
+    done = roundtrip_run(tmp_path, monkeypatch, 9, simulated=True)
+    assert str(done.exception) == "it goes on"
