@@ -16,6 +16,7 @@ from roundtrip.report import data, markdown
 from roundtrip.report.blocks import Gallery, Part, Table
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
+from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe.curves import Curves
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
@@ -257,3 +258,12 @@ def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
         *("1 B", "1 KiB", "64 KiB", "1 MiB"),
     ]
     assert "no CI, n" in table.rows[0][2].text
+
+
+def test_the_values_are_those_of_known_variants_at_sizes_above_zero() -> None:
+    curves = Curves.__new__(Curves)
+    rows = [(BASE, 0), (BASE, 1), (BASE, 8), ("smoke_signals", 8)]
+    medians = pl.DataFrame(rows, schema=["variant", "size_bytes"], orient="row")
+    vars(curves)["everything"] = medians
+    assert curves.values.rows() == [(BASE, 1), (BASE, 8)]
+    assert curves.unknown_variants == ["smoke_signals"]

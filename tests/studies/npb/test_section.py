@@ -18,6 +18,8 @@ from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
+from roundtrip.studies.npb.scaling import as_lines
+from roundtrip.studies.study import BLUE
 
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
 
@@ -276,3 +278,22 @@ def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
     linked = [names[one[1].origin] for one in rows]
     assert {one["metric"] for one in linked} == {"rate"}
     assert len({one["case_id"] for one in linked}) == len(rows) == 12
+
+
+def test_a_line_is_dashed_where_ranks_share_processors() -> None:
+    rows = [
+        {"name": "Ours", "colour": BLUE, "shared": False, "x": 1},
+        {"name": "Ours", "colour": BLUE, "shared": True, "x": 4},
+        {"name": "NPB 3.4", "colour": BLUE, "shared": True, "x": 4},
+    ]
+    told, arms = as_lines(rows)
+    assert [(row["arm"], row["x"]) for row in told] == [
+        ("Ours", 1),
+        ("Ours, fewer processors", 4),
+        ("NPB 3.4", 4),
+    ]
+    assert {name: arm.is_dashed for name, arm in arms.items()} == {
+        "NPB 3.4": True,
+        "Ours": False,
+        "Ours, fewer processors": True,
+    }

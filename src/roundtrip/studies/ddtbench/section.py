@@ -23,15 +23,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ddtbench import (
-    APPS,
-    BUFFERS,
-    MANUAL,
-    ORIGINAL,
-    STUDY,
-    TUNED,
-    tables,
-)
+from roundtrip.studies.ddtbench import APPS, BUFFERS, MANUAL, ORIGINAL, STUDY, TUNED, tables
 from roundtrip.studies.ddtbench.data import (
     DdtData,
     Panel,

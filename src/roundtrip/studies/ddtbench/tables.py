@@ -6,13 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from roundtrip.report.blocks import (
-    Cell,
-    Column,
-    Table,
-    Tone,
-    text_cells,
-)
+from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -29,11 +23,7 @@ from roundtrip.studies.ddtbench import (
     TUNED,
     derived,
 )
-from roundtrip.studies.ddtbench.data import (
-    DdtData,
-    Panel,
-    Refusal,
-)
+from roundtrip.studies.ddtbench.data import DdtData, Panel, Refusal
 from roundtrip.studies.findings import Comparison
 from roundtrip.studies.panel import interval_of
 

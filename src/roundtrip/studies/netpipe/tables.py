@@ -12,16 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Heading,
-    Paragraph,
-    Table,
-    Text,
-    Tone,
-)
+from roundtrip.report.blocks import Block, Cell, Column, Heading, Paragraph, Table, Text, Tone
 from roundtrip.report.data import Data
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import median_interval, total_rate

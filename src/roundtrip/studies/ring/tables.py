@@ -13,16 +13,7 @@ from dataclasses import replace
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Fold,
-    Heading,
-    Paragraph,
-    Table,
-    text_cells,
-)
+from roundtrip.report.blocks import Block, Cell, Column, Fold, Heading, Paragraph, Table, text_cells
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
