@@ -39,9 +39,9 @@ def correlated(phi: float) -> Noise:
     return noise
 
 
-def drift(rng: Rng, shape: tuple[int, int]) -> Floats:
-    """Each launch is 0.2 % slower than the one before; noise of 3 %."""
-    return np.asarray(0.002 * np.arange(shape[1]) + 0.03 * rng.standard_normal(shape))
+def steady(drift: float, spread: float) -> Noise:
+    """Each launch is slower by `drift` than the one before; noise of `spread`; logarithms."""
+    return lambda rng, shape: drift * np.arange(shape[1]) + spread * rng.standard_normal(shape)
 
 
 def regimes(rng: Rng, shape: tuple[int, int]) -> Floats:
@@ -59,7 +59,7 @@ MODELS: dict[str, Noise] = {
     "AR(1) 0.3": correlated(0.3),
     "AR(1) 0.7": correlated(0.7),
     "AR(1) 0.95": correlated(0.95),
-    "drift of 0.2 % a launch": drift,
+    "drift of 0.2 % a launch": steady(0.002, 0.03),
     "regimes, 1 of 4 launches 2.5 times as long": regimes,
     "ties, a clock of 5 %": (
         lambda rng, shape: np.round(0.03 * rng.standard_normal(shape) / 0.05) * 0.05
@@ -119,11 +119,6 @@ def rounds_on_par(margin: float, spread: float, rng: Rng, series: int = 500) -> 
     logs = spread * rng.standard_normal((series, 2 * ROUNDS))
     ends = math.log1p(margin) * np.array([-1.0, 1.0])
     return _told(log_wealth(logs, ends).min(axis=1))
-
-
-def steady(drift: float, spread: float) -> Noise:
-    """Each launch is slower by `drift` than the one before; noise of `spread`; logarithms."""
-    return lambda rng, shape: drift * np.arange(shape[1]) + spread * rng.standard_normal(shape)
 
 
 def launches_needed(order: str, effect: float, noise: Noise, rng: Rng, series: int = 300) -> float:

@@ -39,16 +39,6 @@ def gauss(rng: Rng, series: int, nights: int) -> np.ndarray:
     return rng.standard_normal((series, nights))
 
 
-def lognormal(rng: Rng, series: int, nights: int) -> np.ndarray:
-    """Independent and skewed, with twice the spread."""
-    return np.asarray(np.expm1(2 * SD * rng.standard_normal((series, nights))) / SD)
-
-
-def student(rng: Rng, series: int, nights: int) -> np.ndarray:
-    """Student's t with 3 degrees of freedom, of variance 1."""
-    return np.asarray(rng.standard_t(3, (series, nights)) / np.sqrt(3))
-
-
 def autoregressive(phi: float) -> Model:
     """AR(1): a night is `phi` times the last one, and normal noise."""
 
@@ -70,16 +60,6 @@ def fractional(d: float) -> Model:
         return np.asarray(moved / np.sqrt((weights**2).sum()))
 
     return model
-
-
-def modes(rng: Rng, series: int, nights: int) -> np.ndarray:
-    """Each night in one of two modes, 5 deviations apart."""
-    return np.asarray(gauss(rng, series, nights) + 5 * (rng.random((series, nights)) < 0.5))
-
-
-def rare_mode(rng: Rng, series: int, nights: int) -> np.ndarray:
-    """One night of ten is 6 deviations off."""
-    return np.asarray(gauss(rng, series, nights) + 6 * (rng.random((series, nights)) < 0.1))
 
 
 def sticky(rng: Rng, series: int, nights: int) -> np.ndarray:
@@ -126,23 +106,27 @@ def incidents(rng: Rng, series: int, nights: int) -> np.ndarray:
     return values
 
 
-#: Name, model, and how many of `SITE` quiet series may have a change point after 90 and 365 nights.
+#: By name: the model, and how many of `SITE` quiet series may have a change point after `LENGTHS`.
 MODELS: dict[str, tuple[Model, tuple[int, int]]] = {
     "Gauss": (gauss, (1, 2)),
-    "log-normal 2 %": (lognormal, (1, 2)),
-    "Student t3": (student, (1, 2)),
+    # Skewed, with twice the spread.
+    "log-normal 2 %": (lambda *table: np.asarray(np.expm1(2 * SD * gauss(*table)) / SD), (1, 2)),
+    # 3 degrees of freedom, of variance 1.
+    "Student t3": (lambda rng, *shape: rng.standard_t(3, shape) / np.sqrt(3), (1, 2)),
     "AR(1) 0.3": (autoregressive(0.3), (1, 2)),
     "AR(1) 0.5": (autoregressive(0.5), (1, 2)),
     "ARFIMA 0.3": (fractional(0.3), (1, 2)),
     "weekday": (weekday, (1, 2)),
     "quantised, 1 sd": (quantised(1.0), (1, 2)),
     "quantised, 3 sd": (quantised(3.0), (1, 2)),
-    "two modes": (modes, (1, 2)),
+    # Each night in one of two modes, 5 deviations apart.
+    "two modes": (lambda rng, *shape: gauss(rng, *shape) + 5 * (rng.random(shape) < 0.5), (1, 2)),
     "sticky node": (sticky, (1, 2)),
     "ARFIMA 0.45": (fractional(0.45), (5, 5)),
     "bursts": (bursts, (5, 5)),
     "season": (season, (5, 5)),
-    "rare mode": (rare_mode, (5, 5)),
+    # One night of ten is 6 deviations off.
+    "rare mode": (lambda rng, *shape: gauss(rng, *shape) + 6 * (rng.random(shape) < 0.1), (5, 5)),
     "incidents": (incidents, (2, 2)),
 }
 
