@@ -46,7 +46,7 @@ def odd_clocks(compared: Iterable[ClockComparison], limit: float) -> list[OddClo
         excess = item.excess if item.other == pair[1] else -item.excess
         if pair[0] != pair[1] and item.error < best.get(pair, (0.0, float("inf")))[1]:
             best[pair] = (excess, item.error)
-    apart = {pair: told[0] for pair, told in best.items() if abs(told[0]) - told[1] > limit}
+    apart = {pair: excess for pair, (excess, error) in best.items() if abs(excess) - error > limit}
     found: list[OddClock] = []
     while apart:
         excesses: dict[str, list[float]] = defaultdict(list)

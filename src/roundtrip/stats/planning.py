@@ -117,13 +117,8 @@ class Allocation:
 def components(samples: Sequence[Sequence[float]], seconds: float) -> Components | None:
     """Variance components from the samples of each launch; None if there are too few.
 
-    Parameters
-    ----------
-    samples
-        One sequence of positive times for each launch, in time order.  Launches with fewer than
-        FEWEST_SAMPLES are left out; with fewer than FEWEST_LAUNCHES left, the result is None.
-    seconds
-        How long a launch measured; > 0.
+    `samples`: positive times of each launch, in time order.  Launches with fewer than
+    FEWEST_SAMPLES are left out, and FEWEST_LAUNCHES are needed.  A launch measured for `seconds`.
     """
     logs = [np.log(np.asarray(one, dtype=float)) for one in samples if len(one) >= FEWEST_SAMPLES]
     if len(logs) < FEWEST_LAUNCHES or seconds <= 0:
@@ -163,20 +158,8 @@ def allocate(
 ) -> Allocation:
     """The number and length of launches that give the narrowest interval in `total` seconds.
 
-    Parameters
-    ----------
-    parts
-        The variance components.
-    total
-        Seconds for all launches together, each with its `overhead`.
-    overhead
-        Seconds of a launch in which it does not measure; >= 0.
-    level
-        Confidence level, in (0, 1).
-    fewest_launches
-        Fewer launches are never proposed.
-    shortest
-        Seconds that a launch measures at least.
+    Each launch has an `overhead`, in which it does not measure, and measures for at least
+    `shortest`; both in seconds.  No fewer than `fewest_launches` are proposed.
     """
     most = max(fewest_launches, int(total / (overhead + shortest)))
     plans = [

@@ -60,7 +60,7 @@ def pair_by_round(one: Sequence[RoundLaunch], other: Sequence[RoundLaunch]) -> P
     rounds = len(mine.keys() | theirs.keys())
     shared = sorted(mine.keys() & theirs.keys())
     if not shared:
-        where = f"one in {_told(mine)}, the other in {_told(theirs)}"
+        where = f"one in {_span(mine)}, the other in {_span(theirs)}"
         why = f"no round launched both ({where}): what was not interleaved cannot be compared"
         return Pairing((), rounds, refused=why)
     spans = [sorted((mine[number].started, theirs[number].started)) for number in shared]
@@ -85,7 +85,7 @@ def _by_round(launches: Sequence[RoundLaunch]) -> dict[int, RoundLaunch]:
     return {one.round: one for one in ordered}
 
 
-def _told(rounds: dict[int, RoundLaunch]) -> str:
+def _span(rounds: dict[int, RoundLaunch]) -> str:
     if not rounds:
         return "no round"
     least, most = min(rounds), max(rounds)

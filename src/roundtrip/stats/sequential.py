@@ -64,18 +64,10 @@ _SEED = 1
 
 
 def log_wealth(logs: Floats, at: Floats) -> Floats:
-    """log e_n(m) after each round.
+    """log e_n(m) after each round: shape (..., values, rounds).
 
-    Parameters
-    ----------
-    logs
-        Log ratios in the order of rounds, of one or more series: shape (..., rounds).
-    at
-        The values m that are tested: shape (values,).
-
-    Returns
-    -------
-    Shape (..., values, rounds).
+    `logs` (..., rounds): log ratios of one or more series, in the order of rounds; `at` (values,):
+    the m that are tested.
     """
     scale = (_spreads(logs) / _LOGISTIC)[..., None, :]
     off = (logs[..., None, :] - at[:, None]) / scale
@@ -157,18 +149,8 @@ def rounds_to_come(
     """Rounds until the claim is faster, slower or on par, at least 1.
 
     ``FARTHEST + 1`` if half of the futures need more than `FARTHEST`; None if there are too few
-    rounds to say.
-
-    Parameters
-    ----------
-    ratios
-        One positive ratio for each round so far.
-    levels
-        What the claim must reach.
-    claims
-        The number of claims of its family.
-    decided
-        How many of them are called faster or slower already, which lowers the bar for the next.
+    rounds to say.  `ratios`: a positive one for each round so far.  Of the `claims` of the family
+    so many are `decided`, faster or slower, already: that lowers the bar for the next.
     """
     if len(ratios) < _FEWEST:
         return None

@@ -109,14 +109,8 @@ def robust_sd(values: np.ndarray) -> float:
 def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     """sum(work) / sum(times): the rate of the whole, in the unit of work per second.
 
-    ValueError for no amounts, a different number of times, a negative amount or a time <= 0.
-
-    Parameters
-    ----------
-    work
-        Amounts done, >= 0 (bytes).
-    times
-        Times they took, > 0 (seconds), as many.
+    `work`: amounts done, >= 0 (bytes); `times`: those they took, > 0 (seconds).  ValueError for no
+    amounts, a different number of times, a negative amount or a time <= 0.
     """
     if len(work) != len(times) or not work or min(times) <= 0 or min(work) < 0:
         raise ValueError("needs as many amounts >= 0 as times > 0, and at least one")
@@ -157,12 +151,7 @@ class Interval:
 def lower_rank(n: int, level: float) -> int:
     """Rank l (1-based) of the interval's lower end; 0 if n values give no interval at `level`.
 
-    Parameters
-    ----------
-    n
-        Number of launches.
-    level
-        Confidence level, in (0, 1).
+    `n` counts launches; `level` is in (0, 1).
     """
     # ppf is the smallest k with P(B <= k) >= alpha/2, so that P(B <= k-1) < alpha/2: l = k.
     return int(scipy.stats.binom.ppf((1 - level) / 2, n, 0.5)) if n > 0 else 0

@@ -45,11 +45,8 @@ _ENUMERATED = 14
 def signed_rank_p(ratios: Sequence[float]) -> float:
     """Two-sided exact Wilcoxon signed-rank p-value of "the median of log(ratio) is 0".
 
-    Parameters
-    ----------
-    ratios
-        One positive ratio for each launch.  Ratios of exactly 1 have no sign and are left out; if
-        none is left, p is 1.
+    `ratios`: one for each launch, positive.  Those of exactly 1 have no sign and are left out; if
+    none is left, p is 1.
     """
     logs = np.log(np.asarray(ratios, dtype=float))
     logs = logs[logs != 0]
@@ -153,16 +150,9 @@ def judge(
 ) -> dict[Key, ClaimVerdict]:
     """Judge all claims of a report, each family together; in the order of `claims`.
 
-    Parameters
-    ----------
-    claims
-        For each claim its positive ratios, one for each launch, formed within the launch or the
-        round.  A claim with too few launches for an interval gets none and takes no part in the
-        correction: its p and q are 1.
-    levels
-        What a claim must reach.
-    family
-        The family of a claim; without it, all claims are one family.
+    `claims` has for each claim its positive ratios, one for each launch, formed within the launch
+    or the round.  A claim with too few launches for an interval gets none and takes no part in the
+    correction: its p and q are 1.  Without `family`, all claims are one family.
     """
     judged = judge_families(claims, levels, family, median_interval, signed_rank_p)
     return {key: replace(one, would_do=_would_do(one, levels)) for key, one in judged.items()}

@@ -22,7 +22,7 @@ from roundtrip.stats.nights.verdicts import (
     Step,
 )
 from roundtrip.stats.settings import NightSettings
-from roundtrip.stats.summaries import MAD
+from roundtrip.stats.summaries import robust_sd
 
 _NIGHTS_A_YEAR = 365.25
 #: After so many excursions that a fit had taken for levels, what remains stands.
@@ -48,19 +48,11 @@ def judge(
 ) -> list[SeriesHistory]:
     """What is known of each series, after the newest of its nights.
 
-    Parameters
-    ----------
-    logs
-        [series, nights] natural logarithms of nightly medians; NaN (or infinite): not measured, or
-        left out of detection.
-    nodes
-        Integers of the same shape: the number of the node set, -1 where it is not known.
-    settings
-        Thresholds.
-    least
-        The least effect of each series, relative; that of `settings` by default.
-
-    All series of a site belong in one call: they share what is known of their noise.
+    `logs` [series, nights]: natural logarithms of nightly medians; NaN or infinite where not
+    measured, or left out of detection.  `nodes`, of the same shape: the number of the node set, -1
+    where it is not known.  `least`: the least effect of each series, relative; that of `settings`
+    by default.  All series of a site belong in one call: they share what is known of their noise.
+    ValueError unless both tables have one shape.
     """
     logs = np.asarray(logs, dtype=float)
     nodes = np.asarray(nodes)
@@ -90,7 +82,9 @@ def explain(every: Sequence[Row], settings: NightSettings) -> list[list[Explaine
     for number, row in enumerate(every):
         used = row.comparable
         if used.values.size >= settings.nights_least:
-            parts += ((number, first, part) for first, part in _stretches(used))
+            last = max(0, used.values.size - LONGEST)
+            for first in sorted({*range(0, max(1, last), LONGEST // 2), last}):
+                parts.append((number, first, used.part(first, first + LONGEST)))
     cleaned = clean([part for _, _, part in parts], settings)
     of_site = usual(cleaned, settings)
     cleaned = [replace(series, usual=of_site) for series in cleaned]
@@ -115,13 +109,6 @@ def explain(every: Sequence[Row], settings: NightSettings) -> list[list[Explaine
     return result
 
 
-def _stretches(row: Row) -> Iterator[tuple[int, Row]]:
-    nights = row.values.size
-    firsts = [*range(0, max(1, nights - LONGEST), LONGEST // 2), max(0, nights - LONGEST)]
-    for first in sorted(set(firsts)):
-        yield first, row.part(first, first + LONGEST)
-
-
 def _history(
     row: Row,
     parts: Sequence[Explained],
@@ -142,8 +129,9 @@ def _history(
         last = replace(last, fit=segments.fit(last.series, points, last.fit.noise, settings))
         parts = [*parts[:-1], last]
     steps = tuple(_steps(parts, settings))
-    begins = [0, *(int(np.searchsorted(last.row.night, step.night)) for step in steps[-1:])]
-    of_level = last.row.values.size - begins[-1]
+    begin = int(np.searchsorted(last.row.night, steps[-1].night)) if steps else 0
+    recent = row.node_set[-settings.segment_least :]
+    why = "the newest {} nights ran on nodes that no earlier nights compare with"
     two, is_newest = last.series.modes, last.row.night[-1] == nights - 1
     return SeriesHistory(
         used,
@@ -154,21 +142,12 @@ def _history(
         _is_wandering(last, least),
         newest.newest(prediction, bound) if is_newest else None,
         tuple(newest.flapping(prediction, settings)),
-        _would_see(last, of_level, settings),
-        _why(row, settings),
+        _would_see(last, last.row.values.size - begin, settings),
+        why.format(recent.size) if (recent < 0).all() else "",
         least,
         settings.news_nights,
         change_of_shares(two, settings) if two and is_newest else None,
     )
-
-
-def _inside(parts: Sequence[Explained], index: int) -> tuple[int, int]:
-    """The places of a row that a stretch speaks for: its middle, and the ends of the row."""
-    first = parts[index].first
-    margin = LONGEST // 4
-    low = parts[index - 1].first + LONGEST - margin if index else 0
-    high = first + LONGEST - margin if index < len(parts) - 1 else first + LONGEST
-    return low, high
 
 
 def _steps(parts: Sequence[Explained], settings: NightSettings) -> list[Step]:
@@ -217,7 +196,7 @@ def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
         if not values.size:
             continue
         off = values - np.median(values)
-        spread = MAD * float(np.median(np.abs(off)))
+        spread = robust_sd(values)
         bounded = np.clip(off, -4 * spread, 4 * spread)
         squares = float(bounded @ bounded)
         alike = float(bounded[1:] @ bounded[:-1]) / squares if squares else 0.0
@@ -227,8 +206,11 @@ def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
 
 
 def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
+    """Those in the middle of each stretch, and at the ends of the row."""
+    margin = LONGEST // 4
     for index, part in enumerate(parts):
-        low, high = _inside(parts, index)
+        low = parts[index - 1].first + LONGEST - margin if index else 0
+        high = part.first + LONGEST - (margin if index < len(parts) - 1 else 0)
         for one in sorted(part.series.excursions, key=lambda one: one.begin):
             if low <= part.first + one.begin < high and one.end < part.series.nights:
                 there = slice(one.begin, one.end)
@@ -293,11 +275,3 @@ def _would_see(part: Explained, of_level: int, settings: NightSettings) -> float
     needed = math.sqrt(total * math.expm1(bar**2 / total))
     wanted = needed + float(scipy.stats.norm.ppf(settings.sight_power))
     return math.expm1(wanted * error * part.series.spread)
-
-
-def _why(row: Row, settings: NightSettings) -> str:
-    """What keeps the newest nights from being compared, "" if nothing does."""
-    recent = row.node_set[-settings.segment_least :]
-    if (recent < 0).all():
-        return f"the newest {recent.size} nights ran on nodes that no earlier nights compare with"
-    return ""

@@ -151,25 +151,27 @@ def excursion(
     are the newest nights one while they look as excursions of the series or its site looked: then
     the nights before predict what they are worth.  None if there is none.
     """
+
+    def level(first: int, last: int) -> float:
+        return float(np.median(series.values[first:last]))
+
+    if not points:
+        return None
     bounds = [0, *points, series.nights]
-    if points and _was_seen(series, bounds[-3], points[-1], settings):
-        level = float(np.median(series.values[max(bounds[-3], points[-1] - _BESIDE) : points[-1]]))
-        off = abs(float(np.median(series.raw[points[-1] :])) - level)
-        return Excursion(points[-1], series.nights, off), level
-    if points and points[0] < settings.incident_nights:
-        here, new = (
-            float(np.median(series.values[first:last]))
-            for first, last in ((0, bounds[1]), (bounds[1], bounds[2]))
-        )
+    before, begin, end = bounds[-3:]
+    if end - begin < min(settings.segment_least, begin - before):
+        old = level(max(before, begin - _BESIDE), begin)
+        off = abs(float(np.median(series.raw[begin:])) - old)
+        if _was_seen(series, end - begin, off):
+            return Excursion(begin, end, off), old
+    if points[0] < settings.incident_nights:
+        here, new = level(0, bounds[1]), level(bounds[1], bounds[2])
         return Excursion(0, points[0], abs(here - new)), new
     for at in range(len(bounds) - 3):
         before, begin, end, after = bounds[at : at + 4]
         if end - begin >= settings.incident_nights:
             continue
-        old, here, new = (
-            float(np.median(series.values[first:last]))
-            for first, last in ((before, begin), (begin, end), (end, after))
-        )
+        old, here, new = level(before, begin), level(begin, end), level(end, after)
         off = min(abs(here - old), abs(here - new))
         if abs(new - old) < _BACK * off:
             return Excursion(begin, end, off), (old + new) / 2
@@ -275,18 +277,13 @@ def _thresholds(
     return result
 
 
-def _was_seen(series: Clean, before: int, point: int, settings: NightSettings) -> bool:
-    """Whether excursions as long and half as large as the nights since `point` are nothing new.
+def _was_seen(series: Clean, nights: int, off: float) -> bool:
+    """Whether excursions of so many nights, at least half as far off, are nothing new.
 
     One of the series' own is enough, of those of the site as many as `usual` asks for.
     """
-    since = series.nights - point
-    if since >= min(settings.segment_least, point - before):
-        return False
-    level = np.median(series.values[max(before, point - _BESIDE) : point])
-    off = abs(float(np.median(series.raw[point:]) - level))
-    return off <= 2 * series.usual.get(since, 0.0) or any(
-        one.end - one.begin >= since - 1 and one.size >= off / 2 for one in series.excursions
+    return off <= 2 * series.usual.get(nights, 0.0) or any(
+        one.end - one.begin >= nights - 1 and one.size >= off / 2 for one in series.excursions
     )
 
 

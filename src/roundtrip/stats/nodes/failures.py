@@ -59,15 +59,13 @@ class Outcomes:
         known = list(rows)
         names = sorted({name for nodes, *_ in known for name in nodes})
         at = {name: number for number, name in enumerate(names)}
-        nights = _numbers(night for *_, night, _ in known)
-        strata = _numbers((night, kind) for *_, night, kind in known)
         on = [(row, at[name]) for row, (nodes, *_) in enumerate(known) for name in set(nodes)]
         pairs = np.array(on, dtype=np.int64).reshape(-1, 2)
         return cls(
             tuple(names),
             np.array([bool(failed) for _, failed, *_ in known], dtype=bool),
-            np.array([nights[night] for *_, night, _ in known], dtype=np.int64),
-            np.array([strata[night, kind] for *_, night, kind in known], dtype=np.int64),
+            _numbers([night for *_, night, _ in known]),
+            _numbers([(night, kind) for *_, night, kind in known]),
             pairs[:, 0],
             pairs[:, 1],
         )
@@ -95,13 +93,14 @@ def flaky(outcomes: Outcomes, settings: NodeSettings) -> tuple[Flaky, ...]:
     nights = int(outcomes.night.max()) + 1
     widths = [width for width in settings.windows_nights if width < nights]
     widths += [min(nights, max(settings.windows_nights))]
+    windows = (
+        _Window(outcomes, nights - width, nights - widths[-1], settings, len(widths))
+        for width in widths
+    )
+    every = [one for window in windows for one in window.flaky()]
     found: dict[frozenset[str], Flaky] = {}
-    for width in widths:
-        window = _Window(outcomes, nights - width, nights - widths[-1], settings, len(widths))
-        for one in window.flaky():
-            known = found.get(frozenset(one.names))
-            if known is None or one.chance < known.chance:
-                found[frozenset(one.names)] = one
+    for one in sorted(every, key=lambda one: one.chance):
+        found.setdefault(frozenset(one.names), one)
     decided = {one.names[0] for one in found.values() if len(one.names) == 1}
     kept = [one for one in found.values() if len(one.names) == 1 or not decided & set(one.names)]
     return tuple(sorted(kept, key=lambda one: (one.chance, one.names)))
@@ -221,9 +220,10 @@ def _chance(bad: _Count, every: _Count, away: _Count, well: _Count) -> np.ndarra
     return np.asarray(np.where(counts >= bad, each, 0.0).sum(axis=0))
 
 
-def _numbers(values: Iterable[_Value]) -> dict[_Value, int]:
-    """A number for each value, in their order."""
-    return {value: number for number, value in enumerate(sorted(set(values)))}
+def _numbers(values: list[_Value]) -> np.ndarray:
+    """The number of each value among those that differ, in their order."""
+    numbers = {value: number for number, value in enumerate(sorted(set(values)))}
+    return np.array([numbers[value] for value in values], dtype=np.int64)
 
 
 def _counts(failed: np.ndarray) -> tuple[int, int]:
