@@ -15,7 +15,7 @@ from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 
 from roundtrip import cli
 from roundtrip.cli import main
-from roundtrip.report.pages import write as pages
+from roundtrip.report.pages import write
 
 SLOWER_FROM = 40
 
@@ -177,7 +177,7 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     assert series["revised"][0].startswith(words) and series["revisions"] == []
     for revision in tmp_path.glob("*/*/*/r1"):
         (revision / "report.html").touch()
-    pages.write(tmp_path)
+    write.write_pages(tmp_path)
     page = (tmp_path / CAMPAIGN / SITE / "history.html").read_text()
     assert page.count(words) >= 2, "in its row and in what is said of it"
     made.night(36)

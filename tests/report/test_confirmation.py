@@ -20,7 +20,7 @@ from roundtrip.history import ledger
 from roundtrip.report import confirmation, data, html, markdown
 from roundtrip.report.build import build
 from roundtrip.report.confirmation import Confirmed
-from roundtrip.report.pages import shelf, write
+from roundtrip.report.pages import write
 from roundtrip.report.sections import history
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -218,8 +218,8 @@ def test_the_command_shows_it(revision: Path, ask: Callable[..., tuple[str, str]
 def page(revision: Path) -> str:
     """The page of all nights of the reports of a revision."""
     reports = revision.parents[3]
-    (revision / shelf.PAGE).touch()
-    write.write(reports)
+    (revision / write.PAGE).touch()
+    write.write_pages(reports)
     return (reports / CAMPAIGN / SITE / write.HISTORY).read_text()
 
 

@@ -15,7 +15,7 @@ from support.browser import CHROMIUM, WHY_SKIPPED, Browser, browser
 
 from roundtrip.collect.night_rows import PROVENANCE
 from roundtrip.report.pages import history
-from roundtrip.report.pages.series import split
+from roundtrip.report.pages.series import split_series
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
 
@@ -130,7 +130,7 @@ def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
         "[...document.querySelectorAll('.nights-of.open table tbody tr')].map("
         "r => [...r.cells].map(c => c.textContent))"
     )
-    points = next(one for one in split(year.nights) if one.key == key).points[::-1]
+    points = next(one for one in split_series(year.nights) if one.key == key).points[::-1]
     assert len(table) == 365
     for cells, point in zip(table, points, strict=True):
         assert cells[0] == point.night[:10]
@@ -155,7 +155,7 @@ def test_the_figure_has_points_intervals_steps_facts_and_notes(
     page: Browser, year: history.History
 ) -> None:
     key = opened(page, "regressed")
-    points = next(one for one in split(year.nights) if one.key == key).points
+    points = next(one for one in split_series(year.nights) if one.key == key).points
     left = sum(bool(point.left_out) for point in points)
     of = '[data-curve="2"]'  # after those of two sets of nodes
     assert drawn(page, ".dots") + drawn(page, ".dot") == 365

@@ -14,11 +14,17 @@ import pytest
 from support import years
 
 from roundtrip.collect.night_rows import PROVENANCE
-from roundtrip.report.pages import changes, chart, history, packed
-from roundtrip.report.pages.calendar import Calendar
-from roundtrip.report.pages.series import Point, Series, key, split
-from roundtrip.report.pages.verdict import judgement
-from roundtrip.report.pages.young import pairs
+from roundtrip.report.nights import judgement
+from roundtrip.report.pages import chart, history, series
+from roundtrip.report.pages.answers import night_pairs
+from roundtrip.report.pages.series import (
+    Calendar,
+    Point,
+    Series,
+    series_key,
+    shown_in,
+    split_series,
+)
 from roundtrip.report.units import Quantity
 from roundtrip.stats.nights.verdicts import Drift, Newest, SeriesHistory, Step, Verdict
 
@@ -112,7 +118,7 @@ def test_two_sets_of_nodes_in_one_night_are_no_two_nights(made: history.History)
     one = young(made, years.night(0))
     other = one.nights.with_columns(nodes=pl.lit("elsewhere"), median=3 * pl.col("median"))
     both = replace(one, nights=pl.concat([one.nights, other]))
-    for pair in pairs(both.judged):
+    for pair in night_pairs(both.judged):
         points = pair.line.series.points
         assert len(points) == 2 and not pair.before and not pair.ratio
         assert isinstance(pair.newest, Quantity)
@@ -121,7 +127,7 @@ def test_two_sets_of_nodes_in_one_night_are_no_two_nights(made: history.History)
 
 
 def shown(value: float, series: Series) -> float:
-    return value * packed.shown_in(series)[0]
+    return value * shown_in(series)[0]
 
 
 def test_only_our_script_may_run(page: str) -> None:
@@ -138,7 +144,9 @@ def test_what_others_wrote_stays_text(made: history.History) -> None:
     named = made.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
-    told = {tuple(one.names.values()): SeriesHistory(90, why=HOSTILE) for one in split(named)}
+    told = {
+        tuple(one.names.values()): SeriesHistory(90, why=HOSTILE) for one in split_series(named)
+    }
     notes = [history.Note(years.night(3), HOSTILE)]
     facts = made.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
@@ -220,7 +228,7 @@ def provenance(*facts: tuple[str, str, str, str]) -> pl.DataFrame:
 
 def test_changes_are_between_nights_of_which_something_is_known() -> None:
     known = provenance(("1", "", "kernel", "a"), ("3", "", "kernel", "b"), ("4", "", "kernel", "b"))
-    found = changes.by_night(known, ["1", "2", "3", "4"])
+    found = series.changes_by_night(known, ["1", "2", "3", "4"])
     assert {night: [str(one) for one in some] for night, some in found.items()} == {
         "3": ["kernel: a → b"]
     }
@@ -233,7 +241,9 @@ def test_a_node_that_was_not_used_is_no_change_but_a_new_fact_is() -> None:
         ("2", "", "kernel", "a"),
         ("2", "", "MCA", "4096"),
     )
-    assert [str(one) for one in changes.by_night(known, ["1", "2"])["2"]] == ["MCA: not set → 4096"]
+    assert [str(one) for one in series.changes_by_night(known, ["1", "2"])["2"]] == [
+        "MCA: not set → 4096"
+    ]
 
 
 def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
@@ -243,13 +253,13 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
         for night, kernels in (("1", "aaaa"), ("2", "bbba"))
         for node, kernel in zip(nodes, kernels, strict=True)
     ]
-    (change,) = changes.by_night(provenance(*facts), ["1", "2"])["2"]
+    (change,) = series.changes_by_night(provenance(*facts), ["1", "2"])["2"]
     assert str(change) == "kernel: a → b on 3 nodes"
-    (mine,) = changes.of_series([change], {nodes[1], nodes[3]})
+    (mine,) = series.changes_of_series([change], {nodes[1], nodes[3]})
     assert str(mine) == "kernel: a → b on node-00000001"
-    assert changes.of_series([change], {nodes[3]}) == []
-    assert changes.merged([mine, *changes.of_series([change], {nodes[0]})]) == [
-        changes.Change("", "kernel", "a", "b", (nodes[0], nodes[1]))
+    assert series.changes_of_series([change], {nodes[3]}) == []
+    assert series.merged([mine, *series.changes_of_series([change], {nodes[0]})]) == [
+        series.Change("", "kernel", "a", "b", (nodes[0], nodes[1]))
     ]
 
 
@@ -281,7 +291,7 @@ def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
         *(night(0, every[:10]), night(1, []), night(2, [*every[1:10], "n10"])),
         *(night(3, every[:10]), night(4, every[10:])),
     ]
-    found = changes.of_nodes(points)
+    found = series.node_set_changes(points)
     assert [str(found[one]) for one in sorted(found)] == [
         "node set: 9 nodes in common, and n00 → n10",
         "node set: 0 nodes in common, and n00, n01, n02, n03, 6 more → n10, n11, n12, n13, 6 more",
@@ -290,8 +300,8 @@ def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
 
 
 def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
-    some = [changes.Change(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")]
-    assert [one.subject for one in changes.of_series(some, {"node1", "gcc"})] == [
+    some = [series.Change(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")]
+    assert [one.subject for one in series.changes_of_series(some, {"node1", "gcc"})] == [
         "",
         "node1",
         "gcc",
@@ -312,14 +322,14 @@ def test_two_nights_of_a_day_are_told_apart() -> None:
 
 
 def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
-    every = list(split(years.make(40, 3).nights))
+    every = list(split_series(years.make(40, 3).nights))
     assert len({one.key for one in every}) == 40
-    assert [one.key for one in split(years.make(40, 5).nights)] == [one.key for one in every]
-    assert all(key(one.names) == one.key for one in every)
+    assert [one.key for one in split_series(years.make(40, 5).nights)] == [one.key for one in every]
+    assert all(series_key(one.names) == one.key for one in every)
 
 
 def test_nights_that_a_series_lacks_keep_their_place(made: history.History) -> None:
-    first = next(split(made.nights))
+    first = next(split_series(made.nights))
     here = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
     gap = made.nights.filter(~(here & pl.col("night").is_in([years.night(4), years.night(5)])))
     packed_all = data(history.render(replace(made, nights=gap)))["series"]
@@ -330,7 +340,7 @@ def test_nights_that_a_series_lacks_keep_their_place(made: history.History) -> N
 def test_times_are_printed_in_a_unit_that_fits() -> None:
     def shown(unit: str, *values: float) -> tuple[float, str]:
         points = tuple(Point("", "", value, None, None, "", 8, 0, "") for value in values)
-        return packed.shown_in(Series("", {"unit": unit}, points, lower_is_better=True))
+        return shown_in(Series("", {"unit": unit}, points, lower_is_better=True))
 
     assert shown("s", 2e-6, 3e-6) == (1e6, "µs")
     assert shown("s", 2.0, 3.0) == (1.0, "s")

@@ -19,7 +19,7 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Table, flat
 from roundtrip.report.build import build
-from roundtrip.report.pages.series import split
+from roundtrip.report.pages.series import split_series
 from roundtrip.report.sections import history
 
 CHANGED = 36
@@ -102,7 +102,7 @@ def test_a_step_is_told_with_its_night_and_what_differed_there(changed: data.Dat
 def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
     tables = [one for one in flat(history.part(changed).blocks) if isinstance(one, Table)]
     rows = [row for one in tables for row in one.rows if row[0].origin]
-    known = {one.key for one in split(changed.history.nights)}
+    known = {one.key for one in split_series(changed.history.nights)}
     assert rows
     assert {row[0].origin for row in rows} <= known
     report, first = build(changed), rows[0][0]

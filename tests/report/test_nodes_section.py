@@ -16,7 +16,7 @@ from roundtrip.history import ledger
 from roundtrip.report import data, html, markdown
 from roundtrip.report.blocks import Figure, Fold, Part, Report, Table
 from roundtrip.report.build import build
-from roundtrip.report.pages.series import split
+from roundtrip.report.pages.series import split_series
 from roundtrip.report.painter import drawing
 from roundtrip.report.plot import Heat, heat_json
 from roundtrip.report.sections import nodes
@@ -75,7 +75,7 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:
     made = report(tmp_path / "reports", slow={3: 100e-6}, alone=True)
     known = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
-    found = {one.key: one.names for one in split(known)}
+    found = {one.key: one.names for one in split_series(known)}
     (evidence,) = (
         one for one in part(made).blocks if isinstance(one, Table) and "q" in one.caption
     )

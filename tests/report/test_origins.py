@@ -18,9 +18,8 @@ from roundtrip.report import html, markdown, publish, units
 from roundtrip.report.blocks import Table, flat
 from roundtrip.report.build import build
 from roundtrip.report.data import read
-from roundtrip.report.origins import Origins
 from roundtrip.report.pages import write
-from roundtrip.report.pages.series import Series, split
+from roundtrip.report.pages.series import Origins, Series, split_series
 from roundtrip.report.units import Unit
 from roundtrip.studies import display
 from roundtrip.studies.netpipe import ARMS
@@ -39,7 +38,7 @@ def revision(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
 def written(revision: Path) -> set[str]:
     """The series that the history page beside a report has."""
     site = revision.parent.parent
-    write.write(site.parent.parent)
+    write.write_pages(site.parent.parent)
     page = (site / "history.html").read_text(encoding="utf-8")
     return set(re.findall(r'<tr data-key="([^"]*)"', page))
 
@@ -90,7 +89,7 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     """Of latencies, which the history has in seconds: that of the night's last point, in µs."""
     reports = revision.parents[3]
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
-    found = {one.key: one for one in split(nights)}
+    found = {one.key: one for one in split_series(nights)}
     report = build(read(revision / "bundle"))
     tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
     (latency,) = [one for one in tables if one.caption.startswith("Latency")]
@@ -138,7 +137,7 @@ def test_a_cell_of_no_value_leads_nowhere() -> None:
 def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:
     """Ratios and winners to that of the one that stands above its base, or won."""
     nights = ledger.read_ledger(revision.parents[3], "synthetic", "local").nights
-    names = {one.key: one for one in split(nights)}
+    names = {one.key: one for one in split_series(nights)}
     report = build(read(revision / "bundle"))
     (part,) = [one for one in report.parts if one.anchor == "toolchains"]
     (table,) = [one for one in part.blocks if isinstance(one, Table)]

@@ -19,8 +19,8 @@ from roundtrip.cli import app
 from roundtrip.collect import bundle, manifest
 from roundtrip.errors import UserError
 from roundtrip.report import publish
-from roundtrip.report.pages import write as writer
-from roundtrip.report.pages.write import write
+from roundtrip.report.pages import write
+from roundtrip.report.pages.write import write_pages
 
 SITE = "synthetic/local"
 
@@ -72,7 +72,7 @@ def test_the_index_the_history_and_the_reports_are_linked(
     night: Callable[..., Path], reports: Path
 ) -> None:
     first, second = night(1), night(2)
-    write(reports)
+    write_pages(reports)
     index, page = reports / "index.html", reports / SITE / "history.html"
     assert links(index) == {page, first / "report.html", second / "report.html"}
     assert links(page) == {index, first / "report.html", second / "report.html"}
@@ -84,13 +84,13 @@ def test_the_same_reports_give_the_same_bytes_and_nothing_is_left_behind(
     night: Callable[..., Path], reports: Path
 ) -> None:
     night(1)
-    write(reports)
+    write_pages(reports)
     before = {
         file: (file.read_bytes(), file.stat().st_mtime_ns) for file in reports.rglob("*.html")
     }
-    write(reports)
+    write_pages(reports)
     (reports / SITE / "history.html").write_text("somebody's")
-    write(reports)
+    write_pages(reports)
     after = {file: file.read_bytes() for file in reports.rglob("*.html")}
     assert after == {file: content for file, (content, _) in before.items()}
     index = reports / "index.html"
@@ -103,7 +103,7 @@ def test_a_correction_takes_the_place_of_what_it_supersedes(
 ) -> None:
     night(1)
     second = night(1, supersedes="r1", reason="wrong label")
-    write(reports)
+    write_pages(reports)
     assert second / "report.html" in links(reports / SITE / "history.html")
     assert second.parent / "r1" / "report.html" not in links(reports / SITE / "history.html")
     index = (reports / "index.html").read_text()
@@ -115,12 +115,12 @@ def test_of_two_nights_the_table_has_all_values_and_links_lead_to_its_rows(
 ) -> None:
     for day in (1, 2):
         night(day)
-    write(reports)
+    write_pages(reports)
     page = history(reports)
     assert page.count('<tr data-key="') == page.count(' id="series=') == 20
     assert 'class="nights-of panel"' not in page and 'href="#series=' not in page
     night(3)
-    write(reports)
+    write_pages(reports)
     assert history(reports).count('class="nights-of panel" id="series=') == 20
 
 
@@ -129,7 +129,7 @@ def test_a_damaged_night_is_named_and_costs_no_other(
 ) -> None:
     night(1)
     (night(2) / "bundle" / "manifest.json").write_text("{}")
-    write(reports)
+    write_pages(reports)
     told = re.findall(r'<p class="notice">(.*?)</p>', history(reports))
     assert any("Left out" in one and "2026-11-02/r1" in one for one in told)
     assert str(reports) not in history(reports)
@@ -141,7 +141,7 @@ def test_what_was_emulated_says_so_in_its_rows_and_on_the_index(
     night: Callable[..., Path], reports: Path
 ) -> None:
     night(1, emulated="openmpi41-boost181")
-    write(reports)
+    write_pages(reports)
     mark = '<b class="mark">EMULATED NODES</b>'
     rows = re.findall(r"<tr data-key=.*?</tr>", history(reports), re.S)
     marked = [mark in one for one in rows]
@@ -160,7 +160,7 @@ def test_an_annotation_of_the_site_stands_at_its_night(
     notes.parent.mkdir(parents=True)
     notes.write_text("- from: 2026-11-02\n  text: new cable\n  leave_out: true\n")
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
-    write(reports)
+    write_pages(reports)
     page = history(reports)
     packed = re.search(r'id="data">(.*?)</script>', page, re.S)
     assert packed
@@ -176,21 +176,21 @@ def test_writers_at_the_same_time_leave_whole_pages_of_all_nights(
     night(1)
     night(2)
     context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=write, args=(reports,)) for _ in range(3)]
+    writers = [context.Process(target=write_pages, args=(reports,)) for _ in range(3)]
     for one in writers:
         one.start()
     for one in writers:
         one.join()
     assert [one.exitcode for one in writers] == [0, 0, 0]
     alone = history(reports)
-    write(reports)
+    write_pages(reports)
     assert history(reports) == alone
     assert alone.endswith("</html>")
 
 
 def test_an_empty_folder_has_an_index_that_says_so(reports: Path) -> None:
     reports.mkdir()
-    write(reports)
+    write_pages(reports)
     assert "No report is published here." in (reports / "index.html").read_text()
 
 
@@ -230,7 +230,7 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
     def fail(reports: Path) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(writer, "write", fail)
+    monkeypatch.setattr(write, "write_pages", fail)
     tree = make_tree(launches=6)
     done = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
     assert done.exit_code == 0, done.output
@@ -248,21 +248,21 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
         report = facts.parents[1] / "report.json"
         told = {**json.loads(report.read_text()), "digest": _sha256(facts)}
         report.write_text(json.dumps(told))
-    write(reports)
+    write_pages(reports)
     drawn = []
-    render = writer.history.render
+    render = write.history.render
     monkeypatch.setattr(
-        writer.history, "render", lambda one: (drawn.append(one.campaign), render(one))[1]
+        write.history, "render", lambda one: (drawn.append(one.campaign), render(one))[1]
     )
-    write(reports)
+    write_pages(reports)
     assert drawn == []
     night(2)
-    write(reports)
+    write_pages(reports)
     assert drawn == ["synthetic"]
     kept = {file: file.read_bytes() for file in reports.rglob("*.html")}
     for file in reports.rglob(".*.json"):
         file.unlink()
-    write(reports)
+    write_pages(reports)
     assert drawn == ["synthetic", "other", "synthetic"]
     assert {file: file.read_bytes() for file in reports.rglob("*.html")} == kept
 
@@ -276,12 +276,12 @@ def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
     night: Callable[..., Path], reports: Path, text: str
 ) -> None:
     night(1)
-    write(reports)
+    write_pages(reports)
     before = {file: file.read_bytes() for file in reports.rglob("*.html")}
     note = reports / SITE / ".pages.json"
     told = json.loads(note.read_text())
     note.write_bytes(text.encode(errors="surrogateescape"))
-    write(reports)
+    write_pages(reports)
     assert {file: file.read_bytes() for file in reports.rglob("*.html")} == before
     assert json.loads(note.read_text()) == told
 
@@ -299,7 +299,7 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
     site = tmp_path / "site-configs" / "local"
     site.mkdir(parents=True)
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
-    write(reports)
+    write_pages(reports)
     before = history(reports)
     if change == "annotations":
         (site / "annotations.yaml").write_text("- from: 2026-11-01\n  text: new cable\n")
@@ -307,7 +307,7 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
         (site / "analysis.toml").write_text("damaged")
     else:
         (made / "report.html").unlink()
-    write(reports)
+    write_pages(reports)
     assert history(reports) != before
 
 
@@ -316,16 +316,16 @@ def test_a_history_that_cannot_be_made_stops_no_other_page(
 ) -> None:
     night(21)
     shutil.copytree(reports / SITE, reports / "another" / "local")
-    real = writer._history
+    real = write._write_history
 
     def broken(folder: Path, one: Any) -> Any:
         if one.campaign == "another":
             raise ValueError("day is out of range for month")
         return real(folder, one)
 
-    monkeypatch.setattr(writer, "_history", broken)
+    monkeypatch.setattr(write, "_history", broken)
     with pytest.raises(UserError, match="another/local: ValueError: day is out of range"):
-        write(reports)
+        write_pages(reports)
     assert (reports / SITE / "history.html").is_file()
     index = (reports / "index.html").read_text()
     assert "another" in index and "synthetic" in index

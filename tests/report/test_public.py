@@ -25,7 +25,7 @@ from roundtrip.errors import UserError
 from roundtrip.imported.bring import Options, bring
 from roundtrip.report import public, publish
 from roundtrip.report.build import Correction
-from roundtrip.report.pages import write as writer
+from roundtrip.report.pages import write
 from roundtrip.report.publish import contents, facts_text
 
 DATA = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-multiline"
@@ -233,7 +233,7 @@ def test_pages_that_cannot_be_drawn_are_a_warning_and_no_report_is_lost(
     def fail(reports: Path) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(writer, "write", fail)
+    monkeypatch.setattr(write, "write_pages", fail)
     to = tmp_path / "www"
     done = CliRunner().invoke(app, ["publish", str(revision), "--to", str(to)])
     assert done.exit_code == 0, done.output

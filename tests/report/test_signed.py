@@ -25,8 +25,8 @@ from roundtrip.collect import bundle, manifest, signature
 from roundtrip.errors import UserError
 from roundtrip.history import ledger, published
 from roundtrip.report import public, publish
-from roundtrip.report.pages import shelf
-from roundtrip.report.pages.write import write
+from roundtrip.report.pages import write
+from roundtrip.report.pages.write import write_pages
 from roundtrip.report.publish import contents, facts_text
 
 pytestmark = pytest.mark.skipif(
@@ -187,14 +187,14 @@ def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
 def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path) -> None:
     for revision in Nights(tmp_path, series=2).write(2):
         (revision / "report.html").write_text("")
-    write(tmp_path)
+    write_pages(tmp_path)
     page = tmp_path / CAMPAIGN / SITE / "history.html"
     before = page.read_bytes()
     page.write_bytes(before + b"<script></script>")
-    state = page.parent / shelf.STATE
+    state = page.parent / write.STATE
     record = json.loads(state.read_text())
     state.write_text(json.dumps({**record, "page": hashlib.sha256(page.read_bytes()).hexdigest()}))
-    write(tmp_path)
+    write_pages(tmp_path)
     assert page.read_bytes() == before
 
 

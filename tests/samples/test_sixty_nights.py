@@ -13,7 +13,7 @@ import pytest
 from roundtrip.collect import analysis
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.history import detection
-from roundtrip.report.pages import changes
+from roundtrip.report.pages import series
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SAMPLE = CHECKOUT / "samples" / "sixty-nights"
@@ -63,7 +63,7 @@ def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
 def test_the_setting_is_the_only_fact_that_changed(nights: pl.DataFrame) -> None:
     facts = pl.read_parquet(SAMPLE / "provenance.parquet")
     every = nights["night"].unique().sort().to_list()
-    found = changes.by_night(facts, every)
+    found = series.changes_by_night(facts, every)
     assert list(found) == [every[PLANTED - 1]]
     assert [(one.name, one.after) for one in found[every[PLANTED - 1]]] == [(VARIABLE, "4096")]
 

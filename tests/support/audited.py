@@ -21,7 +21,7 @@ from roundtrip.report.blocks import (
     Table,
     Text,
 )
-from roundtrip.report.origins import Origins
+from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary, median_interval

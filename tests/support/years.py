@@ -18,7 +18,7 @@ import polars as pl
 
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.report.pages import history
-from roundtrip.report.pages.series import split
+from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import (
     Drift,
     Incident,
@@ -56,7 +56,7 @@ def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
     frames = [_points(names[n], planted[n], nights, rng) for n in range(series)]
     frame = pl.concat(frames)
     told = {}
-    for one in split(frame):
+    for one in split_series(frame):
         number = next(n for n, each in enumerate(names) if each == one.names)
         told[tuple(one.names.values())] = _told(planted[number], nights)
     return history.History("nightly", "odin", frame, _provenance(nights), told)

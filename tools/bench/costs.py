@@ -21,7 +21,7 @@ from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.report import nights
 from roundtrip.report.pages import history as page
-from roundtrip.report.pages.series import split
+from roundtrip.report.pages.series import split_series
 from tools.bench import run
 
 SAMPLES_PER_POINT = 300  # x points of two toolchains x 8 launches: just over a million
@@ -129,7 +129,7 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
 
 def _page(known: ledger.Ledger, judged: nights.Judged) -> str:
     series = {tuple(line.series.names.values()): line.known for line in judged.lines}
-    assert len(series) == sum(1 for _ in split(known.nights))  # noqa: S101
+    assert len(series) == sum(1 for _ in split_series(known.nights))  # noqa: S101
     return page.render(page.History(CAMPAIGN, SITE, known.nights, known.provenance, series))
 
 

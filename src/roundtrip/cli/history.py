@@ -213,11 +213,11 @@ def _print(
 
 def _pairs(judged: Judged, lines: Sequence[Line], everything: bool, hosts: HostNames) -> None:
     """The two newest nights side by side, where no series can be judged."""
-    from roundtrip.report.pages import young
+    from roundtrip.report.pages import answers
 
-    _console.print(f"  {printable(young.sentence(judged))}")
+    _console.print(f"  {printable(answers.young_sentence(judged))}")
     kept = {line.series.key for line in lines}
-    pairs = [one for one in young.pairs(judged) if one.line.series.key in kept]
+    pairs = [one for one in answers.night_pairs(judged) if one.line.series.key in kept]
     most = len(pairs) if everything else _PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for one in pairs[:most]:
@@ -227,7 +227,7 @@ def _pairs(judged: Judged, lines: Sequence[Line], everything: bool, hosts: HostN
     if len(pairs) > most:
         _console.print(f"  and {len(pairs) - most} series that differ less (--all)")
     if any(one.distance for one in pairs):
-        _console.print(f"  {young.DISTANCE}")
+        _console.print(f"  {answers.DISTANCE}")
 
 
 def _is_shown(line: Line) -> bool:

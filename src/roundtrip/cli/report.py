@@ -80,7 +80,7 @@ def write_pages(reports: Path) -> bool:
     from roundtrip.report.pages import write  # as below
 
     try:
-        write.write(reports)
+        write.write_pages(reports)
     except Exception as error:
         kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
         print_warning(f"index and history pages: {kind}{error}")

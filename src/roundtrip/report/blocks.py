@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from roundtrip.report.pages.series import link
+from roundtrip.report.pages.series import series_link
 from roundtrip.report.plot import Heat, Plot
 from roundtrip.report.units import Level, Quantity, count
 
@@ -238,7 +238,7 @@ class Report:
 
     def link(self, cell: Cell) -> str:
         """From a cell to all nights of its series, relative to the report; "" if to none."""
-        return link(cell.origin) if cell.origin in self.series else ""
+        return series_link(cell.origin) if cell.origin in self.series else ""
 
     @property
     def asked(self) -> tuple[Part, ...]:

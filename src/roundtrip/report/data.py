@@ -18,7 +18,7 @@ from roundtrip.collect.night_rows import PAIRS
 from roundtrip.errors import UserError
 from roundtrip.history import ledger, nodes, pairs
 from roundtrip.history.ledger import Ledger
-from roundtrip.report.origins import Origins
+from roundtrip.report.pages.series import Origins
 
 
 @dataclass(frozen=True)

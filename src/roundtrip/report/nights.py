@@ -1,4 +1,4 @@
-"""What the nights of a campaign on a site tell, a line a series: for the terminal and a report."""
+"""Each series of a campaign on a site in one line: its verdict, and what changed near it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,114 @@ from roundtrip.history import detection
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import Names
 from roundtrip.report import labels, units
-from roundtrip.report.pages import changes, packed
-from roundtrip.report.pages.calendar import Calendar
-from roundtrip.report.pages.changes import Change
-from roundtrip.report.pages.series import Series, split
-from roundtrip.report.pages.verdict import Judgement, judgement
+from roundtrip.report.blocks import Tone
+from roundtrip.report.pages.series import (
+    Calendar,
+    Change,
+    Series,
+    changes_by_night,
+    changes_of_series,
+    node_set_changes,
+    shown_in,
+    split_series,
+)
 from roundtrip.report.units import Quantity
-from roundtrip.stats.nights.verdicts import SeriesHistory, Verdict
+from roundtrip.stats.nights.verdicts import Newest, SeriesHistory, Step, Verdict
 from roundtrip.stats.settings import NightSettings
+
+TONES: dict[Verdict, Tone] = {
+    Verdict.WORSE_LAST_NIGHT: "bad",
+    Verdict.REGRESSED: "bad",
+    Verdict.FLAPPING: "bad",
+    Verdict.DRIFTING: "warn",
+    Verdict.RECOVERED: "good",
+    Verdict.IMPROVED: "good",
+    Verdict.WANDERING: "warn",
+    Verdict.TOO_FEW_NIGHTS: "muted",
+    Verdict.UNCHANGED: "muted",
+}
+#: Verdicts that only those who ask for all series are shown.
+STILL = (Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS, Verdict.UNCHANGED)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One series' verdict, with the step that it rests on, if one does.
+
+    `newest` is the newest night, if the verdict rests on it.  `is_news`: the newest nights alone,
+    or a level of so few nights as settings say.  `is_alarm`: it is worse, and nobody accepted that.
+    `ratio` is printed with its interval, and `evidence` orders the rows of one verdict: that of the
+    step over its threshold, or how far a drift is from none.
+    """
+
+    verdict: Verdict
+    step: Step | None = None
+    newest: Newest | None = None
+    is_news: bool = False
+    is_alarm: bool = False
+    ratio: str = ""
+    evidence: float = 0.0
+    would_see: float | None = None
+    why: str = ""
+
+    @property
+    def rank(self) -> tuple[int, bool, float]:
+        """Rows are sorted by it."""
+        return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
+
+
+def judgement(
+    known: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, since: int = 0
+) -> Judgement:
+    """The verdict on a series in words and numbers.
+
+    A step counts for as long as the newest nights belong to it, not only while it is news: a
+    regression that nobody mended or accepted is still one.  Change points up to night `accepted`
+    are the baseline; what began before night `since` is no alarm.
+    """
+    verdict = known.verdict(lower_is_better=lower_is_better, accepted=accepted)
+    standing = known.standing(lower_is_better=lower_is_better, accepted=accepted)
+    is_alarm = any(step.night >= since for step in standing)
+    step = known.step(accepted)
+    seen, why = known.would_see, known.why
+    if verdict is Verdict.WORSE_LAST_NIGHT and known.newest:
+        one = known.newest
+        away = max(one.ratio / one.high, one.low / one.ratio)
+        text = f"{one.ratio:.3f} last night"
+        return Judgement(verdict, None, one, True, True, text, away, seen, why)
+    if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
+        is_news = step.nights <= known.news_nights and step.night >= since
+        ratio = _ratio_text(step.ratio, step.low, step.high)
+        evidence = abs(step.evidence) / step.threshold
+        return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, seen)
+    flaps = known.flaps(lower_is_better=lower_is_better)
+    if verdict is Verdict.FLAPPING and flaps:
+        text = (
+            f"{flaps.ratio:.3f} in {units.percent(flaps.share)} of {flaps.nights} nights, "
+            f"{units.percent(flaps.share_before)} before"
+        )
+        return Judgement(verdict, None, None, True, True, text, flaps.share, seen)
+    modes = known.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
+    if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
+        text = (
+            f"worse mode ({modes.ratio:.3f}) in {units.percent(modes.after)} of {modes.nights} "
+            f"nights, {units.percent(modes.before)} before"
+        )
+        is_new, is_worse = modes.nights <= known.news_nights, verdict is Verdict.FLAPPING
+        alarm = is_worse or is_alarm
+        return Judgement(verdict, None, None, is_new, alarm, text, modes.after, seen)
+    if verdict is Verdict.DRIFTING and known.drift:
+        drift = known.drift
+        ratio = f"{_ratio_text(drift.a_year, drift.low, drift.high)} a year"
+        away = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
+        return Judgement(verdict, None, None, False, is_alarm, ratio, away, seen)
+    outside = known.newest is not None and known.newest.is_outside
+    ratio = f"{known.newest.ratio:.3f} last night" if known.newest and outside else ""
+    return Judgement(verdict, None, None, False, is_alarm, ratio, float(outside), seen, why)
+
+
+def _ratio_text(ratio: float, low: float, high: float) -> str:
+    return f"{ratio:.3f} [{low:.3f},\N{NO-BREAK SPACE}{high:.3f}]"
 
 
 @dataclass(frozen=True)
@@ -80,7 +180,7 @@ class Line:
         earlier = [one.median for one in points if one.night < self.night and not one.left_out]
         if not earlier:
             return units.NOTHING
-        factor, unit = packed.shown_in(self.series)
+        factor, unit = shown_in(self.series)
         return Quantity(value=median(earlier) * factor, unit=unit, says_unit=True)
 
 
@@ -128,10 +228,10 @@ def judged_lines(
 ) -> Judged:
     """The same of what is `known` of each series, by its names."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
-    changed = changes.by_night(provenance, calendar.nights)
+    changed = changes_by_night(provenance, calendar.nights)
     marked = labels.of_history(provenance)
     lines = []
-    for series in split(nights):
+    for series in split_series(nights):
         found = known[tuple(series.names[name] for name in SERIES)]
         mark = marked.get(series.environ, "")
         names = _named(series, mark), str(series.names["case_id"])
@@ -202,8 +302,8 @@ def _on(
     series: Series, own: Collection[str], night: str, changed: Mapping[str, Sequence[Change]]
 ) -> tuple[Change, ...]:
     """What of the series differs on a night from the night before: recorded facts, then nodes."""
-    moved = changes.of_nodes(series.points).get(night)
-    return (*changes.of_series(changed.get(night, ()), own), *([moved] if moved else []))
+    moved = node_set_changes(series.points).get(night)
+    return (*changes_of_series(changed.get(night, ()), own), *([moved] if moved else []))
 
 
 def _beside(
@@ -220,9 +320,9 @@ def _beside(
     facts = {
         one: some
         for one in calendar.around(night)
-        if (some := changes.of_series(changed.get(one, ()), own))
+        if (some := changes_of_series(changed.get(one, ()), own))
     }
-    sets = changes.of_nodes(series.points)
+    sets = node_set_changes(series.points)
     near = calendar.near(night, facts) or calendar.near(night, sets)
     at = calendar.near(night, sets)
     moved = [sets[at]] if at in (night, near) and at is not None else []

@@ -25,23 +25,23 @@ def of(one: Evidence) -> Name:
     return one.measure
 
 
-def effect(of: float, measure: str) -> Text:
+def effect(log: float, measure: str) -> Text:
     """``+38 %`` of a logarithm; ``41 times`` where that reads better; of bandwidth ``-40 %``."""
-    if measure != BANDWIDTH and math.exp(of) >= _FACTOR:
-        return units.pure(math.exp(of)), " times"
-    part = percent(of, measure)
+    if measure != BANDWIDTH and math.exp(log) >= _FACTOR:
+        return units.pure(math.exp(log)), " times"
+    part = percent(log, measure)
     shown = Quantity(value=part, unit=Unit.PERCENT, decimals=0, is_signed=True)
     return shown, f"\N{NO-BREAK SPACE}{Unit.PERCENT}"
 
 
-def size(of: float, measure: str) -> str:
+def size(log: float, measure: str) -> str:
     """The same in a sentence."""
-    return plain(effect(of, measure))
+    return plain(effect(log, measure))
 
 
-def percent(effect: float, measure: str) -> float:
+def percent(log: float, measure: str) -> float:
     """The effect in percent of what is usual: more latency, a longer tail, less bandwidth."""
-    return 100 * math.expm1(-effect if measure == BANDWIDTH else effect)
+    return 100 * math.expm1(-log if measure == BANDWIDTH else log)
 
 
 def interval(one: Evidence) -> str:

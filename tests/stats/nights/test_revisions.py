@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roundtrip.report.pages.verdict import judgement
+from roundtrip.report.nights import judgement
 from roundtrip.stats.nights.verdicts import (
     Drift,
     Incident,

@@ -266,7 +266,7 @@ def test_it_renders_the_same_twice(make_ddt_tree: Maker) -> None:
 def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: Maker) -> None:
     path = make_ddt_tree()
     read = data.read(bundle.build(path))
-    names = {series.key(row): row for row in read.medians.select(*SERIES).to_dicts()}
+    names = {series.series_key(row): row for row in read.medians.select(*SERIES).to_dicts()}
     found: dict[str, set[tuple[str, str]]] = {}
     for of in (one for one in flat(part(path).blocks) if isinstance(one, Table)):
         for row in of.rows:

@@ -273,7 +273,7 @@ def test_a_bundle_without_npb_has_no_section() -> None:
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
     data = with_medians(make.two_clusters().data())
-    names = {series.key(one): one for one in data.medians.select(*SERIES).to_dicts()}
+    names = {series.series_key(one): one for one in data.medians.select(*SERIES).to_dicts()}
     rows = table(part(data), "Compute and communication apart").rows
     linked = [names[one[1].origin] for one in rows]
     assert {one["metric"] for one in linked} == {"rate"}

@@ -214,7 +214,7 @@ def test_the_rule_works_both_ways(
 def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     """The median where there is one, else the mean; and NetPIPE's beside it to NetPIPE's."""
     data = with_medians(osu_data())
-    names = {series.key(row): row for row in data.medians.select(*SERIES).to_dicts()}
+    names = {series.series_key(row): row for row in data.medians.select(*SERIES).to_dicts()}
     made = part(data)
     times = {row[1].text: row for row in table(made, "Times").rows}
     assert names[times["latency"][4].origin]["phase"] == "p50"

@@ -24,7 +24,7 @@ from roundtrip.report.blocks import (
     flat,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.origins import Origins
+from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.derivation import Facts

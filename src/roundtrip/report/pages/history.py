@@ -14,12 +14,10 @@ from roundtrip.history.detection import Names
 from roundtrip.report import labels, nights, units
 from roundtrip.report.blocks import Text
 from roundtrip.report.confirmation import NOTHING, Confirmed
-from roundtrip.report.nights import Judged, Line
-from roundtrip.report.pages import chart, packed, page, young
-from roundtrip.report.pages.answers import answers
-from roundtrip.report.pages.calendar import Calendar
-from roundtrip.report.pages.changes import Change
-from roundtrip.report.pages.verdict import TONES
+from roundtrip.report.nights import TONES, Judged, Line
+from roundtrip.report.pages import chart, page
+from roundtrip.report.pages.answers import DISTANCE, answers, is_in_pairs, is_young, night_pairs
+from roundtrip.report.pages.series import Calendar, Change, shown_in
 from roundtrip.stats.nights.verdicts import SeriesHistory
 
 #: So many changes of provenance are named in a row; the figure of the series has all of them.
@@ -103,7 +101,7 @@ def render(history: History) -> str:
     notes = [
         (calendar.index(one.night), one.text) for one in history.notes if one.night in calendar
     ]
-    drawn = () if young.is_in_pairs(judged) else judged.lines
+    drawn = () if is_in_pairs(judged) else judged.lines
     notice = labels.notice(labels.of_history(history.provenance))
     return page.render(
         "history.html.j2",
@@ -116,15 +114,15 @@ def render(history: History) -> str:
         facts=_facts(history, calendar, len(every)),
         answers=answers(judged, history.again.sentence),
         rows=[_row(line, judged, notes, history.again.of(line)) for line in drawn],
-        young=young.pairs(judged) if young.is_young(judged) else (),
-        distance=young.DISTANCE,
+        young=night_pairs(judged) if is_young(judged) else (),
+        distance=DISTANCE,
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
         tones=TONES,
         studies=sorted({str(one.names["study"]) for one in every}),
         environs=sorted({one.environ for one in every} - {""}),
         nights=_nights(history, judged),
         recorded=bool(history.reports or history.notes or judged.changed),
-        data=packed.text(_data(history, judged, drawn)),
+        data=chart.script_json(_data(history, judged, drawn)),
     )
 
 
@@ -171,8 +169,8 @@ def _data(history: History, judged: Judged, drawn: Sequence[Line]) -> dict[str, 
             at(night): [[one.subject, *_split(one)] for one in some]
             for night, some in judged.changed.items()
         },
-        **packed.data(
-            [(line.series, line.known, chart.data(line, judged)) for line in drawn],
+        **chart.packed_series(
+            [(line.series, line.known, chart.figure_outline(line, judged)) for line in drawn],
             calendar.nights,
         ),
     }
@@ -184,7 +182,7 @@ def _split(change: Change) -> list[object]:
 
 
 def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]], again: str) -> _Row:
-    factor, unit = packed.shown_in(line.series)
+    factor, unit = shown_in(line.series)
     newest = f"{units.number(line.series.points[-1].median * factor)}\N{NO-BREAK SPACE}{unit}"
     spark = chart.spark(line, judged.calendar.nights)
     return _Row(line, spark, chart.draw(line, judged, notes), newest, _story(line, judged, again))

@@ -1,7 +1,8 @@
-"""The series of a history, one by one, in a fixed order, each with an identifier for links.
+"""The nights of a campaign on a site: calendar, series, and what changed from one to the next.
 
 A report is a function of its bundle alone, so links from it to the derived pages are the same in
-every report, ``<campaign>/<site>/<night>/r<N>/``, whether or not the pages lie there.
+every report, ``<campaign>/<site>/<night>/r<N>/``, whether or not the pages lie there.  A set of
+nodes that was in use before is no change: detection knows the level of each set.
 """
 
 from __future__ import annotations
@@ -10,14 +11,77 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from functools import cached_property
+from statistics import median
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from roundtrip.collect.night_rows import SERIES
+from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.report import units
+
+#: A step is placed by an estimate: what changed so many nights earlier or later may explain it.
+_NEAR = 2
+_DAY = 86_400
+
+
+class Calendar:
+    """Nights in time order, each named by its start (UTC, ISO 8601)."""
+
+    def __init__(self, nights: Sequence[str]) -> None:
+        self.nights = list(nights)
+        self._index = {night: index for index, night in enumerate(self.nights)}
+        # Two runs of one day need the time of day to be distinguished.
+        self._has_times = len({night[:10] for night in self.nights}) < len(self.nights)
+
+    def __contains__(self, night: object) -> bool:
+        return night in self._index
+
+    def index(self, night: str) -> int:
+        """Counted from 0."""
+        return self._index[night]
+
+    def number(self, night: str) -> int:
+        """Counted from 1, as people count."""
+        return self._index[night] + 1
+
+    def label(self, night: str) -> str:
+        """Its date, with the time of day where a day has two nights."""
+        return f"{night[:10]} {night[11:19]}".strip() if self._has_times else night[:10]
+
+    def before(self, moment: str, *, inclusive: bool = True) -> int:
+        """How many nights began before a date or time, that day or second itself `inclusive`."""
+        cut = [night[: len(moment)] for night in self.nights]
+        return sum(one < moment or (inclusive and one == moment) for one in cut)
+
+    def describe(self, night: str) -> str:
+        """Its number and its label."""
+        return f"night {self.number(night)}, {self.label(night)}"
+
+    def day(self, night: str) -> float:
+        """Days since 1970, with four decimals."""
+        start = datetime.fromisoformat(night.replace("Z", "+00:00"))
+        if start.tzinfo is None:
+            start = start.replace(tzinfo=timezone.utc)  # noqa: UP017
+        return round(start.timestamp() / _DAY, 4)
+
+    def near(self, night: str, wanted: Container[str]) -> str | None:
+        """That of the `wanted` nights that is nearest to `night`, if one is near enough."""
+        return next((one for one in self.around(night) if one in wanted), None)
+
+    def around(self, night: str) -> Iterator[str]:
+        """The nights near enough to `night`, the nearest first, itself included."""
+        at = self._index[night]
+        for away in range(_NEAR + 1):
+            for index in dict.fromkeys((at - away, at + away)):
+                if 0 <= index < len(self.nights):
+                    yield self.nights[index]
+
 
 #: From a published report to the index, and to the history of its campaign on its site.
 INDEX, HISTORY = "../../../../index.html", "../../history.html"
@@ -27,6 +91,8 @@ _CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 
 #: The phase of a program that has no other.
 _USUAL = "measure"
+#: Times are printed in the unit that gives them one to three digits before the point.
+_TIMES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
 class Point(NamedTuple):
@@ -102,18 +168,29 @@ class Series:
         return [str(case)] if case and case not in others else []
 
 
-def key(names: Mapping[str, Any]) -> str:
+def shown_in(series: Series) -> tuple[float, str]:
+    """By what to multiply values of a series to print them, and in which unit."""
+    unit = str(series.names["unit"])
+    level = median(point.median for point in series.points)
+    if unit == "s" and level > 0:
+        for below, factor, name in _TIMES:
+            if level < below:
+                return factor, name
+    return 1.0, unit
+
+
+def series_key(names: Mapping[str, Any]) -> str:
     """12 hex digits that stay the same for a series from night to night, for ``#series=``."""
     text = json.dumps([names[name] for name in _ORDER], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def link(key: str) -> str:
+def series_link(key: str) -> str:
     """From a published report to the figure of one series."""
     return f"{HISTORY}#series={key}"
 
 
-def split(nights: pl.DataFrame) -> Iterator[Series]:
+def split_series(nights: pl.DataFrame) -> Iterator[Series]:
     """Every series of a frame of NIGHTS, in the order of its columns; its points in time order."""
     columns = (*_ORDER, "lower_is_better", *Point._fields)
     ordered = nights.sort([*_ORDER, "night", "nodes"]).select(columns).iter_rows()
@@ -122,4 +199,161 @@ def split(nights: pl.DataFrame) -> Iterator[Series]:
         its = list(rows)
         names = dict(zip(_ORDER, values, strict=True))
         points = tuple(Point(*row[width + 1 :]) for row in its)
-        yield Series(key(names), names, points, its[0][width])
+        yield Series(series_key(names), names, points, its[0][width])
+
+
+#: What stands where a fact was not recorded.
+NOT_SET = "not set"
+NODE_SET = "node set"
+#: Of larger sets, only the nodes that differ are named, and so many of them.
+_NAMED = 4
+_Nodes = frozenset[str]
+_Facts = Mapping[tuple[str, str], str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A fact with its values of the night before and of this night.
+
+    It is one of `nodes`, or of the environment `subject`, or of the whole site.
+    """
+
+    subject: str
+    name: str
+    before: str
+    after: str
+    nodes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        about = f" ({self.subject})" if self.subject else ""
+        return f"{self.name}{about}: {self.before} \N{RIGHTWARDS ARROW} {self.after}{self.where}"
+
+    @property
+    def where(self) -> str:
+        """`` on node-3fa2c1d9`` or `` on 3 nodes``; "" if it is of no node."""
+        if not self.nodes:
+            return ""
+        return f" on {self.nodes[0]}" if len(self.nodes) == 1 else f" on {len(self.nodes)} nodes"
+
+
+def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[str, list[Change]]:
+    """Of each of `nights`, which are in time order, what differs from the one before.
+
+    A night without any fact (an imported one) is passed over: nothing is known of it, which is
+    no change.
+    """
+    facts: dict[str, dict[tuple[str, str], str]] = {}
+    rows = provenance.select("night", "subject", "name", "value").sort(pl.all())
+    for night, subject, name, value in rows.iter_rows():
+        here = facts.setdefault(night, {})
+        at = (subject, name)
+        here[at] = f"{here[at]}, {value}" if at in here and here[at] != value else value
+    found: dict[str, list[Change]] = {}
+    before: _Facts | None = None
+    for night in nights:
+        after = facts.get(night)
+        if after is None:
+            continue
+        if before is not None and (changed := merged(_differences(before, after))):
+            found[night] = changed
+        before = after
+    return found
+
+
+def changes_of_series(changes: Sequence[Change], subjects: Collection[str]) -> list[Change]:
+    """Those that concern a series: of the site, of its environment, of its nodes alone."""
+    found = []
+    for one in changes:
+        nodes = tuple(node for node in one.nodes if node in subjects)
+        if nodes or (not one.nodes and (not one.subject or one.subject in subjects)):
+            found.append(replace(one, nodes=nodes))
+    return found
+
+
+def merged(changes: Iterable[Change]) -> list[Change]:
+    """The same, with one change for all nodes that changed alike; in the order given."""
+    nodes: dict[Change, set[str]] = {}
+    for one in changes:
+        nodes.setdefault(replace(one, nodes=()), set()).update(one.nodes)
+    return [replace(one, nodes=tuple(sorted(its))) for one, its in nodes.items()]
+
+
+def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
+    """A subject that only one night has (a node that was not used) is no change of facts."""
+    subjects = {one for one, _ in before} & {one for one, _ in after}
+    for subject, name in sorted({*before, *after}):
+        was, now = (facts.get((subject, name), NOT_SET) for facts in (before, after))
+        if subject in subjects and was != now:
+            is_node = re.fullmatch(STABLE, subject)
+            nodes = (subject,) if is_node else ()
+            yield Change("" if is_node else subject, name, was, now, nodes)
+
+
+def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
+    """By night, how the nodes of a series, which it never had before, differ from the last ones.
+
+    `points` are those of one series, in time order.  All its launches of a night count
+    together.  A night whose nodes are not known is passed over.
+    """
+    found: dict[str, Change] = {}
+    seen: set[_Nodes] = set()
+    before: _Nodes = frozenset()
+    for night, after in _by_night(points).items():
+        if seen and after not in seen:
+            found[night] = Change("", NODE_SET, *_sides(before, after))
+        seen.add(after)
+        before = after
+    return found
+
+
+def _by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
+    nodes: dict[str, _Nodes] = {}
+    for point in points:
+        if point.nodes:
+            nodes[point.night] = nodes.get(point.night, frozenset()).union(point.nodes.split("+"))
+    return nodes
+
+
+def _sides(before: _Nodes, after: _Nodes) -> tuple[str, str]:
+    if max(len(before), len(after)) <= _NAMED:
+        return _listed(before), _listed(after)
+    same = f"{len(before & after)} nodes in common, and "
+    return same + _listed(before - after), _listed(after - before)
+
+
+def _listed(nodes: Collection[str]) -> str:
+    named = sorted(nodes)[:_NAMED]
+    more = [f"{len(nodes) - _NAMED} more"] if len(nodes) > _NAMED else []
+    return ", ".join([*named, *more]) or "none"
+
+
+class Origins:
+    """The series of launch medians, columns `MEDIANS`, each with its key on the history page."""
+
+    def __init__(self, medians: pl.DataFrame) -> None:
+        self._medians = medians
+        self._at: dict[tuple[str, int], list[tuple[dict[str, Any], str]]] = defaultdict(list)
+        keys = []
+        for names in medians.select(*SERIES).unique().iter_rows(named=True):
+            keys.append(series_key(names))
+            self._at[names["case_id"], names["size_bytes"]].append((names, keys[-1]))
+        self.keys = frozenset(keys)
+
+    def key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
+        """The key of the one series of these case ids with these `names`, columns of `SERIES`.
+
+        "" if there is none, or if there are several, so that the value is of no single one.
+        """
+        found = [
+            key
+            for case in cases
+            for known, key in self._at.get((case, size_bytes), ())
+            if names.items() <= known.items()
+        ]
+        return found[0] if len(found) == 1 else ""
+
+    @cached_property
+    def values(self) -> Mapping[str, tuple[Mapping[str, Any], list[float]]]:
+        """By key: the names of a series, columns `SERIES`, and its medians in their raw unit."""
+        rows = self._medians.group_by(*SERIES).agg("median").iter_rows(named=True)
+        return {series_key(row): (row, row.pop("median")) for row in rows}

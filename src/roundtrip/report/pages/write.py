@@ -1,32 +1,281 @@
-"""Writes the derived pages of a folder of published reports: they may be written again any time."""
+"""Writes the derived pages of a folder of published reports: they may be written again any time.
+
+Beside each page lies what it was made from, so that it is not made twice: a file that is derived
+like it, and made anew when in doubt.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import functools
+import hashlib
+import json
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 from markupsafe import Markup
 
+from roundtrip import imported, paths
+from roundtrip.collect import analysis, pseudonyms
+from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError, writing
-from roundtrip.report import labels
-from roundtrip.report.pages import chart, history, page, shelf
-from roundtrip.report.pages.history import History
-from roundtrip.report.pages.series import split
-from roundtrip.report.pages.shelf import Shelf, Summary, overall
-from roundtrip.report.pages.verdict import TONES, judgement
+from roundtrip.history import annotations as remarks
+from roundtrip.history import detection, ledger, published
+from roundtrip.history.annotations import Annotation
+from roundtrip.report import confirmation, labels
+from roundtrip.report.blocks import Strong
+from roundtrip.report.nights import TONES, judgement
+from roundtrip.report.pages import chart, history, page
+from roundtrip.report.pages.history import History, Note
+from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import Verdict
+from roundtrip.stats.summaries import GEOMETRIC_MEAN
+
+PAGE = "report.html"
+_HOME = "../../index.html"
+STATE = ".pages.json"
+#: What else decides about the bytes of a page.
+_LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
+
+
+@dataclass(frozen=True)
+class Night:
+    """A folder of a night: its name, and its revisions, oldest first, as links from the site."""
+
+    name: str
+    revisions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """All nights of a campaign on a site, newest first."""
+
+    campaign: str
+    site: str
+    nights: tuple[Night, ...]
+
+    @property
+    def path(self) -> str:
+        """Its folder, from that of the reports."""
+        return f"{self.campaign}/{self.site}"
+
+
+def read_shelves(reports: Path) -> Iterator[Shelf]:
+    """Every campaign and site of which a night is published or imported, by name."""
+    for site in sorted(path for path in reports.glob("*/*") if path.is_dir()):
+        nights = tuple(_nights(site))
+        if nights or (site / imported.FOLDER).is_dir():
+            yield Shelf(site.parent.name, site.name, nights)
+
+
+def _nights(site: Path) -> Iterator[Night]:
+    for folder in reversed(published.nights(site)):
+        pages = [path / PAGE for path in published.revisions(folder)]
+        found = [f"{folder.name}/{page.parent.name}/{PAGE}" for page in pages if page.is_file()]
+        if found:
+            yield Night(folder.name, tuple(found))
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the history of a campaign on a site is made of, before any of it is judged.
+
+    `pages` are links to reports, by the digest of their bundle; `digest` changes with all of it.
+    """
+
+    reports: Path
+    site: Path
+    annotations: tuple[Annotation, ...]
+    thresholds: analysis.Analysis
+    warnings: tuple[str, ...]
+    pages: Mapping[str, str]
+    digest: str
+
+
+def read_source(reports: Path, shelf: Shelf) -> Source:
+    """That of a shelf of `reports`; it reads manifests, but no table."""
+    site, warnings = reports / shelf.path, list[str]()
+    remarks_of = _annotations(site.name, warnings)
+    thresholds = _thresholds(site.name, warnings)
+    revisions, damaged = published.counting(site)
+    pages = {
+        one.digest: (one.path / PAGE).relative_to(site).as_posix()
+        for one in revisions
+        if (one.path / PAGE).is_file()
+    }
+    parts = [
+        *(_code(), shelf.path, thresholds.text, warnings, damaged, pages),
+        [one.model_dump(mode="json") for one in remarks_of],
+        [[one.path.relative_to(site).as_posix(), one.digest, one.stamp()] for one in revisions],
+        published.stamp(site / imported.FOLDER),
+    ]
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return Source(reports, site, remarks_of, thresholds, tuple(warnings), pages, digest)
+
+
+def read_history(of: Source) -> History | None:
+    """The history; None without any value."""
+    site = of.site
+    known = ledger.read_ledger(of.reports, site.parent.name, site.name, of.annotations)
+    if known.nights.is_empty():
+        return None
+    began = known.nights.select("night", "digest").unique().sort("night", "digest")
+    links = {night: of.pages[digest] for night, digest in began.iter_rows() if digest in of.pages}
+    found = History(
+        site.parent.name,
+        site.name,
+        known.nights,
+        known.provenance,
+        detection.histories(known.nights, of.thresholds.history),
+        [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), of.annotations)],
+        links,
+        [
+            *((Strong("Left out: "), _relative(o, site)) for o in (*known.warnings, *of.warnings)),
+            *((Strong("Note: "), _relative(one, site)) for one in known.remarks),
+        ],
+        _HOME,
+        [one for one in of.annotations if one.kind == remarks.ACCEPTED],
+    )
+    if not any(one.newest and one.newest.is_outside for one in found.known.values()):
+        return found
+    try:
+        return replace(found, again=confirmation.confirmed_of_site(site, found.judged))
+    except UserError as error:
+        notices = [*found.notices, (Strong("Not read: "), _relative(str(error), site))]
+        return replace(found, notices=notices)
+
+
+def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:
+    try:
+        return remarks.load_site(site)
+    except UserError as error:
+        warnings.append(str(error))
+        return ()
+
+
+def _thresholds(site: str, warnings: list[str]) -> analysis.Analysis:
+    try:
+        return analysis.for_site(site)
+    except UserError as error:
+        warnings.append(f"{error}; the package's thresholds are used")
+        return analysis.default()
+
+
+def _relative(warning: str, site: Path) -> str:
+    """Without the folders of this machine, which are not for everybody who reads the page."""
+    for folder in (site, paths.checkout()):
+        warning = warning.replace(f"{folder}{os.sep}", "")
+    return warning
+
+
+def overall_levels(nights: pl.DataFrame) -> list[float]:
+    """Of each night, the geometric mean of all series over their own medians; up is worse."""
+    level = pl.col("median") / pl.col("median").median().over(*SERIES)
+    worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
+    found = (
+        nights.filter((pl.col("median") > 0) & (pl.col("left_out") == ""))
+        .with_columns(worse=worse)
+        .group_by("night")
+        .agg(GEOMETRIC_MEAN.aggregate(pl.col("worse")))
+    )
+    every = nights.select("night").unique().join(found, on="night", how="left").sort("night")
+    return every["worse"].to_list()
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of a campaign on a site: how many series have each verdict, the level of all nights, marks.
+
+    `levels` are those of `overall`; `nights` counts imported ones too; `has_page`: whether
+    there is a history.
+    """
+
+    counts: Sequence[tuple[Verdict, int]]
+    levels: Sequence[float | None]
+    mark: str
+    nights: int
+    has_page: bool
+
+
+@functools.cache
+def _code() -> str:
+    """What changes with any file of the package: then the same reports may give other pages."""
+    digest = hashlib.sha256()
+    for name, content in _files(resources.files("roundtrip"), ""):
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    versions = [metadata.version(name) for name in _LIBRARIES]
+    return " ".join([digest.hexdigest(), *versions])
+
+
+def stored_summary(site: Path, made_from: str, page: Path) -> Summary | None:
+    """The summary of a page that was made from the same; None if it was not, or was changed."""
+    try:
+        record = json.loads((site / STATE).read_text(encoding="utf-8"))
+        proof = record.pop("proof")
+        if not proof or proof != _proof(site.name, record):
+            return None
+        if record["made_from"] != made_from or record["page"] not in ("", _digest(page)):
+            return None
+        counts = [(Verdict(name), int(count)) for name, count in record["counts"]]
+        levels = [None if one is None else float(one) for one in record["levels"]]
+        return Summary(
+            counts, levels, str(record["mark"]), int(record["nights"]), record["page"] != ""
+        )
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
+def state_text(made_from: str, page: Path, summary: Summary) -> str:
+    """The text of the file that `stored_summary` reads, of `page` as it lies there."""
+    record: dict[str, Any] = {
+        "made_from": made_from,
+        "page": _digest(page) if summary.has_page else "",
+        "counts": list(summary.counts),
+        "levels": list(summary.levels),
+        "mark": summary.mark,
+        "nights": summary.nights,
+    }
+    return json.dumps({**record, "proof": _proof(page.parent.name, record)})
+
+
+def _proof(site: str, record: Mapping[str, Any]) -> str:
+    """Who wrote the record holds the key of the site."""
+    return pseudonyms.proof(site, json.dumps(record, sort_keys=True).encode())
+
+
+def _digest(page: Path) -> str:
+    """Its sha256; "" without a page."""
+    with contextlib.suppress(FileNotFoundError):
+        return hashlib.sha256(page.read_bytes()).hexdigest()
+    return ""
+
+
+def _files(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                found += _files(entry, f"{prefix}{entry.name}/")
+        else:
+            found.append((f"{prefix}{entry.name}", entry.read_bytes()))
+    return found
+
 
 INDEX, HISTORY = "index.html", "history.html"
 _LOCK = ".pages.lock"
 
 
-def write(reports: Path) -> None:
+def write_pages(reports: Path) -> None:
     """Write ``index.html``, and ``<campaign>/<site>/history.html`` of each campaign and site.
 
     The same reports give the same bytes.  A reader sees an old page or a new one, never a part;
@@ -36,9 +285,9 @@ def write(reports: Path) -> None:
     faults: list[UserError] = []
     with writing(reports), _alone(reports):
         entries = []
-        for one in shelf.read(reports):
+        for one in read_shelves(reports):
             try:
-                summary = _history(reports, one)
+                summary = _write_history(reports, one)
             except Exception as error:
                 what = (
                     str(error)
@@ -46,24 +295,24 @@ def write(reports: Path) -> None:
                     else f"{type(error).__name__}: {error}"
                 )
                 faults.append(UserError(what, reports / one.path))
-                summary = _summary(one, None)
+                summary = _summarize(one, None)
             entries.append(_Entry(one, summary))
         _replace(reports / INDEX, _index(entries))
     if faults:
         raise faults[0]
 
 
-def _history(reports: Path, one: Shelf) -> Summary:
+def _write_history(reports: Path, one: Shelf) -> Summary:
     """Write the history page of a shelf, unless it lies there as it would be; its summary."""
     folder = reports / one.path
-    file, source = folder / HISTORY, shelf.source(reports, one)
-    if known := shelf.stored(folder, source.digest, file):
+    file, source = folder / HISTORY, read_source(reports, one)
+    if known := stored_summary(folder, source.digest, file):
         return known
-    found = shelf.history(source)
-    summary = _summary(one, found)
+    found = read_history(source)
+    summary = _summarize(one, found)
     if found is not None:
         _replace(file, history.render(found))
-    _replace(folder / shelf.STATE, shelf.state(source.digest, file, summary))
+    _replace(folder / STATE, state_text(source.digest, file, summary))
     return summary
 
 
@@ -108,7 +357,7 @@ def _index(entries: Sequence[_Entry]) -> str:
     return page.render("index.html.j2", (), entries=entries, tones=TONES)
 
 
-def _summary(shelf: Shelf, made: History | None) -> Summary:
+def _summarize(shelf: Shelf, made: History | None) -> Summary:
     """What the index says of a history; of none, how many nights there are."""
     if made is None:
         return Summary((), (), "", len(shelf.nights), has_page=False)
@@ -116,9 +365,9 @@ def _summary(shelf: Shelf, made: History | None) -> Summary:
         judgement(
             made.known[tuple(one.names.values())], lower_is_better=one.lower_is_better
         ).verdict
-        for one in split(made.nights)
+        for one in split_series(made.nights)
     )
     found = [(one, counts[one]) for one in Verdict if counts[one]]
     mark = "; ".join(sorted(set(labels.of_history(made.provenance).values())))
     nights = made.nights["night"].n_unique()
-    return Summary(found, overall(made.nights), mark, nights, has_page=True)
+    return Summary(found, overall_levels(made.nights), mark, nights, has_page=True)

@@ -31,10 +31,14 @@ from roundtrip.report.blocks import (
     text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.nights import Judged, Line
-from roundtrip.report.pages import young
-from roundtrip.report.pages.answers import report_answers
-from roundtrip.report.pages.verdict import TONES
+from roundtrip.report.nights import TONES, Judged, Line
+from roundtrip.report.pages.answers import (
+    DISTANCE,
+    is_young,
+    night_pairs,
+    report_answers,
+    young_sentence,
+)
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
@@ -60,7 +64,7 @@ def part(data: Data) -> Part:
         return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
     judged = tonight(data)
     again = confirmation.confirmed(data, judged)
-    if young.is_young(judged):
+    if is_young(judged):
         blocks: list[Block] = [*_pairs(judged)]
     else:
         blocks = [*_alone(judged), *confirmation.blocks(again), *_changes(judged)]
@@ -154,14 +158,14 @@ def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
 
 def _pairs(judged: Judged) -> Iterator[Block]:
     """The two newest nights side by side, where no series can be judged."""
-    yield Paragraph((young.sentence(judged),))
+    yield Paragraph((young_sentence(judged),))
     rows = tuple(
         (
             _named(one.line),
             *(_of(one.line, shown) for shown in (one.before, one.newest, one.ratio)),
             Cell(one.distance),
         )
-        for one in young.pairs(judged)
+        for one in night_pairs(judged)
     )
     if not rows:
         return
@@ -171,7 +175,7 @@ def _pairs(judged: Judged) -> Iterator[Block]:
         Column("Last night / night before", "right", base="Night before"),
         Column("Distance", "right"),
     )
-    caption = f"The two newest nights; no verdict. {young.DISTANCE}"
+    caption = f"The two newest nights; no verdict. {DISTANCE}"
     yield folded(f"{len(rows)} series", Table(caption, columns, rows))
 
 

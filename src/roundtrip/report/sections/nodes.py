@@ -32,7 +32,7 @@ from roundtrip.report.blocks import (
     text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.origins import Origins
+from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import Heat, MapCell
 from roundtrip.report.units import Unit
 from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky

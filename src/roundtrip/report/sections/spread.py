@@ -27,7 +27,7 @@ from roundtrip.report.blocks import (
     text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.origins import Origins
+from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import TIMES, Level, Quantity, Unit
 from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
 from roundtrip.stats.settings import Levels
