@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip.collect import bundle, scheduler_log
-from roundtrip.report import data, markdown
+from roundtrip.report import data, renderers
 from roundtrip.report.build import build
 
 LOG = """\
@@ -25,7 +25,9 @@ def test_the_report_says_how_often_and_how_long(make_tree: Callable[..., Any]) -
     (tree.path / scheduler_log.FILE_NAME).write_text(LOG)
     scheduler_log.record(tree.path)
     built = bundle.build(tree.path)
-    assert "Slurm did not answer once, 31 s in total." in markdown.render(build(data.read(built)))
+    assert "Slurm did not answer once, 31 s in total." in renderers.markdown(
+        build(data.read(built))
+    )
     recorded = (built / "env" / "scheduler.json").read_text()
     assert json.loads(recorded) == {"silences": [{"start": "2026-11-22T00:39:19Z", "seconds": 31}]}
 

@@ -12,7 +12,7 @@ from support.nights import CAMPAIGN, SITE, Nights
 from roundtrip.collect import manifest
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
-from roundtrip.report import html
+from roundtrip.report import renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.data import Data
 from roundtrip.report.sections import history
@@ -49,4 +49,4 @@ def bundle() -> Path:
 def shown(data: Data) -> None:
     """Draws what the nights tell: whatever the readers took must have its place on the page."""
     part = history.part(data)
-    html.render(Report("", (), (), (part,), series=data.nights.keys))
+    renderers.html(Report("", (), (), (part,), series=data.nights.keys))

@@ -14,7 +14,7 @@ from roundtrip.cli import app
 from roundtrip.collect import manifest
 from roundtrip.errors import UserError
 from roundtrip.history import annotations, ledger
-from roundtrip.report import data, html
+from roundtrip.report import data, renderers
 from roundtrip.report.build import build
 
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
@@ -90,7 +90,7 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
         notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()
         both = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
         assert notes == both[: len(said)]
-    page = html.render(build(data.read(copy)))
+    page = renderers.html(build(data.read(copy)))
     assert "Annotations of these nights" in page and "2026-01-02: a &lt;b&gt; switch" in page
     table = copy / "history" / "notes.parquet"
     pl.DataFrame({"night": ["x"], "text": ["y"]}).write_parquet(table)

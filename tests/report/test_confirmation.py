@@ -17,7 +17,7 @@ from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
 from roundtrip.cli import main
 from roundtrip.collect import manifest, records
 from roundtrip.history import ledger
-from roundtrip.report import confirmation, data, html, markdown
+from roundtrip.report import confirmation, data, renderers
 from roundtrip.report.build import build
 from roundtrip.report.confirmation import Confirmed
 from roundtrip.report.pages import write
@@ -133,7 +133,7 @@ def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path
 
 def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> None:
     made = build(read(launched(revision, slower(3.0, 3, 7))))
-    page, text = html.render(made), markdown.render(made)
+    page, text = renderers.html(made), renderers.markdown(made)
     for form in (page, text):
         assert "Launched again: confirmed (2 series)." in form
         assert "sign test" in form
@@ -156,14 +156,14 @@ def test_a_night_that_launched_nothing_again_says_why(
         (revision / "bundle" / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note))
     held = read(redigested(revision))
     assert confirmation.confirmed(held, history.tonight(held)).sentence == words
-    assert words in markdown.render(build(held))
+    assert words in renderers.markdown(build(held))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
     held = read(redigested(revision))
     assert confirmation.confirmed(held, history.tonight(held)) == Confirmed({})
-    assert "aunched again" not in markdown.render(build(held))
+    assert "aunched again" not in renderers.markdown(build(held))
 
 
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:

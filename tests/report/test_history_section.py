@@ -16,7 +16,7 @@ from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 from roundtrip.collect import manifest
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
-from roundtrip.report import data, html, markdown
+from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Table, flat
 from roundtrip.report.build import build
 from roundtrip.report.pages.series import split_series
@@ -107,11 +107,11 @@ def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
     assert {row[0].origin for row in rows} <= known
     report, first = build(changed), rows[0][0]
     assert report.link(first) == f"../../history.html#series={first.series}"
-    assert f'<a href="{report.link(first)}">{first.text}</a>' in html.render(report)
+    assert f'<a href="{report.link(first)}">{first.text}</a>' in renderers.html(report)
 
 
 def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
-    text = plain(markdown.render(build(changed)))
+    text = plain(renderers.markdown(build(changed)))
     assert (
         "Outside of what the nights before predict" in text
         and "times the level of its series" in text
@@ -126,11 +126,11 @@ def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
 
 def test_the_report_of_the_same_bundle_is_the_same(changed: data.Data) -> None:
     again = data.read(changed.folder)
-    assert html.render(build(again)) == html.render(build(changed))
+    assert renderers.html(build(again)) == renderers.html(build(changed))
 
 
 def test_the_audit_finds_no_fault_with_it(changed: data.Data) -> None:
-    text = plain(markdown.render(build(changed)))
+    text = plain(renderers.markdown(build(changed)))
     audit = text.split("22 rules", 1)[-1]
     faults = [line for line in audit.splitlines() if "| fail" in line and history.TITLE in line]
     assert faults == []
@@ -138,7 +138,7 @@ def test_the_audit_finds_no_fault_with_it(changed: data.Data) -> None:
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
     read = judged(tmp_path, 34, disturbed=lambda number: number in (3, 4))
-    text = plain(markdown.render(build(read)))
+    text = plain(renderers.markdown(build(read)))
     assert "16 values of single nights: disturbed." in text
 
 
@@ -161,7 +161,7 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
     read = judged(tmp_path, 46, change=change, nodes=lambda _: "+".join(names), kernel=kernel)
     slower = texts(history.part(read).answers)[-2]
     assert slower.endswith(", when kernel changed from 5.14.0-427 to 5.14.0-503 on 3 nodes.")
-    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in markdown.render(build(read))
+    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in renderers.markdown(build(read))
 
 
 def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
     plain_copy = Path(shutil.copytree(newest, tmp_path / "copy"))
     ledger.attach(plain_copy, manifest.verify(plain_copy), known)
     ledger.attach(newest, manifest.verify(newest), known, (accepted,))
-    before, after = (html.render(build(data.read(one))) for one in (plain_copy, newest))
+    before, after = (renderers.html(build(data.read(one))) for one in (plain_copy, newest))
     assert "Regressed:" in before and "Accepted levels" not in before
     assert "Regressed:" not in after
     assert f"8 series up to {started}, by the annotation “a &lt;b&gt; new switch”" in plain(after)

@@ -13,7 +13,7 @@ from support.pairs import CAMPAIGN, EMULATED, SITE, Pairs, pseudonym
 
 from roundtrip.collect import manifest
 from roundtrip.history import ledger
-from roundtrip.report import data, html, markdown
+from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Figure, Fold, Part, Report, Table
 from roundtrip.report.build import build
 from roundtrip.report.pages.series import split_series
@@ -116,7 +116,7 @@ def test_no_rule_of_the_audit_is_broken_and_text_is_escaped(sick: Report) -> Non
     (table,) = (one for one in audit.blocks if isinstance(one, Table))
     broken = [[cell.text for cell in row] for row in table.rows if row[3].text == "fail"]
     assert [row for row in broken if row[2] == nodes.TITLE] == []
-    page = html.render(sick)
+    page = renderers.html(sick)
     assert "bad &lt;cable&gt;" in page and "bad <cable>" not in page
 
 
@@ -158,7 +158,7 @@ def test_every_value_of_emulated_nodes_says_so(tmp_path: Path, sick_ones: dict[i
         facts={"nodes_not_measured": [GONE]},
         emulated=EMULATED,
     )
-    found = labels.rows(html.render(made), markdown.render(made))
+    found = labels.rows(renderers.html(made), renderers.markdown(made))
     assert [one for one in found if nodes.TITLE in one] == []
     assert all("EMULATED NODES" in one for one in answers(made) if not one.startswith("Not meas"))
     assert len(part(made).figures) > 2
@@ -168,13 +168,13 @@ def test_every_value_of_emulated_nodes_says_so(tmp_path: Path, sick_ones: dict[i
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:
     Pairs(tmp_path, slow={3: 100e-6}, emulated=EMULATED).night(0)
     made = report(tmp_path, nights=2, first=1, slow={3: 100e-6})
-    found = labels.rows(html.render(made), markdown.render(made))
+    found = labels.rows(renderers.html(made), renderers.markdown(made))
     assert [one for one in found if nodes.TITLE in one] == []
 
 
 def test_measured_nodes_have_no_label(sick: Report) -> None:
     assert not any("EMULATED" in one for one in answers(sick))
-    found = labels.rows(html.render(sick), markdown.render(sick))
+    found = labels.rows(renderers.html(sick), renderers.markdown(sick))
     assert any(nodes.TITLE in one for one in found), "the checker looks at this part"
 
 
@@ -185,7 +185,7 @@ def names(table: Table) -> list[str]:
 @pytest.mark.skipif(not CHROMIUM, reason=WHY_SKIPPED)
 def test_a_reader_walks_the_map_by_keys_and_by_pointer(sick: Report, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    page.write_text(html.render(sick))
+    page.write_text(renderers.html(sick))
     with browser(tmp_path / "profile") as one:
         one.size(1200)
         one.open(page.as_uri())

@@ -14,7 +14,7 @@ from support.bundles import RECORDED
 
 from roundtrip.collect import bundle
 from roundtrip.history import ledger
-from roundtrip.report import html, markdown, publish, units
+from roundtrip.report import publish, renderers, units
 from roundtrip.report.blocks import Table, flat
 from roundtrip.report.build import build
 from roundtrip.report.data import read
@@ -115,8 +115,8 @@ def test_without_a_history_page_nothing_leads_there(revision: Path) -> None:
     data = read(revision / "bundle")
     empty = replace(data, medians=data.medians.clear())
     report = build(empty)
-    assert "history.html" not in html.render(report)
-    assert "history.html" not in markdown.render(report)
+    assert "history.html" not in renderers.html(report)
+    assert "history.html" not in renderers.markdown(report)
 
 
 def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
@@ -153,6 +153,6 @@ def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) ->
     assert won
     assert {names[cell.origin].environ for cell in won} == {_ENVIRONS[0]}
     alone = replace(report, parts=(part,))
-    drawn = _LINK.findall(html.render(alone))
-    assert drawn == _LINK.findall(markdown.render(alone))
+    drawn = _LINK.findall(renderers.html(alone))
+    assert drawn == _LINK.findall(renderers.markdown(alone))
     assert len(drawn) == 3 * len(table.rows) + 2 * len(won)  # winners stand at the top as well

@@ -13,7 +13,7 @@ import pytest
 
 from roundtrip.collect import bundle
 from roundtrip.collect.columns import setting_rows
-from roundtrip.report import data, html, labels, markdown, painter, units
+from roundtrip.report import data, labels, painter, renderers, units
 from roundtrip.report.blocks import Column, Figure, Fold, Gallery, Part, Report, Table, text_cells
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
@@ -58,7 +58,7 @@ class _Tags(HTMLParser):
 
 
 def test_hostile_names_are_text_in_html(hostile: Any) -> None:
-    page = html.render(hostile)
+    page = renderers.html(hostile)
     parsed = _Tags()
     parsed.feed(page)
     names = {tag for tag, _ in parsed.tags}
@@ -71,7 +71,7 @@ def test_hostile_names_are_text_in_html(hostile: Any) -> None:
 
 
 def test_hostile_names_are_text_in_markdown(hostile: Any) -> None:
-    shown = markdown.render(hostile)
+    shown = renderers.markdown(hostile)
     outside = re.sub(r"```.*?```", "", shown, flags=re.DOTALL)
     assert not re.search(r"(?<!\\)<(?!br)", outside)
     assert not re.search(rf"(?<!\\)\]\((?!figures/|{_NIGHTS}\))", outside)
@@ -95,7 +95,7 @@ def test_hostile_names_are_text_in_figures(hostile: Any) -> None:
 
 
 def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
-    page = html.render(hostile)
+    page = renderers.html(hostile)
     parsed = _Tags()
     parsed.feed(page)
     for tag, attributes in parsed.tags:
@@ -110,15 +110,15 @@ def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
 
 def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
     parsed = _Tags()
-    parsed.feed(html.render(hostile))
+    parsed.feed(renderers.html(hostile))
     identifiers = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
 
 
 def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
     report = build(data.read(bundle.build(make_tree(launches=6).path)))
-    page, twin = _Tags(), markdown.render(report)
-    page.feed(html.render(report))
+    page, twin = _Tags(), renderers.markdown(report)
+    page.feed(renderers.html(report))
 
     def tables(blocks: Any) -> Any:
         for block in blocks:
@@ -133,7 +133,7 @@ def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
             for cell in (cell for row in table.rows for cell in row):
                 count += 1
                 assert cell.text in page.text
-                assert markdown.escape(cell.text) in twin
+                assert renderers.escape(cell.text) in twin
     assert count > 200
 
 
@@ -146,7 +146,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     state = json.loads((tree.path / "state.json").read_text())
     state["expected"][0]["launches"] = wanted
     (tree.path / "state.json").write_text(json.dumps(state))
-    shown = markdown.render(build(data.read(bundle.build(tree.path))))
+    shown = renderers.markdown(build(data.read(bundle.build(tree.path))))
     assert "1 attempt at a launch" in shown
     assert f"2 of {wanted} launches completed" in shown
     assert ("1 expected launch missing" in shown) == told
@@ -186,7 +186,7 @@ def test_what_is_emulated_is_told(emulated: dict[str, Any] | None, told: str) ->
 
 
 def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
-    style = (Path(html.__file__).parent / "templates" / "style.css").read_text()
+    style = (Path(renderers.__file__).parent / "templates" / "style.css").read_text()
     for query in ("prefers-color-scheme: dark", "@media print", "max-width: 700px"):
         assert query in style
 
@@ -206,7 +206,7 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
         )
         parts = (Part("a", "A", (Gallery(("Figures.",), many), table)),)
         parsed = _Tags()
-        parsed.feed(html.render(Report("Title", (), (), parts, many)))
+        parsed.feed(renderers.html(Report("Title", (), (), parts, many)))
         return parsed
 
     few, many = page(32, 200), page(33, 201)

@@ -15,7 +15,7 @@ import pytest
 from report.test_browser import CHROMIUM, browse
 
 from roundtrip.collect import bundle
-from roundtrip.report import data, html, plot, publish
+from roundtrip.report import data, plot, publish, renderers
 from roundtrip.report.blocks import Figure
 from roundtrip.report.build import build
 from roundtrip.report.units import Unit
@@ -110,7 +110,7 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
 
 
 def test_one_script_of_our_own_and_no_other(make_tree: Callable[..., Any]) -> None:
-    page = html.render(build(data.read(bundle.build(make_tree(launches=6).path))))
+    page = renderers.html(build(data.read(bundle.build(make_tree(launches=6).path))))
     kinds = re.findall(r"<script([^>]*)>", page)
     assert kinds.count("") == 1 and set(kinds) == {"", ' type="application/json"'}
     text = re.search(r"<script>(.*?)</script>", page, re.DOTALL)[1]  # type: ignore[index]

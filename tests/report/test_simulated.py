@@ -11,7 +11,7 @@ from support.labels import unlabelled
 from support.simulated import simulate
 
 from roundtrip.collect import bundle, launches
-from roundtrip.report import data, labels, markdown, publish
+from roundtrip.report import data, labels, publish, renderers
 from roundtrip.report.blocks import Report, Table
 from roundtrip.report.build import build
 
@@ -67,7 +67,7 @@ def test_every_row_and_every_figure_says_so(report: Report) -> None:
     assert part.figures
     for figure in part.figures:
         assert "SIMULATED" in str(figure) or "The study" in figure.alt
-    assert "SIMULATED" in markdown.render(report)
+    assert "SIMULATED" in renderers.markdown(report)
 
 
 def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: Path) -> None:

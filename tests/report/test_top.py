@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip import studies
 from roundtrip.collect import bundle
-from roundtrip.report import data, drawing, html, markdown, painter
+from roundtrip.report import data, drawing, painter, renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import build
 from roundtrip.report.plot import Curve, Plot, Scale, View
@@ -36,7 +36,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
     for part in report.asked:
         for answer in part.answers:
             assert len("".join(str(getattr(word, "text", word)) for word in answer.text)) <= _SHORT
-    page, twin = html.render(report), markdown.render(report)
+    page, twin = renderers.html(report), renderers.markdown(report)
     for text in (page, twin):
         places = [text.index(question) for question in questions]
         assert places == sorted(places)
@@ -44,7 +44,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
 
 
 def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) -> None:
-    page = html.render(report)
+    page = renderers.html(report)
     for part in report.parts:
         folded = (
             r'<details class="part">\s*<summary><h2>[^<]*</h2></summary>\s*'

@@ -30,7 +30,7 @@ from roundtrip.errors import UserError, writing
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.published import BUNDLE, FACTS
-from roundtrip.report import data, html, markdown, painter
+from roundtrip.report import data, painter, renderers
 from roundtrip.report.build import Correction, build
 
 PAGE, WARNINGS = "report.html", "warnings.txt"
@@ -298,8 +298,8 @@ def _exists(folder: Path, name: str) -> bool:
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
     """Write the page, its Markdown twin and the figures of `bundle` to `folder`."""
     report = build(data.read(bundle), correction)
-    (folder / PAGE).write_text(html.render(report), encoding="utf-8")
-    (folder / "report.md").write_text(markdown.render(report), encoding="utf-8")
+    (folder / PAGE).write_text(renderers.html(report), encoding="utf-8")
+    (folder / "report.md").write_text(renderers.markdown(report), encoding="utf-8")
     if report.warnings:
         lines = [f"{_plain(warning)}\n" for warning in report.warnings]
         (folder / WARNINGS).write_text("".join(lines), encoding="utf-8")

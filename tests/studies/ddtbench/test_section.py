@@ -13,7 +13,7 @@ import pytest
 
 from roundtrip.collect import bundle
 from roundtrip.collect.night_rows import SERIES
-from roundtrip.report import data, html, markdown
+from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Fold, Gallery, Part, Table, flat
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
@@ -259,8 +259,8 @@ def test_the_studys_example_is_beside_ours(make_ddt_tree: Maker) -> None:
 def test_it_renders_the_same_twice(make_ddt_tree: Maker) -> None:
     path = bundle.build(make_ddt_tree())
     once, again = (build(data.read(path)) for _ in range(2))
-    assert html.render(once) == html.render(again)
-    assert "use datatypes" in markdown.render(once)
+    assert renderers.html(once) == renderers.html(again)
+    assert "use datatypes" in renderers.markdown(once)
 
 
 def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: Maker) -> None:

@@ -12,7 +12,7 @@ import pytest
 from support import synthetic
 
 from roundtrip.collect import bundle
-from roundtrip.report import data, markdown
+from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Gallery, Part, Table
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
@@ -110,7 +110,7 @@ def test_what_got_better_than_in_the_study_is_not_red(
 def test_five_launches_tell_nothing(make_tree: Maker) -> None:
     tree = make_tree(launches=5, environs=(OPENMPI,))
     assert outcomes(tree) == {"Open MPI 4.1, Boost 1.81": ["cannot tell"] * 4}
-    shown = markdown.render(report(tree))
+    shown = renderers.markdown(report(tree))
     assert "no CI, n" in shown
     assert "| C5 |" in shown
     row = next(line for line in shown.splitlines() if line.startswith("| C5 |"))
@@ -156,7 +156,7 @@ def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None
 def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) -> None:
     emulated = make_tree("wan", launches=6, environs=(OPENMPI,), extras={"emulated": {"rtt": 2}})
     shown = report(emulated)
-    text = markdown.render(shown)
+    text = renderers.markdown(shown)
     assert "EMULATED: rtt = 2" in text
     for figure in shown.figures:
         assert "EMULATED" in drawing(figure) or "study" in figure.name
@@ -198,7 +198,7 @@ def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) ->
         ((name, value),) = table.rows
         assert name.text == "Open MPI 4.1, Boost 1.81, EMULATED WAN"
         assert "[" in value.text
-    assert "EMULATED WAN: RTT 2 ms" in markdown.render(report(tree))
+    assert "EMULATED WAN: RTT 2 ms" in renderers.markdown(report(tree))
 
 
 def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
@@ -225,7 +225,7 @@ def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> No
 
 def test_curves_that_end_early_are_named(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024, 65536, 1 << 20, 4 << 20])
-    shown = markdown.render(report(tree))
+    shown = renderers.markdown(report(tree))
     assert "Boost.MPI (Serialized): not measured from 2\N{NO-BREAK SPACE}MiB on (bounded)" in shown
     assert "6 of 6 launches" in shown
 
@@ -236,7 +236,7 @@ def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> Non
     effect = next(table for table in tables(shown) if "leaving" in table.caption)
     assert [cell.text.split(" (")[1] for cell in effect.rows[0][3:5]] == ["n = 6)", "n = 5)"]
     assert 0.3 < float(effect.rows[0][5].text) < 3
-    assert "005/openmpi41-boost181" in markdown.render(report(tree))
+    assert "005/openmpi41-boost181" in renderers.markdown(report(tree))
 
 
 def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:

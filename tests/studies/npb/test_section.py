@@ -13,7 +13,7 @@ from support.bundles import with_medians
 from roundtrip import studies
 from roundtrip.collect.columns import setting_rows
 from roundtrip.collect.night_rows import SERIES
-from roundtrip.report import html
+from roundtrip.report import renderers
 from roundtrip.report.blocks import Gallery, Items, Report, Table
 from roundtrip.report.data import Data
 from roundtrip.report.pages import series
@@ -258,7 +258,7 @@ def test_hostile_names_are_text() -> None:
     made = make.Bundle()
     made.add(HOSTILE, 1, toolchain=HOSTILE)
     made.add(HOSTILE, 2, 4.0, toolchain=HOSTILE, communication=1.0, placement=HOSTILE)
-    page = html.render(Report(HOSTILE, (), (), (part(made.data()),)))
+    page = renderers.html(Report(HOSTILE, (), (), (part(made.data()),)))
     assert page.count("<script>") == 1  # the page's own
     assert "alert(" not in re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)[-1]
     assert "<img" not in page

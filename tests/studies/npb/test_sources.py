@@ -11,7 +11,7 @@ from studies.npb import npb_bundle as make
 from studies.npb.npb_bundle import part, table
 
 from roundtrip import studies
-from roundtrip.report import html, markdown, publish
+from roundtrip.report import publish, renderers
 from roundtrip.report.blocks import Gallery, Report, Table
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
@@ -181,6 +181,6 @@ def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
 
 def test_both_renderers_draw_the_section() -> None:
     report = Report("NPB", (), (("Warning: ", "CG is slow"),), (part(machine().data()),))
-    for text in (html.render(report), markdown.render(report)):
+    for text in (renderers.html(report), renderers.markdown(report)):
         assert "CG is slow" in text
         assert "Speed-up over ranks" in text

@@ -11,11 +11,11 @@ from markupsafe import Markup
 
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.detection import Names
-from roundtrip.report import labels, nights, units
+from roundtrip.report import labels, nights, renderers, units
 from roundtrip.report.blocks import Text
 from roundtrip.report.confirmation import NOTHING, Confirmed
 from roundtrip.report.nights import TONES, Judged, Line
-from roundtrip.report.pages import chart, page
+from roundtrip.report.pages import chart
 from roundtrip.report.pages.answers import DISTANCE, answers, is_in_pairs, is_young, night_pairs
 from roundtrip.report.pages.series import Calendar, Change, shown_in
 from roundtrip.stats.nights.verdicts import SeriesHistory
@@ -103,7 +103,7 @@ def render(history: History) -> str:
     ]
     drawn = () if is_in_pairs(judged) else judged.lines
     notice = labels.notice(labels.of_history(history.provenance))
-    return page.render(
+    return renderers.template_page(
         "history.html.j2",
         SCRIPTS,
         calendar=calendar,

@@ -32,10 +32,10 @@ from roundtrip.errors import UserError, writing
 from roundtrip.history import annotations as remarks
 from roundtrip.history import detection, ledger, published
 from roundtrip.history.annotations import Annotation
-from roundtrip.report import confirmation, labels
+from roundtrip.report import confirmation, labels, renderers
 from roundtrip.report.blocks import Strong
 from roundtrip.report.nights import TONES, judgement
-from roundtrip.report.pages import chart, history, page
+from roundtrip.report.pages import chart, history
 from roundtrip.report.pages.history import History, Note
 from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import Verdict
@@ -354,7 +354,7 @@ class _Entry:
 
 def _index(entries: Sequence[_Entry]) -> str:
     """The page as one HTML text: the same bytes for the same entries."""
-    return page.render("index.html.j2", (), entries=entries, tones=TONES)
+    return renderers.template_page("index.html.j2", (), entries=entries, tones=TONES)
 
 
 def _summarize(shelf: Shelf, made: History | None) -> Summary:

@@ -1,0 +1,245 @@
+"""Renders a report as one self-contained HTML file and as Markdown; fills the templates of pages.
+
+A page has one script of ours, allowed by its sha256, and loads nothing from a network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from roundtrip.report import painter
+from roundtrip.report.blocks import (
+    Answer,
+    Block,
+    Cell,
+    Code,
+    Fold,
+    Gallery,
+    Heading,
+    Inline,
+    Items,
+    Paragraph,
+    Part,
+    Report,
+    Strong,
+    Table,
+    Text,
+    Verbatim,
+)
+from roundtrip.report.pages import series
+
+_NO_FILTERS: Mapping[str, Callable[..., Any]] = {}
+
+
+def template_page(
+    template: str,
+    scripts: Sequence[str],
+    filters: Mapping[str, Callable[..., Any]] = _NO_FILTERS,
+    **values: Any,
+) -> str:
+    """The page; `scripts` are files in templates/, put together in this order, without comments.
+
+    `filters`: functions for the template besides Jinja's own, by name.
+    """
+    script = _script(tuple(scripts))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    environment = _environment()
+    environment.filters.update(filters)
+    return environment.get_template(template).render(
+        script=Markup(script),  # noqa: S704  ours, from a file of the package
+        digest=digest if script else "",
+        **values,
+    )
+
+
+def _script(names: tuple[str, ...]) -> str:
+    folder = resources.files("roundtrip.report") / "templates"
+    texts = [(folder / name).read_text(encoding="utf-8") for name in names]
+    lines = [
+        line for text in texts for line in text.splitlines() if line.strip()[:2] not in ("", "//")
+    ]
+    return "\n".join(['"use strict";', *lines, ""]) if texts else ""
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("roundtrip.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+_KINDS = {
+    Heading: "heading",
+    Paragraph: "paragraph",
+    Items: "items",
+    Verbatim: "verbatim",
+    Table: "table",
+    Gallery: "gallery",
+    Fold: "fold",
+}
+#: A gallery of more figures shows the first ones and folds the others; longer tables are folded.
+_FOLDING = {"most_figures": 32, "first_figures": 12, "most_rows": 200}
+#: Of the page's one script, in this order.
+SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
+
+
+def html(report: Report) -> str:
+    """The whole page as one HTML text."""
+    above = {"index": series.INDEX, "history": series.HISTORY}
+    return template_page("report.html.j2", SCRIPTS, _FILTERS, report=report, **above, **_FOLDING)
+
+
+def _kind(block: object) -> str:
+    return _KINDS[type(block)]
+
+
+def _html_text(text: Text) -> Markup:
+    return Markup("").join(_html_inline(part) for part in text)
+
+
+def _html_inline(part: Inline) -> Markup:
+    match part:
+        case Code(text):
+            return Markup("<code>{}</code>").format(text)
+        case Strong(text):
+            return Markup("<strong>{}</strong>").format(text)
+        case _:
+            return Markup("{}").format(str(part))
+
+
+def _spark(part: Part) -> Markup:
+    """A small copy of the part's first figure that has a plot, linked to it; else nothing."""
+    for figure in part.figures:
+        if figure.plot:
+            drawing = painter.spark(figure.plot, figure.alt)
+            link = Markup('<a class="spark" href="#{}">{}</a>')
+            return link.format(f"figure-{figure.name}", drawing)
+    return Markup("")
+
+
+_FILTERS: Mapping[str, Callable[..., object]] = {
+    "inline": _html_text,
+    "kind": _kind,
+    "drawings": painter.on_page,
+    "values": painter.values,
+    "spark": _spark,
+}
+
+
+#: Characters that could begin a link, an image, HTML, emphasis, code, a cell, an entity or maths.
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
+
+#: Where a cell leads to, "" if to nothing.
+Link = Callable[[Cell], str]
+
+
+def markdown(report: Report) -> str:
+    """The whole document, ending in a newline."""
+    return "\n".join(_markdown_lines(report)).rstrip() + "\n"
+
+
+def _markdown_lines(report: Report) -> Iterator[str]:
+    yield from (f"# {escape(report.title)}", "")
+    yield from (f"- {escape(name)}: {escape(value)}" for name, value in report.facts)
+    yield ""
+    for notice in report.notices:
+        yield from (f"> {_markdown_text(notice)}", "")
+    if report.asked:
+        yield from ("## The answer", "")
+    for part in report.asked:
+        yield from (f"### {escape(part.question or part.title)}", "")
+        yield from _answers(part.answers)
+        for table in part.summary:
+            yield from _markdown_table(table, report.link)
+    for part in report.parts:
+        yield from (f"## {escape(part.title)}", "")
+        yield from _answers(part.each)
+        for table in part.verdicts:
+            yield from _markdown_table(table, report.link)
+        for block in part.blocks:
+            yield from _markdown_block(block, report.link)
+
+
+def _answers(answers: Sequence[Answer]) -> Iterator[str]:
+    if answers:
+        yield from (f"- {_markdown_text(answer.text)}" for answer in answers)
+        yield ""
+
+
+def _markdown_block(block: Block, link: Link) -> Iterator[str]:
+    match block:
+        case Heading(level, text):
+            yield from (f"{'#' * level} {escape(text)}", "")
+        case Paragraph(text, is_note):
+            yield from (f"{'> ' if is_note else ''}{_markdown_text(text)}", "")
+        case Items(items):
+            yield from (f"- {_markdown_text(item)}" for item in items)
+            yield ""
+        case Verbatim(text):
+            yield from _verbatim(text)
+        case Table():
+            yield from _markdown_table(block, link)
+        case Gallery(caption, figures):
+            for figure in figures:
+                yield f"![{escape(figure.alt)}](figures/{figure.name}.svg)"
+            yield from ("", f"*{_markdown_text(caption)}*", "")
+        case Fold(summary, blocks):
+            yield from (f"**{escape(summary)}**", "")
+            for inner in blocks:
+                yield from _markdown_block(inner, link)
+
+
+def _markdown_table(table: Table, link: Link) -> Iterator[str]:
+    yield from (f"*{escape(table.caption)}*", "")
+    yield _row(escape(column.heading) for column in table.columns)
+    yield _row("---:" if column.align == "right" else "---" for column in table.columns)
+    for row in table.rows:
+        yield _row(_cell(cell, link(cell)) for cell in row)
+    yield ""
+
+
+def _cell(cell: Cell, target: str) -> str:
+    text = escape(cell.text)
+    return f"{f'[{text}]({target})' if target else text} {escape(cell.verdict)}".strip()
+
+
+def _row(cells: Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _verbatim(text: str) -> Iterator[str]:
+    ticks = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, ticks + 1)
+    yield from (f"{fence}text", text.rstrip("\n"), fence, "")
+
+
+def _markdown_text(text: Text) -> str:
+    return "".join(_markdown_inline(part) for part in text)
+
+
+def _markdown_inline(part: Inline) -> str:
+    match part:
+        case Code(text):
+            return f"`{text.replace('`', '')}`"
+        case Strong(text):
+            return f"**{escape(text.strip())}**{' ' if text.endswith(' ') else ''}"
+        case _:
+            return escape(str(part))
+
+
+def escape(text: str) -> str:
+    """`text` on one line, with every character escaped that Markdown or HTML would interpret."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))
