@@ -323,7 +323,7 @@ def test_a_history_that_cannot_be_made_stops_no_other_page(
             raise ValueError("day is out of range for month")
         return real(folder, one)
 
-    monkeypatch.setattr(write, "_history", broken)
+    monkeypatch.setattr(write, "_write_history", broken)
     with pytest.raises(UserError, match="another/local: ValueError: day is out of range"):
         write_pages(reports)
     assert (reports / SITE / "history.html").is_file()
