@@ -15,10 +15,10 @@ from roundtrip.campaign import session, tree
 from roundtrip.campaign.matrix import Expected, Matrix, Skipped
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.runner import Runner
-from roundtrip.campaign.site import Case
 from roundtrip.campaign.tree import Revision
 from roundtrip.collect import analysis
 from roundtrip.collect.launches import scan
+from roundtrip.sites.site import Case
 
 CASES = [
     Case("NetPIPE", (("mode", mode),), str(number) * 8, "local", "smp", "a")

@@ -9,8 +9,8 @@ import pytest
 from roundtrip.campaign import ab_campaign, model
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import CheckPlan
-from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 WANTED = [
     Expected(Case("Ping", (("mode", mode),), "0", "local", "smp", environ), "ping.py", (), "ping")

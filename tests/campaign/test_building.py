@@ -20,7 +20,7 @@ from roundtrip.campaign import session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.progress import TerminalProgress, duration
 from roundtrip.campaign.session import case_label, is_fixture
-from roundtrip.campaign.site import Case
+from roundtrip.sites.site import Case
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = "openmpi41-boost181"
@@ -132,7 +132,7 @@ arguments = sys.argv[1:]
 if "--run" not in arguments:
     os.execv(real, [real, *arguments])
 sys.path[:0] = [{src!r}, {tests!r}]
-from roundtrip.campaign.site import Case
+from roundtrip.sites.site import Case
 from support.launches import leave
 folder = Path(next(a for a in arguments if a.startswith("--prefix=")).partition("=")[2])
 hash_ = next(a for a in arguments if a.startswith("--name=/"))[8:]

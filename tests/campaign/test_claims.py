@@ -13,9 +13,9 @@ from roundtrip import studies
 from roundtrip.campaign import model, outcome
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign, CheckPlan
-from roundtrip.campaign.site import Case
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 from roundtrip.stats.planning import Reach
 from roundtrip.studies import ddtbench, npb
 

@@ -11,8 +11,8 @@ import pytest
 
 from roundtrip.campaign import environment
 from roundtrip.campaign.matrix import Expected, Matrix
-from roundtrip.campaign.site import Case
 from roundtrip.host import facts
+from roundtrip.sites.site import Case
 
 PLAN = Matrix((Expected(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
 

@@ -9,8 +9,8 @@ import pytest
 
 from roundtrip.campaign import matrix
 from roundtrip.campaign.model import Campaign, CheckPlan
-from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 
 def described(mode: str, placement: str) -> dict[str, Any]:

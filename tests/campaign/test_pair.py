@@ -10,8 +10,8 @@ import pytest
 from roundtrip.campaign import ab_campaign, model
 from roundtrip.campaign.matrix import Expected, Matrix, Skipped
 from roundtrip.campaign.model import Campaign, CheckPlan
-from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 DECLARED = (
     CheckPlan(

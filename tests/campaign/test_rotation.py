@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from roundtrip.campaign import round_robin
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.nodes import Node
-from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 
 def case(nodes: int) -> Expected:

@@ -13,9 +13,9 @@ from support.launches import leave
 from roundtrip.campaign import scheduler, session, tree
 from roundtrip.campaign.matrix import Expected, Matrix, NodePair
 from roundtrip.campaign.outcome import Outcome
-from roundtrip.campaign.site import Case
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 CASE_IDS = ["NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp+a"]
 Stages = Callable[..., Any]

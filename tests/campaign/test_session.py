@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from roundtrip.campaign import session
 from roundtrip.campaign.matrix import Expected, NodePair
-from roundtrip.campaign.site import Case
+from roundtrip.sites.site import Case
 
 expected = st.builds(
     lambda check, test, partition, environ, budget: Expected(

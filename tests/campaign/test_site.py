@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
 

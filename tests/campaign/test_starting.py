@@ -13,8 +13,8 @@ import pytest
 from roundtrip import paths
 from roundtrip.campaign import matrix, model, session
 from roundtrip.campaign.matrix import Expected
-from roundtrip.campaign.site import Case, Site
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case, Site
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

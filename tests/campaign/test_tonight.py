@@ -12,12 +12,12 @@ from roundtrip.campaign import nodes, round_robin
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.nodes import Node
-from roundtrip.campaign.site import Case
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import bundle
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 CASE = Case("NetPIPE", (("placement", "one-per-node"),), "12345678", "s", "p", "tcp")
 PLAN = Matrix((Expected(CASE, "f.py", (), "netpipe", nodes=2),), ())

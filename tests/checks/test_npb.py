@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from roundtrip.campaign import matrix, model
-from roundtrip.campaign.site import Site
 from roundtrip.sites import check
+from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
 CAMPAIGN = """\

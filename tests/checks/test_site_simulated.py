@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from roundtrip.campaign import matrix, model, outcome
-from roundtrip.campaign.site import Site
 from roundtrip.collect import analysis
 from roundtrip.sites import check
+from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
 CAMPAIGN = """\

@@ -18,11 +18,11 @@ from typer.testing import CliRunner, Result
 from roundtrip.campaign import environment, matrix, session
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
-from roundtrip.campaign.site import Case
 from roundtrip.cli import ab, app
 from roundtrip.cli.process import Terminated
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 FAST, SLOW = "openmpi41-boost181", "mpich40-boost181"
 PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"))

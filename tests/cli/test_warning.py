@@ -11,9 +11,9 @@ from typer.testing import CliRunner, Result
 
 from roundtrip.campaign import matrix, tree
 from roundtrip.campaign.matrix import Expected, Matrix
-from roundtrip.campaign.site import Case
 from roundtrip.cli import app, run
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 
 DECLARED = """\
 title = "t"

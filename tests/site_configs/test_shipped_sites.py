@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign.site import Case, Site
 from roundtrip.sites import check, software, toolchains
 from roundtrip.sites import lock as locks
+from roundtrip.sites.site import Case, Site
 from roundtrip.studies.osu.derived import BENCHMARKS
 from roundtrip.toolchains.spec import catalogue
 

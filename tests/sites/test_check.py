@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.sites import check, differences, software
+from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
 Edit = Callable[[str], str]

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
 from roundtrip.sites import check, data, differences, new, render, spackpart, yamlfile
 from roundtrip.sites.probe import Facts, Library, Port
+from roundtrip.sites.site import Site
 from roundtrip.sites.slurm import Partition
 from roundtrip.sites.software import check_files
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from roundtrip.campaign.site import Case, Site
 from roundtrip.sites import check, differences, new, probe, slurm
 from roundtrip.sites.check import Script
 from roundtrip.sites.probe import Facts
+from roundtrip.sites.site import Case, Site
 from roundtrip.sites.slurm import Kind
 
 CHECKOUT = Path(__file__).parents[2]

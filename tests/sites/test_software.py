@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.sites import lock as locks
 from roundtrip.sites import software
+from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
 RECORDED = Path(__file__).parent / "data" / "environment" / "spack.lock"

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from roundtrip.campaign.site import Case
+from roundtrip.sites.site import Case
 
 COLUMNS = "study,case,variant,size_bytes,phase,rep,metric,value,unit"
 ROW = "netpipe,pingpong/same,mpi,1,measure,0,half_round_trip_time,1e-6,s"

@@ -12,8 +12,8 @@ import pytest
 from support.launches import leave
 
 from roundtrip import paths
-from roundtrip.campaign.site import Case
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Case
 from roundtrip.studies.netpipe.output import Point
 from tools.bench import costs, netpipe
 

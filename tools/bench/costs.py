@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from roundtrip import paths
-from roundtrip.campaign.site import Site
+from roundtrip.sites.site import Site
 from roundtrip.collect import analysis, bundle
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from roundtrip import files
 from roundtrip.campaign.matrix import Matrix
-from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import identity
 from roundtrip.errors import UserError
 from roundtrip.host import facts, programs
+from roundtrip.sites.site import Site
 from roundtrip.sites.toolchains import active_lock
 
 _TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")

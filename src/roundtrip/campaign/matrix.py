@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from roundtrip.campaign.model import Campaign, CheckPlan
-from roundtrip.campaign.site import Case, Site, TestSelection
 from roundtrip.errors import UserError
 from roundtrip.sites import scales
+from roundtrip.sites.site import Case, Site, TestSelection
 
 #: The part of a message of a check's type that says what would be right.
 _RIGHT = re.compile(r"right is .*")

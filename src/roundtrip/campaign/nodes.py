@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roundtrip.campaign import scheduler
-from roundtrip.campaign.site import Site
 from roundtrip.collect import records
 from roundtrip.errors import UserError
+from roundtrip.sites import slurm
+from roundtrip.sites.site import Site
 
 _TOKEN = re.compile(r"\s*([()&|,]|[^()&|,\s]+)")
 _COUNTED = re.compile(r"[\[\]*]")
@@ -118,7 +119,7 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
     UserError if its scheduler is not Slurm, Slurm does not list them, or the options choose none.
     """
     declared = site.partitions[partition]
-    if not scheduler.is_slurm(declared["scheduler"]):
+    if not slurm.is_slurm(declared["scheduler"]):
         raise UserError(
             f"the nodes of partition '{partition}' of site '{site.name}' are not known: "
             f"its scheduler is '{declared['scheduler']}', and only Slurm lists them"
@@ -209,9 +210,7 @@ def known_nodes(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
     """The nodes of the `partitions` of Slurm, by name; none if Slurm does not list them."""
     kinds = {name: site.partitions[name]["scheduler"] for name in partitions}
     try:
-        return nodes_by_partition(
-            site, [n for n, kind in kinds.items() if scheduler.is_slurm(kind)]
-        )
+        return nodes_by_partition(site, [n for n, kind in kinds.items() if slurm.is_slurm(kind)])
     except UserError:
         return {}
 

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.campaign import nodes, scheduler
+from roundtrip.campaign import nodes
 from roundtrip.campaign.matrix import Expected, Matrix, NodePair
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.nodes import Node
-from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
 from roundtrip.errors import UserError
+from roundtrip.sites import slurm
+from roundtrip.sites.site import Site
 
 #: In the tree of a run: the plan of its night.
 PLAN_FILE = Path("env", "pairs.json")
@@ -269,7 +270,7 @@ def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
         return
     for partition in sorted({item.case.partition for item in plan.expected}):
         kind = site.partitions[partition]["scheduler"]
-        if not scheduler.is_slurm(kind):
+        if not slurm.is_slurm(kind):
             raise UserError(
                 f'nodes = "all" asks Slurm which nodes there are, and the scheduler of '
                 f"{site.name}:{partition} is '{kind}': choose a site or partitions of Slurm",

@@ -16,10 +16,11 @@ from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.progress import TerminalProgress, duration
 from roundtrip.campaign.scheduler import Pauses, Queue
-from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect import completion, records, scheduler_log
 from roundtrip.collect.launches import Launch, scan
+from roundtrip.sites import slurm
+from roundtrip.sites.site import Site
 
 #: What is launched: a case, or a case on a node pair.
 Key = tuple[str, tuple[str, ...]]
@@ -72,7 +73,7 @@ class Runner:
         """
         limit_s = 60 * self.campaign.time_limit_minutes
         self.deadline = time.monotonic() + limit_s
-        if any(scheduler.is_slurm(part["scheduler"]) for part in self.site.partitions.values()):
+        if any(slurm.is_slurm(part["scheduler"]) for part in self.site.partitions.values()):
             self._wait = scheduler.SlurmWait(time.time() + limit_s, self.tree.path)
         launches = self.campaign.launches * len(self.expected)
         cases = len({item.case.id for item in self.expected})

@@ -17,10 +17,8 @@ from urllib.parse import quote
 from roundtrip.campaign import progress
 from roundtrip.collect import completion, scheduler_log
 from roundtrip.errors import UserError
+from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
 
-_SLURM = ("slurm", "squeue")
-#: Slurm may hold a requeued job for ever ("launch failed requeued held"), and ReFrame waits for it.
-NO_REQUEUE = "--job-option=--no-requeue"
 #: Wrappers of Slurm's commands that try again while Slurm does not answer.
 _COMMANDS = Path(__file__).parent / "slurm"
 #: sbatch's words, and the names of limits of accounting; a job that may never run has other words.
@@ -73,11 +71,6 @@ class SlurmWait:
         spells = scheduler_log.spells(scheduler_log.read(self.run_dir))
         later = [(max(start, moment), end) for start, end in spells if end >= int(moment)]
         return sum(end - start for start, end in later if end > start) if later else None
-
-
-def is_slurm(scheduler: str) -> bool:
-    """Whether a partition with this scheduler of ReFrame submits to Slurm."""
-    return scheduler in _SLURM
 
 
 def is_no_answer(text: str) -> bool:

@@ -17,8 +17,8 @@ from pathlib import Path
 from roundtrip.campaign import scheduler
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.progress import TerminalProgress, duration
-from roundtrip.campaign.site import Site, select_tests
 from roundtrip.campaign.tree import RunTree
+from roundtrip.sites.site import Site, select_tests
 
 _EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
 _NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")

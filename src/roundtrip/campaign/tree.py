@@ -27,9 +27,9 @@ from roundtrip import model, paths
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.progress import duration
-from roundtrip.campaign.site import Site
 from roundtrip.collect import analysis, records
 from roundtrip.errors import UserError
+from roundtrip.sites.site import Site
 
 #: Pause between two tries to lock a site, and between two messages that it is locked.
 _PAUSE_S = 2.0

@@ -15,7 +15,6 @@ from rich.console import Console
 
 from roundtrip import paths
 from roundtrip.campaign import ab_campaign, environment, matrix, model, tree
-from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import revision
 from roundtrip.cli import app, current, process
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
@@ -24,6 +23,7 @@ from roundtrip.collect import analysis
 from roundtrip.errors import UserError, require_place, writing
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
+from roundtrip.sites.site import Site
 
 _console = Console(stderr=True, markup=False)
 

@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.campaign.site import Site
 from roundtrip.cli import app
 from roundtrip.cli.report import write_pages
 from roundtrip.errors import UserError
 from roundtrip.model import NAME_WORDS, is_name
+from roundtrip.sites.site import Site
 
 #: How many of the rows that are set aside are printed; set-aside.txt has all of them.
 _SHOWN = 20

@@ -11,11 +11,11 @@ from rich.console import Console
 
 from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, round_robin, tree
-from roundtrip.campaign.site import Site
 from roundtrip.campaign.tree import revision
 from roundtrip.cli import app, current, process
 from roundtrip.errors import UserError, writing
 from roundtrip.sites import software
+from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
     from roundtrip.campaign.outcome import Outlook

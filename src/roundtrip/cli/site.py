@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 
 from roundtrip import paths
-from roundtrip.campaign.site import Site
 from roundtrip.cli import app, listing
 from roundtrip.errors import UserError
 from roundtrip.sites import data, live, probe, software, toolchains
@@ -21,6 +20,7 @@ from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check_site
 from roundtrip.sites.findings import Finding
 from roundtrip.sites.new import write_site
+from roundtrip.sites.site import Site
 from roundtrip.sites.software import one_build_per_mpi
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")

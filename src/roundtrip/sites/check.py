@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip.campaign.site import Case, Site, select_tests
 from roundtrip.errors import UserError
 from roundtrip.sites import data, differences, slurm, software
 from roundtrip.sites.data import FILE, RDMA
 from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.scales import SIMULATED
+from roundtrip.sites.site import Case, Site, select_tests
 from roundtrip.sites.slurm import SlurmFacts
 from roundtrip.sites.trials import mpi_key, run_reframe
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from roundtrip.campaign.site import Site
 from roundtrip.sites import data, launchers, slurm, trials
 from roundtrip.sites.findings import Finding
+from roundtrip.sites.site import Site
 from roundtrip.sites.trials import Place, Say, Start, Trial
 
 

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 Runner = Callable[..., str | None]
+_SLURM = ("slurm", "squeue")
+#: Slurm may hold a requeued job for ever ("launch failed requeued held"), and ReFrame waits for it.
+NO_REQUEUE = "--job-option=--no-requeue"
 #: Partition, nodes, sockets of a node, cores of a socket, features, names; `2+` is 2 or more.
 SINFO = "%P|%D|%X|%Y|%f|%N"
 #: Partition, nodes, sockets of a node, cores of a socket, features, accelerators and such.
@@ -24,6 +27,11 @@ _ACCOUNTS = ("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=A
 _ANY = ("ALL", "")
 #: The oldest series that Spack's packages release v2025.11 can build.
 _OLDEST = 4
+
+
+def is_slurm(scheduler: str) -> bool:
+    """Whether a partition with this scheduler of ReFrame submits to Slurm."""
+    return scheduler in _SLURM
 
 
 @dataclass(frozen=True)

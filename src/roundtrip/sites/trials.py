@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip.campaign.scheduler import NO_REQUEUE, is_slurm
-from roundtrip.campaign.site import Site
 from roundtrip.errors import UserError
 from roundtrip.sites.data import RDMA
 from roundtrip.sites.findings import last_line
+from roundtrip.sites.site import Site
+from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
 
 _RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
 #: What names the transport, in the words of UCX, of Open MPI, and of MPICH with libfabric.

@@ -1,6 +1,6 @@
 """The test cases of a site: a program that prints what ReFrame's own loader finds, as JSON.
 
-``python -m roundtrip.campaign.listing CHECK_FILE ...`` runs in the environment of a site, as
+``python -m roundtrip.sites.listing CHECK_FILE ...`` runs in the environment of a site, as
 ``site-configs/activate`` sets it.  ReFrame has no other list of concrete cases for a program:
 ``--describe`` leaves out where a test can run, and ``-lC`` is for people.
 """

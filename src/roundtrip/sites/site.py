@@ -143,7 +143,7 @@ class Site:
         UserError if ReFrame fails, or if a check does not load.
         """
         named = list(files) or sorted({str(file) for file in self.checks.values()})
-        command = [sys.executable, "-P", "-m", "roundtrip.campaign.listing", *named]
+        command = [sys.executable, "-P", "-m", "roundtrip.sites.listing", *named]
         printed = self._run(command, "the listing of checks", selection)
         return [
             Case(**{**one, "parameters": tuple(map(tuple, one["parameters"]))})

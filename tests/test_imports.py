@@ -1,0 +1,53 @@
+"""Modules of the package import each other one way, and no two rooms more than are known to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src"
+FILES = {
+    ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): file
+    for file in SOURCE.rglob("*.py")
+    if "template" not in file.parts
+}
+#: Rooms that import each other.  This may become shorter.
+MUTUAL = {("collect", "studies"), ("report", "studies")}
+
+
+def imports(name: str) -> set[str]:
+    """Modules of the package that one imports when it is loaded."""
+    found = set()
+    for node in statements(ast.parse(FILES[name].read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("roundtrip"):
+            modules = {f"{node.module}.{one.name}" for one in node.names}
+            found |= {one if one in FILES else str(node.module) for one in modules}
+    return found - {name}
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Those below a node that run when the module is loaded."""
+    for child in ast.iter_child_nodes(node):
+        typing_only = isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
+        if not typing_only and not isinstance(child, ast.FunctionDef):
+            yield child
+            yield from statements(child)
+
+
+GRAPH = {name: imports(name) for name in FILES}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert len(GRAPH) > 100
+    assert list(TopologicalSorter(GRAPH).static_order())
+
+
+def test_no_more_rooms_import_each_other() -> None:
+    def room(name: str) -> str:
+        return [*name.split("."), ""][1]
+
+    pairs = {(room(one), room(other)) for one, some in GRAPH.items() for other in some}
+    both = {(one, other) for one, other in pairs if one < other and (other, one) in pairs}
+    assert both == MUTUAL
