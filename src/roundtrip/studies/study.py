@@ -263,7 +263,10 @@ class Study:
         return speeds
 
     def headline(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-        """The few values that everyone asks for first: as `speeds`, which they are by default."""
+        """The few values that everyone asks for first: columns `derivation.SPEEDS`.
+
+        Those of `speeds` by default.
+        """
         form = self._own("derived", "headline")
         if form is None:
             return self.speeds(samples, settings)
