@@ -14,8 +14,10 @@ from typing import Any
 import polars as pl
 import pytest
 from support.measured import Measured, bundle
+from typer.testing import CliRunner
 
 from roundtrip import paths, studies
+from roundtrip.cli import app
 from roundtrip.errors import UserError
 from roundtrip.stats.verdicts import Family, judge
 from roundtrip.studies.derivation import SPEEDS
@@ -58,6 +60,13 @@ def test_a_name_that_cannot_be_used_is_one_line(name: str, told: str, tmp_path: 
         studies.create(name, tmp_path)
     assert told in caught.value.what
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_is_study_new_and_refuses_a_study_that_exists() -> None:
+    """By the name that the guide gives it."""
+    done = CliRunner().invoke(app, ["study", "new", "netpipe"])
+    assert isinstance(done.exception, UserError)
+    assert "netpipe already exists" in done.exception.what
 
 
 def test_nothing_is_overwritten_and_nothing_written_beside_it(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def list_studies() -> None:
     listing.show(table)
 
 
-@study_app.command()
+@study_app.command("new")
 def new_study(
     name: Annotated[str, typer.Argument(help="Lower-case name, as in checks/<name>/.")],
 ) -> None:
