@@ -97,10 +97,10 @@ FUZZ_START := 0
 fuzz: setup-test ## mutated input for every reader: 100,000 cases from seed 0, or FUZZ_CASES, FUZZ_START
 	cd tests && ../$(BIN)/python -m fuzz --cases $(FUZZ_CASES) --start $(FUZZ_START)
 
-sanitize: setup-test ## the workloads' tests under the address and undefined-behaviour sanitizers
+sanitize: setup-test ## the workloads' tests under the address and undefined-behaviour sanitizers; or STUDY's
 	cmake -S workloads --preset asan $(call with,$(firstword $(TESTED)))
-	cmake --build build/workloads-asan
-	cd workloads && ctest --preset asan --label-exclude nightly
+	cmake --build build/workloads-asan $(if $(STUDY),--target $(STUDY)/all)
+	cd workloads && ctest --preset asan --label-exclude nightly --no-tests=error $(if $(STUDY),-R '^$(STUDY)[._]')
 
 # SLICE=openmpi@4.1.4,1.81.0: one MPI and one Boost. CARD: other options of testbed/card.
 card: setup ## Spack's MPIs and Boosts on the virtual cluster, to a report; needs SPACK_ROOT; SLICE=MPI,BOOST

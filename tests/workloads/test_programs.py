@@ -53,10 +53,11 @@ def test_all_tests_of_a_study(toolchain: str, study: str) -> None:
 
 
 @pytest.mark.nightly
-def test_the_sanitizers_find_nothing() -> None:
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_sanitizers_find_nothing(study: str) -> None:
     if not (paths.toolchains() / OPEN_MPI / "toolchain.json").exists():
         pytest.skip(f"toolchain {OPEN_MPI} is not installed: make setup")
-    run("make", "sanitize")
+    run("make", "sanitize", f"STUDY={study}")
 
 
 @pytest.mark.nightly
