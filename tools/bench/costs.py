@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from roundtrip import paths
-from roundtrip.sites.site import Site
 from roundtrip.collect import analysis, bundle
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
@@ -22,6 +21,7 @@ from roundtrip.history import ledger
 from roundtrip.report import nights
 from roundtrip.report.pages import history as page
 from roundtrip.report.pages.series import split_series
+from roundtrip.sites.site import Site
 from tools.bench import run
 
 SAMPLES_PER_POINT = 300  # x points of two toolchains x 8 launches: just over a million
