@@ -87,8 +87,8 @@ def count(whole: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, in
         judged = judge(section.claims(), levels) if section else {}
         if not judged:
             raise UserError("two toolchains that share no case and no round: not an A/A run")
-        told = sum(one.verdict in (Verdict.FASTER, Verdict.SLOWER) for one in judged.values())
-        wrong, claims, false = wrong + bool(told), claims + len(judged), false + told
+        claimed = sum(one.verdict in (Verdict.FASTER, Verdict.SLOWER) for one in judged.values())
+        wrong, claims, false = wrong + bool(claimed), claims + len(judged), false + claimed
     return wrong, claims, false
 
 

@@ -56,9 +56,7 @@ MODELS: dict[str, Noise] = {
         lambda rng, shape: 0.03 * rng.standard_t(2, shape)
     ),
     "skewed, exponential 3 %": lambda rng, shape: rng.exponential(0.03, shape),
-    "AR(1) 0.3": correlated(0.3),
-    "AR(1) 0.7": correlated(0.7),
-    "AR(1) 0.95": correlated(0.95),
+    **{f"AR(1) {phi}": correlated(phi) for phi in (0.3, 0.7, 0.95)},
     "drift of 0.2 % a launch": steady(0.002, 0.03),
     "regimes, 1 of 4 launches 2.5 times as long": regimes,
     "ties, a clock of 5 %": (
@@ -111,23 +109,23 @@ def peeking(logs: Floats) -> int:
 def rounds_needed(effect: float, spread: float, rng: Rng, series: int = 500) -> tuple[float, float]:
     """(median, 90 % of series): rounds until a single claim of this `effect` is told."""
     logs = math.log1p(effect) + spread * rng.standard_normal((series, 2 * ROUNDS))
-    return _told(log_wealth(logs, np.zeros(1))[:, 0])
+    return _first_rounds(log_wealth(logs, np.zeros(1))[:, 0])
 
 
 def rounds_on_par(margin: float, spread: float, rng: Rng, series: int = 500) -> tuple[float, float]:
     """As `rounds_needed`, until two equal sides are called on par within `margin`."""
     logs = spread * rng.standard_normal((series, 2 * ROUNDS))
     ends = math.log1p(margin) * np.array([-1.0, 1.0])
-    return _told(log_wealth(logs, ends).min(axis=1))
+    return _first_rounds(log_wealth(logs, ends).min(axis=1))
 
 
 def launches_needed(order: str, effect: float, noise: Noise, rng: Rng, series: int = 300) -> float:
     """Median number of launches until a single claim of this `effect` is told."""
     logs = equal(noise, rng, series, order=order) + math.log1p(effect)
-    return 2 * ORDERS[order] * _told(log_wealth(logs, np.zeros(1))[:, 0])[0]
+    return 2 * ORDERS[order] * _first_rounds(log_wealth(logs, np.zeros(1))[:, 0])[0]
 
 
-def _told(wealth: Floats) -> tuple[float, float]:
+def _first_rounds(wealth: Floats) -> tuple[float, float]:
     hit = wealth >= -math.log(LEVEL)
     first = np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, math.inf)
     return float(np.median(first)), float(np.quantile(first, 0.9, method="higher"))
@@ -144,13 +142,13 @@ def _orders(rng: Rng) -> Iterator[str]:
         noise = steady(drift, _SPREAD)
         false = false_claims(equal(noise, rng, _FEWER, order=order))
         found = {effect: launches_needed(order, effect, noise, rng) for effect in (0.02, 0.05, 0.1)}
-        told = ", ".join(
+        medians = ", ".join(
             f"{100 * effect:g} %: " + (f"{count:g}" if count < math.inf else f"over {2 * ROUNDS}")
             for effect, count in found.items()
         )
         yield (
             f"{order} order, drift of {100 * drift:g} % a launch, noise of {100 * _SPREAD:g} %: "
-            f"false claims {_rate(false, _FEWER)}; median of launches to tell {told}"
+            f"false claims {_rate(false, _FEWER)}; median of launches to tell {medians}"
         )
 
 
