@@ -235,15 +235,16 @@ class _Beside:
 
 
 def _beside(series: Clean, points: Sequence[int]) -> _Beside:
+    apart = np.array([separation(*sides) for sides in _sides(series, points)])
+    return _Beside(*inflation(series, points), apart)
+
+
+def _sides(series: Clean, points: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The nights of the segment before and after each change point that say what is beside it."""
     bounds = [0, *points, series.nights]
-    apart = [
-        separation(
-            series.raw[max(bounds[index], point - _BESIDE) : point],
-            series.raw[point : min(bounds[index + 2], point + _BESIDE)],
-        )
-        for index, point in enumerate(points)
-    ]
-    return _Beside(*inflation(series, points), np.array(apart))
+    for index, point in enumerate(points):
+        first, last = max(bounds[index], point - _BESIDE), min(bounds[index + 2], point + _BESIDE)
+        yield series.raw[first:point], series.raw[point:last]
 
 
 def _plain(series: Clean, proposed: Sequence[int], settings: NightSettings) -> Iterator[int]:
@@ -301,11 +302,9 @@ def inflation(series: Clean, points: Sequence[int]) -> tuple[np.ndarray, np.ndar
     parts = np.split(series.values, points)
     squares = sum(float(part.var()) * part.size for part in parts)
     pooled = max(squares / max(1, series.nights - len(parts)), _TINY)
-    bounds = [0, *points, series.nights]
-    for index, point in enumerate(points):
-        first, last = max(bounds[index], point - _BESIDE), min(bounds[index + 2], point + _BESIDE)
+    for index, sides in enumerate(_sides(series, points)):
         expected = actual = doubt = 0.0
-        for part in (series.raw[first:point], series.raw[point:last]):
+        for part in sides:
             variance, of = _own(part, pooled)
             expected += pooled / part.size
             actual += variance / part.size
