@@ -97,8 +97,7 @@ def notice(marks: dict[str, str]) -> Text | None:
 
 def simulated(data: Data) -> pl.DataFrame:
     """Simulated launches that completed: the columns of `Data.launches`."""
-    came = data.launches.filter(pl.col("status") == "passed")
-    return came.filter(pl.col("simulated").fill_null(False))
+    return data.completed.filter(pl.col("simulated").fill_null(False))
 
 
 def notice_of_simulated(data: Data) -> Text | None:

@@ -30,6 +30,19 @@ PARTS = 20_000
 NO_END = 65_535
 _LARGEST = NO_END - 1
 _BYTE = 256
+#: Of so many sets of nodes each has its own curve, in the order of their names.
+SETS = 6
+LEFT_OUT, ALONE, DRIFT, OTHER = "Left out", "Stands alone", "Drift", "Other nodes"
+_ALL = "All nodes"
+_COLOURS = (
+    *(("#1f6fb4", "#6cb2ef"), ("#c2571a", "#f0955a"), ("#2a8a57", "#62c795")),
+    *(("#8a4fb0", "#c194e6"), ("#a8861a", "#dcbc4f"), ("#b03a6a", "#ee86b2")),
+)
+_GREY, _AMBER = ("#5b6675", "#98a3b3"), ("#8a5a00", "#eebf62")
+_WIDTH, _LABELS, _LONGEST = 900.0, 5, 30
+#: The small picture: its size, so many places of its line, and the least part of the level shown,
+#: because noise must not look like news.
+_SMALL, _PLACES, _LEAST = (150.0, 28.0), 75, 0.04
 
 
 def packed_series(
@@ -117,21 +130,6 @@ def _base64(values: Any) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
-#: Of so many sets of nodes each has its own curve, in the order of their names.
-SETS = 6
-LEFT_OUT, ALONE, DRIFT, OTHER = "Left out", "Stands alone", "Drift", "Other nodes"
-_ALL = "All nodes"
-_COLOURS = (
-    *(("#1f6fb4", "#6cb2ef"), ("#c2571a", "#f0955a"), ("#2a8a57", "#62c795")),
-    *(("#8a4fb0", "#c194e6"), ("#a8861a", "#dcbc4f"), ("#b03a6a", "#ee86b2")),
-)
-_GREY, _AMBER = ("#5b6675", "#98a3b3"), ("#8a5a00", "#eebf62")
-_WIDTH, _LABELS, _LONGEST = 900.0, 5, 30
-#: The small picture: its size, so many places of its line, and the least part of the level shown,
-#: because noise must not look like news.
-_SMALL, _PLACES, _LEAST = (150.0, 28.0), 75, 0.04
-
-
 def draw(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[Markup]:
     """The SVG of each view of a series; `notes` are what people say, by the index of the night."""
     shown = figure(line, judged, notes)
@@ -162,9 +160,9 @@ def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) ->
     points = _points(line, judged, factor)
     curves = _curves(line, judged, points)
     events = tuple(_events(line, judged, notes))
-    used = [one["median"] for one in points if one["curve"] not in (LEFT_OUT, ALONE)]
-    every = [one["median"] for one in points]
-    ends = [end for one in points for end in (one["low"], one["high"]) if end is not None]
+    used = [point[1] for curve, point in points if curve not in (LEFT_OUT, ALONE)]
+    every = [point[1] for _, point in points]
+    ends = [end for _, point in points for end in point[2:4] if end is not None]
     near, far = _range(used or every), _range([*every, *ends])
 
     def view(name: str, low: float, high: float) -> View:
@@ -246,33 +244,28 @@ def _named(nodes: Sequence[str]) -> list[str]:
     ]
 
 
-def _points(line: Line, judged: Judged, factor: float) -> list[dict[str, Any]]:
-    """Each row of the series: the number of its night, values to print, and its curve."""
+def _points(line: Line, judged: Judged, factor: float) -> list[tuple[str, plot.Point]]:
+    """Each row of the series: its curve, and its point, whose place is the number of its night."""
     known = _sets(line)
     names = dict(zip(known, _named(known), strict=True))
     spikes = set(line.known.spikes)
-    found = []
+    found: list[tuple[str, plot.Point]] = []
     for night, nodes, value, low, high, why, launches, *_ in line.series.points:
         at = judged.calendar.index(night)
         curve = LEFT_OUT if why else ALONE if at in spikes else names.get(nodes, OTHER)
-        ends = (low * factor, high * factor) if low is not None and high is not None else None
-        found.append(
-            {
-                "at": at,
-                "curve": curve,
-                "median": value * factor,
-                "low": ends[0] if ends else None,
-                "high": ends[1] if ends else None,
-                "launches": launches,
-            }
-        )
+        ends: tuple[float | None, float | None] = (None, None)
+        if low is not None and high is not None:
+            ends = (low * factor, high * factor)
+        found.append((curve, (at + 1, value * factor, *ends, launches)))
     return found
 
 
-def _curves(line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]) -> tuple[Curve, ...]:
-    by_curve: dict[str, list[Mapping[str, Any]]] = {}
-    for one in points:
-        by_curve.setdefault(one["curve"], []).append(one)
+def _curves(
+    line: Line, judged: Judged, points: Sequence[tuple[str, plot.Point]]
+) -> tuple[Curve, ...]:
+    by_curve: dict[str, list[plot.Point]] = {}
+    for curve, point in points:
+        by_curve.setdefault(curve, []).append(point)
     names = [*_named(_sets(line)), OTHER]
     looks = {name: (_COLOURS[n % SETS], n) for n, name in enumerate(names)}
     looks |= {LEFT_OUT: (_GREY, 1), ALONE: (_AMBER, 0)}
@@ -286,10 +279,7 @@ def _curves(line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]) -> 
                 Curve(
                     name,
                     colour,
-                    tuple(
-                        (one["at"] + 1, one["median"], one["low"], one["high"], one["launches"])
-                        for one in here
-                    ),
+                    tuple(here),
                     width=0,
                     shape=(plot.CIRCLE, plot.SQUARE)[shape % 2],
                     size=size if own else size + 1,
@@ -302,7 +292,7 @@ def _curves(line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]) -> 
 
 
 def _levels(
-    line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]
+    line: Line, judged: Judged, points: Sequence[plot.Point]
 ) -> list[tuple[float, float, float]]:
     """Of the points of a set of nodes: the median of each part between two change points."""
     if line.known.drift:
@@ -310,29 +300,29 @@ def _levels(
     cuts = [0, *(step.night for step in line.known.steps), len(judged.calendar.nights)]
     found = []
     for first, last in itertools.pairwise(cuts):
-        values = [one["median"] for one in points if first <= one["at"] < last]
+        values = [one[1] for one in points if first < one[0] <= last]
         if values and (len(values) >= 3 or len(_sets(line)) == 1):
             found.append((first + 0.5, last + 0.5, median(values)))
     return found
 
 
-def _drift(line: Line, judged: Judged, points: Sequence[Mapping[str, Any]]) -> Curve | None:
+def _drift(line: Line, judged: Judged, points: Sequence[tuple[str, plot.Point]]) -> Curve | None:
     """A line through the middle of the nights that were used."""
     drift = line.known.drift
-    used = [one for one in points if one["curve"] not in (LEFT_OUT, ALONE)]
+    used = [point for curve, point in points if curve not in (LEFT_OUT, ALONE)]
     if not drift or not used:
         return None
     nights = judged.calendar.nights
-    day = {one["at"]: judged.calendar.day(nights[one["at"]]) for one in used}
-    level = median(one["median"] for one in used)
-    middle = median(day[one["at"]] for one in used)
+    day = {point[0]: judged.calendar.day(nights[int(point[0]) - 1]) for point in used}
+    level = median(point[1] for point in used)
+    middle = median(day[point[0]] for point in used)
 
-    def at(night: int) -> float:
-        return float(level * drift.a_year ** ((day[night] - middle) / 365.25))
+    def at(number: float) -> float:
+        return float(level * drift.a_year ** ((day[number] - middle) / 365.25))
 
     places = sorted(day)
     ends = [places[len(places) * part // 20] for part in range(20)] + [places[-1]]
-    points_of = tuple((one + 1, at(one), None, None, None) for one in sorted(dict.fromkeys(ends)))
+    points_of = tuple((one, at(one), None, None, None) for one in sorted(dict.fromkeys(ends)))
     return Curve(DRIFT, _AMBER, points_of, is_dashed=True, size=0, between="")
 
 

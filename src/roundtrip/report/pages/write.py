@@ -7,7 +7,6 @@ like it, and made anew when in doubt.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import hashlib
 import json
@@ -15,7 +14,6 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
@@ -38,10 +36,11 @@ from roundtrip.report.nights import TONES, judgement
 from roundtrip.report.pages import chart, history
 from roundtrip.report.pages.history import History, Note
 from roundtrip.report.pages.series import split_series
+from roundtrip.report.publish import PAGE, locked
 from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import GEOMETRIC_MEAN
 
-PAGE = "report.html"
+INDEX, HISTORY = "index.html", "history.html"
 _HOME = "../../index.html"
 STATE = ".pages.json"
 #: What else decides about the bytes of a page.
@@ -271,10 +270,6 @@ def _files(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
     return found
 
 
-INDEX, HISTORY = "index.html", "history.html"
-_LOCK = ".pages.lock"
-
-
 def write_pages(reports: Path) -> None:
     """Write ``index.html``, and ``<campaign>/<site>/history.html`` of each campaign and site.
 
@@ -283,21 +278,18 @@ def write_pages(reports: Path) -> None:
     others are.
     """
     faults: list[UserError] = []
-    with writing(reports), _alone(reports):
+    with writing(reports), locked(reports / ".pages.lock"):
         entries = []
         for one in read_shelves(reports):
             try:
                 summary = _write_history(reports, one)
             except Exception as error:
-                what = (
-                    str(error)
-                    if isinstance(error, UserError)
-                    else f"{type(error).__name__}: {error}"
-                )
-                faults.append(UserError(what, reports / one.path))
+                kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+                faults.append(UserError(f"{kind}{error}", reports / one.path))
                 summary = _summarize(one, None)
             entries.append(_Entry(one, summary))
-        _replace(reports / INDEX, _index(entries))
+        page = renderers.template_page("index.html.j2", (), entries=entries, tones=TONES)
+        _replace(reports / INDEX, page)
     if faults:
         raise faults[0]
 
@@ -314,13 +306,6 @@ def _write_history(reports: Path, one: Shelf) -> Summary:
         _replace(file, history.render(found))
     _replace(folder / STATE, state_text(source.digest, file, summary))
     return summary
-
-
-@contextmanager
-def _alone(reports: Path) -> Iterator[None]:
-    with (reports / _LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _replace(file: Path, text: str) -> None:
@@ -352,22 +337,15 @@ class _Entry:
         return chart.small(self.summary.levels)
 
 
-def _index(entries: Sequence[_Entry]) -> str:
-    """The page as one HTML text: the same bytes for the same entries."""
-    return renderers.template_page("index.html.j2", (), entries=entries, tones=TONES)
-
-
-def _summarize(shelf: Shelf, made: History | None) -> Summary:
+def _summarize(shelf: Shelf, found: History | None) -> Summary:
     """What the index says of a history; of none, how many nights there are."""
-    if made is None:
+    if found is None:
         return Summary((), (), "", len(shelf.nights), has_page=False)
-    counts = Counter(
-        judgement(
-            made.known[tuple(one.names.values())], lower_is_better=one.lower_is_better
-        ).verdict
-        for one in split_series(made.nights)
-    )
-    found = [(one, counts[one]) for one in Verdict if counts[one]]
-    mark = "; ".join(sorted(set(labels.of_history(made.provenance).values())))
-    nights = made.nights["night"].n_unique()
-    return Summary(found, overall_levels(made.nights), mark, nights, has_page=True)
+    verdicts: Counter[Verdict] = Counter()
+    for one in split_series(found.nights):
+        known = found.known[tuple(one.names.values())]
+        verdicts[judgement(known, lower_is_better=one.lower_is_better).verdict] += 1
+    counts = [(one, verdicts[one]) for one in Verdict if verdicts[one]]
+    mark = "; ".join(sorted(set(labels.of_history(found.provenance).values())))
+    nights = found.nights["night"].n_unique()
+    return Summary(counts, overall_levels(found.nights), mark, nights, has_page=True)
