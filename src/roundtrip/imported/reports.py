@@ -35,7 +35,7 @@ _Row = tuple[Any, ...]
 
 
 def parse_report(content: bytes) -> Read:
-    """The values of a report; one that is no report is set aside whole."""
+    """The values of a report; one that is none is set aside whole, without a UserError."""
     read = Read()
     read.rows = pl.DataFrame(_session(content, read), schema=LOGGED, orient="row")
     return read
@@ -187,7 +187,7 @@ def copy_database(file: Path) -> bytes:
 
 
 def parse_database(whole: bytes) -> Read:
-    """The values of a database; a session with a fault is set aside, the others are taken."""
+    """The values of a database; a session with a fault is set aside, without a UserError."""
     read = Read()
     rows: list[_Row] = []
     try:
