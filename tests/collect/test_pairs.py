@@ -50,13 +50,20 @@ def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(make_tree: Maker
     ]
 
 
+def recorded(name: str) -> str:
+    """The standard error of a launch on a1 and a2, the latter of which failed."""
+    text = (Path(__file__).parents[1] / "data" / "first_failure" / f"{name}.txt").read_text()
+    return text.replace("a1", "cn07").replace("a2", "cn12")
+
+
 SURVIVOR = "srun: error: cn07: task 0: Killed\n"
 
 
 @pytest.mark.parametrize(
     ("error", "log", "down"),
     [
-        (f"srun: error: Node failure on cn12\n{SURVIVOR}", "", ["cn12"]),
+        (recorded("srun-node-down"), "", ["cn12"]),
+        (recorded("srun-node-reset"), "", ["cn12"]),
         (SURVIVOR, "down 7 cn12,cn99 ", ["cn12"]),
         (f"srun: error: Node failure on cn99\n{SURVIVOR}", "down 7 cn98 ", []),
         (SURVIVOR, "", []),
@@ -74,7 +81,8 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
         folder = stage.relative_to(tree.path)
         (tree.path / scheduler_log.FILE_NAME).write_text(f"1795341700 {log}{folder}\n")
     (launch,) = (one for one in scan(tree.path) if one.status == "failed")
-    told = "Slurm took node cn12 for down" if down else "rank 0 on cn07 failed first: Killed"
+    gone = "node cn12 failed (Slurm: down, or its step gone)"
+    told = gone if down else "rank 0 on cn07 failed first: Killed"
     assert launch.reason == f"sanity error: no end marker; {told}"
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").filter(status="failed")
     assert cases["nodes_down"].to_list() == [[pseudonym(one) for one in down] or None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import threading
 import time
@@ -25,6 +26,18 @@ def slurm(cluster: Virtual, *command: str) -> str:
 
 def _serves(state: str) -> bool:
     return state in ("idle", "mixed", "allocated", "completing")
+
+
+def state_lost(cluster: Virtual, trial: Trial, job: str) -> None:
+    """The controller dies, and begins again with an empty folder of its state."""
+    config = slurm(cluster, "scontrol", "show", "config")
+    state = re.search(r"^StateSaveLocation\s*=\s*(/\S+)$", config, re.MULTILINE)
+    assert state, config
+    cluster.ok("exec", "pkill", "-9", "-x", "slurmctld")
+    cluster.ok("exec", "find", state[1], "-mindepth", "1", "-delete")
+    cluster.ok("exec", "slurmctld")
+    assert await_true(lambda: cluster.run("exec", "scontrol", "ping").returncode == 0, 30)
+    nodes_are_back(cluster)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from faults.storm import Fault, nodes_are_back, storm
+from faults.storm import Fault, nodes_are_back, state_lost, storm
 from faults.tally import TALLY
 from faults.trial import Trial
 from support.virtual import Virtual, booted, campaign, lacking
@@ -66,3 +66,11 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
     (row,) = [one for one in scheduler_log.read(trial.oracle.tree) if one.instead][:1]
     assert row.end is not None and row.end - row.start >= 60
     assert "its accounting stayed away" in trial.log
+
+
+def test_accounting_that_says_for_ever_that_a_lost_job_runs(accounted: Virtual) -> None:
+    text = campaign(2, cases=1, budget=20).replace(
+        "perturbation", "precision = 0.001, perturbation"
+    )
+    (trial,) = storm(accounted, accounted.share / "forgotten", [state_lost], 6, 2, text)
+    assert "(1 lost by a controller that restarted without its state)" in trial.log

@@ -7,10 +7,12 @@ import subprocess
 import time
 
 import pytest
-from faults.storm import Fault, nodes_are_back, slurm, storm
+from faults.storm import Fault, nodes_are_back, slurm, state_lost, storm
 from faults.tally import TALLY
 from faults.trial import Trial, processes
-from support.virtual import Virtual, await_true
+from support.virtual import Virtual, await_true, campaign
+
+from roundtrip.collect.launches import scan
 
 
 def _last_node(cluster: Virtual, job: str) -> str:
@@ -107,3 +109,34 @@ def test_a_few_faults_of_slurm(cluster: Virtual) -> None:
         cluster, cluster.share / "few", [slurmctld_killed, cancelled, slurmd_killed], 4, launches=2
     )
     assert all(row.clean for row in TALLY.values())
+
+
+def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
+    """It does not know the job of the launch, which is repeated and not blamed."""
+    text = campaign(2, cases=1, budget=20).replace(
+        "perturbation", "precision = 0.001, perturbation"
+    )
+    (trial,) = storm(cluster, cluster.share / "forgotten", [state_lost], 5, 2, text)
+    assert "(1 lost by a controller that restarted without its state)" in trial.log
+    assert "failed 1 x" not in trial.log
+
+
+def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster: Virtual) -> None:
+    row = TALLY["slurm: node down"]
+    trial = Trial(cluster.share / "down", campaign(1, cases=1, budget=20), 1, cluster=cluster)
+    process = trial.resume()
+    assert await_true(lambda: len(processes(trial.runs, "workload")) == 2, 120)
+    (job,) = (id_ for id_, _, state in cluster.jobs() if state == "RUNNING")
+    node = _last_node(cluster, job)
+    cluster.ok("power", node, "off")
+    row.injected += 1
+    try:
+        assert await_true(lambda: not _queued(cluster, job), 240, 1)
+    finally:
+        cluster.ok("power", node, "on")
+    nodes_are_back(cluster)
+    trial.complete(row, process)
+    assert trial.oracle.tree
+    (failed,) = (one for one in scan(trial.oracle.tree) if one.status == "failed")
+    assert failed.nodes_down == (node,)
+    assert f"node {node} failed (Slurm: down, or its step gone)" in trial.log

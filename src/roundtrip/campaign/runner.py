@@ -27,6 +27,7 @@ Key = tuple[str, tuple[str, ...]]
 #: A case that failed so often in one invocation, and never passed, is given up.
 GIVE_UP_AFTER = 2
 _NO_ANSWER = "Slurm did not answer"
+_NODE_FAILED = "a node failed under the launch"
 _LIMIT = "Slurm takes no more jobs of this user or account now (a limit of submitted jobs)"
 
 
@@ -199,7 +200,7 @@ class Runner:
                 found[launch.key] = launch.reason
             elif self._wait and launch.status == "failed":
                 if scheduler.is_no_answer(words := _words(launch)):
-                    found[launch.key] = _NO_ANSWER
+                    found[launch.key] = _NODE_FAILED if launch.nodes_down else _NO_ANSWER
                 elif scheduler.is_submit_limit(words):
                     found[launch.key] = _LIMIT
         return found

@@ -83,7 +83,9 @@ class Case(Row):
     elapsed_s: Amount | None = optional("how long the program ran", "s")
     ranks: _Number | None = optional("ranks", "count")
     hosts: list[Host] | None = optional("pseudonyms of its hosts")
-    nodes_down: list[Host] | None = newer("those that Slurm took for down, of a launch that failed")
+    nodes_down: list[Host] | None = newer(
+        "of a launch that failed: those that Slurm took for down, or that had lost its step"
+    )
     emulated: bool | None = optional(
         "whether something was emulated: `emulation.parquet` says what"
     )

@@ -11,13 +11,13 @@ import json
 import re
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from roundtrip import files
-from roundtrip.collect import records
+from roundtrip.collect import identity, records
 from roundtrip.errors import UserError, printable
 
 #: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
@@ -152,8 +152,9 @@ _OF_OTHERS = re.compile(
 )
 #: What our own wrapper of each rank writes first is nobody's last word.
 _WITNESS = "ROUNDTRIP RANK ON "
-#: How srun says that Slurm has given a node up.
+#: How srun says that Slurm took nodes for down, and that one, by its number, knows no step.
 _NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
+_STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
 _RULE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
 _MOST_WORDS = 160
 
@@ -176,9 +177,13 @@ def first_failure(error: str) -> str:
     return "; ".join(filter(None, (printable(first)[:_MOST_WORDS], said)))
 
 
-def nodes_down(error: str) -> list[str]:
-    """The lists of nodes, as Slurm writes them, that srun says have failed."""
-    return _NODE_DOWN.findall(error)
+def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
+    """Which of `nodes`, those of the step in their order, failed by what srun says."""
+    gone = {int(number) for number in _STEP_GONE.findall(error)}
+    found = {node for number, node in enumerate(nodes) if number in gone}
+    for listed in _NODE_DOWN.findall(error):
+        found.update(identity.expanded(listed) or ())
+    return found & {*nodes}
 
 
 def _own(error: str) -> list[str]:

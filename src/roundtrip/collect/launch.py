@@ -28,9 +28,9 @@ class Launch:
     `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
     `nodes` are what Slurm allocated to it.  `disturbed` says why its timings are doubtful; a
     disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
-    `rows` that of its rows alone.  `nodes_down` are those of a failed launch that, Slurm says, went
-    down.  `round` is the folder of its session, `campaign_round` the round of that session, None if
-    it is not recorded.
+    `rows` that of its rows alone.  `nodes_down` are the nodes that Slurm blames for its failure.
+    `round` is the folder of its session, `campaign_round` the round of that session, None if it is
+    not recorded.
     """
 
     id: str

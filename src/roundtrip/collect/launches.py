@@ -189,17 +189,16 @@ class _Session:
         if not is_output and (why := completion.displacement(reason, error, is_lost)):
             return replace(found, status="displaced", reason=why)
         down = () if is_output else self._nodes_down(folder, error, read)
-        gone = f"Slurm took node {', node '.join(down)} for down" if down else ""
+        gone = f"node {', node '.join(down)} failed (Slurm: down, or its step gone)" if down else ""
         # Where a node is gone, the ranks that were left blame each other.
         parts = [reason or read.fault or "left unfinished", gone or completion.first_failure(error)]
         return replace(found, reason="; ".join(filter(None, parts)), nodes_down=down)
 
     def _nodes_down(self, folder: Path, error: str, read: launch.Contents) -> tuple[str, ...]:
-        """Which of the launch's nodes went down, by Slurm's queue or by what srun wrote."""
-        said = {*self.down.get(str(folder.relative_to(self.root)), ())}
-        for listed in completion.nodes_down(error):
-            said.update(identity.expanded(listed) or ())
-        return tuple(sorted(said & {*read.nodes, *read.case.get("hosts", ())}))
+        """Which of the launch's nodes failed, by Slurm's queue or by what srun wrote."""
+        nodes = read.nodes or read.case.get("hosts", ())
+        down = {*self.down.get(str(folder.relative_to(self.root)), ())} & {*nodes}
+        return tuple(sorted(down | completion.nodes_down(error, nodes)))
 
     def _judged(self, found: Launch, read: launch.Contents) -> Launch:
         """A launch that completed or is partial, disturbed or not."""

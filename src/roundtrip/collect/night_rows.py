@@ -96,7 +96,7 @@ class Pair(Row):
     host: Host = column("pseudonym of one node")
     other: _Other = column("that of the other; empty for a launch on one node")
     down: Host | None = newer(
-        "the one of them that Slurm took for down, where it did so of one alone"
+        "of a launch that failed: the node that did, by Slurm's word, if one alone did"
     )
     switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
     other_switch: _Other = column("that of `other`")

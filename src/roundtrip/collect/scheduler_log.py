@@ -59,10 +59,16 @@ def _lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
 
 
 def unknown_jobs(run_dir: Path) -> frozenset[str]:
-    """Folders, below `run_dir`, of the launches whose jobs Slurm's controller has forgotten."""
-    return frozenset(
-        folder for _, verb, _, folder in _lines(run_dir / FILE_NAME) if verb == "unknown"
-    )
+    """Folders, below `run_dir`, of the launches whose jobs Slurm's controller has forgotten.
+
+    One whose job later got the number of a forgotten one is among them: nodes may end it instead.
+    """
+    numbers, folders = set(), set()
+    for _, verb, job, folder in _lines(run_dir / FILE_NAME):
+        if verb == "unknown" or (verb == "sent" and job in numbers):
+            numbers.add(job)
+            folders.add(folder)
+    return frozenset(folders)
 
 
 def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
