@@ -72,9 +72,19 @@ def refuses(node: ast.AST) -> bool:
     )
 
 
+def uncaught(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything below a node, but the bodies of `try` whose handlers take UserError."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        handlers = node.handlers if isinstance(node, ast.Try) else []
+        takes = any("UserError" in ast.unparse(one.type) for one in handlers if one.type)
+        if not (takes and isinstance(node, ast.Try) and child in node.body):
+            yield from uncaught(child)
+
+
 def called(node: ast.AST) -> set[str]:
-    """Private functions and methods of the same module that `node` calls."""
-    calls = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
+    """Private functions and methods of the same module that `node` calls, UserError not caught."""
+    calls = (one.func for one in uncaught(node) if isinstance(one, ast.Call))
     names = {getattr(func, "id", getattr(func, "attr", "")) for func in calls}
     return {name for name in names if name.startswith("_")}
 
