@@ -93,6 +93,12 @@ addEventListener("load", async () => {
   location.hash = "#%zz";
   await soon();
   told.sound = lines().join() === before.join() || lines().length > 0;
+  Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { told.copied = text; } } });
+  const copy = document.querySelector(".table figcaption button");
+  copy.click();
+  await soon();
+  told.says = copy.textContent;
+
   told.faults = faults;
   document.body.dataset.told = JSON.stringify(told);
 });

@@ -89,6 +89,11 @@ def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     assert (texts["aria"], texts["gone"], texts["pressed"]) == ("polite", "", "false")
     assert texts["tip"].count("MB/s") == 5 and "Boost.MPI (Serialized)" in texts["tip"]
     assert "at=0.0" in texts["link"] and "x=" in texts["link"]
+    caption, empty, heads, rule, *rows = texts["copied"].splitlines()
+    assert caption == "Median over launches, 95\u00a0% rank interval." and not empty
+    assert heads.startswith("| What | ") and rule.startswith("| --- | ---: |")
+    assert rows[0].startswith("| Half-round-trip latency at 1 B | ") and rows[0].endswith(" µs |")
+    assert texts["says"] == "Copied"
     assert (told.pop("off"), told.pop("width") > 300) == (1, True)
     assert {key: value for key, value in told.items() if value is not True} == {}
 

@@ -62,3 +62,19 @@ const sized = new ResizeObserver((seen) => {
   for (const { target } of seen) if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
 });
 for (const one of document.querySelectorAll(".scroll")) sized.observe(one);
+
+function markdown(figure, caption) {
+  const plain = (cell) => cell.textContent.replace(/\s+/g, " ").trim().replaceAll("|", "\\|");
+  const [heads, ...rows] = [...figure.querySelectorAll("tr")].map((row) => [...row.cells]);
+  const line = (cells) => `| ${cells.join(" | ")} |`;
+  const rule = heads.map((cell) => (cell.classList.contains("right") ? "---:" : "---"));
+  return [caption, "", line(heads.map(plain)), line(rule), ...rows.map((row) => line(row.map(plain))), ""].join("\n");
+}
+for (const figure of document.querySelectorAll("figure.table")) {
+  const caption = figure.querySelector("figcaption"), words = caption.textContent;
+  const copy = button("Copy", "Copy this table as Markdown", null, async () => {
+    await navigator.clipboard.writeText(markdown(figure, words));
+    copy.textContent = "Copied";
+  });
+  caption.append(" ", copy);
+}
