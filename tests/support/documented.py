@@ -124,7 +124,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
     ),
     r"testbed/vcluster exec bash -c '.* && roundtrip run \S+ --site virtual'": (
         "tests/end_to_end/test_what_sites_ask.py::test_a_preempted_launch_is_repeated",
-        'cluster.on_site(f"roundtrip run',
+        'f"roundtrip run {file} --site virtual',
     ),
     r"mpirun -n 2 build/.*": (
         "workloads/netpipe/tests/launch_test.cpp",
