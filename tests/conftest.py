@@ -15,7 +15,7 @@ from support.virtual import Virtual, booted, lacking
 # Tests run beside each other: threads of theirs that wait for each other would only take processor
 # time.  It is read when numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.pop("COLUMNS", None)  # pytest-xdist sets it: tables have the width of a pipe, as for users
+os.environ.pop("COLUMNS", None)  # pytest-xdist sets it; tables shall be as wide as in a pipe
 
 pytest_plugins = ["support.costs", "support.tiers"]
 
