@@ -13,8 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtrip.report import painter, svg
-from roundtrip.report.blocks import Cell
-from roundtrip.report.plot import (
+from roundtrip.report.plot import MapCell, (
     DIAMOND,
     SQUARE,
     TRIANGLE,
@@ -171,7 +170,7 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
 @pytest.mark.parametrize("is_map", [False, True])
 def test_hostile_words_are_text(is_map: bool) -> None:
     if is_map:
-        cells = (Cell(0, 1, HOSTILE, 5.0, 3),)
+        cells = (MapCell(0, 1, HOSTILE, 5.0, 3),)
         text = painter.map_file(
             HOSTILE, Heat(HOSTILE, HOSTILE, "", (HOSTILE, "b"), frozenset(), cells)
         )
@@ -224,7 +223,7 @@ def test_lines_of_text_have_all_its_words(text: str, room: float) -> None:
 
 
 def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
-    cells = tuple(Cell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250)))
+    cells = tuple(MapCell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250)))
     shown = Heat("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
     text = painter.map_file("alt", shown)
     assert len(re.findall("data-at=", text)) == 2
