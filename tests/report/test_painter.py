@@ -13,12 +13,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtrip.report import painter, svg
-from roundtrip.report.plot import MapCell, (
+from roundtrip.report.plot import (
     DIAMOND,
     SQUARE,
     TRIANGLE,
     Curve,
     Heat,
+    MapCell,
     Plot,
     Point,
     Rule,
