@@ -86,8 +86,8 @@ def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
         return
     for name in NODE_FACTS:
         yield f"{name} of the nodes", _joined(nodes[name].drop_nulls())
-    adapters = nodes["adapters"].drop_nulls().explode().drop_nulls()
-    yield "adapters of the nodes", _joined(adapters)
+    adapters = nodes["adapters"].drop_nulls()
+    yield "adapters of the nodes", _joined(one for some in adapters for one in some if one)
 
 
 def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
