@@ -18,7 +18,7 @@ RUNNER = ["pytest<9.2", "pytest-xdist", "hypothesis"]
 #: Something of every library: models, tables, statistics, templates, ReFrame's loader, commands.
 TESTS = (
     "tests/collect/test_records.py",
-    "tests/collect/test_tables.py",
+    "tests/collect/test_bundle_tables.py",
     "tests/collect/test_analysis.py",
     "tests/stats/test_verdicts.py",
     "tests/stats/nights/test_revisions.py",
