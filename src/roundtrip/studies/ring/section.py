@@ -209,7 +209,7 @@ def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
     ]
     if gains:
         times, at = display.span_text(gains), units.size(derived.STUDY_SIZE)
-        yield f"It has {times} times the bandwidth of the best two-sided MPI at {at}."
+        yield f"A region has {times} times the bandwidth of the best two-sided MPI at {at}."
 
 
 def _counted(found: Sequence[Finding]) -> str:
