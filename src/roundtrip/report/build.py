@@ -170,16 +170,18 @@ def _family_table(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Table:
     levels = data.analysis.statistics
     caption = (
         f"“Fewest for any one”: so many launches let a single true claim of the family reach "
-        f"q < {levels.false_discovery_level:g}, whatever the others do. “Speak”: how many must be "
-        "as clear as so few launches can show before any of them is told."
+        f"q < {levels.false_discovery_level:g}, whatever the others do. “Needed at once”: how "
+        "many must be as clear as so few launches can show before any of them gets a verdict."
     )
-    numbers = ["Claims", "Launches", "Fewest for any one", "Speak"]
+    numbers = ["Claims", "Launches", "Fewest for any one", "Needed at once"]
     rows = []
     for family in Family:
         if members := [one for claim, one in judged.items() if claim.family is family]:
             rows.append(_family_row(family, members, levels))
     if data.is_sequential:
-        caption = "The run went on until it told enough, so no number of launches was planned."
+        caption = (
+            "The run went on until its claims were decided, so no number of launches was planned."
+        )
         numbers, rows = numbers[:2], [(*row[:3], row[-1]) for row in rows]
     columns = (Column("Family"), *(Column(name, "right") for name in numbers), Column("Verdicts"))
     return Table(caption, columns, tuple(rows))
