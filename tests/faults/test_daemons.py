@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -73,4 +74,5 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs(accounted: Virtual) 
         "perturbation", "precision = 0.001, perturbation"
     )
     (trial,) = storm(accounted, accounted.share / "forgotten", [state_lost], 6, 2, text)
-    assert "(1 lost by a controller that restarted without its state)" in trial.log
+    # The launch that is repeated may be lost, too: its job's number is that of a lost one.
+    assert re.search(r"[(]\d+ lost by a controller that restarted without its state[)]", trial.log)

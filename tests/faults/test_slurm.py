@@ -123,7 +123,10 @@ def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
 
 def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster: Virtual) -> None:
     row = TALLY["slurm: node down"]
-    trial = Trial(cluster.share / "down", campaign(1, cases=1, budget=20), 1, cluster=cluster)
+    text = campaign(1, cases=1, budget=20).replace(
+        "perturbation", "precision = 0.001, perturbation"
+    )
+    trial = Trial(cluster.share / "down", text, 1, cluster=cluster)
     process = trial.resume()
     assert await_true(lambda: len(processes(trial.runs, "workload")) == 2, 120)
     (job,) = (id_ for id_, _, state in cluster.jobs() if state == "RUNNING")
