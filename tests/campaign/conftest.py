@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from roundtrip.campaign import session, tree
+from roundtrip.campaign import scheduler, session, tree
 from roundtrip.campaign.matrix import Expected, Matrix, Skipped
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.runner import Runner
@@ -104,3 +106,44 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
         return made
 
     return make
+
+
+#: What a command of Slurm says while its controller is away.
+LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+#: How ReFrame asks accounting for the state of a job.
+POLL = ("-S", "2026-11-24", "-P", "-j", "7,8", "-o", "jobid,state,exitcode,end,nodelist")
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Puts a command of Slurm into PATH that fails so many times, then prints its answer."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def make(name: str, failures: int, error: str = LOST, answer: str = "", then: int = 0) -> Path:
+        calls = tmp_path / f"{name}.calls"
+        script = f"""\
+            #!/bin/sh
+            echo "$*" >> {calls}
+            if [ $(wc -l < {calls}) -le {failures} ]; then echo "{error}" >&2; exit 1; fi
+            [ -z "{answer}" ] || echo "{answer}"
+            exit {then}
+            """
+        lines = [line.strip() for line in script.splitlines()]
+        (folder / name).write_text("\n".join(lines))
+        (folder / name).chmod(0o755)
+        return calls
+
+    return make
+
+
+def patient(name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60):  # type: ignore[no-untyped-def]
+    patience = scheduler.SlurmWait(time.time() + wait_s, run_dir)
+    return subprocess.run(
+        [name, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=patience.environment(os.environ),
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign.conftest import LOST, POLL, patient
 from support.launches import leave
 
 from roundtrip.campaign import scheduler
@@ -17,43 +16,7 @@ from roundtrip.campaign.outcome import Outcome
 from roundtrip.collect import scheduler_log
 
 COMMANDS = Path(scheduler.__file__).parent / "slurm"
-LOST = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
 Stages = Callable[..., Any]
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Puts a command of Slurm into PATH that fails so many times, then prints its answer."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-
-    def make(name: str, failures: int, error: str = LOST, answer: str = "", then: int = 0) -> Path:
-        calls = tmp_path / f"{name}.calls"
-        script = f"""\
-            #!/bin/sh
-            echo "$*" >> {calls}
-            if [ $(wc -l < {calls}) -le {failures} ]; then echo "{error}" >&2; exit 1; fi
-            [ -z "{answer}" ] || echo "{answer}"
-            exit {then}
-            """
-        lines = [line.strip() for line in script.splitlines()]
-        (folder / name).write_text("\n".join(lines))
-        (folder / name).chmod(0o755)
-        return calls
-
-    return make
-
-
-def patient(name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60):  # type: ignore[no-untyped-def]
-    patience = scheduler.SlurmWait(time.time() + wait_s, run_dir)
-    return subprocess.run(
-        [name, *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env=patience.environment(os.environ),
-    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +183,6 @@ case $1 in
 EndTime=1800000000 ReqNodeList=(null) NodeList=n[1-2] BatchHost=n1" ;;
 esac
 """
-POLL = ("-S", "2026-11-24", "-P", "-j", "7,8", "-o", "jobid,state,exitcode,end,nodelist")
 
 
 def test_scontrol_answers_for_an_accounting_that_stays_away(
@@ -320,131 +282,3 @@ def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
     assert made.run()
     assert Outcome.from_tree(made.tree).whole
     assert said and "Slurm takes no more jobs of this user or account now" in said[0]
-
-
-#: As Slurm 22.05 answers; beside it lie the lines of ``squeue --format='%i|%T|%N|%Z'``.
-SQUEUE = """#!/bin/sh
-echo "$*" >> "$0.calls"
-case $* in
-  *--states=all*) cat "$0.jobs" ;;
-  *) grep '|RUNNING|' "$0.jobs" | sed 's/|[^|]*$/|None/' ;;
-esac
-"""
-CONFIG = """#!/bin/sh
-[ "$2" = config ] || exit 1
-echo "Configuration data as of 2026-11-25T03:26:31"
-echo "BATCH_START_TIMEOUT     = 10 sec"
-echo "BOOT_TIME               = $(cat "$0.boot")"
-"""
-STAGE = "rounds/001/stage/virtual/clusterA/openmpi41-tcp/NetPIPE_1cf04a1f"
-LOOK = ("-h", "-j", "7", "-o", "%%i|%%T|%%N|%%r")
-
-
-@pytest.fixture
-def controller(fake: Any, tmp_path: Path) -> Callable[..., Path]:
-    """Submits job 7; then squeue lists `jobs`, of a controller that began so many s later."""
-
-    def make(jobs: str, restarted_s: int, sacct: str = "", down: str = "") -> Path:
-        folder = tmp_path / "bin"
-        stage = tmp_path / STAGE
-        stage.mkdir(parents=True)
-        fake("sbatch", failures=0, answer="Submitted batch job 7")
-        patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
-        for name, script in (("squeue", SQUEUE), ("scontrol", CONFIG)):
-            (folder / name).write_text(script)
-            (folder / name).chmod(0o755)
-        fake("sacct", failures=0, answer=sacct)
-        fake("sinfo", failures=0, answer=down)
-        (folder / "squeue.jobs").write_text(jobs.replace("STAGE", str(stage)))
-        boot = time.localtime(time.time() + restarted_s)
-        (folder / "scontrol.boot").write_text(time.strftime("%Y-%m-%dT%H:%M:%S", boot))
-        return tmp_path
-
-    return make
-
-
-LOST_JOB = frozenset([STAGE])
-
-
-def test_a_job_that_a_restarted_controller_does_not_know_is_lost(controller: Any) -> None:
-    run_dir = controller("8|RUNNING|a1|/home/else\n", 60)
-    assert patient("squeue", *LOOK, run_dir=run_dir).returncode == 0
-    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
-    assert scheduler_log.read(run_dir) == []
-
-
-@pytest.mark.parametrize(
-    ("jobs", "restarted_s"),
-    [
-        ("", -3600),  # it ended long ago, as far as the controller is concerned
-        ("7|RUNNING|a[1-2]|STAGE\n", 60),
-        ("7|COMPLETED|a[1-2]|STAGE\n", 60),
-    ],
-)
-def test_a_job_that_the_controller_knows_or_may_have_dropped_is_not(
-    controller: Any, jobs: str, restarted_s: int
-) -> None:
-    run_dir = controller(jobs, restarted_s)
-    patient("squeue", *LOOK, run_dir=run_dir)
-    assert scheduler_log.unknown_jobs(run_dir) == frozenset()
-
-
-def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
-    controller: Any,
-) -> None:
-    run_dir = controller("8|RUNNING|a1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
-    assert "7|RUNNING" in patient("sacct", *POLL, run_dir=run_dir).stdout
-    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
-    told = patient("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
-    assert told[0] == "7|CANCELLED|0:0|Unknown|"
-    calls = (run_dir / "sacct.calls").read_text().splitlines()
-    assert [line.split()[4] for line in calls] == ["7,8", "8"]
-
-
-def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller: Any) -> None:
-    run_dir = controller("7|RUNNING|b1|/home/else\n", 60)
-    assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|b1|None\n"
-    assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
-    assert patient("squeue", *LOOK, run_dir=run_dir).stdout == ""
-    again = run_dir / STAGE.replace("001", "002")
-    again.mkdir(parents=True)
-    patient("sbatch", "job.sh", run_dir=run_dir, cwd=again)  # it gets this number as well
-    (run_dir / "bin" / "squeue.jobs").write_text(f"7|RUNNING|a1|{again}\n")
-    assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|a1|None\n"
-    # Nodes may end the new job in place of the lost one: if it fails, it is repeated.
-    again_too = {*LOST_JOB, str(again.relative_to(run_dir))}
-    assert scheduler_log.unknown_jobs(run_dir) == again_too
-
-
-def test_the_node_that_slurm_took_for_down_is_noted(controller: Any) -> None:
-    run_dir = controller("7|NODE_FAIL|a[1-2]|STAGE\n", -60, down="a1 idle\na2 down*\na2 down*")
-    patient("squeue", *LOOK, run_dir=run_dir)
-    assert scheduler_log.nodes_down(run_dir) == {STAGE: ("a2",)}
-    (call,) = (run_dir / "sinfo.calls").read_text().splitlines()
-    assert "--nodes=a[1-2] " in call
-
-
-def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
-    stage: Stages, fake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake("squeue", failures=0)
-    monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
-    said: list[str] = []
-
-    def player(case: Any, folder: Path, before: int) -> None:
-        leave(case, folder, passed=before >= 3)
-        if before < 3:
-            (left,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
-            run_dir = folder.parents[1]
-            with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
-                log.write(f"{int(time.time())} unknown 7 {left.relative_to(run_dir)}\n")
-
-    made = stage(player)
-    made.scheduler = "slurm"
-    made.progress.waiting = said.append
-    assert made.run()
-    outcome = Outcome.from_tree(made.tree)
-    assert outcome.whole and not outcome.failures
-    lost = "6 lost by a controller that restarted without its state"
-    assert f"Slurm displaced 6 launches ({lost})" in "\n".join(outcome.lines())
-    assert said and "Slurm's controller lost its state" in said[0]
