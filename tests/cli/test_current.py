@@ -48,9 +48,9 @@ def test_a_fresh_machine_is_sent_to_the_first_command(empty: Path) -> None:
         "next": "make campaign",
         "help": "roundtrip --help",
     }
-    tool = empty / "toolchains" / "openmpi41" / "bin" / "mpirun"
-    tool.parent.mkdir(parents=True)
-    tool.touch()
+    built = empty / "toolchains" / "openmpi41-boost181" / "toolchain.json"
+    built.parent.mkdir(parents=True)
+    built.touch()
     assert printed()["next"] == "roundtrip run smoke --site local"
 
 

@@ -110,3 +110,11 @@ def test_a_simulation_does_not_wait_for_the_machine(
     monkeypatch.setattr(tree, "create_tree", beyond)
     done = roundtrip_run(tmp_path, monkeypatch, 9, simulated=True)
     assert str(done.exception) == "it goes on"
+
+
+def test_the_option_has_its_old_name_too_and_says_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = roundtrip_run(tmp_path, monkeypatch, 5, "--allow-mute")
+    assert str(done.exception) == "it would measure"
+    assert done.stderr.startswith("warning: --allow-mute is called --allow-underpowered now\n")

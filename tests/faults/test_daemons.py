@@ -74,5 +74,5 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs(accounted: Virtual) 
         "perturbation", "precision = 0.001, perturbation"
     )
     (trial,) = storm(accounted, accounted.share / "forgotten", [state_lost], 6, 2, text)
-    # The launch that is repeated may be lost, too: its job's number is that of a lost one.
+    # One fault; the launch that is repeated was seen to be lost as well.
     assert re.search(r"[(]\d+ lost by a controller that restarted without its state[)]", trial.log)

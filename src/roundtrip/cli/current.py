@@ -128,6 +128,6 @@ def _next(here: str, run: Run | None, night: Path | None) -> str:
         return f"roundtrip run {run.campaign} --site {run.site} --resume"
     if night:
         return f"roundtrip history {here}"
-    if here == _LOCAL and not any(paths.toolchains().glob("*/bin/mpirun")):
+    if here == _LOCAL and not any(paths.toolchains().glob("*/toolchain.json")):
         return "make campaign"
     return f"roundtrip run smoke --site {here}"
