@@ -150,7 +150,7 @@ def test_programs_built_for_a_simulator_are_asked_and_started_by_it(tmp_path: Pa
     done, state = run(tmp_path, SIMULATED, "--site", "simulated")
     assert done.returncode == 0, done.stderr
     found = list(scan(state.parent))
-    assert [launch.status for launch in found] == ["passed", "passed"]
+    assert [(launch.status, launch.reason) for launch in found] == [("passed", "")] * 2
     run_json = found[0].run
     assert run_json["hosts"] == [f"odin{rank}" for rank in range(4)]
     assert run_json["command"][1:] == ["-f", "-i", "20", "-z", "-x", "2"]
