@@ -19,20 +19,19 @@ from roundtrip.report import plot
 from roundtrip.report.blocks import Items, Table, flat
 from roundtrip.report.data import Data
 from roundtrip.report.painter import drawing
-from roundtrip.studies.npb import hostspeeds, marks, simulated
+from roundtrip.studies.npb import EmulatedMark, Mark, Marks, hostspeeds, marks, simulated
 from roundtrip.studies.npb.hostspeeds import Curves
-from roundtrip.studies.npb.marks import Alone, Emulated, Marks, Origin
 
 CHECKOUT = Path(__file__).parents[3]
-ORIGIN = Origin("wan-marks", "virtual", "2026-11-22T14:11:14Z", "5e" * 32, "Some Processor")
+TOLD = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
+ORIGIN = Marks(**TOLD, digest="5e" * 32, processor="Some Processor", alone=[], emulated=[])
 SPEEDS = (10.0, 100.0, 1000.0)
 
 
 def bundle(made: Bundle) -> Data:
     """As the report reads it, with what a manifest and a host tell."""
     found = made.data()
-    told = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
-    manifest: Any = SimpleNamespace(data=told, digest="5e" * 32)
+    manifest: Any = SimpleNamespace(data=TOLD, digest="5e" * 32)
     host = {"cpu": {"model": "Some Processor"}}
     return replace(found, manifest=manifest, environment={"host.json": host})
 
@@ -52,30 +51,33 @@ def curves(benchmark: str, waits: float, mops: float) -> Curves:
     two = {
         rtt: {speed: 50 / speed + waits * rtt / 1e3 for speed in SPEEDS} for rtt in (0.0, 2.0, 4.0)
     }
-    alone = Alone(ORIGIN, benchmark, "W", "Open MPI", mops, 6)
-    emulated = tuple(
-        Emulated(
-            *(ORIGIN, benchmark, "W", "Open MPI", ranks, rtt, mops, 1.5 - rtt / 8),
-            **{"low": 1.0, "high": 1.6, "is_separated": ranks == 4, "launches": 6},  # type: ignore[arg-type]
+    named = {"benchmark": benchmark, "class": "W", "toolchain": "Open MPI", "launches": 6}
+    emulated = [
+        EmulatedMark(
+            **named,
+            **{"mops": mops, "ranks": ranks, "rtt_ms": rtt, "separated": ranks == 4},
+            **{"speedup": 1.5 - rtt / 8, "low": 1.0, "high": 1.6},
         )
         for ranks in (2, 4)
         for rtt in (0.0, 2.0, 4.0)
-    )
-    return Curves(benchmark, "W", one, two, 1.6e9, Marks((alone,), emulated))
+    ]
+    found = {"alone": [Mark(**named, mops=mops)], "emulated": emulated}
+    return Curves(benchmark, "W", one, two, 1.6e9, (ORIGIN.model_copy(update=found),))
 
 
 def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
     told = marks.from_bundle(bundle(over_the_link()))
-    assert told["processor"] == "Some Processor"
-    (alone,) = told["alone"]
-    assert alone["mops"] == pytest.approx(1000.0, rel=0.01)
-    near, far = told["emulated"]
-    assert (near["rtt_ms"], far["rtt_ms"], far["ranks"]) == (0.0, 4.0, 2)
-    assert near["speedup"] == pytest.approx(4 / 3, rel=0.01)
-    assert far["speedup"] == pytest.approx(4 / 7, rel=0.01)
-    assert far["low"] <= far["speedup"] <= far["high"]
-    assert {one["mops"] for one in told["emulated"]} == {alone["mops"]}
-    assert not far["separated"]
+    assert told.processor == "Some Processor"
+    (alone,) = told.alone
+    assert alone.mops == pytest.approx(1000.0, rel=0.01)
+    near, far = told.emulated
+    assert (near.rtt_ms, far.rtt_ms, far.ranks) == (0.0, 4.0, 2)
+    assert near.speedup == pytest.approx(4 / 3, rel=0.01)
+    assert far.speedup == pytest.approx(4 / 7, rel=0.01)
+    assert far.low and far.high
+    assert far.low <= far.speedup <= far.high
+    assert {one.mops for one in told.emulated} == {alone.mops}
+    assert not far.separated
 
 
 def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
@@ -87,7 +89,7 @@ def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
     assert marks.main(["some/bundle"]) == 0
     file = tmp_path / "marks.json"
     file.write_text(capsys.readouterr().out)
-    assert marks.from_record([marks.read(file, "CG", "W")]).alone
+    assert marks.read(file, "CG", "W").alone
 
 
 def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
@@ -98,7 +100,7 @@ def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
             for name in check.get("variables", {}).get("marks", []):
                 named += 1
                 for benchmark in check["parameters"].get("benchmark", ["CG", "LU", "MG"]):
-                    found = marks.from_record([marks.read(CHECKOUT / name, benchmark, "W")])
+                    found = marks.read(CHECKOUT / name, benchmark, "W")
                     assert found.alone
                     assert {one.rtt_ms for one in found.emulated} == {0.0, 1.0, 2.0, 4.0}
     assert named
@@ -117,11 +119,11 @@ def test_only_what_was_measured_on_one_processor_is_marked() -> None:
 
 def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path) -> None:
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps(marks.from_bundle(bundle(over_the_link()))))
-    mine = marks.from_record([marks.read(file, "CG", "W")])
+    file.write_text(json.dumps(marks.as_json(marks.from_bundle(bundle(over_the_link())))))
+    mine = marks.read(file, "CG", "W")
     assert [one.rtt_ms for one in mine.emulated] == [0.0, 4.0]
-    assert mine.origins == [ORIGIN]
-    others = marks.from_record([marks.read(file, "MG", "W")])
+    assert mine.origin == ORIGIN.origin
+    others = marks.read(file, "MG", "W")
     assert not others.emulated
     assert not others.alone
 
@@ -138,7 +140,9 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
     tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     file = tmp_path / "marks.json"
-    file.write_text(json.dumps({**marks.from_bundle(bundle(over_the_link())), **change}))
+    file.write_text(
+        json.dumps({**marks.as_json(marks.from_bundle(bundle(over_the_link()))), **change})
+    )
     with pytest.raises(UserError, match=f"marks.json: no file of marks: {told}"):
         marks.read(file, "CG", "W")
 
@@ -177,7 +181,7 @@ def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
     assert len(emulated.rows) == 12
     assert [row[-1].text for row in emulated.rows[:6]] == ["rates"] * 3 + ["separated times"] * 3
     text = str([one for one in found if isinstance(one, Items)])
-    assert ORIGIN.label in text
+    assert ORIGIN.origin in text
     assert "SIMULATED" in text
 
 
@@ -194,7 +198,7 @@ def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates(
     explained = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
     assert "proportions gives all of them" in simulated.proportions(explained, ORIGIN)
     assert simulated.proportions(explained[:1], ORIGIN) == ""
-    assert simulated.beside_it([replace(one, marks=Marks()) for one in explained]) == []
+    assert simulated.beside_it([replace(one, marks=()) for one in explained]) == []
 
 
 def test_the_largest_class_speaks_and_the_classes_of_a_benchmark_are_neighbours() -> None:

@@ -91,39 +91,51 @@ class Thresholds(Table):
     critical_difference: Limit
 
 
-class _Marked(Record):
+class Mark(Record):
+    """Rate of one rank alone at a benchmark, Mop/s: median over `launches`."""
+
     benchmark: Label
     class_: Label = Field(alias="class")
     toolchain: Label
     launches: Count
-
-
-class _Alone(_Marked):
     mops: Amount
 
 
-class _OverTheLink(_Marked):
-    """ms, and a ratio with its interval; `separated`: computed from separated times."""
+class EmulatedMark(Mark):
+    """Speed-up over an emulated link, median and interval over `launches` rounds.
+
+    `mops` is the rate of one rank in the same night.  `separated`: computed from separated times,
+    because ranks share processors.
+    """
 
     ranks: Count
     rtt_ms: Amount
-    mops: Amount
     speedup: Amount
     low: Amount | None = None
     high: Amount | None = None
     separated: bool = False
 
+    @property
+    def setup(self) -> str:
+        """``1 + 1 ranks``."""
+        return f"{self.ranks // 2} + {self.ranks // 2} ranks"
 
-class MarksRecord(Record):
-    """Rates (Mop/s) measured in another campaign, whose name, night and digest stand here."""
+
+class Marks(Record):
+    """What a night of another campaign measured, drawn beside simulated values."""
 
     campaign: Label
     site: Label
     started: Label
     digest: Label
     processor: Label
-    alone: Annotated[list[_Alone], Field(max_length=1000)]
-    emulated: Annotated[list[_OverTheLink], Field(max_length=1000)]
+    alone: Annotated[list[Mark], Field(max_length=1000)]
+    emulated: Annotated[list[EmulatedMark], Field(max_length=1000)]
+
+    @property
+    def origin(self) -> str:
+        """``wan-marks on virtual, 2026-11-22T14:11:20Z, bundle 5e5e5e5e``."""
+        return f"{self.campaign} on {self.site}, {self.started}, bundle {self.digest[:8]}"
 
 
 class _Choice(Record):
@@ -160,7 +172,7 @@ class NPBRecord(Record):
     choices: list[_Choice] = Field(default_factory=list)
     verification: _Verification | None = None
     declared: float | None = None
-    marks: Annotated[list[MarksRecord], Field(max_length=100)] = Field(default_factory=list)
+    marks: Annotated[list[Marks], Field(max_length=100)] = Field(default_factory=list)
     memory: _Memory | None = None
 
 

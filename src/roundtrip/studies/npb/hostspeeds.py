@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -33,8 +33,7 @@ from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Rule, Scale
 from roundtrip.report.units import Unit
 from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
-from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, marks
-from roundtrip.studies.npb.marks import Marks
+from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, EmulatedMark, Mark, Marks
 from roundtrip.studies.npb.sweep import ONE, RANKS
 from roundtrip.studies.study import GREY, PINK, Arm, Colour, palette
 
@@ -58,7 +57,7 @@ class Curves:
     one: Mapping[float, float]
     two: Mapping[float, Mapping[float, float]]
     operations: float = 0.0
-    marks: Marks = field(default_factory=Marks)
+    marks: tuple[Marks, ...] = ()
     case_id: str = ""
 
     @property
@@ -70,6 +69,17 @@ class Curves:
     def order(self) -> tuple[str, int]:
         """Its place among others: the classes of a benchmark are neighbours, the smallest first."""
         return self.benchmark, CLASSES.index(self.problem_class)
+
+    @property
+    def alone(self) -> list[tuple[Marks, Mark]]:
+        """The rates of one rank, each with its origin."""
+        return [(origin, mark) for origin in self.marks for mark in origin.alone]
+
+    @property
+    def emulated(self) -> list[EmulatedMark]:
+        """The speed-ups over an emulated link."""
+        found = [mark for origin in self.marks for mark in origin.emulated]
+        return sorted(found, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
 
     @property
     def rtts(self) -> list[float]:
@@ -144,7 +154,7 @@ class Sweeps:
             if one and two:
                 of = str(benchmark), str(problem_class)
                 operations = float(details.get("declared") or details.get("operations") or 0.0)
-                marked = marks.from_record(details.get("marks"))
+                marked = tuple(map(Marks.model_validate, details.get("marks") or ()))
                 found.append(Curves(*of, one, two, operations, marked, str(case_id)))
         return tuple(sorted(found, key=lambda one: one.order))
 
@@ -200,7 +210,7 @@ def _top(curves: Sequence[Curves]) -> float:
     simulated = [
         value for one in curves for rtt in one.rtts for value in one.speedups(rtt).values()
     ]
-    marked = [mark.speedup for one in curves for mark in one.marks.emulated]
+    marked = [mark.speedup for one in curves for mark in one.emulated]
     return 1.1 * max([2.0, *simulated, *marked])
 
 
@@ -229,7 +239,7 @@ def _drawing(number: int, one: Curves, top: float) -> Drawing:
 
 def _subtitle(one: Curves) -> str:
     """What the figure shows, and on which processors the rest was measured."""
-    processors = dict.fromkeys(origin.processor for origin in one.marks.origins)
+    processors = dict.fromkeys(origin.processor for origin in one.marks)
     return f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED
 
 
@@ -246,7 +256,7 @@ Marked = tuple[str, Arm, list[dict[str, Any]]]
 
 def _rate_rules(one: Curves, top: float) -> Iterator[Marked]:
     """Upright, at the rate of one rank of each real processor."""
-    for mark in one.marks.alone:
+    for _, mark in one.alone:
         title = f"One rank, measured: {units.number(mark.mops)} Mop/s"
         arm = Arm(title, GREY, is_dashed=True, point=0)
         yield title, arm, [{"x": mark.mops, "median": end, "n": None} for end in (top / 1000, top)]
@@ -254,7 +264,7 @@ def _rate_rules(one: Curves, top: float) -> Iterator[Marked]:
 
 def _squares(one: Curves, colours: Mapping[str, Colour]) -> Iterator[Marked]:
     """Emulated points at the shortest and the longest delay."""
-    found = one.marks.emulated
+    found = one.emulated
     delays = {mark.rtt_ms for mark in found}
     ranks = sorted({mark.ranks for mark in found})
     for mark in found:

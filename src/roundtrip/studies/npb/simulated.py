@@ -29,7 +29,15 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, STUDY_RTT_MS
+from roundtrip.studies.npb import (
+    CLASSES,
+    PUBLISHED,
+    STUDY,
+    STUDY_RTT_MS,
+    EmulatedMark,
+    Mark,
+    Marks,
+)
 from roundtrip.studies.npb.hostspeeds import (
     CAPTION,
     CHECK,
@@ -40,7 +48,6 @@ from roundtrip.studies.npb.hostspeeds import (
     Sweeps,
     figures,
 )
-from roundtrip.studies.npb.marks import Alone, Emulated, Origin
 from roundtrip.studies.npb.sweep import ONE, case_at, longer
 from roundtrip.studies.study import Claim
 
@@ -106,7 +113,7 @@ class SimulatedSection:
 
 def _marked(curves: Sequence[Curves]) -> Text:
     """What the figures mark, if anything."""
-    return (" ", *MARKED) if any(one.marks.origins for one in curves) else ()
+    return (" ", *MARKED) if any(one.marks for one in curves) else ()
 
 
 def found_at(curves: Sequence[Curves]) -> Table:
@@ -116,7 +123,7 @@ def found_at(curves: Sequence[Curves]) -> Table:
     for one in curves:
         far = one.rtts[-1]
         published = PUBLISHED.get(one.benchmark) if far == STUDY_RTT_MS else None
-        even, there = one.speed_at(far, 1.0), published and one.speed_at(far, published)
+        even, there = _found(one)
         waited = one.waited(max(one.one))
         rows.append(
             (
@@ -251,18 +258,18 @@ _SAME = 1.1  # by how much parts of one processor's rates may differ and be call
 
 def beside_it(curves: Sequence[Curves]) -> list[Block]:
     """What was measured, where it is from, and what it says of a host speed; [] without marks."""
-    origins = list(dict.fromkeys(origin for one in curves for origin in one.marks.origins))
+    origins = list({origin.origin: origin for one in curves for origin in one.marks}.values())
     if not origins:
         return []
     found: list[Block] = [
         Heading(3, "Beside it, measured"),
         Paragraph(_APART),
-        Items(tuple((f"{one.processor}: {one.label}.",) for one in origins)),
+        Items(tuple((f"{one.processor}: {one.origin}.",) for one in origins)),
     ]
-    if any(one.marks.alone for one in curves):
+    if any(one.alone for one in curves):
         lines: list[Text] = [(text,) for origin in origins if (text := proportions(curves, origin))]
         found += [one_processor(curves), *([Items(tuple(lines))] if lines else [])]
-    if any(one.marks.emulated for one in curves):
+    if any(one.emulated for one in curves):
         found.append(over_the_link(curves))
     return found
 
@@ -271,7 +278,7 @@ def one_processor(curves: Sequence[Curves]) -> Table:
     """How fast one rank is at each benchmark, and the simulated speeds as parts of that."""
     rows = [
         (
-            Cell(f"{one.name} on {mark.origin.processor} (measured; parts {SIMULATED})"),
+            Cell(f"{one.name} on {origin.processor} (measured; parts {SIMULATED})"),
             Cell(mark.toolchain),
             _cell(mark.mops, Unit.MOPS),
             Cell(units.count(mark.launches)),
@@ -280,7 +287,7 @@ def one_processor(curves: Sequence[Curves]) -> Table:
         )
         for one in curves
         for even, there in [_found(one)]
-        for mark in one.marks.alone
+        for origin, mark in one.alone
     ]
     return Table(
         "Measured: the rate of one rank alone, which is a different host speed for each benchmark "
@@ -307,10 +314,10 @@ def over_the_link(curves: Sequence[Curves]) -> Table:
             _cell(mark.mops, Unit.MOPS),
             _interval(mark),
             Cell(units.count(mark.launches)),
-            Cell("separated times" if mark.is_separated else "rates"),
+            Cell("separated times" if mark.separated else "rates"),
         )
         for one in curves
-        for mark in one.marks.emulated
+        for mark in one.emulated
     ]
     return Table(
         f"{EMULATED}, measured, not simulated: speed-up of two clusters over one with half of the "
@@ -328,7 +335,7 @@ def over_the_link(curves: Sequence[Curves]) -> Table:
     )
 
 
-def proportions(curves: Sequence[Curves], origin: Origin) -> str:
+def proportions(curves: Sequence[Curves], origin: Marks) -> str:
     """By what the study's numbers lie apart as speeds, and as parts of one processor's rates.
 
     "" unless two of one class are found.
@@ -353,12 +360,12 @@ def proportions(curves: Sequence[Curves], origin: Origin) -> str:
     )
 
 
-def _studied(curves: Sequence[Curves], origin: Origin) -> Iterator[tuple[Curves, Alone, float]]:
+def _studied(curves: Sequence[Curves], origin: Marks) -> Iterator[tuple[Curves, Mark, float]]:
     """Benchmarks of the largest class whose number of the study is found, with the first rate of
     that origin."""
     largest = max((one.problem_class for one in curves), key=CLASSES.index, default="")
     for one in curves:
-        mark = next((mark for mark in one.marks.alone if mark.origin == origin), None)
+        mark = next((mark for its, mark in one.alone if its.origin == origin.origin), None)
         there = _found(one)[1]
         if mark and there and one.problem_class == largest:
             yield one, mark, there
@@ -376,7 +383,7 @@ def _digits(of: float) -> int:
     return len(f"{of:g}".replace(".", "").lstrip("0"))
 
 
-def _interval(mark: Emulated) -> Cell:
+def _interval(mark: EmulatedMark) -> Cell:
     """The speed-up of a mark, whose base lies in another campaign."""
     found = Interval(mark.speedup, mark.low, mark.high, mark.launches)
     return Cell(Quantity.over(found, Unit.PURE))

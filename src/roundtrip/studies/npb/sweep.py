@@ -94,7 +94,8 @@ class Sweep:
 
     def marked(self) -> list[dict[str, Any]]:
         """What the files of marks have of this benchmark; UserError if one is none."""
-        return [marks.read(file, self.benchmark, self.problem_class) for file in self.marks]
+        found = (marks.read(file, self.benchmark, self.problem_class) for file in self.marks)
+        return [marks.as_json(one) for one in found]
 
     def recorded(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
         """The trace on so many hosts, in `folder`, and run.json of the launch that it is of.
