@@ -1,7 +1,7 @@
 """Typed records: one pydantic model says what a file or a table holds.
 
 Validation and its messages follow from the model; of a table, so do its columns and the rules for
-their cells (`collect.columns`), and its part of docs/bundle.md.
+their cells (`collect.columns`), and its part of docs/reference.md.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Record(BaseModel):
 
 
 def column(says: str, unit: str = "") -> Any:
-    """A column of a bundle's table: what docs/bundle.md says of it, and its unit."""
+    """A column of a bundle's table: what docs/reference.md says of it, and its unit."""
     return Field(description=says, json_schema_extra={"unit": unit})
 
 
@@ -199,5 +199,6 @@ def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return _resolved(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+        named = _resolved(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+        return {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
     return {key: _resolved(one, definitions) for key, one in schema.items() if key != "$defs"}

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.nights import Nights
 
-from roundtrip.collect import analysis, bundle, environment, manifest, pseudonyms
+from roundtrip.collect import analysis, bundle, declared, manifest, pseudonyms
 from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, for_everybody
 from roundtrip.collect.environment import WITHHELD
 from roundtrip.collect.pseudonyms import Pseudonyms
@@ -257,37 +257,37 @@ def test_what_is_not_private_stays(text: str) -> None:
 
 def test_what_the_package_ships_stays() -> None:
     text = analysis.default_text()
-    assert environment.public_thresholds(text, NAMES) == text
+    assert declared.public_thresholds(text, NAMES) == text
     for file in CAMPAIGNS.glob("*.toml"):
-        kept = environment.public_campaign(file.read_text(), NAMES)
+        kept = declared.public_campaign(file.read_text(), NAMES)
         assert parse_toml(kept) == parse_toml(file.read_text())
         assert "#" not in kept
 
 
 @pytest.mark.parametrize("title", ["[/b] Nachtprüfung", "latency /bandwidth", "(A)/B", "24/7"])
 def test_a_slash_before_a_word_of_a_title_begins_no_path(title: str) -> None:
-    kept = environment.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    kept = declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
     assert parse_toml(kept) == {"title": title}
 
 
 def test_what_is_private_in_a_title_does_not_leave() -> None:
     title = "for alice of proj-quantum on nid7.acme.org: /home/alice, password=hunter22"
-    kept = parse_toml(environment.public_campaign(f"title = {json.dumps(title)}\n", NAMES))["title"]
+    kept = parse_toml(declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES))["title"]
     assert re.fullmatch(rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}", kept)
     assert "nid7" not in kept and "/home" not in NAMES.text("[/home]")
 
 
 def test_comments_of_a_site_stay_with_it() -> None:
     text = 'a = 1.0 # ask alice\n"b # c" = 2 # hush\n# more\n'
-    assert environment.public_thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
-    assert environment.public_campaign("not = [toml", NAMES) == ""
+    assert declared.public_thresholds(text, NAMES) == 'a = 1.0\n"b # c" = 2\n\n'
+    assert declared.public_campaign("not = [toml", NAMES) == ""
 
 
 @settings(max_examples=40)
 @given(st.dictionaries(st.text(max_size=9), st.lists(st.text(max_size=9) | st.booleans())))
 def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
     names = Disclosure(Pseudonyms((), b""))
-    shown = environment._value(variables)
+    shown = declared._value(variables)
     assert parse_toml(f"x = {shown}") == {"x": variables}
     assert isinstance(names.fields(variables), dict)
 

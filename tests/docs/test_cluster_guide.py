@@ -1,4 +1,4 @@
-"""docs/cluster.md: the order of steps where another fails, and the words that users look up."""
+"""docs/cluster.md: the order of steps where another fails; docs/trouble.md: what users look up."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 SYMPTOMS = Path(__file__).parent / "data" / "symptoms.txt"
 GUIDE = (CHECKOUT / "docs" / "cluster.md").read_text()
+TROUBLE = (CHECKOUT / "docs" / "trouble.md").read_text().split("## By what you see\n")[1]
 OFFLINE = GUIDE.split("## Without internet")[1].split("\n## ")[0]
 
 
@@ -39,7 +40,7 @@ def test_without_internet_sources_are_fetched_for_the_lock_file_of_the_cluster()
     ],
 )
 def test_what_users_look_up_is_what_roundtrip_prints(shown: str, printed: str, by: str) -> None:
-    assert shown in GUIDE.split("By what you see:")[1]
+    assert shown in TROUBLE
     assert printed in (CHECKOUT / "src" / "roundtrip" / by).read_text()
 
 
@@ -52,14 +53,13 @@ PRINTED = dict(
 @pytest.mark.parametrize("words", PRINTED)
 def test_what_users_look_up_is_what_other_programs_printed(words: str) -> None:
     assert words in PRINTED[words]
-    table = GUIDE.split("By what you see:")[1].split("\n## ")[0]
-    rows = [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| ")]
+    rows = [line.split(" | ")[0] for line in TROUBLE.splitlines() if line.startswith("| ")]
     run_by_hand = GUIDE.split("\n## Run by hand\n")[1]
     assert words in run_by_hand or any(words in row for row in rows)
 
 
 def test_every_message_of_a_configure_that_the_guide_quotes_was_seen() -> None:
-    quoted = re.findall(r"`(configure: error: [^`]+)`", GUIDE)
+    quoted = re.findall(r"`(configure: error: [^`]+)`", TROUBLE)
     assert quoted
     seen = SYMPTOMS.read_text()
     assert [words for words in quoted if words not in seen] == []

@@ -120,14 +120,34 @@ def test_a_quick_command_runs(command: str, tmp_path: Path) -> None:
 def test_the_targets_of_make_exist_and_those_that_make_test_leaves_out_are_told() -> None:
     phony = re.findall(r"^\.PHONY: (.*)", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
     told = {
-        name for guide in GUIDES for name in re.findall(r"\bmake ([a-z-]+)`", guide.read_text())
+        name for guide in pages() for name in re.findall(r"\bmake ([a-z-]+)`", guide.read_text())
     }
     assert told <= set(" ".join(phony).split())
     assert {"faults", "fuzz", "sanitize"} <= told
 
 
+def pages() -> list[Path]:
+    """Every page of Markdown in the checkout that people read."""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=CHECKOUT, check=True, capture_output=True, text=True
+    ).stdout.split()
+    return [CHECKOUT / name for name in listed if (CHECKOUT / name).exists()]
+
+
+def anchors(page: Path) -> set[str]:
+    """What links may name of a page: its headings as GitHub and mkdocs call them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_between_documents_lead_somewhere() -> None:
-    for guide in GUIDES:
-        for target in re.findall(r"\]\(([^)#]+)\)", guide.read_text()):
-            if not target.startswith("http"):
-                assert (guide.parent / target).exists(), f"{guide.name} links to {target}"
+    for page in pages():
+        for target in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+            name, _, anchor = target.partition("#")
+            if name.startswith("http"):
+                continue
+            file = page.parent / name if name else page
+            assert file.exists(), f"{page.name} links to {target}"
+            if anchor and file.suffix == ".md":
+                assert anchor in anchors(file), f"{page.name} links to {target}"

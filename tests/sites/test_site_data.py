@@ -14,7 +14,6 @@ from roundtrip.errors import UserError
 from roundtrip.sites import data, render, scales
 
 CHECKOUT = Path(__file__).parents[2]
-README = (CHECKOUT / "site-configs" / "README.md").read_text()
 GUIDE = (CHECKOUT / "docs" / "mpi-developer.md").read_text()
 
 
@@ -99,20 +98,6 @@ def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
         (system,) = render.render(sites / name)["systems"]
         for partition in system["partitions"]:
             assert partition["prepare_cmds"] == ["ulimit -l 1000000"]
-
-
-def test_the_readme_has_each_key_of_a_site_and_each_extra() -> None:
-    rows = re.findall(r"^\| (partition|environment) \| `(\w+)` \| (.+) \|$", README, re.MULTILINE)
-    told = {(kind, key): meaning for kind, key, meaning in rows}
-    known = {
-        ("partition", key): field.description for key, field in data.Extras.model_fields.items()
-    }
-    known |= {("environment", key): meaning for key, meaning in data.ENVIRONMENT_EXTRAS.items()}
-    assert told == known
-    keys = set(re.findall(r"\w+", " ".join(re.findall(r"^\| `.*", README, re.MULTILINE))))
-    models = (data.SiteData, data.Launch, data.Condition, data.Transport, data.Partition)
-    for model in models:
-        assert set(model.model_fields) - {"launch", "condition", "declared"} <= keys, model
 
 
 def test_extras_of_the_shipped_sites_are_known(sites: Path) -> None:

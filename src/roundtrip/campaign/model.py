@@ -1,29 +1,6 @@
 """A campaign as declared: which checks, with which parameters, how many launches.
 
-A campaign file is TOML::
-
-    title = "..."                 # one line for people
-    launches = 9                  # launches of each case; `--dry-run` says how many claims need
-    extra_launches = 2            # at most so many more of a case whose launches were disturbed
-    time_limit_minutes = 30       # of launching, not of building: no round starts after this
-    confirm = "10m"               # launch what was worse last night again, in what is left of the
-                                  # time limit, and at most so long; not at all by default
-    allow_untold = true           # status 0 although nothing can be decided from what was measured
-    sequential = true             # written by `roundtrip ab`: launches end when they tell enough,
-                                  # and claims are judged by a test that is valid then
-    abba_seed = 7                 # written by `roundtrip ab --order abba`: two toolchains in the
-                                  # order AB BA or BA AB, by the coins of this seed
-    nodes = "all"                 # checks of two nodes run on pairs of all nodes of a partition of
-                                  # Slurm's, those of one node on each: launches of each pair, node
-    rounds_a_night = 3            # of pairs: so many rounds of N - 1; the next night goes on, and a
-                                  # node is in a round once; all by default
-
-    [[check]]
-    name = "..."                  # a ReFrame check
-    toolchains = ["..."]          # ReFrame environments; all that the site has by default
-    partitions = ["..."]          # all by default
-    parameters = { mode = ["pingpong"] }   # all values of a parameter not named here
-    variables = { budget = 4 }    # the check's variables, as with `reframe -S`
+The keys of its file are those of `collect.declared.CampaignTable`, which docs/reference.md lists.
 """
 
 from __future__ import annotations
@@ -33,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from roundtrip import tables
-from roundtrip.collect.environment import CampaignTable, CheckTable
+from roundtrip.collect.declared import CampaignTable, CheckTable
 from roundtrip.errors import UserError
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.tables import Places

@@ -23,8 +23,9 @@ from roundtrip.collect import (
     samples,
     signature,
 )
+from roundtrip.collect.declared import public_campaign, public_thresholds
 from roundtrip.collect.disclosure import Disclosure
-from roundtrip.collect.environment import WITHHELD, Environment, public_campaign, public_thresholds
+from roundtrip.collect.environment import WITHHELD, Environment
 from roundtrip.collect.launch import SAMPLES, Launch, launch_records
 from roundtrip.collect.launches import scan
 from roundtrip.collect.pseudonyms import Pseudonyms, host_names

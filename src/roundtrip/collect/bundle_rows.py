@@ -1,5 +1,6 @@
-"""A row of each table of a bundle: its columns, what their cells must be, and what docs/bundle.md
-says of them.
+"""A row of each table of a bundle: its columns, and what their cells must be.
+
+docs/reference.md is generated from them.
 
 ``details/<study>.parquet`` has a column for each entry of the `record` of the study.
 """

@@ -1,7 +1,8 @@
 """The tables of a bundle: made of the records of launches, written, read and checked.
 
-Each is a parquet file without JSON in its cells, see docs/bundle.md; column `launch` joins them.  A
-correct checksum does not make data valid: what a report relies on is checked, whoever wrote it.
+Each is a parquet file without JSON in its cells, see docs/reference.md; column `launch` joins
+them.  A correct checksum does not make data valid: what a report relies on is checked, whoever
+wrote it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""What people say of nights: ``site-configs/<site>/annotations.yaml``, a list of annotations.
-
-Each has ``from`` (a UTC date or time) and ``text``, and may have ``to``, ``series`` (a glob of case
-ids, or of names of series as they are printed), ``kind`` (change, maintenance, incident, note or
-accepted) and ``leave_out``, which leaves the nights out of detection.  What is accepted is the
-baseline from then on.
-"""
+"""What people say of nights: ``site-configs/<site>/annotations.yaml``, a list of annotations."""
 
 from __future__ import annotations
 
@@ -52,17 +46,22 @@ PublishedText = Annotated[Text, AfterValidator(disclosure.for_everybody)]
 
 
 class Annotation(Table):
-    """One annotation; `to` is the last day or second that it is about, by default that of `start`.
+    """One annotation.  Without `leave_out` it only says something of the first of its nights."""
 
-    Without `leave_out` it only says something of the first of its nights.
-    """
-
-    start: Moment = Field(alias="from")
-    to: Moment | None = None
-    text: PublishedText
-    series: Text = "*"
-    leave_out: bool = False
-    kind: Literal["change", "maintenance", "incident", "note", "accepted"] = "note"
+    start: Moment = Field(
+        alias="from", description="a UTC date, or a time such as `2026-11-03T01:00:00Z`"
+    )
+    to: Moment | None = Field(
+        None, description="the last day or second that it is about; that of `from` by default"
+    )
+    text: PublishedText = Field(description="what happened; it is published")
+    series: Text = Field(
+        "*", description="which series: a pattern (glob) of their names or of their cases"
+    )
+    leave_out: bool = Field(False, description="these nights take no part in detection")
+    kind: Literal["change", "maintenance", "incident", "note", "accepted"] = Field(
+        "note", description="`accepted`: the level is the baseline from then on"
+    )
 
     @property
     def last(self) -> str:

@@ -1,6 +1,6 @@
 """A site as declared: ``site-configs/<site>/site.toml``, merged over the files of its bases.
 
-site-configs/README.md describes the keys.  The first ``[slurm_partition.NAME]`` has the partitions
+docs/reference.md lists the keys.  The first ``[slurm_partition.NAME]`` has the partitions
 of the site under their own names, ``ib-rc``; each other one has them again as ``ib-rc-NAME``.
 """
 
@@ -53,8 +53,7 @@ def _spread_partitions(
 
 
 class Simulated(Table):
-    """What a partition simulates: `platform`, a file of the site's ``platforms/``, the speed of its
-    hosts [flop/s], and, where the platform has it, by how much round trips are longer [ms]."""
+    """What a partition simulates."""
 
     platform: str
     host_flops: float = Field(gt=0, le=1e15)
@@ -156,23 +155,24 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
 class Launch(Table):
-    """How an MPI family starts its ranks, and which variables it needs.
+    """How an MPI family starts its ranks."""
 
-    Without a `launcher`, the partition's launcher is used.  `pmi` is the value of srun's ``--mpi``.
-    """
-
-    launcher: str | None = None
-    pmi: str | None = None
-    options: Strings = ()
-    variables: dict[str, str] = Field(default_factory=dict)
-    variables_as_root: dict[str, str] = Field(default_factory=dict)
+    launcher: str | None = Field(
+        None, description="ReFrame's launcher, the partition's by default; `smpirun` for SimGrid"
+    )
+    pmi: str | None = Field(None, description="value of srun's `--mpi`")
+    options: Strings = Field((), description="options of the launcher")
+    variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
+    variables_as_root: dict[str, str] = Field(
+        default_factory=dict, description="the same, set only for root"
+    )
 
 
 class Condition(Table):
     """A condition that holds if `file` exists and has the text `contains` in it."""
 
-    file: str
-    contains: str
+    file: str = Field(description="a file of the machine")
+    contains: str = Field(description="the condition holds if the file has this text")
 
     def __bool__(self) -> bool:
         file = Path(self.file)
@@ -180,66 +180,101 @@ class Condition(Table):
 
 
 class Transport(Table):
-    """An environment of its own: the toolchain of `mpi` with the last Boost, and `variables` that
-    choose the transport; `over` is the transport's name for people."""
+    """An environment of its own: a toolchain with variables that choose the transport."""
 
-    mpi: str
-    over: str
-    variables: dict[str, str] = Field(default_factory=dict)
-    unless: str | None = None
+    mpi: str = Field(description="the MPI; its toolchain with the last Boost is taken")
+    over: str = Field(description="the transport's name, on show")
+    variables: dict[str, str] = Field(default_factory=dict, description="variables that choose it")
+    unless: str | None = Field(None, description="a condition under which it is left out")
 
 
 class Partition(Table):
-    """A ReFrame partition; `name` is the name of its table by default.
+    """A ReFrame partition."""
 
-    `without` are MPI families that cannot run there.  `account` is an option with the placeholder
-    ``{account}``; it is added if ``$ROUNDTRIP_ACCOUNT`` is set.  `side_by_side` says that launches
-    whose nodes differ do not disturb each other, so that pairs of nodes are measured together.
-    """
-
-    name: str
-    description: str
-    scheduler: str
-    scheduler_if: dict[str, str] = Field(default_factory=dict)
-    launcher: str
-    access: Strings = ()
-    account: str | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
-    without: Strings = ()
-    environs: Strings | None = None
-    variables: dict[str, str] = Field(default_factory=dict)
-    prepare: Strings = ()
-    features: Strings = ()
-    processor: dict[str, Any] | None = None
-    extras: Extras = Field(default_factory=Extras)
-    max_jobs: int = 1
-    side_by_side: bool = False
-    only_if: str | None = None
-    unless: str | None = None
+    name: str = Field(description="its name; that of its table by default")
+    description: str = Field(description="ReFrame's `descr`")
+    scheduler: str = Field(description="ReFrame's scheduler, as `slurm`, `squeue` or `local`")
+    scheduler_if: dict[str, str] = Field(
+        default_factory=dict, description="another scheduler, by the condition that holds"
+    )
+    launcher: str = Field(description="ReFrame's launcher, as `srun`")
+    access: Strings = Field((), description="options that get a job its nodes")
+    account: str | None = Field(
+        None, description="an option with `{account}`, added if `$ROUNDTRIP_ACCOUNT` is set"
+    )
+    options: dict[str, Any] = Field(default_factory=dict, description="ReFrame's `sched_options`")
+    without: Strings = Field((), description="MPI families that cannot run there")
+    environs: Strings | None = Field(None, description="its environments; all by default")
+    variables: dict[str, str] = Field(default_factory=dict, description="environment variables")
+    prepare: Strings = Field((), description="commands before each launch")
+    features: Strings = Field((), description="what checks ask for; counts are derived (scales)")
+    processor: dict[str, Any] | None = Field(None, description="ReFrame's `processor`")
+    extras: Extras = Field(default_factory=Extras, description="what checks read, below")
+    max_jobs: int = Field(1, description="jobs at once")
+    side_by_side: bool = Field(
+        False,
+        description="launches on different nodes do not disturb each other: pairs of nodes are "
+        "measured together",
+    )
+    only_if: str | None = Field(None, description="a condition without which it is left out")
+    unless: str | None = Field(None, description="a condition under which it is left out")
 
 
 class SiteData(Table):
-    """A site; `software` says who makes its toolchains: `roundtrip toolchains`, Spack, or nobody.
+    """A site, without the keys that `load` replaces (`FILLED`)."""
 
-    `bind` are options of every launch, after its own.  `pmix` is the series of PMIx that the MPIs
-    are built with, which is that of the cluster's Slurm (``pmix_v4`` is 4).  `label` is what is in
-    the names of toolchains from Spack (`labels`).  `detect` are features
-    that each partition has if the machine has them.  `declared` are environments in ReFrame's form.
-    """
+    description: str = Field(description="ReFrame's `descr`")
+    hostnames: Strings = Field(
+        description="patterns of host names; none may fit any machine, as `RFM_SYSTEM` chooses"
+    )
+    software: Literal["toolchains", "spack", "none"] = Field(
+        description="who makes the toolchains: `roundtrip toolchains`, Spack, or nobody"
+    )
+    bind: Strings = Field(
+        (), description="options of srun that bind ranks, after those of `[launch]`"
+    )
+    pmix: str | None = Field(
+        None,
+        description="series of PMIx that the MPIs are built with, that of the cluster's Slurm: "
+        "`4` where `srun --mpi=list` has `pmix_v4`",
+    )
+    label: Strings = Field(
+        (),
+        description="what is in the names of Spack's toolchains besides the series of MPI and "
+        "Boost: `patch`, `compiler`, a variant (`netmod`) or a package below the MPI (`ucx`). "
+        '`["patch", "netmod", "ucx"]` gives `mpich43p2-ofi-boost186`',
+    )
+    detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = Field(
+        (), description="features that every partition has if the machine offers them"
+    )
+    launch: dict[str, Launch] = Field(
+        default_factory=dict, description="tables `[launch.FAMILY]`, by MPI family"
+    )
+    variables: dict[str, str] = Field(
+        default_factory=dict, description="what all toolchains of `toolchains.toml` need set"
+    )
+    condition: dict[str, Condition] = Field(
+        default_factory=dict, description="tables `[condition.NAME]`"
+    )
+    transport: dict[str, Transport] = Field(
+        default_factory=dict, description="a line for each transport, an environment of its own"
+    )
+    partition: dict[str, Partition] = Field(description="tables `[partition.NAME]`")
+    declared: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description='environments in ReFrame\'s form, for `software = "none"`'
+    )
 
-    description: str
-    hostnames: Strings
-    software: Literal["toolchains", "spack", "none"]
-    bind: Strings = ()
-    pmix: str | None = None
-    label: Strings = ()
-    detect: Annotated[tuple[Literal["pvm"], ...], Field(strict=False)] = ()
-    launch: dict[str, Launch] = Field(default_factory=dict)
-    variables: dict[str, str] = Field(default_factory=dict)
-    condition: dict[str, Condition] = Field(default_factory=dict)
-    transport: dict[str, Transport] = Field(default_factory=dict)
-    partition: dict[str, Partition]
-    declared: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+#: Keys of the file that are gone when it has been read, and what they do.
+FILLED = {
+    "base": "file of `base/`, without `.toml`; tables are merged key by key, other values replace",
+    "values": "names of your own; `{name}` in any text stands for the value, as do `{site}`, "
+    "`{checkout}`, and in a partition its `{name}` and its extras",
+    "every_partition": "what all partitions have unless they say otherwise",
+    "slurm_partition": "tables `[slurm_partition.NAME]`: a Slurm partition to measure on, with its "
+    "`nodes`, `cores`, `sockets`; another key is a value, as in `[values]`. Each has all "
+    "partitions: the first under their own names, another as `ib-rc-NAME`",
+}
 
 
 def from_folder(folder: Path, checkout: Path) -> SiteData | None:
@@ -251,7 +286,7 @@ def from_folder(folder: Path, checkout: Path) -> SiteData | None:
 def load(file: Path, checkout: Path) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault."""
     data, places = _with_bases(file, checkout / "site-configs" / "base", ())
-    legal = sorted({*SiteData.model_fields, "base", "values", "every_partition", "slurm_partition"})
+    legal = sorted({*SiteData.model_fields, *FILLED})
     for key in data:
         if key not in legal:
             message = f"unknown key '{key}'; legal are {', '.join(legal)}"

@@ -1,0 +1,121 @@
+"""Prints docs/reference.md from the models: ``python -m tools.reference > docs/reference.md``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from roundtrip.collect import bundle_rows, columns, night_rows, reader
+from roundtrip.collect.declared import CampaignTable, CheckTable
+from roundtrip.history.annotations import Annotation
+from roundtrip.model import Record, json_schema
+from roundtrip.sites import data
+
+#: The tables of a bundle by the names of their files, without `.parquet`.
+TABLES: Mapping[str, type[columns.Row]] = {
+    "samples": bundle_rows.Sample,
+    "medians": bundle_rows.Median,
+    **bundle_rows.ROWS,
+    "history/nights": night_rows.Night,
+    "history/notes": night_rows.Note,
+    "history/accepted": night_rows.Accepted,
+    "history/pairs": night_rows.Pair,
+    "history/provenance": night_rows.Fact,
+}
+#: Files of keys: the headings of their tables, and what each has.
+_SITE: Mapping[str, type[Record]] = {
+    "Keys at the top": data.SiteData,
+    "`[launch.FAMILY]`": data.Launch,
+    "`[condition.NAME]`": data.Condition,
+    "`[transport]`, a line `NAME = { ... }`": data.Transport,
+    "`[partition.NAME]`, `[every_partition]`": data.Partition,
+    "Extras of a partition": data.Extras,
+}
+_KINDS = {"string": "text", "boolean": "yes/no", "object": "table"}
+_HEADING = ("| key | type | what it says |", "|---|---|---|")
+
+
+def lines() -> Iterator[str]:
+    """The lines of the page."""
+    yield "# Reference"
+    yield ""
+    yield "Generated from the models: `python -m tools.reference > docs/reference.md`. Commands and"
+    yield "their options: `roundtrip COMMAND --help`. Thresholds, each with what it means:"
+    yield "[analysis.toml](../src/roundtrip/report/analysis.toml)."
+    yield from _section("A campaign, `campaigns/NAME.toml`", CampaignTable)
+    yield from _section("A check of a campaign, `[[check]]`", CheckTable, "###")
+    yield from ("", "## A site, `site-configs/SITE/site.toml`")
+    for title, model in _SITE.items():
+        filled = data.FILLED if model is data.SiteData else {}
+        yield from _section(title, model, "###", filled)
+    yield from ("", "### Extras of an environment", "", "| key | what it says |", "|---|---|")
+    yield from (f"| `{name}` | {says} |" for name, says in data.ENVIRONMENT_EXTRAS.items())
+    title = "What people say of nights, `site-configs/SITE/annotations.yaml`"
+    yield from _section(f"{title}: a list", Annotation)
+    yield from _limits()
+    yield from ("", "## The tables of a bundle", "")
+    yield "A cell may be empty (null) where a program did not say it, but for names and counts."
+    yield "`count` is the unit of what is counted. Queries: [bundle.md](bundle.md)."
+    for name, row in TABLES.items():
+        yield from ("", f"### `{name}.parquet`", "")
+        yield f"A row: {_words(row)}"
+        yield ""
+        yield from columns.guide(row)
+
+
+def _section(
+    title: str, model: type[Record], mark: str = "##", others: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    yield from ("", f"{mark} {title}", "", *_HEADING)
+    yield from (f"| `{name}` | | {says} |" for name, says in (others or {}).items())
+    schema = json_schema(model)
+    for name, field in schema["properties"].items():
+        needed = name in schema.get("required", ()) and name != "name"
+        kind = _kind(field) + ("; required" if needed else "")
+        yield f"| `{name}` | {kind} | {field.get('description', '')}{_default(field)} |"
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """What a value must be, in words."""
+    if "anyOf" in schema:
+        kinds = [_kind(one) for one in schema["anyOf"] if one != {"type": "null"}]
+        return " or ".join(kinds)
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{one}`" for one in schema.get("enum", [schema.get("const")]))
+    kind: str = schema.get("type", "")
+    if kind == "array":
+        return f"list of {_kind(schema['items']) or 'values'}"
+    low, high = schema.get("exclusiveMinimum", schema.get("minimum")), schema.get("maximum")
+    span = f" {'above' if 'exclusiveMinimum' in schema else 'from'} {low:g}" if low else ""
+    return _KINDS.get(kind, kind) + span + (f" to {high:g}" if high else "")
+
+
+def _default(schema: Mapping[str, Any]) -> str:
+    value = schema.get("default")
+    if value is None or value in ("", [], False):
+        return ""
+    return f" ({value:g})" if isinstance(value, int | float) else f" (`{value}`)"
+
+
+def _words(model: type[Record]) -> str:
+    text = " ".join(inspect.cleandoc(model.__doc__ or "").split())
+    return (text[0].lower() + text[1:]).replace("``", "`")
+
+
+def _limits() -> Iterator[str]:
+    yield from ("", "## Limits of files that are read", "")
+    yield "Files that others may have written are decoded in a process of its own:"
+    yield from ("", "| | a file may take | and for each MiB of it |", "|---|---|---|")
+    memory = f"{reader.MEMORY >> 20} MiB, at most {reader.MOST_MEMORY >> 30} GiB"
+    yield f"| memory | {memory} | {reader.MEMORY_PER_BYTE} MiB |"
+    seconds = f"{reader.SECONDS_PER_BYTE * 2**20:.2f} s"
+    yield f"| processor time | {reader.SECONDS + 1} s | {seconds} |"
+    yield f"| rows | {reader.ROWS:,} | {reader.ROWS_PER_BYTE << 20:,} |"
+    yield ""
+    yield f"`{reader.FACTOR}=4` raises them by that factor. JSON, TOML and YAML: 16 MiB and 64"
+    yield "levels; records of a launch 8 MiB, reports of a session 24 MiB, `samples.csv` 128 MiB."
+
+
+if __name__ == "__main__":
+    print("\n".join(lines()))
