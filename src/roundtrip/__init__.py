@@ -1,3 +1,3 @@
 """Roundtrip: MPI benchmark campaigns on a site, from the declaration to a published report."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -13,7 +13,7 @@ from roundtrip.errors import UserError
 
 
 def checkout() -> Path:
-    """Root of the checkout: the folder that holds ``campaigns/`` and ``checks/``.
+    """Root of the checkout, or of a campaign folder: it holds ``campaigns/`` and ``checks/``.
 
     It is searched upwards from the current folder, then from this file; UserError if none is found.
     """
@@ -21,7 +21,9 @@ def checkout() -> Path:
         for folder in (start, *start.parents):
             if (folder / "campaigns").is_dir() and (folder / "checks").is_dir():
                 return folder
-    raise UserError("not inside a Roundtrip checkout: run from the cloned folder")
+    raise UserError(
+        "not inside a campaign folder: run from a clone, or lay one out: roundtrip init DIR"
+    )
 
 
 def runs() -> Path:

@@ -6,9 +6,11 @@ import os
 import re
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from support.tracked import copy_tracked
 
 from roundtrip.sites import lock as locks
 from roundtrip.sites.software import Spack, check_schema
@@ -131,3 +133,31 @@ def test_the_whole_matrix_concretizes_in_three_minutes_to_one_build_of_each_mpi(
     assert locks.split_builds(lock) == []
     assert locks.split_targets(lock) == []
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 180
+
+
+#: The Python here instead of one that Spack builds.
+INSTALLED = """
+spack:
+  specs: [roundtrip@main]
+  repos: {{roundtrip: {source}/spack_repo/roundtrip}}
+  develop: {{roundtrip: {{spec: roundtrip@main, path: {source}}}}}
+  view: {view}
+  config: {{install_tree: {{root: {root}}}}}
+  packages:
+    python:
+      buildable: false
+      externals: [{{spec: python@{version}, prefix: {prefix}}}]
+"""
+
+
+def test_spack_installs_the_command(real: Spack, tmp_path: Path) -> None:
+    copy_tracked(tmp_path / "source")
+    places = {name: tmp_path / name for name in ("source", "view", "root")}
+    version = ".".join(map(str, sys.version_info[:3]))
+    (tmp_path / "spack.yaml").write_text(
+        INSTALLED.format(**places, version=version, prefix=sys.base_prefix)
+    )
+    run(real, tmp_path, "install")
+    program = tmp_path / "view" / "bin" / "roundtrip"
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("roundtrip ")

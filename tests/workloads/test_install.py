@@ -104,4 +104,4 @@ def test_a_workload_builds_tests_and_installs_alone(tmp_path: Path, name: str, t
     run("cmake", "-S", consumer, "-B", consumer / "build", "-D", f"CMAKE_PREFIX_PATH={prefix}")
     program = (consumer / "build" / "program").read_text()
     assert Path(program).is_relative_to(prefix)
-    assert run(program, "--version").split() == [name, "0.1.0"]
+    assert run(program, "--version").split() == [name, "1.0.0"]

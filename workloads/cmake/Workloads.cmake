@@ -2,7 +2,7 @@
 # one project (../CMakeLists.txt), and a study that needs no Boost is one by itself.
 include_guard(GLOBAL)
 
-set(ROUNDTRIP_VERSION 0.1.0)
+set(ROUNDTRIP_VERSION 1.0.0)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH ROUNDTRIP_WORKLOADS)
 option(BUILD_TESTING "Build the tests (needs GoogleTest)" OFF)
 option(ROUNDTRIP_BOOST "Build the programs that use Boost.MPI; OFF leaves them out" ON)

@@ -16,6 +16,7 @@ from roundtrip.errors import UserError
 #: The commands in the order of use: what for, name, its module in this package, and its help.
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Before the first run": {
+        "init": ("setup", "Lay out a campaign folder, where roundtrip came as a wheel."),
         "doctor": ("setup", "Look for what spoils measurements on this machine."),
         "toolchains": ("setup", "Build MPIs and Boosts for site local, or list them."),
         "site": ("site", "Write a site's folder from what the cluster says, or check one."),

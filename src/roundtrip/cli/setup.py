@@ -1,10 +1,12 @@
-"""``roundtrip doctor``, ``toolchains``, ``study``: what is needed before anything is measured."""
+"""``roundtrip init``, ``doctor``, ``toolchains``, ``study``: what is needed before measuring."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +18,7 @@ from rich.text import Text
 from roundtrip import paths, studies
 from roundtrip.cli import app, listing
 from roundtrip.collect import analysis
+from roundtrip.errors import UserError, writing
 from roundtrip.host import facts
 from roundtrip.host.doctor import Finding, examine, possible
 from roundtrip.toolchains.build import build, pending
@@ -24,6 +27,23 @@ from roundtrip.toolchains.prefixes import BuildError
 from roundtrip.toolchains.spec import Toolchain, catalogue
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
+#: What a wheel holds of a campaign folder; a checkout has these folders itself.
+_SHIPPED = Path(studies.__file__).parents[1] / "shipped"
+
+
+@app.command()
+def init(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty one.")]) -> None:
+    """Lay out a campaign folder: campaigns, checks, sites, programs, and Spack's environment.
+
+    Exit status: 0 laid out; 2 the folder is not empty, or roundtrip runs from a checkout.
+    """
+    if not _SHIPPED.is_dir():
+        raise UserError("this roundtrip runs from a checkout, which is a campaign folder itself")
+    with writing(folder):
+        if folder.exists() and next(folder.iterdir(), None):
+            raise UserError("not empty: a campaign folder is laid out in a new one", folder)
+        shutil.copytree(_SHIPPED, folder, dirs_exist_ok=True)
+    typer.echo(f"laid out {folder}; next, in it: roundtrip doctor, then roundtrip run smoke")
 
 
 @app.command()

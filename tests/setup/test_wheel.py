@@ -1,0 +1,69 @@
+"""The wheel: it lays out a campaign folder in which everything runs, without a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.tracked import copy_tracked
+
+pytestmark = pytest.mark.nightly
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the tracked files, unpacked."""
+    folder = tmp_path_factory.mktemp("wheel")
+    copy_tracked(folder / "source")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wheel = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
+    subprocess.run([*wheel, folder / "source"], check=True)
+    (file,) = folder.glob("roundtrip-*.whl")
+    subprocess.run([*pip, "install", "--no-deps", "--target", folder / "site", file], check=True)
+    return folder / "site"
+
+
+def roundtrip(installed: Path, where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **{
+            key: value
+            for key, value in os.environ.items()
+            if key not in ("ROUNDTRIP_RUNS", "ROUNDTRIP_REPORTS")
+        },
+        "PYTHONPATH": str(installed),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    program = "from roundtrip.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *words],
+        cwd=where,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_campaign_folder_is_laid_out_and_its_campaigns_can_run(
+    installed: Path, tmp_path: Path
+) -> None:
+    done = roundtrip(installed, tmp_path, "init", "mine")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "mine"
+    assert os.access(folder / "testbed" / "vcluster", os.X_OK)
+    dry = roundtrip(installed, folder, "run", "smoke", "--site", "local", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert dry.stdout.count("run   9 x NetPIPE") == 2
+    again = roundtrip(installed, tmp_path, "init", "mine")
+    assert again.returncode == 2
+    assert again.stderr == "mine: not empty: a campaign folder is laid out in a new one\n"
+
+
+def test_outside_of_a_campaign_folder_the_line_says_what_to_do(
+    installed: Path, tmp_path: Path
+) -> None:
+    done = roundtrip(installed, tmp_path, "run", "smoke")
+    assert done.returncode == 2
+    assert "roundtrip init DIR" in done.stderr
