@@ -58,7 +58,9 @@ def test_a_campaign_folder_is_laid_out_and_its_campaigns_can_run(
     assert dry.stdout.count("run   9 x NetPIPE") == 2
     again = roundtrip(installed, tmp_path, "init", "mine")
     assert again.returncode == 2
-    assert again.stderr == "mine: not empty: a campaign folder is laid out in a new one\n"
+    assert (
+        again.stderr == "roundtrip: mine: not empty: a campaign folder is laid out in a new one\n"
+    )
 
 
 def test_outside_of_a_campaign_folder_the_line_says_what_to_do(
