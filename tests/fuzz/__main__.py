@@ -14,6 +14,7 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 
 _CHUNK = 250
@@ -52,7 +53,10 @@ def _all(chunks: list[tuple[str, range]]) -> tuple[dict[str, Counter[str]], list
     while chunks:
         with (
             tempfile.TemporaryDirectory() as folder,
-            ProcessPoolExecutor(os.cpu_count()) as pool,
+            # A decoder that panics may leave threads of polars dead: the next chunk has new ones.
+            ProcessPoolExecutor(
+                os.cpu_count(), mp_context=get_context("spawn"), max_tasks_per_child=1
+            ) as pool,
         ):
             doing = {
                 pool.submit(run.several, *chunk, Path(folder) / str(number)): chunk
