@@ -69,3 +69,14 @@ def test_outside_of_a_campaign_folder_the_line_says_what_to_do(
     done = roundtrip(installed, tmp_path, "run", "smoke")
     assert done.returncode == 2
     assert "roundtrip init DIR" in done.stderr
+
+
+def test_without_a_toolchain_the_line_says_how_to_build_one(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "none"))
+    roundtrip(installed, tmp_path, "init", "mine")
+    done = roundtrip(installed, tmp_path / "mine", "run", "smoke", "--site", "local")
+    assert done.returncode == 2
+    wanted = "roundtrip toolchains openmpi41-boost181 mpich40-boost181"
+    assert done.stderr.endswith(f"site 'local' has no toolchain yet; build some: {wanted}\n")

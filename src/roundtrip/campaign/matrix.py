@@ -87,7 +87,9 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     if not all(_offered(plan, tests) for plan in campaign.checks):
         tests = site.describe(files)  # to say what there is
     if not tests:
-        raise UserError(f"site '{site.name}' offers no toolchain: nothing can run there")
+        names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
+        build = "spack install" if site.spack else " ".join(["roundtrip toolchains", *names])
+        raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
     _require_values(campaign, site, tests)
     expected: dict[str, Expected] = {}
     skipped: dict[str, Skipped] = {}
