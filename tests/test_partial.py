@@ -7,13 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from roundtrip import partial
+from roundtrip import files
 
 WAITING = """
 import sys, time
 from pathlib import Path
-from roundtrip import partial
-print(partial.make(Path(sys.argv[1])), flush=True)
+from roundtrip import files
+print(files.partial_folder(Path(sys.argv[1])), flush=True)
 time.sleep(60)
 """
 
@@ -24,10 +24,10 @@ def test_only_folders_of_processes_that_died_are_removed(tmp_path: Path) -> None
         assert other.stdout is not None
         held = Path(other.stdout.readline().strip())
         (held / "half").write_text("")
-        mine = partial.make(tmp_path)
+        mine = files.partial_folder(tmp_path)
         assert held.is_dir() and mine.is_dir()
         other.send_signal(signal.SIGKILL)
-    again = partial.make(tmp_path)
+    again = files.partial_folder(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([mine, again])
 
 
@@ -35,5 +35,5 @@ def test_what_is_no_folder_of_ours_stays(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / ".partial-link").symlink_to(tmp_path / "other")
     (tmp_path / ".partial-file").write_text("")
-    partial.make(tmp_path)
+    files.partial_folder(tmp_path)
     assert len(list(tmp_path.iterdir())) == 4

@@ -32,7 +32,7 @@ from roundtrip.cli.site import print_findings
 from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
 from roundtrip.sites import software
-from roundtrip.sites.findings import Finding, Verdict, last_line
+from roundtrip.sites.site import Finding, Verdict, last_line
 from roundtrip.tables import Strings
 
 #: The sources of the shipped recipes, below the checkout.

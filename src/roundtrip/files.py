@@ -10,15 +10,18 @@ FIFO and no device is waited for, and a file that is larger than its kind can be
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import json
 import math
 import os
 import re
+import shutil
 import stat
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -264,7 +267,7 @@ def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
         yield from folders_in_tree(root / name, levels - 1)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _opened(file: Path, root: Path | None) -> Iterator[int]:
     """A descriptor of the regular file `file`, without a step through a link below `root`."""
     base = file.parent if root is None else root
@@ -293,3 +296,36 @@ def _require_regular(mode: int, file: Path) -> None:
         raise UserError(_LINK, file)
     if not stat.S_ISREG(mode):
         raise UserError("not a regular file", file)
+
+
+_PARTIAL = ".partial-"
+
+
+def partial_folder(parent: Path) -> Path:
+    """A new folder in `parent`, to be renamed when it is whole; locked while this process lives.
+
+    Folders there that nobody locks are of processes that died: they are removed.  OSError if the
+    system refuses.
+    """
+    for left in parent.glob(f"{_PARTIAL}*"):
+        if left.is_dir() and not left.is_symlink() and _lock(left):
+            shutil.rmtree(left, ignore_errors=True)
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=parent))
+        # Where locks are not supported, nobody can take it for one that was left.
+        _lock(made)
+        if made.is_dir():  # nobody removed it before it was locked
+            return made
+
+
+def _lock(folder: Path) -> bool:
+    """Whether this process has locked the folder; it then keeps it open, and locked, to its end."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise
+        return True
+    return False

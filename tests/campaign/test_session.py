@@ -127,3 +127,33 @@ def test_an_interrupt_while_reframe_is_being_started_is_not_lost(tmp_path: Path)
         timeout=60,
     )
     assert (done.stdout, done.stderr) == ("told\n", "")
+
+
+def test_time_of_building_is_no_time_of_launching(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = [
+        {"display_name": "build_netpipe ~local:smp+a", "fixture": True, "time_total": 40.5},
+        {"display_name": "NetPIPE", "fixture": False, "time_total": 9.0},
+    ]
+
+    def reframe(site: object, arguments: list[str], folder: Path, *_: object) -> int:
+        folder.mkdir()
+        (folder / "report.json").write_text(json.dumps({"runs": [{"testcases": tests}]}))
+        return 0
+
+    monkeypatch.setattr(session, "_supervise", reframe)
+    ticks = iter((100.0, 150.0, 200.0, 210.0))
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    partitions = {"smp": {"scheduler": "local"}}
+    site = SimpleNamespace(name="local", checkout=tmp_path, partitions=partitions, environment={})
+    block = [Expected(Case("NetPIPE", (), "26ad4637", "local", "smp", "a"), "check.py", ())]
+
+    def launched_s(folder: str) -> float:
+        return session.run_session(site, block, tmp_path / folder, "x", 0, lambda *_: None)  # type: ignore[arg-type]
+
+    assert launched_s("001") == 9.5
+    ended = json.loads((tmp_path / "001" / "session.json").read_text())
+    assert ended == {"exit_status": 0, "wall_s": 50.0, "build_s": 40.5}
+    tests.clear()
+    assert launched_s("002") == 10.0

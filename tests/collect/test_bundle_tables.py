@@ -143,8 +143,8 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
     (row,) = frame.iter_rows(named=True)
     assert (row["launch"], row["wait"], row["passes_per_lap"]) == (LAUNCH, wait, None)
     assert row["skipped"] == [{"variant": "mpi-rma", "reason": f"no windows on {pseudonym()}"}]
-    assert data.read(built).told("ring")[LAUNCH]["wait"]["spins"] == 60
-    assert data.read(built).told("npb") == {}
+    assert data.read(built).study_records("ring")[LAUNCH]["wait"]["spins"] == 60
+    assert data.read(built).study_records("npb") == {}
 
 
 def test_details_of_before_a_field_are_read_with_nulls(make_tree: Maker) -> None:
@@ -157,7 +157,7 @@ def test_details_of_before_a_field_are_read_with_nulls(make_tree: Maker) -> None
         lambda frame: frame.select("launch", "tokens", then),
         "details/ring",
     )
-    (row,) = data.read(built).told("ring").values()
+    (row,) = data.read(built).study_records("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
     assert row == {**dict.fromkeys(columns(DETAILS["ring"])), "tokens": 1, "wait": wait}
 

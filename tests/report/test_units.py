@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.stats.summaries import median_interval
+from roundtrip.stats.summaries import Interval, median_interval
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: st
     ],
 )
 def test_a_quantity_prints_itself(shown: Quantity, text: str) -> None:
-    assert str(shown).translate(units.PLAIN_SPACES) == text
+    assert units.printable(str(shown)) == text
 
 
 def test_an_interval_keeps_its_level_and_prints_in_any_unit() -> None:
@@ -91,3 +93,26 @@ def test_values_are_converted_only_between_units_of_a_kind() -> None:
     assert units.convert(3e6, "1/s", Unit.MILLION_MESSAGES_S, 8) == pytest.approx(3.0)
     with pytest.raises(ValueError, match="never"):
         units.convert(1.0, "Mop/s", Unit.US, 0)
+
+
+@pytest.mark.parametrize(
+    ("unit", "better"),
+    [(Unit.US, "lower"), (Unit.MB_S, "higher"), (Unit.RATIO, ""), ("jobs/h", "")],
+)
+def test_which_values_are_better_follows_from_the_unit(unit: str, better: str) -> None:
+    assert Quantity(value=1.0, unit=unit).direction == better
+
+
+def test_a_quantity_says_in_json_all_that_is_known_of_it() -> None:
+    found = Interval(2.0, 1.0, 3.0, 8, 0.95)
+    measured = Quantity.over(found, "jobs/h", says_unit=True)
+    emulated = replace(measured, kind="EMULATED NODES", is_lower_better=False)
+    known = {"median": 2.0, "low": 1.0, "high": 3.0, "level": 0.95, "n": 8, "unit": "jobs/h"}
+    assert measured.record() == {**known, "direction": "", "label": "measured"}
+    assert emulated.record() == {**known, "direction": "higher", "label": "EMULATED NODES"}
+    assert str(measured.middle) == "2.00\N{NO-BREAK SPACE}jobs/h"
+
+
+def test_a_change_of_nights_has_three_decimals_and_its_interval() -> None:
+    assert str(units.change(1.08)) == "1.080"
+    assert str(units.change(1.08, 1.0611, 1.1)) == "1.080 [1.061,\N{NO-BREAK SPACE}1.100]"

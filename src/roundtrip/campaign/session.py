@@ -18,16 +18,20 @@ from roundtrip.campaign import scheduler
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.progress import TerminalProgress, duration
 from roundtrip.campaign.tree import RunTree
+from roundtrip.collect.completion import SessionReport
 from roundtrip.sites.site import Site, select_tests
 
 _EVENT = re.compile(r"^\[\s*(?P<kind>RUN|OK|FAIL|ABORT|SKIP)\s*\] (\(.*?\) )?(?P<name>.+)$")
 _NAME = re.compile(r"^(?P<test>.+?) (?:~\S+ )?(?:'\w+ )?/[0-9a-f]{8} @\S+\+(?P<environ>\S+)")
 _STEP = re.compile(rb"\[(\d+)/(\d+)\]")  # as Ninja prints it
+_REPORT = "report.json"
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 _PR_SET_PDEATHSIG = 1
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
 
-#: Called with the events of ReFrame: (RUN, OK, FAIL, ABORT or SKIP; name of the test).
+#: Called with the events of ReFrame: (RUN, OK, FAIL, ABORT or SKIP; name of the test).  They are
+#: read off its console, since ReFrame offers no other while it runs, and only shown: what counts is
+#: in its report.
 Listener = Callable[[str, str], None]
 
 
@@ -87,7 +91,7 @@ def _case_arguments(site: Site, block: Sequence[Expected], folder: Path) -> list
         *(f"--checkpath={file}" for file in sorted({item.file for item in block})),
         f"--prefix={folder}",
         f"--perflogdir={folder / 'perflogs'}",
-        f"--report-file={folder / 'report.json'}",
+        f"--report-file={folder / _REPORT}",
         f"--system={site.name}:{block[0].case.partition}",
         # In random order, because a fixed order would confound cases with time.  A mode in
         # ReFrame's settings would not do: ReFrame 4.10 ignores --prgenv together with --mode.
@@ -151,13 +155,13 @@ def run_session(
     if wait:
         scheduler.cancel_and_wait(label, environment, wait)
         environment = wait.environment(environment)
-    clock = _BuildClock(on_event)
     start = time.monotonic()
     arguments = command_line(site, block, folder, label)
-    status = _supervise(site, arguments, folder, lock_descriptor, clock, environment)
+    status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)
     wall_s = time.monotonic() - start
-    _write_end(folder, status, wall_s, build_s=round(clock.seconds, 3))
-    return wall_s - clock.seconds
+    build_s = min(SessionReport.read(folder / _REPORT).build_s, wall_s)
+    _write_end(folder, status, wall_s, build_s=round(build_s, 3))
+    return wall_s - build_s
 
 
 def build_session(
@@ -175,25 +179,6 @@ def build_session(
     environment = {**site.environment, **_test_variables(block)}
     status = _supervise(site, arguments, folder, lock_descriptor, on_event, environment)
     _write_end(folder, status, time.monotonic() - start)
-
-
-class _BuildClock:
-    """Passes events on, and adds up how long fixtures ran."""
-
-    def __init__(self, on_event: Listener) -> None:
-        self.seconds = 0.0
-        self._on_event = on_event
-        self._begun: float | None = None
-
-    def __call__(self, kind: str, name: str) -> None:
-        if is_fixture(name):
-            now = time.monotonic()
-            if kind == "RUN":
-                self._begun = now
-            elif self._begun is not None:
-                self.seconds += now - self._begun
-                self._begun = None
-        self._on_event(kind, name)
 
 
 def _supervise(

@@ -179,6 +179,8 @@ def _print(
     hosts: HostNames,
 ) -> None:
     """All series in a line, then a row for each that is shown, with the names of `hosts`."""
+    from roundtrip.report import units
+
     first, last = judged.calendar.nights[0], judged.calendar.nights[-1]
     counts = ", ".join(f"{n} {verdict}" for verdict, n in judged.counts.items() if n)
     number = len(judged.calendar.nights)
@@ -205,7 +207,7 @@ def _print(
     for line in [one for one in lines if one.is_small][:_SMALL]:
         step = line.known.steps[-1]
         since = judged.calendar.label(judged.calendar.nights[step.night])
-        size = f"{step.ratio:.3f} since {since}, less than the least effect"
+        size = f"{units.change(step.ratio)} since {since}, less than the least effect"
         _console.print(f"  no alarm: {hosts.named(_label(line))}: {size}")
     if (more := sum(one.is_small for one in lines) - _SMALL) > 0:
         _console.print(f"  no alarm: {more} more series that changed by less than the least effect")
@@ -237,14 +239,16 @@ def _is_shown(line: Line) -> bool:
 
 
 def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
+    from roundtrip.report import units
+
     said = line.judgement
     since = judged.calendar.label(line.night) if line.night else ""
-    seen = f"{said.would_see:.1%} within 10 nights" if said.would_see is not None else ""
+    seen = f"{units.percent(said.would_see)} within 10 nights" if said.would_see is not None else ""
     is_marked = said.is_news and said.newest is None  # the last night is always new
     word = f"{said.verdict} (new)" if is_marked else str(said.verdict)
-    remarks = (line.changed or said.why, *line.revised, again.of(line))
+    remarks = (line.changed or said.why, *line.revised, again.describe_line(line))
     why = "; ".join(printable(one) for one in remarks if one)
-    return word, _label(line), said.ratio, since, why, seen.replace("%", " %")
+    return word, _label(line), said.ratio, since, why, seen
 
 
 def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict[str, Any]:

@@ -93,8 +93,7 @@ def nodes(
     else:
         for name, verdict in found.items():
             for line in _lines(verdict):
-                # The words have no-break spaces, which `printable` knows only as "?".
-                print(hosts.named(printable(f"{name}: {line}".translate(units.PLAIN_SPACES))))
+                print(hosts.named(units.printable(f"{name}: {line}")))
     raise typer.Exit(int(any(one.is_alarm() for one in found.values())))
 
 
@@ -112,7 +111,7 @@ def _lines(verdict: _Verdict) -> list[str]:
     ]
     lines = lines or [words.healthy(judged, marks)]
     lines += [words.too_few(judged.too_few)] if judged.too_few and judged.named else []
-    lines += [_gone(one) for one in verdict.gone]
+    lines += [_describe_absent(one) for one in verdict.gone]
     return lines
 
 
@@ -127,7 +126,7 @@ def _print_drain_commands(found: Mapping[str, _Verdict], hosts: HostNames) -> No
         if host is None:
             print(f"no command for {hosts.named(who)}: {_no_command(who)}", file=sys.stderr)
             continue
-        reason = printable(f"roundtrip {'; '.join(several)}")[:_REASON]
+        reason = f"roundtrip {'; '.join(several)}"[:_REASON]
         words = ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
         print(shlex.join(words))
 
@@ -146,10 +145,10 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
     judged = verdict.judged
     for one in judged.named:
         why = words.named(one, judged, verdict.slow.get(one.name))
-        yield one.name, why.translate(units.PLAIN_SPACES)
+        yield one.name, units.printable(why)
     for each in verdict.flaky:
         why = words.flaky(each, "failed").removesuffix(".")
-        yield " or ".join(each.names), why.translate(units.PLAIN_SPACES)
+        yield " or ".join(each.names), units.printable(why)
 
 
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
@@ -172,11 +171,11 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
         nodes.slow_processors(known.pairs, thresholds.nodes),
         flaky(nodes.outcomes(known.pairs), thresholds.nodes),
         nodes.absent_nodes(reports / campaign / site, known.pairs),
-        labels.of_history(known.provenance),
+        labels.from_history(known.provenance),
     )
 
 
-def _gone(one: Absent) -> str:
+def _describe_absent(one: Absent) -> str:
     last = f"last on {one.last[:10]}" if one.last else "nor in any night before"
     why = f"{one.state}: {one.reason}"
     return f"{one.node} was not measured in the night of {one.night[:10]}, {last} ({why})."
@@ -186,9 +185,11 @@ def _record(site: str, found: Mapping[str, _Verdict], hosts: HostNames) -> dict[
     """What ``--json`` prints; `hosts`, by pseudonym, of the nodes that it names."""
     record: dict[str, Any] = {
         "site": site,
-        "labels": {name: told.marks for name, told in found.items()},
+        "labels": {name: verdict.marks for name, verdict in found.items()},
         "named": [
-            _named(name, one, told) for name, told in found.items() for one in told.judged.named
+            _named(name, one, verdict)
+            for name, verdict in found.items()
+            for one in verdict.judged.named
         ],
         "flaky": [
             {
@@ -201,16 +202,18 @@ def _record(site: str, found: Mapping[str, _Verdict], hosts: HostNames) -> dict[
                 "nights": one.nights,
                 "chance": one.chance,
             }
-            for name, told in found.items()
-            for one in told.flaky
+            for name, verdict in found.items()
+            for one in verdict.flaky
         ],
         "cannot_tell": [
             {"campaign": name, "node": one.name, "launches": one.launches, "rounds": one.rounds}
-            for name, told in found.items()
-            for one in told.judged.too_few
+            for name, verdict in found.items()
+            for one in verdict.judged.too_few
         ],
         "not_measured": [
-            {"campaign": name, **asdict(one)} for name, told in found.items() for one in told.gone
+            {"campaign": name, **asdict(one)}
+            for name, verdict in found.items()
+            for one in verdict.gone
         ],
     }
     text = json.dumps(record)
@@ -223,23 +226,24 @@ def _named(campaign: str, one: Outlier, verdict: _Verdict) -> dict[str, Any]:
     marks = verdict.marks
     measures = []
     for each in one.evidence:
-        of, told = words.of(each), each.tested
+        name, tested = words.measure_name(each), each.tested
         ends = [
-            None if end is None else words.percent(end, of.measure) for end in (told.low, told.high)
+            None if end is None else words.percent(end, name.measure)
+            for end in (tested.low, tested.high)
         ]
         measures.append(
             {
-                "measure": of.measure,
-                "inside": of.is_alone,
-                "partition": of.place,
-                "environ": of.environ,
-                "label": marks.get(of.environ, ""),
-                "percent": words.percent(told.effect, of.measure),
+                "measure": name.measure,
+                "inside": name.is_alone,
+                "partition": name.place,
+                "environ": name.environ,
+                "label": marks.get(name.environ, ""),
+                "percent": words.percent(tested.effect, name.measure),
                 "low": ends[0],
                 "high": ends[1],
-                "launches": told.launches,
-                "partners": told.partners,
-                "nights": told.nights,
+                "launches": tested.launches,
+                "partners": tested.partners,
+                "nights": tested.nights,
                 "q": each.q,
             }
         )

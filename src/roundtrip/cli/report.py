@@ -177,7 +177,7 @@ def publish_reports(
     from roundtrip.report import public  # takes a second, which other commands need not spend
     from roundtrip.report.pages.write import INDEX
 
-    found, refused = public.found(places), 0
+    found, refused = public.find_revisions(places), 0
     if preview:
         raise typer.Exit(int(_preview(found, to)))
     with writing(to):

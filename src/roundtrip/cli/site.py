@@ -18,9 +18,8 @@ from roundtrip.errors import UserError
 from roundtrip.sites import data, live, probe, software, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check_site
-from roundtrip.sites.findings import Finding
 from roundtrip.sites.new import write_site
-from roundtrip.sites.site import Site
+from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.software import one_build_per_mpi
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")

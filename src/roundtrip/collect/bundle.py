@@ -13,7 +13,6 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip import partial as partials
 from roundtrip.collect import (
     analysis,
     bundle_tables,
@@ -52,7 +51,7 @@ def build(
     again = _confirmation(run_dir, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        partial = partials.make(folder)
+        partial = files.partial_folder(folder)
         try:
             partial.chmod(0o755)
             if again:

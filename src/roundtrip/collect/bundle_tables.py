@@ -265,12 +265,14 @@ def make_tables(records: Iterable[Record]) -> Tables:
     launches = sorted(records, key=lambda one: (one["case_id"], one["launch"]))
     rows = {
         "cases": [_case(one) for one in launches],
-        "points": _of_each(launches, _points),
-        "parameters": _of_each(launches, lambda one: setting_rows(one.get("parameters") or {})),
-        "emulation": _of_each(launches, lambda one: setting_rows(one.get("emulated") or {})),
-        "placement": _of_each(launches, lambda one: one.get("placement") or ()),
-        "nodes": _of_each(launches, lambda one: one.get("nodes") or ()),
-        "disturbance": _of_each(launches, _ranks),
+        "points": _labelled_rows(launches, _points),
+        "parameters": _labelled_rows(
+            launches, lambda one: setting_rows(one.get("parameters") or {})
+        ),
+        "emulation": _labelled_rows(launches, lambda one: setting_rows(one.get("emulated") or {})),
+        "placement": _labelled_rows(launches, lambda one: one.get("placement") or ()),
+        "nodes": _labelled_rows(launches, lambda one: one.get("nodes") or ()),
+        "disturbance": _labelled_rows(launches, _ranks),
     }
     details: defaultdict[str, list[Record]] = defaultdict(list)
     for one in launches:
@@ -288,7 +290,7 @@ def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
-def _of_each(launches: Sequence[Record], rows: Any) -> list[Record]:
+def _labelled_rows(launches: Sequence[Record], rows: Any) -> list[Record]:
     return [{**row, **{n: one[n] for n in LABELS}} for one in launches for row in rows(one)]
 
 

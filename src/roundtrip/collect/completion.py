@@ -55,6 +55,7 @@ class TestCase:
     fail_phase: str
     fail_reason: str
     exit_code: int | None
+    seconds: float = 0.0
 
     @staticmethod
     def from_entry(entry: dict[str, Any]) -> TestCase:
@@ -65,7 +66,7 @@ class TestCase:
 
         name = text("display_name") or text("name", "unknown")
         place = [text(key, "unknown") for key in ("system", "partition", "environ")]
-        exit_code = entry.get("job_exitcode")
+        exit_code, seconds = entry.get("job_exitcode"), entry.get("time_total")
         return TestCase(
             name=name,
             case_id=records.named_case_id(name, *place),
@@ -77,6 +78,7 @@ class TestCase:
             fail_phase=text("fail_phase"),
             fail_reason=text("fail_reason"),
             exit_code=exit_code if isinstance(exit_code, int) else None,
+            seconds=seconds if isinstance(seconds, float) else 0.0,
         )
 
     def reason(self, report: SessionReport) -> str:
@@ -114,6 +116,11 @@ class SessionReport:
             return SessionReport(tuple(TestCase.from_entry(entry) for entry in entries), True)
         except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return SessionReport((), False)
+
+    @property
+    def build_s(self) -> float:
+        """How long the fixtures took together, which build what others launch."""
+        return sum(test.seconds for test in self.tests if test.is_fixture)
 
     def find(self, environ: str, folder: str) -> TestCase | None:
         """The last entry of toolchain `environ` and stage folder `folder`; None without one."""

@@ -34,7 +34,7 @@ def reasons(
         placement = [{**place, "host": ""} for place in placement]
     throttled = tuple(_throttled(facts, placement, limits))
     return (
-        *_of_the_machine(facts, run, limits, cores),
+        *_machine_reasons(facts, run, limits, cores),
         *throttled,
         *_stopped(facts, limits),
         # Who is throttled waits for a processor, too: for the kernel both are one.
@@ -64,7 +64,7 @@ def partial(run: Mapping[str, Any], limits: Disturbance) -> str:
     return f"measured {measured} of the {wanted} sizes of its coarse grid before its time was over"
 
 
-def _of_the_machine(
+def _machine_reasons(
     facts: Mapping[str, Any], run: Mapping[str, Any], limits: Disturbance, cores: int | None
 ) -> Iterator[str]:
     elapsed = run.get("elapsed_s") or 0.0

@@ -242,7 +242,7 @@ def _words(data: Any, key: str) -> Iterator[str]:
     elif isinstance(data, list) and key == "env_vars":
         for pair in data:
             if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
-                yield from _of_variable(str(pair[0]), pair[1])
+                yield from _private_value(str(pair[0]), pair[1])
     elif isinstance(data, list) and key in _OPTIONS:
         line = " ".join(" ".join(one) if isinstance(one, list) else str(one) for one in data)
         yield from (word for found in _WHO.findall(line) for word in found.split(","))
@@ -251,7 +251,7 @@ def _words(data: Any, key: str) -> Iterator[str]:
             yield from _words(item, key)
 
 
-def _of_variable(name: str, value: str) -> Iterator[str]:
+def _private_value(name: str, value: str) -> Iterator[str]:
     """The value of a private variable, unless it is a number, a word of every day or a path."""
     is_open = name.startswith(TUNING) or name in SLURM
     if not is_open and len(value) >= _LONG_ENOUGH and re.search(r"[^a-z]", value):

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from roundtrip.collect import bundle
 from roundtrip.collect.launches import scan
-from roundtrip.compare import model, provenance
+from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Series, Status
-from roundtrip.compare.side import Side, Unit
+from roundtrip.compare.side import Side, Unit, facts
 from roundtrip.errors import UserError
 from roundtrip.report import build, data, speeds
 from roundtrip.report.speeds import Point, Values
+from roundtrip.report.units import printable
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
 from roundtrip.stats.sequential import rounds_to_come
 from roundtrip.stats.settings import Levels
@@ -172,7 +173,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     return Comparison(
         base,
         new,
-        provenance.facts(base, new, matches.pairs),
+        facts(base, new, matches.pairs),
         tuple(sorted(rows, key=_rank)),
         matches.removed,
         matches.added,
@@ -312,7 +313,7 @@ def describe_status(compared: Comparison, rounds: int) -> str:
         named = "; ".join(left[:_MOST_NAMED])
         more = f"; {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
         line += f"; open: {named}{more}"
-    return model.printable(line)
+    return printable(line)
 
 
 def _open(compared: Comparison) -> list[str]:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 from xml.etree import ElementTree
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from rich.text import Text as Line
 
 from roundtrip.compare import model
-from roundtrip.compare.model import Comparison, Row, Status, printable
-from roundtrip.compare.side import Side, Unit
-from roundtrip.report import units
-from roundtrip.stats.summaries import Interval
+from roundtrip.compare.model import Comparison, Row, Status
+from roundtrip.compare.side import Fact, Side, Unit
+from roundtrip.report import renderers, terminal, units
+from roundtrip.report.blocks import (
+    Block,
+    Cell,
+    Column,
+    Fold,
+    Items,
+    Paragraph,
+    Strong,
+    Table,
+    text_cells,
+    text_columns,
+)
+from roundtrip.report.units import printable
 
 _SKIPPED = (Status.CANNOT_TELL, Status.NO_CLAIM)
-#: What Markdown reads as markup.
-_MARKED = re.compile(r"([\\`*_{}\[\]()#+!|~])")
-_STYLES = {Status.REGRESSED: "red", Status.IMPROVED: "green"}
 #: Columns of a table in a file or a pipe; in fewer than `_WIDE`, rows have what decides alone.
 _WIDTH, _WIDE = 160, 120
 #: So many facts that differ are shown; `--all` shows every one.
@@ -50,67 +56,66 @@ def as_text(
     )
     with page.capture() as capture:
         for label, side in (("base", comparison.base), ("new ", comparison.new)):
-            page.print(_plain(f"{label} {model.describe_side(side)}"), soft_wrap=True)
-        for block in _text_facts(comparison, everything):
-            page.print(block)
+            _print_line(page, f"{label} {model.describe_side(side)}")
+        _print_facts(page, comparison, everything)
         lines = [*model.unmatched(comparison), *model.notes(comparison), model.summary(comparison)]
         if comparison.rows:
             cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
-            form = _text_rows if page.width >= _WIDE else _narrow_rows
-            page.print(form(comparison, cases))
+            if page.width >= _WIDE:
+                page.print(terminal.table(_wide_table(comparison.rows, cases)))
+            else:
+                page.print(terminal.table(_narrow_table(comparison.rows, cases), is_plain=True))
             lines = [f"Case {number}: {case}" for number, case in enumerate(cases, 1)] + lines
         for line in lines:
-            page.print(_plain(line), soft_wrap=True)
+            _print_line(page, line)
     return capture.get()
 
 
-def _text_facts(comparison: Comparison, everything: bool) -> Iterator[Table | Text]:
+def _print_line(page: Console, text: str) -> None:
+    page.print(Line(printable(text)), soft_wrap=True)
+
+
+def _print_facts(page: Console, comparison: Comparison, everything: bool) -> None:
     facts = model.facts_to_show(comparison, everything)
     if not facts:
-        yield Text("Provenance: everything that is recorded is the same.")
+        _print_line(page, "Provenance: everything that is recorded is the same.")
         return
-    title = "All that is recorded" if everything else "What differs besides speed"
     shown = facts if everything else facts[:_FACTS]
-    table = Table(title=title, title_justify="left")
-    for name in ("Fact", "Base", "New"):
-        table.add_column(name, overflow="fold")
-    for fact in shown:
-        name = fact.name + ("" if fact.differs else " =")
-        table.add_row(*map(_plain, (name, fact.base, fact.new)))
-    yield table
+    title = "All that is recorded" if everything else "What differs besides speed"
+    page.print(terminal.table(_fact_table(title, shown, " =")))
     if more := len(facts) - len(shown):
-        yield Text(f"and {units.plural(more, 'other')}; --all shows every fact")
+        _print_line(page, f"and {units.plural(more, 'other')}; --all shows every fact")
 
 
-def _text_rows(comparison: Comparison, cases: list[str]) -> Table:
-    table = Table(title="Speed", title_justify="left")
-    for name in model.HEADS:
-        is_number = name not in (model.HEADS[0], model.HEADS[-1])
-        table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number)
-    for row in comparison.rows:
-        what, _, *numbers, outcome = model.cells(row)
-        number = str(1 + cases.index(model.describe_case(row)))
-        style = _STYLES.get(row.status, "")
-        table.add_row(*map(_plain, (what, number, *numbers)), Text(_plain(outcome).plain, style))
-    return table
+def _fact_table(title: str, facts: Sequence[Fact], same: str = "") -> Table:
+    """`same` follows the name of a fact that does not differ."""
+    rows = ((one.name + ("" if one.differs else same), one.base, one.new) for one in facts)
+    return Table(
+        title, text_columns("Fact", "Base", "New"), tuple(text_cells(*row) for row in rows)
+    )
 
 
-def _narrow_rows(comparison: Comparison, cases: list[str]) -> Table:
+def _wide_table(rows: Sequence[Row], cases: list[str]) -> Table:
+    """Of each case its number stands for its name."""
+    shown = []
+    for row in rows:
+        what, _, *numbers = model.cells(row)
+        case = Cell(units.count(1 + cases.index(model.describe_case(row))))
+        shown.append((what, case, *numbers))
+    columns = (model.COLUMNS[0], Column(model.COLUMNS[1].name, "right"), *model.COLUMNS[2:])
+    return Table("Speed", columns, tuple(shown))
+
+
+def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
     """Verdict, ratio with interval, and the whole name of each series."""
-    table = Table(title="Speed, new over base", title_justify="left", box=None, pad_edge=False)
-    for name in ("Verdict", "Ratio", "Series"):
-        table.add_column(name, no_wrap=name != "Series", overflow="fold")
-    for row in comparison.rows:
-        what, _, _, _, ratio, *_ = model.cells(row)
+    shown = []
+    for row in rows:
         number = f"; case {1 + cases.index(model.describe_case(row))}" if len(cases) > 1 else ""
-        verdict = Text(str(row.status), _STYLES.get(row.status, ""))
-        table.add_row(verdict, _plain(ratio), _plain(f"{what}{number}"))
-    return table
-
-
-def _plain(text: str) -> Text:
-    """Text in which nothing is markup and nothing moves the cursor."""
-    return Text(model.printable(text))
+        *_, ratio, _, _, outcome = model.cells(row)
+        name = Cell(f"{model.describe_series(row)}{number}")
+        shown.append((replace(outcome, shown=str(row.status)), ratio, name))
+    columns = (Column("Verdict"), Column("Ratio", "right"), Column("Series"))
+    return Table("Speed, new over base", columns, tuple(shown))
 
 
 def as_json(comparison: Comparison, everything: bool = False) -> str:
@@ -141,16 +146,15 @@ def _json_side(side: Side) -> dict[str, Any]:
 
 def _json_row(row: Row) -> dict[str, Any]:
     point, judged = row.series.point, row.judged
+    tested = {"p": judged.p, "q": judged.q} if judged else {}
     return {
         "what": point.what,
         "size_bytes": point.size_bytes,
         "unit": point.unit,
-        "base": {**_json_unit(row.series.base), **_json_interval(row.base)},
-        "new": {**_json_unit(row.series.new), **_json_interval(row.new)},
+        "base": {**_json_unit(row.series.base), **row.base_quantity.record()},
+        "new": {**_json_unit(row.series.new), **row.new_quantity.record()},
         "status": str(row.status),
-        "ratio": {**_json_interval(judged.interval), "p": judged.p, "q": judged.q}
-        if judged
-        else {"median": row.ratio},
+        "ratio": {**row.ratio_quantity.record(), **tested},
         "why": row.why,
         "more_rounds": None if row.more is None else row.each * row.more,
     }
@@ -161,58 +165,31 @@ def _json_unit(unit: Unit) -> dict[str, str]:
     return {name: getattr(unit, name) for name in names}
 
 
-def _json_interval(interval: Interval) -> dict[str, float | int | None]:
-    return {name: getattr(interval, name) for name in ("median", "low", "high", "n")}
-
-
 def as_markdown(comparison: Comparison, everything: bool = False) -> str:
     """A summary, what regressed, and the rest folded; `everything`: facts that are alike too."""
-    return "\n".join(_markdown_lines(comparison, everything)) + "\n"
+    lines = renderers.markdown_lines(tuple(_blocks(comparison, everything)))
+    return "\n".join(map(printable, lines)) + "\n"
 
 
-def _markdown_lines(comparison: Comparison, everything: bool) -> Iterator[str]:
-    yield f"**{_escape(model.summary(comparison))}**"
-    yield ""
-    for label, side in (("base", comparison.base), ("new", comparison.new)):
-        yield f"- {label}: {_escape(model.describe_side(side))}"
-    yield ""
-    regressed = [model.cells(row) for row in comparison.rows if row.status is Status.REGRESSED]
-    if regressed:
-        yield from (*_markdown_table(model.HEADS, regressed), "")
-    facts = model.facts_to_show(comparison, everything)
-    if facts:
-        rows = ((fact.name, fact.base, fact.new) for fact in facts)
+def _blocks(comparison: Comparison, everything: bool) -> Iterator[Block]:
+    yield Paragraph((Strong(model.summary(comparison)),))
+    sides = (("base", comparison.base), ("new", comparison.new))
+    yield Items(tuple((f"{label}: {model.describe_side(side)}",) for label, side in sides))
+    if worse := [row for row in comparison.rows if row.status is Status.REGRESSED]:
+        yield _series_table("Regressed", worse)
+    if facts := model.facts_to_show(comparison, everything):
         title = f"Provenance: {units.plural(len(facts), 'fact')}"
-        yield from _folded(title, _markdown_table(("Fact", "Base", "New"), rows))
+        yield Fold(title, (_fact_table("Recorded of both", facts),))
     if comparison.rows:
-        yield from _folded(
-            "All series", _markdown_table(model.HEADS, map(model.cells, comparison.rows))
-        )
-    if alone := list(model.unmatched(comparison)):
-        yield from _folded("Cases of one side alone", [f"- {_escape(case)}" for case in alone])
+        yield Fold("All series", (_series_table("New against base", comparison.rows),))
+    if alone := tuple((case,) for case in model.unmatched(comparison)):
+        yield Fold("Cases of one side alone", (Items(alone),))
     for note in model.notes(comparison):
-        yield f"{_escape(note)}"
-        yield ""
+        yield Paragraph((note,))
 
 
-def _markdown_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    heads = list(heads)
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return lines + [f"| {' | '.join(map(_escape, row))} |" for row in rows]
-
-
-def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
-    yield f"<details><summary>{_escape(title)}</summary>"
-    yield ""
-    yield from lines
-    yield ""
-    yield "</details>"
-    yield ""
-
-
-def _escape(text: str) -> str:
-    """One line in which nothing is HTML or Markdown."""
-    return _MARKED.sub(r"\\\1", html.escape(model.printable(text), quote=False))
+def _series_table(title: str, rows: Sequence[Row]) -> Table:
+    return Table(title, model.COLUMNS, tuple(map(model.cells, rows)))
 
 
 def as_junit(comparison: Comparison, everything: bool = False) -> str:
@@ -259,7 +236,7 @@ def _junit_case(suite: ElementTree.Element, row: Row) -> None:
         "name": printable(model.describe_series(row)),
     }
     case = ElementTree.SubElement(suite, "testcase", names)
-    *_, ratio, _, count, outcome = model.cells(row)
+    *_, ratio, _, count, outcome = (cell.text for cell in model.cells(row))
     message = printable(f"{outcome}: new / base {ratio}, {count}")
     if row.status is Status.REGRESSED:
         ElementTree.SubElement(case, "failure", message=message, type=str(row.status))

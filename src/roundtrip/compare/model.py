@@ -5,13 +5,14 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from roundtrip.compare.provenance import Fact
-from roundtrip.compare.side import Side, Unit
+from roundtrip.compare.side import Fact, Side, Unit
 from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Column, Tone
 from roundtrip.report.speeds import Point
+from roundtrip.report.units import Quantity
 from roundtrip.stats.sequential import FARTHEST
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
@@ -78,6 +79,30 @@ class Row:
         """Its outcome."""
         return _STATUS[self.judged.verdict] if self.judged else Status.NO_CLAIM
 
+    @property
+    def base_quantity(self) -> Quantity:
+        """The median of the base with its interval."""
+        return self._quantity(self.base, self.series.base)
+
+    @property
+    def new_quantity(self) -> Quantity:
+        """The median of the new side with its interval."""
+        return self._quantity(self.new, self.series.new)
+
+    def _quantity(self, found: Interval, unit: Unit) -> Quantity:
+        point = self.series.point
+        shown = Quantity.over(found, point.unit, says_unit=True)
+        return replace(shown, kind=unit.kind, is_lower_better=point.lower_is_better)
+
+    @property
+    def ratio_quantity(self) -> Quantity:
+        """The ratio of speeds; without a claim it has no interval."""
+        if self.judged is None:
+            shown = Quantity(value=self.ratio, unit=units.Unit.RATIO)
+        else:
+            shown = Quantity.claim(self.judged.interval)
+        return replace(shown, kind=self.series.new.kind, is_lower_better=False)
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -111,13 +136,13 @@ class Comparison:
         return 0 if self.counts[Status.IMPROVED] or self.counts[Status.ON_PAR] else 2
 
 
-HEADS = ("Series", "Case", "Base", "New", "New / base", "q", "n", "Outcome")
-
-
-def printable(text: str) -> str:
-    """One line without characters that a terminal, XML or an encoding would not take."""
-    plain = text.translate(units.PLAIN_SPACES)
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in plain)
+COLUMNS = (
+    Column("Series"),
+    Column("Case"),
+    *(Column(name, "right") for name in ("Base", "New", "New / base", "q", "n")),
+    Column("Outcome"),
+)
+_TONES: Mapping[Status, Tone] = {Status.REGRESSED: "bad", Status.IMPROVED: "good"}
 
 
 def summary(comparison: Comparison) -> str:
@@ -178,25 +203,22 @@ def describe_missing_rounds(row: Row) -> str:
     return f"about {units.plural(more, 'more round')}, {launches}"
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """A row of a table with the columns `HEADS`.
+def cells(row: Row) -> tuple[Cell, ...]:
+    """A row of a table with the columns `COLUMNS`.
 
-    Without a claim the ratio has no interval, and n counts the launches of each side, not rounds.
+    Without a claim n counts the launches of each side, not rounds.
     """
-    unit = row.series.point.unit
-    ratio, q, n = units.number(row.ratio), units.NOTHING, f"{row.base.n}, {row.new.n}"
-    if row.judged:
-        ratio, q = units.interval(row.judged.interval), units.number(row.judged.q, 2)
-        n = units.plural(row.each * row.judged.interval.n, "round")
+    judged = row.judged
+    rounds = judged and units.plural(row.each * judged.interval.n, "round")
     return (
-        describe_series(row),
-        describe_case(row),
-        f"{units.number(row.base.median)} {unit}",
-        f"{units.number(row.new.median)} {unit}",
-        ratio,
-        q,
-        n,
-        describe_outcome(row),
+        Cell(describe_series(row)),
+        Cell(describe_case(row)),
+        Cell(row.base_quantity.middle),
+        Cell(row.new_quantity.middle),
+        Cell(row.ratio_quantity),
+        Cell(units.pure(judged.q, 2) if judged else units.NOTHING),
+        Cell(rounds or f"{row.base.n}, {row.new.n}"),
+        Cell(describe_outcome(row), _TONES.get(row.status, "plain")),
     )
 
 

@@ -110,11 +110,11 @@ def _campaign(checked: Manifest) -> Iterator[Fact]:
 
 def _host(bundle: Path) -> Iterator[Fact]:
     host = files.read_object_in_tree(bundle / "env" / "host.json", bundle)
-    yield from (("", name, _told(_at(host, path))) for path, name in _HOST.items())
+    yield from (("", name, _value_text(_at(host, path))) for path, name in _HOST.items())
     for kind, path in (("package", "packages"), ("mitigation", "cpu.mitigations")):
         listed = _at(host, path)
         for name, value in listed.items() if isinstance(listed, dict) else ():
-            yield "", f"{kind} {name}", _told(value)
+            yield "", f"{kind} {name}", _value_text(value)
 
 
 def _toolchains(bundle: Path) -> Iterator[Fact]:
@@ -122,7 +122,7 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
         bundle / "env" / "toolchains.json", bundle
     ).items():
         for path, name in _INSTALLED.items():
-            yield environ, name, _told(_at(entry, f"installed.{path}"))
+            yield environ, name, _value_text(_at(entry, f"installed.{path}"))
         yield from ((environ, *one) for one in _variables(_at(entry, "reframe.env_vars")))
 
 
@@ -132,9 +132,9 @@ def _site(bundle: Path) -> Iterator[Fact]:
         "partitions"
     )
     for one in partitions if isinstance(partitions, list) else ():
-        name = _told(_at(one, "name"))
+        name = _value_text(_at(one, "name"))
         for key, title in _PARTITION.items():
-            yield "", f"{title} of partition {name}", _told(_at(one, key))
+            yield "", f"{title} of partition {name}", _value_text(_at(one, key))
         for variable, value in _variables(_at(one, "env_vars")):
             yield "", f"{variable} of partition {name}", value
     user = files.read_object_in_tree(bundle / "env" / "tuning.json", bundle)
@@ -145,7 +145,7 @@ def _site(bundle: Path) -> Iterator[Fact]:
 def _variables(pairs: Any) -> Iterator[tuple[str, str]]:
     for pair in pairs if isinstance(pairs, list) else ():
         if isinstance(pair, list) and len(pair) == 2:
-            yield f"variable {pair[0]}", _told(pair[1])
+            yield f"variable {pair[0]}", _value_text(pair[1])
 
 
 def _spack(bundle: Path, checked: Manifest) -> Iterator[Fact]:
@@ -224,7 +224,7 @@ def _simulated(launches: pl.DataFrame) -> Iterator[Fact]:
         yield str(environ), "simulated", "yes"
         for name, title in TITLES.items():
             if values := own[name].drop_nulls().unique().sort().to_list():
-                yield str(environ), title, "; ".join(map(_told, values))
+                yield str(environ), title, "; ".join(map(_value_text, values))
 
 
 def _at(data: Any, path: str) -> Any:
@@ -233,7 +233,7 @@ def _at(data: Any, path: str) -> Any:
     return data
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
     if isinstance(value, bool):

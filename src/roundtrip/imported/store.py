@@ -19,7 +19,6 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files
-from roundtrip import partial as partials
 from roundtrip.collect import bundle_tables, night_rows, reader
 from roundtrip.errors import UserError, writing
 from roundtrip.imported.values import VALUES, Value
@@ -41,7 +40,7 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: lis
         return target
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        partial = partials.make(folder)
+        partial = files.partial_folder(folder)
         try:
             partial.chmod(0o755)
             bundle_tables.write_frame(values.select(*VALUES), partial / _VALUES)

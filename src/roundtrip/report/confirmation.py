@@ -99,7 +99,7 @@ class Confirmed:
         ]
         return f"Launched again: {', '.join(counts)}."
 
-    def of(self, line: Line) -> str:
+    def describe_line(self, line: Line) -> str:
         """What is said of one series, "" for nothing."""
         one = self.series.get(line.series.key)
         if one is None:
@@ -134,11 +134,11 @@ def pairs(
     worse, if there is one, on the same partition if possible; and of this case the series that is
     most alike.  It is None where every series changed.
     """
-    worse = judged.of(Verdict.WORSE_LAST_NIGHT)
+    worse = judged.with_verdict(Verdict.WORSE_LAST_NIGHT)
     bad = {line.series.names["case_id"] for line in worse}
     calm = [
         line
-        for line in judged.of(Verdict.UNCHANGED)
+        for line in judged.with_verdict(Verdict.UNCHANGED)
         if line.known.newest is not None
         and not line.known.newest.is_outside
         and (launched is None or line.series.names["case_id"] in launched)
@@ -178,7 +178,9 @@ def confirmed_of_site(site: Path, judged: Judged) -> Confirmed:
 
     UserError if its bundle cannot be read.
     """
-    digests = {line.series.points[-1].digest for line in judged.of(Verdict.WORSE_LAST_NIGHT)}
+    digests = {
+        line.series.points[-1].digest for line in judged.with_verdict(Verdict.WORSE_LAST_NIGHT)
+    }
     for one in published.counting(site)[0] if digests else ():
         if one.digest in digests:
             reader.require(one.bundle)
@@ -192,7 +194,7 @@ def confirmed(held: Data, judged: Judged) -> Confirmed:
     Nothing where its campaign does not ask for it.  UserError for a damaged bundle.
     """
     declared = files.parse_toml(held.campaign_text).get("confirm")
-    if declared is None or not judged.of(Verdict.WORSE_LAST_NIGHT):
+    if declared is None or not judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
         return NOTHING
     medians, why = _medians(held)
     chosen = pairs(judged, set(medians["case_id"]))

@@ -68,7 +68,7 @@ class Data:
         return Origins(self.medians.join(self.completed, on="launch", how="semi"))
 
     @cached_property
-    def of_nodes(self) -> pl.DataFrame:
+    def node_series(self) -> pl.DataFrame:
         """The series of nodes that this night measured in pairs, columns `NIGHTS`."""
         level = self.analysis.statistics.confidence_level
         return nodes.node_series(self.pairs, self.analysis.nodes, level)
@@ -76,7 +76,7 @@ class Data:
     @cached_property
     def nights(self) -> Origins:
         """Which series the nights before it have, and which of nodes this one has."""
-        return Origins(pl.concat([self.history.nights, self.of_nodes]))
+        return Origins(pl.concat([self.history.nights, self.node_series]))
 
     @cached_property
     def is_sequential(self) -> bool:
@@ -103,8 +103,8 @@ class Data:
         in_pairs = pl.col("launch").is_in(self.pairs["launch"].to_list())
         return self.completed.filter(pl.col("study") == study, ~in_pairs)
 
-    def told(self, study: str) -> dict[str, dict[str, Any]]:
-        """By launch: what the workload of a study told, as its room's `record` has it."""
+    def study_records(self, study: str) -> dict[str, dict[str, Any]]:
+        """By launch: what the workload of a study recorded, as its room's `record` has it."""
         if study not in self.details:
             return {}
         return {row.pop("launch"): row for row in self.details[study].iter_rows(named=True)}

@@ -70,7 +70,7 @@ def only_simulated(kinds: Iterable[str]) -> bool:
     return bool(told) and all(one.endswith(_SIMULATED) for one in told)
 
 
-def of_history(provenance: pl.DataFrame) -> dict[str, str]:
+def from_history(provenance: pl.DataFrame) -> dict[str, str]:
     """By environment, from the facts of all nights; one that was always measured is left out."""
     found: dict[str, set[str]] = {}
     facts = provenance.select("subject", "name").unique().sort("subject", "name")

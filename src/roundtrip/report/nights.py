@@ -86,41 +86,37 @@ def judgement(
     if verdict is Verdict.WORSE_LAST_NIGHT and known.newest:
         one = known.newest
         away = max(one.ratio / one.high, one.low / one.ratio)
-        text = f"{one.ratio:.3f} last night"
+        text = f"{units.change(one.ratio)} last night"
         return Judgement(verdict, None, one, True, True, text, away, seen, why)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
         is_news = step.nights <= known.news_nights and step.night >= since
-        ratio = _ratio_text(step.ratio, step.low, step.high)
+        ratio = str(units.change(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
         return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, seen)
     flaps = known.flaps(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
         text = (
-            f"{flaps.ratio:.3f} in {units.percent(flaps.share)} of {flaps.nights} nights, "
-            f"{units.percent(flaps.share_before)} before"
+            f"{units.change(flaps.ratio)} in {units.percent(flaps.share)} of {flaps.nights} "
+            f"nights, {units.percent(flaps.share_before)} before"
         )
         return Judgement(verdict, None, None, True, True, text, flaps.share, seen)
     modes = known.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
     if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
         text = (
-            f"worse mode ({modes.ratio:.3f}) in {units.percent(modes.after)} of {modes.nights} "
-            f"nights, {units.percent(modes.before)} before"
+            f"worse mode ({units.change(modes.ratio)}) in {units.percent(modes.after)} of "
+            f"{modes.nights} nights, {units.percent(modes.before)} before"
         )
         is_new, is_worse = modes.nights <= known.news_nights, verdict is Verdict.FLAPPING
         alarm = is_worse or is_alarm
         return Judgement(verdict, None, None, is_new, alarm, text, modes.after, seen)
     if verdict is Verdict.DRIFTING and known.drift:
         drift = known.drift
-        ratio = f"{_ratio_text(drift.a_year, drift.low, drift.high)} a year"
+        ratio = f"{units.change(drift.a_year, drift.low, drift.high)} a year"
         away = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
         return Judgement(verdict, None, None, False, is_alarm, ratio, away, seen)
     outside = known.newest is not None and known.newest.is_outside
-    ratio = f"{known.newest.ratio:.3f} last night" if known.newest and outside else ""
+    ratio = f"{units.change(known.newest.ratio)} last night" if known.newest and outside else ""
     return Judgement(verdict, None, None, False, is_alarm, ratio, float(outside), seen, why)
-
-
-def _ratio_text(ratio: float, low: float, high: float) -> str:
-    return f"{ratio:.3f} [{low:.3f},\N{NO-BREAK SPACE}{high:.3f}]"
 
 
 @dataclass(frozen=True)
@@ -181,7 +177,7 @@ class Line:
         if not earlier:
             return units.NOTHING
         factor, unit = shown_in(self.series)
-        return Quantity(value=median(earlier) * factor, unit=unit, says_unit=True)
+        return units.amount(median(earlier) * factor, unit)
 
 
 @dataclass(frozen=True)
@@ -195,14 +191,14 @@ class Judged:
     lines: tuple[Line, ...]
     changed: Mapping[str, Sequence[Change]]
 
-    def of(self, verdict: Verdict) -> list[Line]:
+    def with_verdict(self, verdict: Verdict) -> list[Line]:
         """Those with this verdict."""
         return [line for line in self.lines if line.judgement.verdict is verdict]
 
     @property
     def counts(self) -> Mapping[Verdict, int]:
         """How many series have each verdict."""
-        return {verdict: len(self.of(verdict)) for verdict in Verdict}
+        return {verdict: len(self.with_verdict(verdict)) for verdict in Verdict}
 
 
 def judge(
@@ -229,7 +225,7 @@ def judged_lines(
     """The same of what is `known` of each series, by its names."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
     changed = changes_by_night(provenance, calendar.nights)
-    marked = labels.of_history(provenance)
+    marked = labels.from_history(provenance)
     lines = []
     for series in split_series(nights):
         found = known[tuple(series.names[name] for name in SERIES)]
@@ -279,11 +275,13 @@ def _revised(
         if was > baseline and one.now:
             yield f"change point moved from {at(was)} to {at(one.now.night)}"
         elif was > baseline:
-            yield f"change point of {at(was)}, {one.reported.ratio:.3f}, withdrawn: {one.why}"
+            ratio = units.change(one.reported.ratio)
+            yield f"change point of {at(was)}, {ratio}, withdrawn: {one.why}"
     if known.before and (newest := known.went_back(lower_is_better=lower_is_better)):
         night = known.before.segments[-1].end - 1
         if night > baseline:
-            yield f"worse on {at(night)}, {newest.ratio:.3f}, and back last night: an incident"
+            ratio = units.change(newest.ratio)
+            yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
 
 
 def subjects(series: Series) -> frozenset[str]:

@@ -13,13 +13,13 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nodes.failures import Flaky
 from roundtrip.stats.nodes.launches import Evidence, Kind, NodeVerdicts, Outlier, TooFew
 
-#: From here on an effect is told as a factor, not in percent.
+#: From here on an effect is a factor, not in percent.
 _FACTOR = 3.0
 _MEASURES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def of(one: Evidence) -> Name:
+def measure_name(one: Evidence) -> Name:
     """What the evidence is of."""
     assert isinstance(one.measure, Name)  # noqa: S101  every measure here has such a name
     return one.measure
@@ -44,17 +44,24 @@ def percent(log: float, measure: str) -> float:
     return 100 * math.expm1(-log if measure == BANDWIDTH else log)
 
 
+def amount(value: float, unit: str, digits: int = 3) -> Quantity:
+    """A value with its unit; seconds as microseconds."""
+    if unit == Unit.S:
+        return units.amount(value * units.TIMES[Unit.US], Unit.US, digits)
+    return units.amount(value, unit, digits)
+
+
 def interval(one: Evidence) -> str:
     """``[31, 45]`` in the unit of `size`; "" without one."""
-    told, measure = one.tested, of(one).measure
-    if told.low is None or told.high is None:
+    tested, measure = one.tested, measure_name(one).measure
+    if tested.low is None or tested.high is None:
         return ""
-    if measure != BANDWIDTH and math.exp(told.effect) >= _FACTOR:
-        ends = [units.number(math.exp(end)) for end in (told.low, told.high)]
-    else:
-        some = sorted(percent(end, measure) for end in (told.low, told.high))
-        ends = [f"{end:.0f}".replace("-", "\N{MINUS SIGN}") for end in some]
-    return f" [{ends[0]},\N{NO-BREAK SPACE}{ends[1]}]"
+    if measure != BANDWIDTH and math.exp(tested.effect) >= _FACTOR:
+        low, high = math.exp(tested.low), math.exp(tested.high)
+        return f" {Quantity(value=low, unit=Unit.RATIO, low=low, high=high).bounds}"
+    low, high = sorted(percent(end, measure) for end in (tested.low, tested.high))
+    shown = Quantity(value=low, unit=Unit.PERCENT, low=low, high=high, decimals=0)
+    return f" {shown.bounds}"
 
 
 def holds_none(one: Evidence) -> bool:
@@ -77,15 +84,15 @@ def named(one: Outlier, found: NodeVerdicts, processor: SlowProcessor | None = N
     """
     if processor:
         return f"{slow(processor)}; {named(one, found)}"
-    # What is between nodes is told first: its partners say whose effect it is.
-    first = min(one.evidence, key=lambda each: of(each).is_alone)
-    told = first.tested
-    more = len({of(other).measure for other in one.evidence} - {of(first).measure})
+    # What is between nodes comes first: its partners say whose effect it is.
+    first = min(one.evidence, key=lambda each: measure_name(each).is_alone)
+    tested, name = first.tested, measure_name(first)
+    more = len({measure_name(other).measure for other in one.evidence} - {name.measure})
     also = f"; and {units.plural(more, 'other measure')}" if more else ""
-    what = f"{what_of(of(first))} {size(told.effect, of(first).measure)}{interval(first)}"
+    what = f"{describe_measure(name)} {size(tested.effect, name.measure)}{interval(first)}"
     why = f"; q {chance(first.q)}, not the interval, names it" if holds_none(first) else ""
     partners = _with(one, first, found.sight[first.measure].measured)
-    return f"{what}{partners}, {counted(told.nights, 'night')}{also}{why}"
+    return f"{what}{partners}, {counted(tested.nights, 'night')}{also}{why}"
 
 
 def slow(one: SlowProcessor) -> str:
@@ -110,13 +117,13 @@ def flaky(one: Flaky, how: str) -> str:
     (bad, count), (others, rest) = one.here, one.elsewhere
     on = "on it" if len(one.names) == 1 else "on either"
     nights = counted(one.nights, "night")
-    told = f"{bad} of {count} launches {on} {how}, {others} of {rest} elsewhere, {nights}"
+    counts = f"{bad} of {count} launches {on} {how}, {others} of {rest} elsewhere, {nights}"
     if len(one.names) > 1:
-        told += f"; they {how} only together: launches with other partners decide which it is"
-    return f"{told}."
+        counts += f"; they {how} only together: launches with other partners decide which it is"
+    return f"{counts}."
 
 
-def what_of(name: Name) -> str:
+def describe_measure(name: Name) -> str:
     """``latency``, ``mean over median of short messages``, ``bandwidth inside the node``."""
     inside = " inside the node" if name.is_alone else ""
     return f"{_MEASURES[name.measure]}{inside}"
@@ -129,13 +136,13 @@ def where(name: Name, marks: Mapping[str, str]) -> str:
 
 def marked(environs: Iterable[str], marks: Mapping[str, str]) -> str:
     """`` (EMULATED NODES)``, what is said of these environments; "" of real hardware."""
-    told = sorted({marks[one] for one in environs if marks.get(one)})
-    return f" ({'; '.join(told)})" if told else ""
+    kinds = sorted({marks[one] for one in environs if marks.get(one)})
+    return f" ({'; '.join(kinds)})" if kinds else ""
 
 
 def title(one: Outlier, marks: Mapping[str, str]) -> str:
     """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
-    mark = marked((of(each).environ for each in one.evidence), marks)
+    mark = marked((measure_name(each).environ for each in one.evidence), marks)
     if one.kind is Kind.LINK:
         return f"The link {one.name} is sick{mark}"
     if one.kind is Kind.SWITCH:
@@ -153,13 +160,13 @@ def healthy(judged: NodeVerdicts, marks: Mapping[str, str]) -> str:
     seen: dict[str, str] = {}
     for name, one in judged.sight.items():
         if one.would_see is not None and isinstance(name, Name):
-            seen.setdefault(what_of(name), _seen(name, one.would_see))
+            seen.setdefault(describe_measure(name), _seen(name, one.would_see))
     if not seen:
         rounds = min((one.rounds for one in judged.sight.values()), default=0)
         needs = f"needs {units.plural(max(1, rounds), 'more round')}" if judged.sight else _FEW
         return f"Cannot judge {count}{mark}: {needs}."
-    told = ", ".join(seen[key] for key in sorted(seen, key=_order)[:2])
-    return f"No node stands out of {len(judged.nodes)}{mark}; {told} would have been seen."
+    effects = ", ".join(seen[key] for key in sorted(seen, key=_order)[:2])
+    return f"No node stands out of {len(judged.nodes)}{mark}; {effects} would have been seen."
 
 
 _FEW = "too few nodes were measured"
@@ -180,20 +187,19 @@ def counted(count: int, one: str) -> str:
 
 def _with(one: Outlier, evidence: Evidence, nodes: int) -> str:
     """`nodes` of its partition were measured: a node meets no others."""
-    told, name = evidence.tested, of(evidence)
+    tested, name = evidence.tested, measure_name(evidence)
     if one.kind is Kind.LINK or name.is_alone:
-        return f", {units.plural(told.launches, 'launch', 'launches')}"
+        return f", {units.plural(tested.launches, 'launch', 'launches')}"
     others = nodes - len(one.members)
-    if told.partners >= others:
+    if tested.partners >= others:
         return f" with all {others} partners"
-    return f" with {told.partners} of {others} partners"
+    return f" with {tested.partners} of {others} partners"
 
 
 def _seen(name: Name, effect: float) -> str:
     if name.measure == LATENCY:
-        more = units.number(math.expm1(effect) * name.level * 1e6, 2)
-        return f"latency +{more}\N{NO-BREAK SPACE}µs"
-    return f"{what_of(name)} {size(effect, name.measure)}"
+        return f"latency +{amount(math.expm1(effect) * name.level, Unit.S, 2)}"
+    return f"{describe_measure(name)} {size(effect, name.measure)}"
 
 
 def _order(words: str) -> int:

@@ -20,7 +20,6 @@ from typing import Any
 import polars as pl
 
 from roundtrip import files, imported
-from roundtrip import partial as partials
 from roundtrip.collect import manifest, reader, signature
 from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, printable, writing
@@ -146,7 +145,7 @@ class Copied:
     signed: str = ""
 
 
-def found(places: Iterable[Path]) -> list[Path]:
+def find_revisions(places: Iterable[Path]) -> list[Path]:
     """The revisions and imports that `places` are or hold, older revisions first.
 
     UserError for a place that is and holds none.
@@ -276,7 +275,7 @@ def _copy(source: Path, target: Path, wanted: Mapping[str, str]) -> Copied:
         if publish.contents(target) != wanted:
             raise UserError("already published with other content, and never overwritten", target)
         return Copied(target, was_there=True)
-    partial = partials.make(target.parents[1])
+    partial = files.partial_folder(target.parents[1])
     try:
         for name in wanted:
             (partial / name).parent.mkdir(parents=True, exist_ok=True)

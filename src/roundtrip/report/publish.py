@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
-from roundtrip import partial as partials
 from roundtrip.collect import manifest, signature
 from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
@@ -213,7 +212,7 @@ def publish(
             if correction and not _exists(night, correction.supersedes):
                 raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
             note = correction or _again(night)
-            partial = partials.make(site)
+            partial = files.partial_folder(site)
             try:
                 partial.chmod(0o755)
                 held, copied = partial / BUNDLE, checked

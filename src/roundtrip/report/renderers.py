@@ -173,6 +173,17 @@ def _markdown_lines(report: Report) -> Iterator[str]:
             yield from _markdown_block(block, report.link)
 
 
+def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
+    """Blocks that are no report, such as a comment on a change; what is folded can be opened."""
+    for block in blocks:
+        if isinstance(block, Fold):
+            yield from (f"<details><summary>{Markup.escape(block.summary)}</summary>", "")
+            yield from markdown_lines(block.blocks)
+            yield from ("</details>", "")
+        else:
+            yield from _markdown_block(block, lambda cell: "")
+
+
 def _answers(answers: Sequence[Answer]) -> Iterator[str]:
     if answers:
         yield from (f"- {_markdown_text(answer.text)}" for answer in answers)

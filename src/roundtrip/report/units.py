@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from roundtrip import errors
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 NOTHING = "\N{EN DASH}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 _SPACE = "\N{NO-BREAK SPACE}"
-#: For `str.translate`: blanks that a terminal need not know become plain ones.
-PLAIN_SPACES = {ord(_THIN): " ", ord(_SPACE): " "}
 _BYTES = {
     1: "B",
     1_000: "kB",
@@ -62,6 +62,10 @@ class Unit(StrEnum):
 UNPRINTED: frozenset[str] = frozenset({Unit.COUNT, Unit.RATIO, Unit.PURE, Unit.SIZE, Unit.PART})
 #: How many of a unit are one second.
 TIMES: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
+#: Units of which more is better.
+_RATES = frozenset({Unit.MB_S, Unit.MOPS, Unit.MFLOPS, Unit.MILLION_MESSAGES_S, Unit.PER_S})
+#: What `Quantity.label` says of a value whose kind is "".
+MEASURED = "measured"
 
 
 def scale(raw: str, unit: str) -> float:
@@ -104,12 +108,13 @@ class Quantity:
     """A number that is printed: `value` in `unit`, to so many `digits`, or `decimals`.
 
     `low` and `high` are the ends of its interval at `level`, over `n` launches or rounds; None
-    where there are too few for one.  Without `n` there is no question of an interval.
+    where there are too few for one, which it says if `n` is known.
     `percentile`: which one of samples it is, 0 for the least.  `is_claim`: the ratio of a claim of
     the report.  `base`: what
     a ratio is over, by the name of the column or row that has the base's own value.  `series`: key
     (`Origins`) of the series of which it is the median over launches, in whatever unit; "" if it is
-    of no single one.  `says_unit`: it prints its unit itself.
+    of no single one.  `says_unit`: it prints its unit itself.  `kind`: what is emulated or
+    simulated (`labels.kind`), "" if nothing is.  `is_lower_better`, where the unit does not tell.
     """
 
     value: float
@@ -126,6 +131,38 @@ class Quantity:
     base: str = ""
     series: str = ""
     says_unit: bool = False
+    kind: str = ""
+    is_lower_better: bool | None = None
+
+    @property
+    def label(self) -> str:
+        """``measured``, or what is emulated or simulated."""
+        return self.kind or MEASURED
+
+    @property
+    def direction(self) -> str:
+        """Which values are better: ``lower``, ``higher``, "" if neither is."""
+        if self.is_lower_better is not None:
+            return "lower" if self.is_lower_better else "higher"
+        return "lower" if self.unit in TIMES else "higher" if self.unit in _RATES else ""
+
+    @property
+    def middle(self) -> Quantity:
+        """The same without its interval."""
+        return replace(self, low=None, high=None, n=None)
+
+    def record(self) -> dict[str, float | int | str | None]:
+        """For JSON; each of its numbers is as it was computed, without rounding."""
+        return {
+            "median": self.value,
+            "low": self.low,
+            "high": self.high,
+            "level": self.level,
+            "n": self.n,
+            "unit": self.unit,
+            "direction": self.direction,
+            "label": self.label,
+        }
 
     @staticmethod
     def over(
@@ -157,7 +194,7 @@ class Quantity:
 
     def __str__(self) -> str:
         unit = f"{_SPACE}{self.unit}" if self.says_unit else ""
-        return f"{self._number(self.value)}{self._interval()}{unit}"
+        return f"{self._number(self.value)}{f' {self.bounds}' if self.bounds else ''}{unit}"
 
     def _number(self, value: float) -> str:
         if self.unit is Unit.COUNT:
@@ -169,14 +206,19 @@ class Quantity:
         shown = abs(value) if self.is_signed else value
         text = number(shown, self.digits) if self.decimals is None else f"{shown:.{self.decimals}f}"
         sign = "+" if value >= 0 else "\N{MINUS SIGN}"
-        return f"{sign}{text}" if self.is_signed else text
+        return f"{sign}{text}" if self.is_signed else text.replace("-", "\N{MINUS SIGN}")
 
-    def _interval(self) -> str:
-        if self.n is None:
-            return ""
-        if self.low is None or self.high is None:
-            return f" (no CI, n{_SPACE}={_SPACE}{self.n})"
-        return f" [{self._number(self.low)},{_SPACE}{self._number(self.high)}]"
+    @property
+    def bounds(self) -> str:
+        """``[31, 45]``, or why there is no interval; "" where none is asked for."""
+        if self.low is not None and self.high is not None:
+            return f"[{self._number(self.low)},{_SPACE}{self._number(self.high)}]"
+        return "" if self.n is None else f"(no CI, n{_SPACE}={_SPACE}{self.n})"
+
+
+def printable(text: str) -> str:
+    """One line for a terminal, XML or any encoding: plain blanks, "?" for what is not printed."""
+    return errors.printable(text.replace(_THIN, " ").replace(_SPACE, " "))
 
 
 def count(of: int) -> Quantity:
@@ -193,6 +235,19 @@ def counts(found: Sequence[int]) -> tuple[Quantity | str, ...]:
 def pure(value: float, digits: int = 3) -> Quantity:
     """A number without a unit."""
     return Quantity(value=value, unit=Unit.PURE, digits=digits)
+
+
+def amount(value: float, unit: str, digits: int = 3) -> Quantity:
+    """So much of a unit, which it prints."""
+    return Quantity(value=value, unit=unit, digits=digits, says_unit=True)
+
+
+def change(ratio: float, low: float | None = None, high: float | None = None) -> Quantity:
+    """How many times the level before or the usual one, with three decimals: nights differ little.
+
+    `low` and `high` are the ends of its interval, or of what was expected.
+    """
+    return Quantity(value=ratio, unit=Unit.RATIO, low=low, high=high, decimals=3)
 
 
 def bytes_of(size_bytes: int) -> Quantity:

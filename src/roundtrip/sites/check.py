@@ -18,9 +18,8 @@ from typing import Any
 from roundtrip.errors import UserError
 from roundtrip.sites import data, differences, slurm, software
 from roundtrip.sites.data import FILE, RDMA
-from roundtrip.sites.findings import Finding, summarise
 from roundtrip.sites.scales import SIMULATED
-from roundtrip.sites.site import Case, Site, select_tests
+from roundtrip.sites.site import Case, Finding, Site, select_tests, summarise
 from roundtrip.sites.slurm import SlurmFacts
 from roundtrip.sites.trials import mpi_key, run_reframe
 

@@ -16,9 +16,8 @@ from typing import Any
 
 from roundtrip.sites import data, slurm, yamlfile
 from roundtrip.sites.data import SiteData
-from roundtrip.sites.findings import Finding, last_line, summarise
 from roundtrip.sites.lock import Lock
-from roundtrip.sites.site import Site
+from roundtrip.sites.site import Finding, Site, last_line, summarise
 from roundtrip.sites.slurm import SlurmFacts
 
 _OPTION = re.compile(r"(?:--(partition|constraint|gres|qos|account)=|-p ?)(\S.*)")

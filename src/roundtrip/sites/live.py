@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from roundtrip.sites import data, launchers, slurm, trials
-from roundtrip.sites.findings import Finding
-from roundtrip.sites.site import Site
+from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.trials import Place, Say, Start, Trial
 
 

@@ -1,4 +1,7 @@
-"""A site as ReFrame sees it: its environment variables, partitions, toolchains and cases."""
+"""A site as ReFrame sees it: its environment variables, partitions, toolchains and cases.
+
+And what a check of it finds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from roundtrip.errors import UserError
 from roundtrip.model import is_name
@@ -45,6 +48,31 @@ def select_tests(tests: TestSelection) -> dict[str, str]:
     return {"ROUNDTRIP_TESTS": json.dumps(tests)}
 
 
+Verdict = Literal["ok", "fault", "not checked"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at.  `detail` says what was found, what is wrong, or why it was not done."""
+
+    verdict: Verdict
+    subject: str
+    detail: str
+
+
+def last_line(text: str) -> str:
+    """The last line of the output of a command, for a message."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no output"
+
+
+def summarise(subject: str, faults: list[str], fine: str) -> list[Finding]:
+    """A finding for each fault; without faults, one that says what is `fine`."""
+    if not faults:
+        return [Finding("ok", subject, fine)]
+    return [Finding("fault", subject, fault) for fault in faults]
+
+
 class Site:
     """The folder ``site-configs/<name>`` as the pinned ReFrame reads it.
 
@@ -75,7 +103,7 @@ class Site:
             ["bash", "-c", script, str(activate), self.name], capture_output=True, text=True
         )
         if done.returncode:
-            raise UserError(f"cannot activate site '{self.name}': {_last_line(done.stderr)}")
+            raise UserError(f"cannot activate site '{self.name}': {last_line(done.stderr)}")
         pairs = (item.split("=", 1) for item in done.stdout.split("\0") if "=" in item)
         variables = dict(pairs)
         variables.pop("RFM_TIMESTAMP_DIRS", None)  # a round's folder is unique by itself
@@ -165,11 +193,6 @@ class Site:
         except FileNotFoundError:
             raise UserError("there is no reframe in PATH; run: make setup") from None
         if done.returncode:
-            last = _last_line(_CONTROL.sub("", done.stdout + done.stderr))
+            last = last_line(_CONTROL.sub("", done.stdout + done.stderr))
             raise UserError(f"{what} failed on site '{self.name}': {last}")
         return done.stdout
-
-
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no output"

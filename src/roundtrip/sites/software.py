@@ -21,9 +21,8 @@ from typing import Any
 from roundtrip.errors import UserError
 from roundtrip.sites import data, differences, toolchains, yamlfile
 from roundtrip.sites import lock as locks
-from roundtrip.sites.findings import Finding, last_line, summarise
 from roundtrip.sites.lock import Concrete, Lock
-from roundtrip.sites.site import Site
+from roundtrip.sites.site import Finding, Site, last_line, summarise
 
 #: `include` with an environment variable, on which spack.yaml relies, came with this version.
 OLDEST_SPACK = (1, 1)

@@ -19,8 +19,7 @@ from typing import Any
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.sites.data import RDMA
-from roundtrip.sites.findings import last_line
-from roundtrip.sites.site import Site
+from roundtrip.sites.site import Site, last_line
 from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
 
 _RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any, TypeVar
 
@@ -57,14 +57,15 @@ def value(
     otherwise: Cell = NONE,
     base: str = "",
     series: str = "",
+    kind: str = "",
 ) -> Cell:
     """A cell with median and interval, times `scale`, in `unit`; `otherwise` without an interval.
 
-    `base` and `series` as in `Quantity`.
+    `base`, `series` and `kind` as in `Quantity`.
     """
     if interval is None:
         return otherwise
-    return Cell(Quantity.over(interval, unit, scale, base, series))
+    return Cell(replace(Quantity.over(interval, unit, scale, base, series), kind=kind))
 
 
 def verdict(
@@ -138,6 +139,7 @@ def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], u
                     series=panels.series(
                         panel, size, variant=arm, phase="measure", metric=panels.metric
                     ),
+                    kind=panel.kind,
                 )
                 for size in sizes
             ]

@@ -80,7 +80,7 @@ class Panels(Generic[P]):
     """A study's launches that completed, and what follows from them; intervals are over launches.
 
     `launches`: those of `Data`, with columns `placement` (that parameter) and `kind`; `points` and
-    `samples` as in `Data`, `details` by launch as `Data.told` has them; all of this study alone.
+    `samples` as in `Data`, `details` as `Data.study_records`; all of this study alone.
     `level` is that of the intervals; captions print it, and no other.
     """
 
@@ -91,7 +91,7 @@ class Panels(Generic[P]):
         self.level = Level(data.analysis.statistics.confidence_level)
         self.launches = placed(data.passed(study))
         self.points = data.points.filter(pl.col("study") == study)
-        self.details = data.told(study)
+        self.details = data.study_records(study)
         self.samples = data.samples.filter(pl.col("study") == study)
         self._origins = data.origins
         self._parts: dict[int, tuple[pl.DataFrame, Mapping[Any, pl.DataFrame]]] = {}

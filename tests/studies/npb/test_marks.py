@@ -150,7 +150,7 @@ def test_what_is_no_file_of_marks_is_refused_with_its_place(
 def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     (figure,) = hostspeeds.figures([curves("CG", 100, 500.0)])
     assert "SIMULATED; measured: Some Processor" in drawing(figure)
-    assert "One rank, measured: 500 Mop/s" in drawing(figure)
+    assert "One rank, measured: 500\xa0Mop/s" in drawing(figure)
     for name in ("EMULATED 1 + 1, +0 ms", "EMULATED 2 + 2, +4 ms"):
         assert name in drawing(figure)
     assert "EMULATED 1 + 1, +2 ms" not in drawing(figure)  # the table has it
@@ -158,7 +158,7 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     assert {"10", "100", "1\u202f000"} <= set(texts) and "20" not in texts  # apart from each other
     assert figure.plot
     shown = {curve.name: curve for curve in figure.plot.views[0].curves}
-    rule = shown["One rank, measured: 500 Mop/s"]
+    rule = shown["One rank, measured: 500\xa0Mop/s"]
     assert {point[0] for point in rule.points} == {500.0}
     assert {point[4] for point in rule.points} == {None}  # its ends are no values
     square = shown["EMULATED 1 + 1, +4 ms"]

@@ -52,7 +52,9 @@ def test_the_answer_is_told_without_a_link() -> None:
     assert against == "Against NPB 3.4's own programs, of 2: faster in 1, slower in 1."
     (answer,) = shown.each
     told = "".join(getattr(word, "text", word) for word in answer.text)
-    assert told.startswith("CG A, MPICH 5.0 over TCP: 499 Mop/s on 1 rank, 998 Mop/s on 2 ranks")
+    assert told.startswith(
+        "CG A, MPICH 5.0 over TCP: 499\xa0Mop/s on 1 rank, 998\xa0Mop/s on 2 ranks"
+    )
     assert "(2.00 times 1 rank, efficiency 100\N{NO-BREAK SPACE}%)" in told
     assert "Over NPB 3.4: 0.80 to 1.25 times its rate (slower, faster)." in told
     assert answer.tone == "bad"

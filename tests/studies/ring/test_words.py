@@ -96,7 +96,7 @@ def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
     made = part(ring_data(TRUTH, change=lambda _, name, size: UNEVEN[size]))
     _, ours = table(made, "A region's pass inside a node").rows
     assert 0.54 < float(ours[1].text.split()[0]) < 0.61  # of 0.18 x (1, 2, 4, 8): the middle is 3
-    assert f"is passed in {ours[1].text} µs, the median over its sizes from 10" in answer(made)
+    assert f"is passed in {ours[1].text}\xa0µs, the median over its sizes from 10" in answer(made)
 
 
 def test_the_answer_names_the_sizes_it_is_flat_over() -> None:

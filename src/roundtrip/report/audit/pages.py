@@ -281,7 +281,7 @@ def _is_near(one: float | None, other: float | None) -> bool:
 
 def _short(table: Table) -> str:
     caption = table.caption.partition(": ")[0].partition(". ")[0].partition("? ")[0]
-    return caption.translate(units.PLAIN_SPACES).rstrip(".")
+    return units.printable(caption).rstrip(".")
 
 
 def _listed(faults: Sequence[str], of: str) -> str:

@@ -291,7 +291,9 @@ def part(
         tuple(rows),
     )
     overall = {f"C{number}": _overall(outcomes) for number, _, outcomes in found}
-    told = Items(tuple(_told(result, overall) for result in TONES if result in overall.values()))
+    told = Items(
+        tuple(_rules_item(result, overall) for result in TONES if result in overall.values())
+    )
     return Part("audit", f"Self-audit: {len(RULES)} rules", (Paragraph((_HOW,)), told, table))
 
 
@@ -321,7 +323,7 @@ def _overall(outcomes: Sequence[tuple[str, Outcome]]) -> Result:
     return "pass" if "pass" in results else "not applicable"
 
 
-def _told(result: Result, overall: Mapping[str, Result]) -> tuple[Strong | str, ...]:
+def _rules_item(result: Result, overall: Mapping[str, Result]) -> tuple[Strong | str, ...]:
     rules = [rule for rule, found in overall.items() if found == result]
     meaning = {
         "pass": "pass wherever the facts are known",

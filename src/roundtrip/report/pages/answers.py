@@ -45,7 +45,9 @@ class NightPair:
 
 def is_young(judged: Judged) -> bool:
     """Whether no series can be judged yet."""
-    return bool(judged.lines) and len(judged.of(Verdict.TOO_FEW_NIGHTS)) == len(judged.lines)
+    return bool(judged.lines) and len(judged.with_verdict(Verdict.TOO_FEW_NIGHTS)) == len(
+        judged.lines
+    )
 
 
 def is_in_pairs(judged: Judged) -> bool:
@@ -101,11 +103,11 @@ def _apart(line: Line) -> float | None:
 
 def _pair(line: Line, apart: float | None, usual: float) -> NightPair:
     factor, unit = shown_in(line.series)
-    values = [Quantity(value=one * factor, unit=unit, says_unit=True) for one in _values(line)]
+    values = [units.amount(one * factor, unit) for one in _values(line)]
     before = values[0] if len(values) > 1 else ""
     if apart is None:
         return NightPair(line, before, values[-1], "", "", 0.0)
-    ratio = Quantity(value=math.exp(apart), unit=Unit.RATIO, decimals=3)
+    ratio = units.change(math.exp(apart))
     far = Quantity(value=abs(apart) / usual, unit=Unit.PURE, decimals=1) if usual > 0 else ""
     return NightPair(line, before, values[-1], ratio, far, abs(apart))
 
@@ -124,7 +126,7 @@ def answers(judged: Judged, again: str = "") -> list[Answer]:
 
 
 def _worse(judged: Judged, again: str) -> Iterator[Answer]:
-    if worse := judged.of(Verdict.WORSE_LAST_NIGHT):
+    if worse := judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
         ratios = [line.judgement.newest.ratio for line in worse if line.judgement.newest]
         newest = judged.calendar.nights[-1]
         changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
@@ -167,17 +169,17 @@ def _facts(lines: Sequence[Line]) -> list[str]:
 def _others(judged: Judged) -> Iterator[Answer]:
     """What is said of series that have no step, with how many they are."""
     total = len(judged.lines)
-    if flapping := judged.of(Verdict.FLAPPING):
+    if flapping := judged.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
         yield answer(f"{len(flapping)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING])
     if better := _better(judged):
         first = f"{len(better)} of {total} series are in the worse of two modes less often"
         rest = f": {better[0].label}: {better[0].judgement.ratio}."
         yield answer(first, rest, TONES[Verdict.IMPROVED])
-    if drifting := judged.of(Verdict.DRIFTING):
+    if drifting := judged.with_verdict(Verdict.DRIFTING):
         rest = "they change slowly, so no step is claimed for them."
         yield answer(f"{len(drifting)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING])
-    if wandering := judged.of(Verdict.WANDERING):
+    if wandering := judged.with_verdict(Verdict.WANDERING):
         rest = "their level moves slowly to and fro, so no step is claimed for them."
         yield answer(f"{len(wandering)} of {total} series wander: ", rest, TONES[Verdict.WANDERING])
     if revised := [line for line in judged.lines if line.revised]:
@@ -190,11 +192,11 @@ def _others(judged: Judged) -> Iterator[Answer]:
     if small := [line for line in judged.lines if line.is_small]:
         first = f"{len(small)} of {total} series changed by less than the least effect"
         yield answer(first, " of their metric: that is no verdict.")
-    if unchanged := judged.of(Verdict.UNCHANGED):
+    if unchanged := judged.with_verdict(Verdict.UNCHANGED):
         seen = _half_would_show(unchanged)
         rest = f" Half of them would have shown {seen}" if seen else ""
         yield answer(f"{len(unchanged)} of {total} series are unchanged.", rest)
-    if few := judged.of(Verdict.TOO_FEW_NIGHTS):
+    if few := judged.with_verdict(Verdict.TOO_FEW_NIGHTS):
         why = "; ".join(sorted({line.judgement.why for line in few if line.judgement.why})[:_MOST])
         first = f"{len(few)} of {total} series have too few nights"
         yield answer(first, f": {why}." if why else ".", TONES[Verdict.TOO_FEW_NIGHTS])
@@ -202,7 +204,7 @@ def _others(judged: Judged) -> Iterator[Answer]:
 
 def _better(judged: Judged) -> list[Line]:
     """Series that are in the worse of two modes less often than before."""
-    return [line for line in judged.of(Verdict.IMPROVED) if line.comes_and_goes]
+    return [line for line in judged.with_verdict(Verdict.IMPROVED) if line.comes_and_goes]
 
 
 def _half_would_show(unchanged: Sequence[Line]) -> str:
@@ -220,9 +222,13 @@ def report_answers(judged: Judged, again: str = "") -> Iterator[Answer]:
     if is_young(judged):
         yield answer("Too few nights: ", young_sentence(judged))
         return
-    worse, flapping = judged.of(Verdict.WORSE_LAST_NIGHT), judged.of(Verdict.FLAPPING)
+    worse, flapping = (
+        judged.with_verdict(Verdict.WORSE_LAST_NIGHT),
+        judged.with_verdict(Verdict.FLAPPING),
+    )
     if worse and (newest := worse[0].judgement.newest):
-        away = f"is {newest.ratio:.3f} times its level, where {newest.low:.3f} to {newest.high:.3f}"
+        ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
+        away = f"is {ratio} times its level, where {low} to {high}"
         rest = f"{_named_first(worse)} {away} was to be expected. {again}".strip()
         yield answer("Worse last night: ", rest, TONES[Verdict.WORSE_LAST_NIGHT])
     if flapping:
@@ -256,7 +262,7 @@ def _rest(judged: Judged, new: int, old: int, has_news: bool) -> Answer:
     rest = [f"of {total} series, {new} changed lately"]
     rest += [f"{old} changed longer ago"] if old else []
     rest += [f"{counts[verdict]} {verdict}" for verdict in still if counts[verdict]]
-    seen = _half_would_show(judged.of(Verdict.UNCHANGED))
+    seen = _half_would_show(judged.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {seen}" if seen else ""
     first = f"Nothing{' else' if has_news else ''} changed{among} against {before}: "
     return answer(first, f"{', '.join(rest)}. {sight}".strip())

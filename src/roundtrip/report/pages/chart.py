@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from roundtrip.report import painter, plot
+from roundtrip.report import painter, plot, units
 from roundtrip.report.nights import Judged, Line, subjects
 from roundtrip.report.pages.series import Point, Series, changes_of_series, shown_in
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
@@ -337,7 +337,7 @@ def _events(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> lis
     ]
     said = [Event(at + 0.5, NOTE, _short(text)) for at, text in notes]
     steps = [
-        Event(step.night + 0.5, STEP, f"\N{MULTIPLICATION SIGN} {step.ratio:.3f}")
+        Event(step.night + 0.5, STEP, f"\N{MULTIPLICATION SIGN} {units.change(step.ratio)}")
         for step in line.known.steps
     ]
     return [*changed, *said, *steps]

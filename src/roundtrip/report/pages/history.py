@@ -102,7 +102,7 @@ def render(history: History) -> str:
         (calendar.index(one.night), one.text) for one in history.notes if one.night in calendar
     ]
     drawn = () if is_in_pairs(judged) else judged.lines
-    notice = labels.notice(labels.of_history(history.provenance))
+    notice = labels.notice(labels.from_history(history.provenance))
     return renderers.template_page(
         "history.html.j2",
         SCRIPTS,
@@ -113,7 +113,7 @@ def render(history: History) -> str:
         title=f"{history.campaign} on {history.site}",
         facts=_facts(history, calendar, len(every)),
         answers=answers(judged, history.again.sentence),
-        rows=[_row(line, judged, notes, history.again.of(line)) for line in drawn],
+        rows=[_row(line, judged, notes, history.again.describe_line(line)) for line in drawn],
         young=night_pairs(judged) if is_young(judged) else (),
         distance=DISTANCE,
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
@@ -183,7 +183,7 @@ def _split(change: Change) -> list[object]:
 
 def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]], again: str) -> _Row:
     factor, unit = shown_in(line.series)
-    newest = f"{units.number(line.series.points[-1].median * factor)}\N{NO-BREAK SPACE}{unit}"
+    newest = str(units.amount(line.series.points[-1].median * factor, unit))
     spark = chart.spark(line, judged.calendar.nights)
     return _Row(line, spark, chart.draw(line, judged, notes), newest, _story(line, judged, again))
 
@@ -192,24 +192,23 @@ def _story(line: Line, judged: Judged, again: str) -> str:
     """What detection found in a series, and what launches that were made again confirm."""
     known, calendar = line.known, judged.calendar
     lines = [
-        f"Change point at {calendar.describe(calendar.nights[step.night])}: {step.ratio:.3f} times "
-        f"the level before [{step.low:.3f}, {step.high:.3f}], statistic "
-        f"{units.number(abs(step.evidence))} against a threshold of "
-        f"{units.number(step.threshold)}. What changed there: "
+        f"Change point at {calendar.describe(calendar.nights[step.night])}: "
+        f"{units.change(step.ratio, step.low, step.high)} times the level before, statistic "
+        f"{units.pure(abs(step.evidence))} against a threshold of {units.pure(step.threshold)}. "
+        f"What changed there: "
         f"{'; '.join(map(str, causes)) or 'nothing that is recorded'}."
         for step, causes in zip(known.steps, line.causes, strict=True)
     ]
     lines += [f"Revised since the night before: {one}." for one in line.revised]
     if drift := known.drift:
-        lines.append(
-            f"Drift: {drift.a_year:.3f} times in a year [{drift.low:.3f}, {drift.high:.3f}]."
-        )
+        ratio = units.change(drift.a_year, drift.low, drift.high)
+        lines.append(f"Drift: {ratio} times in a year.")
     if line.comes_and_goes:
         lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
     if (newest := known.newest) and newest.is_outside:
+        seen = units.change(newest.ratio, newest.low, newest.high)
         lines.append(
-            f"The last night stands out: {newest.ratio:.3f} times the level, where "
-            f"[{newest.low:.3f}, {newest.high:.3f}] was expected."
+            f"The last night stands out: {seen} times the level and what was expected of it."
         )
     if again:
         lines.append(f"Launched again: {again}.")

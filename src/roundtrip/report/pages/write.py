@@ -346,6 +346,6 @@ def _summarize(shelf: Shelf, found: History | None) -> Summary:
         known = found.known[tuple(one.names.values())]
         verdicts[judgement(known, lower_is_better=one.lower_is_better).verdict] += 1
     counts = [(one, verdicts[one]) for one in Verdict if verdicts[one]]
-    mark = "; ".join(sorted(set(labels.of_history(found.provenance).values())))
+    mark = "; ".join(sorted(set(labels.from_history(found.provenance).values())))
     nights = found.nights["night"].n_unique()
     return Summary(counts, overall_levels(found.nights), mark, nights, has_page=True)

@@ -87,7 +87,7 @@ def tonight(data: Data) -> Judged:
     disturbed = data.completed.select("launch", "disturbed")
     rows = data.medians.join(disturbed, on="launch").with_columns(**named)
     level = data.analysis.statistics.confidence_level
-    tonight = pl.concat([night.summarize(rows, level), data.of_nodes])
+    tonight = pl.concat([night.summarize(rows, level), data.node_series])
     placed = data.placement.select("launch", "rank", "cpus")
     facts = bundle_facts(data.folder, data.manifest, data.completed, placed)
     rows_of_facts = [(started, digest, *fact) for fact in facts]
@@ -103,7 +103,7 @@ def tonight(data: Data) -> Judged:
 def _changes(judged: Judged) -> Iterator[Block]:
     found = [line for line in judged.lines if line.night]
     if not found:
-        able = len(judged.lines) - len(judged.of(Verdict.TOO_FEW_NIGHTS))
+        able = len(judged.lines) - len(judged.with_verdict(Verdict.TOO_FEW_NIGHTS))
         yield Paragraph((f"None of the {able} series that can be judged has left its level.",))
         return
     rows = [_row(line, judged) for line in found]
@@ -207,14 +207,16 @@ def _small(judged: Judged) -> Iterator[Block]:
     for line in found[:_SHOWN]:
         step, least = line.known.steps[-1], units.percent(line.known.least)
         since = judged.calendar.label(judged.calendar.nights[step.night])
-        items.append((f"{line.label}: {step.ratio:.3f} since {since}; least effect {least}.",))
+        items.append(
+            (f"{line.label}: {units.change(step.ratio)} since {since}; least effect {least}.",)
+        )
     if len(found) > _SHOWN:
         items.append((f"and {len(found) - _SHOWN} more series",))
     yield Items(tuple(items))
 
 
 def _drifts(judged: Judged) -> Iterator[Block]:
-    found = judged.of(Verdict.DRIFTING)
+    found = judged.with_verdict(Verdict.DRIFTING)
     if not found:
         return
     yield Heading(3, "Slow changes")
@@ -307,7 +309,7 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
     if unknown.height:
         count = units.plural(unknown["night"].n_unique(), "night")
         items.append((f"Of {count} it is not known which nodes they ran on.",))
-    why = Counter(line.judgement.why for line in judged.of(Verdict.TOO_FEW_NIGHTS))
+    why = Counter(line.judgement.why for line in judged.with_verdict(Verdict.TOO_FEW_NIGHTS))
     items += [
         (f"{units.plural(count, 'series', 'series')}: {reason}.",)
         for reason, count in sorted(why.items())

@@ -65,13 +65,13 @@ def evidence_table(
     rows = []
     for one in found.named:
         for each in one.evidence:
-            name, tested = words.of(each), each.tested
+            name, tested = words.measure_name(each), each.tested
             effect = (*words.effect(tested.effect, name.measure), words.interval(each))
             series = _series(origins, name, tested.unit.name)
             rows.append(
                 (
                     Cell(one.name, "bad"),
-                    *text_cells(words.what_of(name), words.where(name, marks)),
+                    *text_cells(words.describe_measure(name), words.where(name, marks)),
                     Cell(effect, unit=Unit.PERCENT, series=series),
                     *count_cells(tested.launches, tested.partners, tested.nights),
                     Cell(words.chance(each.q)),
@@ -120,7 +120,7 @@ def effect_tables(
             named = (Cell(node, "bad" if node in sick else "plain"), *text_cells(*switch))
             rows.append((*named, effect, *count_cells(one.launches, one.nights), newest))
         if rows:
-            what = f"{words.what_of(name).capitalize()}, {words.where(name, marks)}."
+            what = f"{words.describe_measure(name).capitalize()}, {words.where(name, marks)}."
             see = words.size(sight.would_see, name.measure) if sight.would_see else "nothing"
             caption = f"{what} Usual: {_level(name)}. An effect of {see} would have been seen."
             columns = (
@@ -131,11 +131,9 @@ def effect_tables(
 
 
 def _level(name: measured.Name) -> str:
-    if name.unit == "s":
-        return f"{units.number(name.level * 1e6)}\N{NO-BREAK SPACE}µs"
     if name.unit == "1":
-        return f"mean over median {units.number(name.level)}"
-    return f"{units.number(name.level)}\N{NO-BREAK SPACE}{name.unit}"
+        return f"mean over median {units.pure(name.level)}"
+    return str(words.amount(name.level, name.unit))
 
 
 def node_maps(
@@ -222,7 +220,7 @@ def _between(name: Name, rows: pl.DataFrame, sick: set[str], marks: Mapping[str,
             # Two launches of a pair may have had their ranks the other way round: the most count.
             if place not in cells or cells[place].n < pair.height:
                 cells[place] = MapCell(*place, value, effect, pair.height)
-    what = words.what_of(name)
+    what = words.describe_measure(name)
     return Heat(
         what.capitalize(),
         words.where(name, marks),
@@ -235,8 +233,8 @@ def _between(name: Name, rows: pl.DataFrame, sick: set[str], marks: Mapping[str,
 
 def _value(name: Name, excess: float) -> str:
     if name.measure == BANDWIDTH:
-        return f"{units.number(name.level * math.exp(-excess))}\N{NO-BREAK SPACE}{name.unit}"
-    return f"{units.number(name.level * math.exp(excess) * 1e6)}\N{NO-BREAK SPACE}µs"
+        return str(words.amount(name.level * math.exp(-excess), name.unit))
+    return str(words.amount(name.level * math.exp(excess), Unit.S))
 
 
 def _in_order(name: str) -> tuple[int, str]:
@@ -256,7 +254,7 @@ def part(data: Data) -> Part | None:
         return None
     found = _judged(data, pairs)
     # A night all of whose launches failed says by the nights before it what was emulated.
-    known = labels.of_history(data.history.provenance) | labels.by_environ(data.launches)
+    known = labels.from_history(data.history.provenance) | labels.by_environ(data.launches)
     blocks: list[Block] = [
         *evidence_table(found, data.nights, known),
         *node_maps(pairs, found, known),

@@ -117,7 +117,9 @@ def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
     rows = tuple(_rows(data.origins, found, overhead, levels))
     if not rows:
         return []
-    rest = "" if overhead is None else f" A launch took {units.number(overhead, 2)} s besides."
+    rest = (
+        "" if overhead is None else f" A launch took {units.amount(overhead, Unit.S, 2)} besides."
+    )
     caption = f"Noise in a launch and between launches, at {{level}}.{rest}"
     names = (
         *("Launches", "Half-width in a launch", "Spread between launches"),

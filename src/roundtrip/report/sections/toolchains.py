@@ -261,7 +261,7 @@ class ToolchainsSection:
         self._toolchains = toolchains
 
     @cached_property
-    def _of_pair(self) -> dict[Pair, dict[ToolchainComparison, Compared]]:
+    def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, Compared]]:
         """The comparisons of each pair of toolchains, in their order."""
         found: dict[Pair, dict[ToolchainComparison, Compared]] = {}
         for key, one in self._toolchains.compared.items():
@@ -290,7 +290,7 @@ class ToolchainsSection:
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """A table for each pair of toolchains, and what was not compared and why."""
         blocks: list[Block] = [Paragraph(_HOW), *self._too_many()]
-        pairs = list(self._of_pair)
+        pairs = list(self._by_pair)
         for pair in pairs:
             title, table = self._versus(pair), self._table(pair, judged)
             is_long = len(pairs) > _MOST_ANSWERS
@@ -325,7 +325,7 @@ class ToolchainsSection:
     def _counts(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> str:
         """How often each toolchain of a pair is faster; and where, if these are few places."""
         found: dict[Verdict, list[str]] = {}
-        for key in self._of_pair[pair]:
+        for key in self._by_pair[pair]:
             found.setdefault(judged[key].verdict, []).append(_quantity(key))
         counts = []
         for verdict in (v for v in Verdict if v in found):
@@ -346,7 +346,7 @@ class ToolchainsSection:
         return f"{titles[pair[0]]} against {titles[pair[1]]}"
 
     def _table(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> Table:
-        rows = [self._row(pair, key, one, judged[key]) for key, one in self._of_pair[pair].items()]
+        rows = [self._row(pair, key, one, judged[key]) for key, one in self._by_pair[pair].items()]
         one, other = (self._toolchains.titles[environ] for environ in pair)
         base = f"{other} (base)"
         columns = (

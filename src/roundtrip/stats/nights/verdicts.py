@@ -137,7 +137,7 @@ class Shares:
     after: float
     ratio: float
 
-    def of_worse(self, *, lower_is_better: bool) -> Shares:
+    def for_worse(self, *, lower_is_better: bool) -> Shares:
         """The same of the mode that is worse; `ratio` is that mode over the other."""
         if lower_is_better:
             return self
@@ -250,7 +250,7 @@ class SeriesHistory:
         """The shares of the worse of two modes, if they changed after night `accepted`."""
         if self.shares is None or self.segments[-1].end - self.shares.nights <= accepted:
             return None
-        return self.shares.of_worse(lower_is_better=lower_is_better)
+        return self.shares.for_worse(lower_is_better=lower_is_better)
 
     def is_worse_last_night(self, *, lower_is_better: bool) -> bool:
         """Whether the newest night is worse than what was predicted, and by more than the least."""

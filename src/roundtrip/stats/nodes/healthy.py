@@ -257,6 +257,6 @@ def effects(launches: Launches, settings: NodeSettings, confidence: float) -> di
     healthy, found = Healthy(launches, (), settings), {}
     for node, name in there.items():
         unit = Unit(Kind.NODE, name, (node,))
-        left = healthy.left(unit, unit.of(launches))
+        left = healthy.left(unit, unit.affected(launches))
         found[name] = median_interval(left.tolist(), confidence)
     return found

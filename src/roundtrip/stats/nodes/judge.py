@@ -194,7 +194,7 @@ class Search:
     @cached_property
     def _of(self) -> dict[Unit, np.ndarray]:
         """The launches of each unit that has enough of them."""
-        every = ((one, one.of(self.launches)) for one in units(self.launches))
+        every = ((one, one.affected(self.launches)) for one in units(self.launches))
         return {one: at for one, at in every if at.size >= self.settings.launches_least}
 
     def _others(self, aside: Sequence[Unit]) -> list[UnitEffect]:
@@ -268,7 +268,7 @@ def _is_most(unit: Unit, healthy: Healthy, needed: float) -> bool:
     slow = 0
     for member in unit.members:
         one = Unit(Kind.NODE, "", (member,))
-        at = one.of(healthy.launches)
+        at = one.affected(healthy.launches)
         at = at[healthy.fits(unit)[at]]
         slow += bool(at.size) and float(np.median(healthy.left(one, at))) > needed / 2
     return slow > len(unit.members) / 2

@@ -69,7 +69,7 @@ class Unit:
     name: str
     members: tuple[int, ...]
 
-    def of(self, launches: Launches) -> np.ndarray:
+    def affected(self, launches: Launches) -> np.ndarray:
         """Indices of the launches that show its effect once."""
         inside = np.isin(launches.nodes, self.members)
         if self.kind is Kind.LINK:

@@ -328,7 +328,7 @@ def _parts(one: Drawing) -> View:
             at=pl.col("method").replace_strict(order, return_dtype=pl.Int64)
         ).sort("at", "order", maintain_order=True)
         for (method,), epochs in ordered.group_by("method", maintain_order=True):
-            names.append(f"{method}, {units.number(float(epochs['us'].sum()))} µs")
+            names.append(f"{method}, {units.amount(float(epochs['us'].sum()), Unit.US)}")
             for row in epochs.iter_rows(named=True):
                 value, low, high = (
                     None if row[key] is None else 100 * row[key] / slowest

@@ -160,7 +160,7 @@ class Launches:
         self._titles = dict(titled.select("environ", "toolchain").iter_rows())
         self._transports = _transports(data.environment.get("toolchains.json"))
         self._rows = list(mine.iter_rows(named=True))
-        self._details = data.told(STUDY.name)
+        self._details = data.study_records(STUDY.name)
         self._origins = data.origins
         self.is_abba = data.is_abba
         self._samples = data.samples.filter(pl.col("study") == STUDY.name)

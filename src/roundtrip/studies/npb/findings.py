@@ -293,7 +293,7 @@ def _words(launches: Launches, series: Sequence[Series]) -> tuple[Inline, ...]:
     text = (
         f", {series[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
         f"({units.plural(len(series), 'transport')}).{_waits(launches, series, rtts)}"
-        f"{_of_upstream(launches, series, rtts[-1])}{study}"
+        f"{_upstream_speedup(launches, series, rtts[-1])}{study}"
     )
     return (text,)
 
@@ -309,7 +309,7 @@ def _waits(launches: Launches, series: Sequence[Series], rtts: Sequence[float]) 
     return f" In MPI, waiting included: {', '.join(parts)} of a rank's time." if parts else ""
 
 
-def _of_upstream(launches: Launches, series: Sequence[Series], rtt: float) -> str:
+def _upstream_speedup(launches: Launches, series: Sequence[Series], rtt: float) -> str:
     """The speed-up of NPB's own programs in the same place."""
     alike = [replace(one, source=UPSTREAM) for one in series]
     there = [one for one in alike if one in launches.points]

@@ -124,7 +124,7 @@ class Sweeps:
     def __init__(self, data: Data) -> None:
         passed = data.passed(STUDY.name)
         self._launches = passed.filter(pl.col("check") == CHECK).unique("case_id", keep="first")
-        self._details = data.told(STUDY.name)
+        self._details = data.study_records(STUDY.name)
         self._samples = data.samples
 
     @cached_property
@@ -257,7 +257,7 @@ Marked = tuple[str, Arm, list[dict[str, Any]]]
 def _rate_rules(one: Curves, top: float) -> Iterator[Marked]:
     """Upright, at the rate of one rank of each real processor."""
     for _, mark in one.alone:
-        title = f"One rank, measured: {units.number(mark.mops)} Mop/s"
+        title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point=0)
         yield title, arm, [{"x": mark.mops, "median": end, "n": None} for end in (top / 1000, top)]
 

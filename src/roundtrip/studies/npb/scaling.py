@@ -272,11 +272,11 @@ def _answer(
         rate = launches.interval([one["rate"] for one in launches.points[series][None].values()])
         if rate is None:
             continue
-        rate_words = f"{units.number(rate.median)} Mop/s on {series.setup}"
+        rate_words = f"{units.amount(rate.median, Unit.MOPS)} on {series.setup}"
         if speedup := _speedup(launches, series):
             base = launches.fewest_of(series)
             rate_words += (
-                f" ({units.number(speedup.median)} times {base.setup}, efficiency "
+                f" ({units.pure(speedup.median)} times {base.setup}, efficiency "
                 f"{_efficiency(series, base, speedup)})"
             )
         words.append(rate_words)

@@ -74,7 +74,7 @@ class SimulatedSection:
             blocks += [
                 Heading(3, f"Two clusters over one, {SIMULATED}"),
                 Gallery((*CAPTION, *_marked(self._curves)), figures(self._curves)),
-                found_at(self._curves),
+                break_even(self._curves),
                 each_point(self._curves, self._origins),
                 *beside_it(self._curves),
                 Heading(3, "How to read it"),
@@ -116,14 +116,14 @@ def _marked(curves: Sequence[Curves]) -> Text:
     return (" ", *MARKED) if any(one.marks for one in curves) else ()
 
 
-def found_at(curves: Sequence[Curves]) -> Table:
+def break_even(curves: Sequence[Curves]) -> Table:
     """Up to which host speed the second cluster pays at the longest delay, and the study's number
     is found; and the ratio of computing to latency there."""
     rows = []
     for one in curves:
         far = one.rtts[-1]
         published = PUBLISHED.get(one.benchmark) if far == STUDY_RTT_MS else None
-        even, there = _found(one)
+        even, there = _host_speeds(one)
         waited = one.waited(max(one.one))
         rows.append(
             (
@@ -192,6 +192,10 @@ def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
     )
 
 
+def _mflops(speed: float) -> Quantity:
+    return units.amount(speed, Unit.MFLOPS)
+
+
 def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     """A value of which a simulation gives no interval; nothing is not 0."""
     return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
@@ -202,7 +206,7 @@ def _answer(one: Curves) -> Answer:
     found = one.speedups(far)
     even = one.speed_at(far, 1.0)
     if even:
-        words = f"two clusters beat one up to {units.number(even)} Mflop/s a host at +{far:g} ms"
+        words = f"two clusters beat one up to {_mflops(even)} a host at +{far:g} ms"
     else:
         always = min(found.values()) >= 1
         words = f"two clusters {'always' if always else 'never'} beat one at +{far:g} ms, " + (
@@ -286,7 +290,7 @@ def one_processor(curves: Sequence[Curves]) -> Table:
             _cell(there and there / mark.mops, Unit.PART),
         )
         for one in curves
-        for even, there in [_found(one)]
+        for even, there in [_host_speeds(one)]
         for origin, mark in one.alone
     ]
     return Table(
@@ -346,16 +350,16 @@ def proportions(curves: Sequence[Curves], origin: Marks) -> str:
     speeds = [speed for _, _, speed in found]
     parts = [speed / mark.mops for _, mark, speed in found]
     each = "; ".join(
-        f"{one.name} {PUBLISHED[one.benchmark]:.2f} at {units.number(speed)} Mflop/s, "
-        f"{units.percent(speed / mark.mops)} of {units.number(mark.mops)} Mop/s"
+        f"{one.name} {PUBLISHED[one.benchmark]:.2f} at {_mflops(speed)}, "
+        f"{units.percent(speed / mark.mops)} of {units.amount(mark.mops, Unit.MOPS)}"
         for one, mark, speed in found
     )
     apart, left = max(speeds) / min(speeds), max(parts) / min(parts)
     given = "gives all of them" if left < _SAME else "does not give all of them"
     return (
         f"The study's numbers ({SIMULATED}): {each}. As host speeds they lie a factor "
-        f"{units.number(apart, 2)} apart, as parts of what one rank of {origin.processor} does "
-        f"{units.number(left, 2)}. So one processor with these proportions {given}. What remains "
+        f"{units.pure(apart, 2)} apart, as parts of what one rank of {origin.processor} does "
+        f"{units.pure(left, 2)}. So one processor with these proportions {given}. What remains "
         "is open, because the study's processor, network, class and protocol are not known."
     )
 
@@ -366,12 +370,12 @@ def _studied(curves: Sequence[Curves], origin: Marks) -> Iterator[tuple[Curves, 
     largest = max((one.problem_class for one in curves), key=CLASSES.index, default="")
     for one in curves:
         mark = next((mark for its, mark in one.alone if its.origin == origin.origin), None)
-        there = _found(one)[1]
+        there = _host_speeds(one)[1]
         if mark and there and one.problem_class == largest:
             yield one, mark, there
 
 
-def _found(one: Curves) -> tuple[float | None, float | None]:
+def _host_speeds(one: Curves) -> tuple[float | None, float | None]:
     """Host speeds of break-even and of the study's number, at the longest delay."""
     far = one.rtts[-1]
     published = PUBLISHED.get(one.benchmark) if far == STUDY_RTT_MS else None

@@ -274,16 +274,22 @@ def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> A
     mine = [one for one in found if one.panel == panel]
     clauses = []
     if latency := _latency(curves, panel):
-        clauses.append(f"latency {units.number(latency.median * 1e6)} µs at {units.size(8)}")
+        clauses.append(f"latency {_us(latency)} at {units.size(8)}")
     if peak := _peak(curves, panel):
-        clauses.append(f"bandwidth up to {units.number(peak[1])} MB/s, at {units.size(peak[0])}")
+        clauses.append(
+            f"bandwidth up to {units.amount(peak[1], Unit.MB_S)}, at {units.size(peak[0])}"
+        )
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
-            clauses.append(f"{name} {units.number(value.median * 1e6)} µs")
+            clauses.append(f"{name} {_us(value)}")
     if counts := _counts(mine):
         clauses.append(counts)
     words = "; ".join(clauses) or "see below"
     return Answer((Strong(panel.label), f": {words}."), _answer_tone(mine))
+
+
+def _us(seconds: Interval) -> Quantity:
+    return units.amount(seconds.median * units.TIMES[Unit.US], Unit.US)
 
 
 def _latency(curves: Curves, panel: Panel) -> Interval | None:

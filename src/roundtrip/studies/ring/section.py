@@ -30,6 +30,7 @@ from roundtrip.report.blocks import (
     Tone,
 )
 from roundtrip.report.data import Data
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
@@ -281,7 +282,8 @@ def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inli
     flat = fixed.in_hand_overs or fixed.in_time
     unit = " in bare hand-overs" if fixed.in_hand_overs else ""
     how = " whatever its size" if fixed.is_flat_in_time else ", the median over its sizes"
-    cost = f"a region is passed in {units.interval(fixed.cost, 1e6)} µs{how} from {low} to {high}"
+    passed = Quantity.over(fixed.cost, Unit.US, units.TIMES[Unit.US], says_unit=True)
+    cost = f"a region is passed in {passed}{how} from {low} to {high}"
     if fixed.is_flat and not fixed.is_flat_in_time:
         cost += ", and in the same number of bare hand-overs at each"
     return [f"{cost} (largest over smallest{unit} {units.interval(flat)}); "]
@@ -347,10 +349,10 @@ class Section:
 _QUESTION: Text = (
     "In 2002 elepar passed regions of memory round a ring of processes by Cooperative Data "
     "Sharing: inside a machine the region itself is handed over, so a pass takes a constant "
-    f"{units.number(derived.PUBLISHED_PASS * 1e6, 2)} µs whatever its size; between machines it "
-    "travels by message, and the program does not see the difference. The study says that MPI and "
-    "PVM cannot do so, for three reasons. Here is the same ring on this machine, with MPI and PVM "
-    "in the same launches, interleaved in random order.",
+    f"{units.amount(derived.PUBLISHED_PASS * 1e6, Unit.US, 2)} whatever its size; between "
+    "machines it travels by message, and the program does not see the difference. The study says "
+    "that MPI and PVM cannot do so, for three reasons. Here is the same ring on this machine, with "
+    "MPI and PVM in the same launches, interleaved in random order.",
 )
 _READING: tuple[Text, ...] = (
     (
