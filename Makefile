@@ -14,7 +14,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 endif
 
 .NOTPARALLEL:
-.PHONY: help campaign setup toolchains test bench calibration night card clean distclean
+.PHONY: help campaign setup toolchains test bench calibration night card site clean distclean
 .PHONY: setup-test lint types cxx-format workloads tidy tidy-all pytest test-all test-part faults fuzz sanitize
 
 help: ## list the targets
@@ -113,6 +113,15 @@ calibration: setup ## false alarms and power of the detection over nights: 20,00
 
 night: setup ## real nights on 16 + 16 virtual nodes: are the sick ones named, and no others? NIGHT="--quiet 2"
 	@PYTHONPATH=testbed $(BIN)/python -m vclusterlib.night $(NIGHT)
+
+# Pages keep their places, so that links between them hold.
+SITE_PAGES = '*.md' '*.toml' docs samples spack_repo/LICENSE-* ':!tests/*/*'
+site: setup-test ## docs, samples and their index as a static site: build/site/html
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/pip install -q --require-hashes -r requirements-site.lock
+	@rm -rf build/site && mkdir -p build/site/pages
+	@git ls-files -z $(SITE_PAGES) | xargs -0 cp --parents -t build/site/pages
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "site: $(CURDIR)/build/site/html/index.html"
 
 bench: setup ## print the benchmark ratios
 	@$(BIN)/python -m tools.bench

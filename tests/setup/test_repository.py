@@ -48,8 +48,9 @@ def test_no_tracked_file_names_a_registry_host() -> None:
     assert guilty == []
 
 
-def test_locked_requirements_have_hashes_and_no_address() -> None:
-    text = (ROOT / "requirements.lock").read_text()
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-site.lock"])
+def test_locked_requirements_have_hashes_and_no_address(name: str) -> None:
+    text = (ROOT / name).read_text()
     assert "://" not in text
     assert not re.search(r"^\s*(-|--(index|extra|find|trusted))", text.replace("--hash", ""), re.M)
     requirements = re.findall(r"^[a-z0-9][^\n]*?(?:\\\n[^\n]*?)*$", text, re.MULTILINE)

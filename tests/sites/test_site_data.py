@@ -39,7 +39,7 @@ def partitions(folder: Path) -> dict[str, dict[str, Any]]:
 def test_the_guides_second_mpich_stands_beside_the_first(sites: Path) -> None:
     """The table as docs/mpi-developer.md prints it, and no code."""
     before = environments(sites / "local")
-    (table,) = re.findall(r"^ {7}\[mpi\.mpich43\]\n(?:^ {7}.*\n)+", GUIDE, re.MULTILINE)
+    (table,) = re.findall(r"^ {8}\[mpi\.mpich43\]\n(?:^ {8}.*\n)+", GUIDE, re.MULTILINE)
     with (sites / "toolchains.toml").open("a") as file:
         file.write("\n" + textwrap.dedent(table))
     found = environments(sites / "local")
