@@ -1,0 +1,39 @@
+"""The sample reports are what this checkout makes of their bundles, and they are small."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from roundtrip.report import publish
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+
+@pytest.fixture(scope="module")
+def rebuilt(rebuild: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target: Path = tmp_path_factory.mktemp("samples") / "reports"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(target.parent))
+        rebuild.reports(target)
+    return target
+
+
+def test_every_file_is_rebuilt_byte_for_byte(rebuilt: Path) -> None:
+    changed = publish.differences(
+        publish.contents(rebuilt), publish.contents(SAMPLES / "reports")
+    )
+    assert changed == [], "run: python samples/rebuild.py"
+
+
+def test_each_report_is_linked_from_the_list() -> None:
+    listed = re.findall(r"\]\((reports/[^)]*report\.html)\)", (SAMPLES / "README.md").read_text())
+    pages = [page.relative_to(SAMPLES).as_posix() for page in SAMPLES.rglob("report.html")]
+    assert pages and sorted(set(listed)) == sorted(pages)
+
+
+def test_the_samples_are_small() -> None:
+    assert sum(file.stat().st_size for file in (SAMPLES / "reports").rglob("*")) < 1_500_000
