@@ -121,6 +121,7 @@ site: setup-test ## docs, samples and their index as a static site: build/site/h
 	@rm -rf build/site && mkdir -p build/site/pages
 	@git ls-files -z $(SITE_PAGES) | xargs -0 cp --parents -t build/site/pages
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@cp -r samples/reports build/site/html/samples/
 	@echo "site: $(CURDIR)/build/site/html/index.html"
 
 bench: setup ## print the benchmark ratios
