@@ -23,9 +23,7 @@ def rebuilt(rebuild: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_every_file_is_rebuilt_byte_for_byte(rebuilt: Path) -> None:
-    changed = publish.differences(
-        publish.contents(rebuilt), publish.contents(SAMPLES / "reports")
-    )
+    changed = publish.differences(publish.contents(rebuilt), publish.contents(SAMPLES / "reports"))
     assert changed == [], "run: python samples/rebuild.py"
 
 
