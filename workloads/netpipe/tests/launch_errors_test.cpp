@@ -68,7 +68,7 @@ TEST_F(Launch, HelpAndVersionComeOnce) {
   EXPECT_EQ(occurrences(help.out, "Usage: netpipe"), 1U);
   const Ended version = run(1, "--version");
   EXPECT_EQ(version.code, 0);
-  EXPECT_EQ(occurrences(version.out, "netpipe 0."), 1U);
+  EXPECT_EQ(occurrences(version.out, "netpipe 1."), 1U);
 }
 
 TEST_F(Launch, AFolderThatIsNotThere) {
