@@ -46,6 +46,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any,
     api.which = lambda *_: None  # type: ignore[attr-defined]
     build = {
         "build_systems.cmake": ("CMakePackage",),
+        "build_systems.generic": ("Package",),
         "build_systems.makefile": ("MakefilePackage",),
         "packages.mvapich.package": ("Mvapich",),
     }

@@ -35,7 +35,7 @@ _SHIPPED = Path(studies.__file__).parents[1] / "shipped"
 def init(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty one.")]) -> None:
     """Lay out a campaign folder: campaigns, checks, sites, programs, and Spack's environment.
 
-    Exit status: 0 laid out; 2 the folder is not empty, or roundtrip runs from a checkout.
+    Exit status: 0 laid out; 2, a UserError, if the folder is not empty or this is a checkout.
     """
     if not _SHIPPED.is_dir():
         raise UserError("this roundtrip runs from a checkout, which is a campaign folder itself")
