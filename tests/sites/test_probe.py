@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import archspec.cpu
 import pytest
 
+from roundtrip.host.facts import read_host
 from roundtrip.sites import probe, slurm
 from roundtrip.sites.probe import Facts, Port
 
 DATA = Path(__file__).parent / "data"
-V2 = "lm pni cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
-V3 = "abm avx avx2 bmi1 bmi2 f16c fma movbe xsave"
+HOST = read_host(DATA.parents[1] / "data" / "hosts" / "virtual-2-cores")
+#: Of the processor of this machine, nothing.
+NO_PROCESSOR: dict[str, Any] = dict.fromkeys(("cpu", "target", "sockets", "cores"))
 OUTPUTS = {
     "sinfo -h": "sinfo.txt",
     "srun --mpi=list": "srun-mpi-list.txt",
     "ibv_devinfo": "ibv_devinfo.txt",
-    "lscpu -J": "lscpu.json",
 }
 TEXTS = {
     "sinfo --version": "slurm 23.11.1\n",
@@ -46,7 +49,8 @@ def interfaces(folder: Path) -> Path:
     return folder
 
 
-def test_a_cluster_is_read_whole(tmp_path: Path) -> None:
+def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "read_host", lambda: HOST)
     facts = probe.look(cluster, interfaces(tmp_path))
     assert facts.slurm == "23.11.1"
     assert facts.partition is not None
@@ -64,12 +68,13 @@ def test_a_cluster_is_read_whole(tmp_path: Path) -> None:
     assert facts.interface(infiniband=False) == "eno1"
     versions = {item.name: item.version for item in facts.libraries}
     assert versions == {"slurm": "23.11.1", "ucx": "1.17.0", "rdma-core": "47.1"}
-    assert (facts.sockets, facts.cores) == (1, 2)
+    assert (facts.cpu, facts.sockets) == (HOST.cpu_model, HOST.sockets)
+    assert facts.cores == HOST.cores // HOST.sockets
 
 
 def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
     facts = probe.look(lambda *_: None, tmp_path)
-    assert facts == Facts()
+    assert replace(facts, **NO_PROCESSOR) == Facts()
     assert facts.partition is None
     assert facts.port is None
     assert "not found" in facts.lines()[0]
@@ -101,23 +106,23 @@ def test_garbage_gives_nothing() -> None:
         assert slurm.parse_sinfo(text) == ()
         assert probe.parse_ibv_devinfo(text) == ()
         assert probe.parse_ibstat(text) == ()
-        assert probe.parse_lscpu(text) == (None, None, None)
 
 
 @pytest.mark.parametrize(
-    ("architecture", "flags", "target"),
+    ("processor", "target"),
     [
-        ("x86_64", "lm pni", "x86_64"),
-        ("x86_64", f"{V2} avx", "x86_64_v2"),
-        ("x86_64", f"{V2} {V3}", "x86_64_v3"),
-        ("x86_64", f"{V2} {V3} avx512f avx512bw avx512cd avx512dq avx512vl", "x86_64_v3"),
-        ("aarch64", "fp asimd", "aarch64"),
+        ("core2", "x86_64"),
+        ("nehalem", "x86_64_v2"),
+        ("zen", "x86_64_v3"),
+        ("icelake", "x86_64_v3"),
+        ("neoverse_v1", "aarch64"),
     ],
 )
-def test_the_target_is_what_the_processor_has(architecture: str, flags: str, target: str) -> None:
-    entries = [{"field": "Architecture:", "data": architecture}, {"field": "Flags:", "data": flags}]
-    assert probe.target_from_lscpu(json.dumps({"lscpu": entries})) == target
-    assert probe.target_from_lscpu("") is None
+def test_the_target_is_what_the_processor_has(
+    processor: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archspec.cpu, "host", lambda: archspec.cpu.TARGETS[processor])
+    assert probe.look(lambda *_: None, tmp_path).target == target
 
 
 def test_a_library_without_headers_is_told_from_one_to_build_with(

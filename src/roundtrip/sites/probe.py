@@ -10,35 +10,27 @@ the configure step of an MPI, half an hour later.
 from __future__ import annotations
 
 import getpass
-import json
 import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from roundtrip.host.facts import read_host
 from roundtrip.sites import slurm
 from roundtrip.sites.slurm import Partition, SlurmFacts
 
-#: Level: what the kernel lists in addition to the level below it.
-_LEVELS = {
-    "x86_64": {"lm"},
-    "x86_64_v2": {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"},
-    "x86_64_v3": {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"},
-    "x86_64_v4": {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"},
-}
 #: Without AVX-512 by default: it changes clocks, and few clusters have it in every node.
 USUAL_TARGET = "x86_64_v3"
 
 
-def _level(flags: set[str]) -> str:
-    reached = "x86_64"
-    for level, needed in _LEVELS.items():
-        if not needed <= flags:
-            break
-        reached = level
-        if level == USUAL_TARGET:
-            break
-    return reached
+def _target() -> str:
+    """The level of x86-64 of this processor, at most `USUAL_TARGET`; else its architecture."""
+    import archspec.cpu
+
+    own, usual = archspec.cpu.host(), archspec.cpu.TARGETS[USUAL_TARGET]
+    if own.family != usual.family:
+        return str(own.family.name)
+    return str(min(own.generic, usual).name)
 
 
 @dataclass(frozen=True)
@@ -214,8 +206,7 @@ def look(run: slurm.Runner | None = None, net: Path = Path("/sys/class/net")) ->
     run = run or slurm.ask
     sinfo = run("sinfo", "-h", "-o", slurm.SINFO)
     version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
-    lscpu = run("lscpu", "-J") or ""
-    cpu, sockets, cores = parse_lscpu(lscpu)
+    host = read_host()
     config = run("scontrol", "show", "config")
 
     def has(setting: str, value: str) -> bool | None:
@@ -227,46 +218,15 @@ def look(run: slurm.Runner | None = None, net: Path = Path("/sys/class/net")) ->
         pmi=slurm.parse_pmi(run("srun", "--mpi=list") or ""),
         binds_tasks=has("TaskPlugin", "task/affinity"),
         accounting=has("AccountingStorageType", "slurmdbd"),
-        cpu=cpu,
-        target=target_from_lscpu(lscpu),
-        sockets=sockets,
-        cores=cores,
+        cpu=host.cpu_model,
+        target=_target(),
+        sockets=host.sockets,
+        cores=host.cores // host.sockets,
         ports=parse_ibv_devinfo(run("ibv_devinfo") or "") or parse_ibstat(run("ibstat") or ""),
         interfaces=interfaces(net),
         libraries=tuple(find_libraries(run, version[1] if version else None)),
         cluster=slurm.look_at_slurm(run, config or "", getpass.getuser()),
     )
-
-
-def target_from_lscpu(text: str) -> str | None:
-    """From ``lscpu -J``: a level of x86-64, at most `USUAL_TARGET`; else the architecture."""
-    fields = _lscpu(text)
-    machine, flags = fields.get("Architecture"), set(fields.get("Flags", "").split())
-    return _level(flags) if machine == "x86_64" and flags else machine
-
-
-def parse_lscpu(text: str) -> tuple[str | None, int | None, int | None]:
-    """From ``lscpu -J``: model, sockets, cores of a socket."""
-    fields = _lscpu(text)
-    sockets, cores = (fields.get(key, "") for key in ("Socket(s)", "Core(s) per socket"))
-    return (
-        fields.get("Model name"),
-        int(sockets) if sockets.isdigit() else None,
-        int(cores) if cores.isdigit() else None,
-    )
-
-
-def _lscpu(text: str) -> dict[str, str]:
-    try:
-        entries = json.loads(text)["lscpu"]
-    except (json.JSONDecodeError, KeyError):
-        return {}
-    fields: dict[str, str] = {}
-    while entries:
-        entry = entries.pop()
-        fields[entry["field"].rstrip(":")] = entry.get("data") or ""
-        entries += entry.get("children", [])
-    return fields
 
 
 def parse_ibv_devinfo(text: str) -> tuple[Port, ...]:
