@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from roundtrip import files
 from roundtrip.campaign import nodes
 from roundtrip.campaign.matrix import Expected, Matrix, NodePair
@@ -79,15 +81,23 @@ class RoundRobin:
 
 
 @dataclass(frozen=True)
-class NightPlan:
-    """A night: the round robins of each partition, and the node pairs that can be launched."""
+class PartitionPlan:
+    """The round robins (``tournaments``) of a partition, and the node pairs to launch on."""
 
-    round_robins: Mapping[str, tuple[RoundRobin, ...]]
-    pairs: Mapping[str, tuple[NodePair, ...]]
+    tournaments: tuple[RoundRobin, ...]
+    pairs: tuple[NodePair, ...]
+
+
+@dataclass(frozen=True)
+class NightPlan:
+    """A night: the plan of each partition by its name, as ``env/pairs.json`` has it."""
+
+    partitions: Mapping[str, PartitionPlan]
+    schema: int = 1
 
     def pairs_for(self, item: Expected) -> tuple[NodePair, ...]:
         """The node pairs that a case is launched on."""
-        pairs = self.pairs[item.case.partition]
+        pairs = self.partitions[item.case.partition].pairs
         return tuple(pair for pair in pairs if len(pair.hosts) == item.nodes)
 
     def assign(self, expected: Sequence[Expected]) -> tuple[Expected, ...]:
@@ -96,16 +106,9 @@ class NightPlan:
 
     def write(self, run_dir: Path) -> None:
         """Write the plan into the tree of the run."""
-        partitions = {
-            partition: {
-                "tournaments": [asdict(one) for one in round_robins],
-                "pairs": [asdict(pair) for pair in self.pairs[partition]],
-            }
-            for partition, round_robins in self.round_robins.items()
-        }
         file = run_dir / PLAN_FILE
         file.parent.mkdir(exist_ok=True)
-        file.write_text(json.dumps({"schema": 1, "partitions": partitions}, indent=1) + "\n")
+        file.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
 def plan_night(
@@ -123,7 +126,7 @@ def plan_night(
     sizes: dict[str, set[int]] = {}
     for item in expected:
         sizes.setdefault(item.case.partition, set()).add(item.nodes)
-    round_robins, pairs = {}, {}
+    plans = {}
     for partition, used in sizes.items():
         hosts = tuple(node.name for node in known[partition])
         lost = {node.name: node for node in known[partition] if node.lost}
@@ -133,14 +136,13 @@ def plan_night(
                 f"partition '{partition}' has {len(hosts) - len(lost)} of {len(hosts)} nodes to "
                 f"measure; {max(used)} are needed{f': {why}' if why else ''}"
             )
-        round_robins[partition] = tuple(
+        round_robins = [
             _next_rounds(size, hosts, budget, _last_rounds(last, partition, size))
             for size in sorted(used)
-        )
-        pairs[partition] = tuple(
-            pair for one in round_robins[partition] for pair in one.pairs(frozenset(lost))
-        )
-    return NightPlan(round_robins, pairs)
+        ]
+        pairs = (pair for one in round_robins for pair in one.pairs(frozenset(lost)))
+        plans[partition] = PartitionPlan(tuple(round_robins), tuple(pairs))
+    return NightPlan(plans)
 
 
 def one_per_pair(expected: Sequence[Expected]) -> list[Expected]:
@@ -156,26 +158,8 @@ def read_plan(run_dir: Path) -> NightPlan:
     """The night that the run of a tree began with; UserError if it cannot be read."""
     file = run_dir / PLAN_FILE
     try:
-        partitions = files.read_json(file)["partitions"]
-        return NightPlan(
-            {
-                name: tuple(
-                    RoundRobin(
-                        one["size"], *(tuple(one[key]) for key in ("hosts", "before", "rounds"))
-                    )
-                    for one in plan["tournaments"]
-                )
-                for name, plan in partitions.items()
-            },
-            {
-                name: tuple(
-                    NodePair(one["pair_round"], one["pair_night_round"], tuple(one["hosts"]))
-                    for one in plan["pairs"]
-                )
-                for name, plan in partitions.items()
-            },
-        )
-    except (KeyError, TypeError):
+        return TypeAdapter(NightPlan).validate_python(files.read_json(file))
+    except ValidationError:
         raise UserError("not the plan of a night: start a new run", file) from None
 
 
@@ -205,11 +189,10 @@ def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin 
         last = read_plan(run_dir)
     except UserError:
         return None
-    for one in last.round_robins.get(partition, ()):
+    plan = last.partitions.get(partition, PartitionPlan((), ()))
+    for one in plan.tournaments:
         if one.size == size:
-            planned = Counter(
-                pair.pair_round for pair in last.pairs[partition] if len(pair.hosts) == size
-            )
+            planned = Counter(pair.pair_round for pair in plan.pairs if len(pair.hosts) == size)
             completed = Counter(number for number, _ in _completed(run_dir, partition, size))
             before = list(one.before)
             for number in one.rounds:
@@ -254,8 +237,8 @@ class Night:
 
     def lines(self) -> Iterator[str]:
         """The node pairs and the nodes without any, for ``--dry-run``."""
-        for partition, pairs in (self.plan.pairs if self.plan else {}).items():
-            for pair in pairs:
+        for partition, plan in (self.plan.partitions if self.plan else {}).items():
+            for pair in plan.pairs:
                 who = " and ".join(pair.hosts) if len(pair.hosts) > 1 else f"{pair.hosts[0]} alone"
                 yield f"pair  {partition}: {who}, round {pair.pair_round}"
         for partition, listed in self.nodes.items():
