@@ -98,16 +98,15 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
         for test, partition, environ in _combinations(plan, chosen, site, campaign):
             case = _case(test, site.name, partition, environ)
             if case.id in expected:
-                raise UserError(f"case {case.id} is declared twice", campaign.file, plan.line)
+                raise campaign.fault(f"case {case.id} is declared twice", plan)
             if case.id in listed:
                 variables = tuple(sorted(plan.variables.items()))
                 nodes = _nodes(test)
                 if campaign.in_pairs and nodes not in (1, 2):
-                    raise UserError(
+                    raise campaign.fault(
                         f"check '{plan.name}' runs on other than one or two nodes: "
                         'nodes = "all" is for these',
-                        campaign.file,
-                        plan.line,
+                        plan,
                     )
                 features = site.toolchains[environ].get("features", [])
                 expected[case.id] = Expected(
@@ -135,11 +134,8 @@ def _files(campaign: Campaign, site: Site) -> list[str]:
     known = site.checks
     for plan in campaign.checks:
         if plan.name not in known:
-            raise UserError(
-                f"unknown check '{plan.name}'; there are: {', '.join(sorted(known))}",
-                campaign.file,
-                plan.line,
-            )
+            there = ", ".join(sorted(known))
+            raise campaign.fault(f"unknown check '{plan.name}'; there are: {there}", plan)
     return sorted({str(known[plan.name]) for plan in campaign.checks})
 
 
@@ -167,24 +163,19 @@ def _tests(
     settable = own[0].get("settable", own[0])
     for variable in plan.variables:
         if variable not in own[0]:
-            raise UserError(
-                f"check '{plan.name}' has no variable '{variable}'", campaign.file, plan.line
-            )
+            raise campaign.fault(f"check '{plan.name}' has no variable '{variable}'", plan)
         if variable not in settable:
-            raise UserError(
+            raise campaign.fault(
                 f"check '{plan.name}' sets '{variable}' itself, so that a value has no effect; "
                 f"right is one of: {', '.join(settable)}",
-                campaign.file,
-                plan.line,
+                plan,
             )
     for key, values in plan.parameters.items():
         legal = {dict(_parameters(test)).get(key) for test in own}
         if unknown := [value for value in values if value not in legal]:
             known = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
-            raise UserError(
-                f"check '{plan.name}': {key} = '{unknown[0]}' is not one of: {known}",
-                campaign.file,
-                plan.line,
+            raise campaign.fault(
+                f"check '{plan.name}': {key} = '{unknown[0]}' is not one of: {known}", plan
             )
     return [
         test
@@ -232,9 +223,8 @@ def _require_value(
     except UserError as error:
         right = _RIGHT.search(error.what)
         why = right[0] if right else error.what
-        raise UserError(
-            f"check '{plan.name}': {variable} = {value[:60]!r}: {why}", campaign.file, plan.line
-        ) from None
+        fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {why}"
+        raise campaign.fault(fault, plan) from None
 
 
 def _set(batch: Sequence[CheckPlan], site: Site, known: Mapping[str, dict[str, Any]]) -> None:
@@ -257,10 +247,9 @@ def _combinations(
     ):
         for name in names or ():
             if name not in known:
-                raise UserError(
-                    f"unknown {kind} '{name}'; site '{site.name}' has: {', '.join(sorted(known))}",
-                    campaign.file,
-                    plan.line,
+                there = ", ".join(sorted(known))
+                raise campaign.fault(
+                    f"unknown {kind} '{name}'; site '{site.name}' has: {there}", plan
                 )
     for test in tests:
         for partition in plan.partitions or site.partitions:

@@ -60,6 +60,10 @@ class Campaign:
         """Whether launches take pairs of all nodes, and each node alone."""
         return self.nodes_line is not None
 
+    def fault(self, what: str, plan: CheckPlan) -> UserError:
+        """The error that says what is wrong with the table of `plan`."""
+        return UserError(what, self.file, plan.line)
+
 
 def find_campaign(name: str, folder: Path) -> Path:
     """The file of campaign `name`, which is a name in `folder` or a path to a TOML file.
