@@ -1,7 +1,7 @@
 """``python -m tools.bench [FIGURE...]``: print these figures, by default those that take minutes.
 
 ``aa`` takes half an hour; ``aa=TREE`` reads the tree of an earlier A/A run.  ``sequential``
-simulates, for some minutes, and gives the same numbers everywhere.
+and ``blame`` simulate, for some minutes, and give the same numbers everywhere.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from roundtrip.errors import UserError
-from tools.bench import aa, costs, netpipe, sequential
+from tools.bench import aa, blame, costs, netpipe, sequential
 
 USUAL: dict[str, Callable[[], Iterator[str]]] = {
     "reference": netpipe.reference,
@@ -20,7 +20,7 @@ USUAL: dict[str, Callable[[], Iterator[str]]] = {
     "starting": costs.starting,
     "history": costs.history,
 }
-FIGURES = {**USUAL, "aa": aa.measure, "sequential": sequential.measure}
+FIGURES = {**USUAL, "aa": aa.measure, "sequential": sequential.measure, "blame": blame.measure}
 
 
 def main(names: list[str]) -> int:

@@ -131,7 +131,8 @@ def _first_rounds(wealth: Floats) -> tuple[float, float]:
     return float(np.median(first)), float(np.quantile(first, 0.9, method="higher"))
 
 
-def _rate(false: int, of: int) -> str:
+def rate(false: int, of: int) -> str:
+    """``3 of 100 (3.0 % [0.6, 8.5])``, with the exact interval at 95 %."""
     low, high = stats.binomtest(false, of).proportion_ci(method="exact")
     return f"{false} of {of} ({100 * false / of:.1f} % [{100 * low:.1f}, {100 * high:.1f}])"
 
@@ -148,7 +149,7 @@ def _orders(rng: Rng) -> Iterator[str]:
         )
         yield (
             f"{order} order, drift of {100 * drift:g} % a launch, noise of {100 * _SPREAD:g} %: "
-            f"false claims {_rate(false, _FEWER)}; median of launches to tell {medians}"
+            f"false claims {rate(false, _FEWER)}; median of launches to tell {medians}"
         )
 
 
@@ -160,10 +161,10 @@ def measure() -> Iterator[str]:
     rng = np.random.default_rng(SEED)
     for name, noise in MODELS.items():
         logs = equal(noise, rng, SERIES)
-        yield f"false claims, {name}: {_rate(false_claims(logs), SERIES)}, level {100 * LEVEL:g} %"
-    yield f"false reports, {CLAIMS} claims, AR(1) 0.3: {_rate(false_reports(rng, 500), 500)}"
+        yield f"false claims, {name}: {rate(false_claims(logs), SERIES)}, level {100 * LEVEL:g} %"
+    yield f"false reports, {CLAIMS} claims, AR(1) 0.3: {rate(false_reports(rng, 500), 500)}"
     asked = peeking(equal(MODELS["AR(1) 0.3"], rng, 100))
-    yield f"false claims of Wilcoxon's test, asked after each round: {_rate(asked, 100)}"
+    yield f"false claims of Wilcoxon's test, asked after each round: {rate(asked, 100)}"
     for spread in (0.02, 0.05):
         for effect in (0.02, 0.05, 0.10):
             middle, most = rounds_needed(effect, spread, rng)

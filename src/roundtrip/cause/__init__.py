@@ -1,0 +1,1 @@
+"""Finds which of several changes made a series slower, by interleaved launches."""

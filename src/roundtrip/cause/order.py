@@ -1,0 +1,215 @@
+"""Which of ordered versions was the first slow one: a search that halves by sequential tests.
+
+It keeps two versions that are proven to differ, so that a change lies between them.  A probe of a
+version in between launches all three in rounds until that version is proven to differ from one of
+the two, by the test of `stats.sequential`; whichever it differs from first is an end of the next
+interval.  Where it equals one end, only a false difference from that end is a wrong turn, so that
+the sum over probes is at most `ERROR`, with no assumption about noise, or about a single step.  A
+version that lies between both ends differs from both: then either turn leads to a change.
+
+When neighbours are left, what lies before and behind them is launched beside the first and the last
+version of all: if these still differ, a second change is searched for there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from roundtrip.cause.questions import (
+    ERROR,
+    LEAST_ROUNDS,
+    PATIENCE,
+    Answer,
+    Question,
+    Search,
+    Span,
+    bar,
+    evidence,
+    is_look,
+    is_within,
+    ratio,
+    share,
+)
+from roundtrip.stats.summaries import Interval
+
+#: Parts of `ERROR`: the ends, the probes of the first search (each further one has half of it), and
+#: the looks for a further change behind it (likewise).
+_ENDS, _PROBES, _BEYOND = (part * ERROR for part in (0.15, 0.35, 0.075))
+#: A gap smaller than this share of the step is no second change.
+_LEAST_SHARE = 1 / 3
+#: Which way a probe turns: the version is slow already, or still fast.
+SLOW, FAST = "slow", "fast"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Between `before` and `after`, places in the order, with the log ratio of their times; what
+    lies between them cannot be built."""
+
+    before: int
+    after: int
+    step: Interval | None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A version that was launched between two others, `low` and `high`: whether it is slow already;
+    at which share of their gap it lies, 0 at `low`, and after how many rounds that was decided."""
+
+    low: int
+    at: int
+    high: int
+    turn: str
+    share: Span
+    rounds: int
+
+
+@dataclass
+class Changes:
+    """What a search over an order found, and how."""
+
+    changes: list[Change] = field(default_factory=list)
+    #: The change lies between these, if time was over first.
+    open: list[tuple[int, int]] = field(default_factory=list)
+    probes: list[Probe] = field(default_factory=list)
+    skipped: dict[int, str] = field(default_factory=dict)
+    #: The last version over the first, in times.
+    step: Interval | None = None
+    #: Whether first and last are proven to differ; None if that cannot be told.
+    differ: bool | None = None
+    launches: int = 0
+
+
+#: Where the answers end: the time is over.
+class _OverError(Exception):
+    """No more launches."""
+
+
+def find_changes(count: int, least: float) -> Search[Changes]:
+    """Search for the first slow ones of `count` versions, whose places 0, 1, ... are the arms.
+
+    `least`: a log ratio of the ends that is nearer to 0 than this is no step.
+    """
+    found = Changes()
+    with contextlib.suppress(_OverError):
+        yield from _search(found, count, least)
+    found.changes.sort(key=lambda one: one.before)
+    return found
+
+
+def _search(found: Changes, count: int, least: float) -> Search[None]:
+    first, last = 0, count - 1
+    steps: list[float] = []
+    while found.differ is None:
+        (step,) = yield from _gaps(found, "whether they differ", [(first, last)])
+        steps.append(step)
+        if is_look(len(steps)):
+            found.step = ratio(steps)
+            if evidence(steps) >= bar(_ENDS) and abs(np.median(steps)) >= least / 2:
+                found.differ = True
+            elif is_within(steps, least, _ENDS):
+                found.differ = False
+    if not found.differ:
+        return
+    size = abs(float(np.median(steps)))
+    found.open = [(first, last)]
+    number = 0
+    while found.open:
+        low, high = found.open[0]
+        before, after = yield from _halve(found, low, high, _PROBES / 2**number)
+        found.open = [(before, after), *found.open[1:]]
+        beyond = [(a, b) for a, b in ((low, before), (after, high)) if a < b]
+        margin = max(least, _LEAST_SHARE * size)
+        more, its_size = yield from _beyond(
+            found, (before, after), beyond, margin, _BEYOND / 2**number
+        )
+        found.changes.append(Change(before, after, its_size))
+        found.open = [*found.open[1:], *more]
+        number += 1
+
+
+def _halve(found: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
+    """The neighbours between which a change lies, of the versions that can be built."""
+    each = error / max(1, (high - low - 1).bit_length())
+    while between := [at for at in range(low + 1, high) if at not in found.skipped]:
+        at = min(between, key=lambda one: abs(2 * one - low - high))
+        probe = yield from _probe(found, low, at, high, each)
+        if probe is None:
+            continue
+        found.probes.append(probe)
+        low, high = (low, at) if probe.turn == SLOW else (at, high)
+        found.open = [(low, high), *found.open[1:]]
+    return low, high
+
+
+def _probe(found: Changes, low: int, at: int, high: int, error: float) -> Search[Probe | None]:
+    """Which of both ends version `at` differs from; None if it cannot be launched."""
+    pairs = [(low, at), (at, high)]
+    gaps: list[list[float]] = []
+    while True:
+        row = yield from _gaps(found, "which end it equals", pairs, at)
+        if at in found.skipped:
+            return None
+        gaps.append(row)
+        if is_look(len(gaps)):
+            strength = [evidence(column) for column in np.asarray(gaps).T]
+            if max(strength) >= bar(error):
+                turn = SLOW if strength[0] >= strength[1] else FAST
+                below, above = np.asarray(gaps).T
+                return Probe(low, at, high, turn, share(below, below + above, ERROR), len(gaps))
+
+
+def _beyond(
+    found: Changes,
+    change: tuple[int, int],
+    gaps: list[tuple[int, int]],
+    margin: float,
+    error: float,
+) -> Search[tuple[list[tuple[int, int]], Interval | None]]:
+    """Those of `gaps` whose ends are proven to differ too, and the size of the change itself."""
+    rows: list[list[float]] = []
+    open_, more = list(range(len(gaps))), []
+    while open_ or len(rows) < LEAST_ROUNDS:
+        rows.append((yield from _gaps(found, "whether there is another change", [change, *gaps])))
+        columns = np.asarray(rows).T
+        for at in list(open_):
+            logs = columns[at + 1]
+            differs = evidence(logs) >= bar(error) and abs(np.median(logs)) >= margin / 2
+            if is_look(len(rows)) and (differs or is_within(logs, margin, error)):
+                open_.remove(at)
+                more += [gaps[at]] if differs else []
+    return more, ratio([row[0] for row in rows])
+
+
+def _gaps(
+    found: Changes, kind: str, pairs: Sequence[tuple[int, int]], probed: int | None = None
+) -> Search[list[float]]:
+    """Of a round, the log ratio of the second version of each pair over the first.
+
+    If the `probed` version cannot be built, or fails `PATIENCE` times in turn, it is skipped, and
+    no number is right; if another, the search is over.
+    """
+    arms = tuple(dict.fromkeys(at for pair in pairs for at in pair))
+    failed: Counter[int] = Counter()
+    while True:
+        answer: Answer | None = yield Question(kind, arms)
+        if answer is None:
+            raise _OverError
+        found.launches += answer.launches
+        lost = {at: answer.unbuilt[at] for at in arms if at in answer.unbuilt}
+        if not lost:
+            failed.update(a for a, one in zip(arms, answer.values, strict=True) if one is None)
+            lost = {at: "its launches fail" for at in arms if failed[at] >= PATIENCE}
+        if lost:
+            found.skipped |= lost
+            if {*lost} != {probed}:
+                raise _OverError
+            return [0.0] * len(pairs)
+        if values := answer.complete():
+            by_arm = dict(zip(arms, values, strict=True))
+            return [by_arm[b] - by_arm[a] for a, b in pairs]

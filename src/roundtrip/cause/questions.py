@@ -1,0 +1,131 @@
+"""What a search asks of launches, what they answer, and how both are judged.
+
+A search is a generator: it yields a `Question`, a round of launches, gets the `Answer`, and returns
+what it found.  It is a pure function of the answers, so that a search that was interrupted goes on
+by reading its recorded answers again.  None in place of an answer ends it: the time is over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from roundtrip.stats import sequential
+from roundtrip.stats.sequential import Floats, log_wealth
+from roundtrip.stats.summaries import Interval
+
+#: Probability of a wrong statement in a whole search, at whatever round it stops.
+ERROR = 0.05
+#: Rounds of which one launch failed that a search takes for the same question.
+PATIENCE = 3
+#: Fewer rounds decide nothing.
+LEAST_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Question:
+    """A round: one launch for each of `arms`, in random order; an arm may stand there twice.
+
+    `kind`: what it is to show.
+    """
+
+    kind: str
+    arms: tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The logarithms of the times of the arms of a question, None of a launch that failed.
+
+    `unbuilt`: why an arm cannot be built; then nothing was launched.
+    """
+
+    values: Sequence[float | None]
+    unbuilt: Mapping[Hashable, str] = field(default_factory=dict)
+
+    @property
+    def launches(self) -> int:
+        """How many launches completed."""
+        return sum(one is not None for one in self.values)
+
+    def complete(self) -> list[float] | None:
+        """All values; None if one is missing."""
+        found = [one for one in self.values if one is not None]
+        return found if len(found) == len(self.values) and not self.unbuilt else None
+
+
+Result = TypeVar("Result")
+Search = Generator[Question, Answer | None, Result]
+
+
+@dataclass(frozen=True)
+class Span:
+    """An estimate, and the interval that holds the true value whenever one stops; without ends
+    after too few rounds."""
+
+    middle: float
+    low: float | None
+    high: float | None
+
+    def __str__(self) -> str:
+        if self.low is None or self.high is None:
+            return f"{100 * self.middle:.0f} %"
+        return f"{100 * self.middle:.0f} % [{100 * self.low:.0f}, {100 * self.high:.0f}]"
+
+
+def is_look(rounds: int) -> bool:
+    """Whether to judge after so many rounds: after each of the first twenty, then ever less."""
+    return rounds >= LEAST_ROUNDS and rounds % max(1, rounds // 10) == 0
+
+
+def evidence(logs: Sequence[float] | Floats, at: float = 0.0) -> float:
+    """The logarithm of the wealth of who bet on the signs of `logs` - `at`, after the last."""
+    values = np.asarray(logs, dtype=float)
+    return float(log_wealth(values, np.array([at]))[0, -1]) if values.size else 0.0
+
+
+def bar(error: float) -> float:
+    """The evidence that exceeds chance at any time with a probability of `error` at most."""
+    return -math.log(error)
+
+
+def is_above(logs: Sequence[float] | Floats, at: float, error: float) -> bool:
+    """Whether the true value of `logs` is proven to be above `at`."""
+    if not is_look(len(logs)) or float(np.median(logs)) <= at:
+        return False
+    return evidence(logs, at) >= bar(error)
+
+
+def is_within(logs: Sequence[float] | Floats, margin: float, error: float) -> bool:
+    """Whether the true value of `logs` is proven to be nearer to 0 than `margin`."""
+    return is_above(logs, -margin, error) and is_above(-np.asarray(logs), -margin, error)
+
+
+def share(part: Sequence[float] | Floats, whole: Sequence[float] | Floats, error: float) -> Span:
+    """What share of `whole` is `part`, one value of each for each round.
+
+    As Fieller's interval: it has the shares s for which part - s whole may be centred at 0.
+    """
+    parts, wholes = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
+    size = float(np.median(wholes)) if wholes.size else 0.0
+    if not size:
+        return Span(math.nan, None, None)
+    middle = float(np.median(parts)) / size
+    grid = np.arange(-1.0, 2.005, 0.01)
+    if parts.size < LEAST_ROUNDS:
+        return Span(middle, None, None)
+    wealth = log_wealth(parts - grid[:, None] * wholes, np.zeros(1))[:, 0, -1]
+    kept = grid[wealth < bar(error)]
+    if not kept.size or kept[0] == grid[0] or kept[-1] == grid[-1]:
+        return Span(middle, None, None)
+    low, high = float(kept[0]), float(kept[-1])
+    return Span(min(max(middle, low), high), low, high)
+
+
+def ratio(logs: Sequence[float]) -> Interval | None:
+    """The ratio that `logs` are logarithms of, and its interval; None without one."""
+    return sequential.interval(np.exp(logs).tolist(), 1 - ERROR) if len(logs) else None

@@ -1,0 +1,50 @@
+"""Searches with simulated launches: how many launches to expect, and how often one is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Protocol
+
+import numpy as np
+
+from roundtrip.cause.questions import Answer, Result, Search
+from roundtrip.stats.sequential import Floats
+
+#: The logarithm of the time of an arm, without noise.
+Effect = Callable[[Hashable], float]
+
+
+class Noise(Protocol):
+    """The noise of so many launches, one after the other; `begin` says that a new search begins."""
+
+    def __call__(self, rng: np.random.Generator, count: int, begin: bool = False) -> Floats: ...
+
+
+def normal(spread: float) -> Noise:
+    """Normal noise of this standard deviation."""
+
+    def noise(rng: np.random.Generator, count: int, begin: bool = False) -> Floats:
+        return spread * rng.standard_normal(count)
+
+    return noise
+
+
+def simulate(
+    search: Search[Result],
+    effect: Effect,
+    noise: Noise,
+    rng: np.random.Generator,
+    budget: int = 2000,
+) -> Result:
+    """Run a search to its end, or until it has made `budget` launches."""
+    used = 0
+    question = next(search)
+    while True:
+        count = len(question.arms)
+        values = rng.permutation(noise(rng, count)) + [effect(arm) for arm in question.arms]
+        used += count
+        try:
+            question = search.send(None if used > budget else Answer(values.tolist()))
+        except StopIteration as ended:
+            result: Result = ended.value
+            return result

@@ -1,0 +1,99 @@
+"""The search over ordered versions: the first slow one, a second one, none, and what is skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from roundtrip.cause.order import Changes, find_changes
+from roundtrip.cause.questions import Answer
+from roundtrip.cause.simulation import normal, simulate
+
+COUNT, STEP, LEAST = 24, 0.2, 0.02
+
+
+def searched(
+    effect: Callable[[int], float], seed: int = 1, spread: float = 0.01, budget: int = 2000
+) -> Changes:
+    def of(arm: object) -> float:
+        assert isinstance(arm, int)
+        return effect(arm)
+
+    rng = np.random.default_rng(seed)
+    return simulate(find_changes(COUNT, LEAST), of, normal(spread), rng, budget)
+
+
+@pytest.mark.parametrize("first", [1, 11, 23])
+def test_the_first_slow_version_is_found(first: int) -> None:
+    found = searched(lambda at: STEP * (at >= first))
+    (change,) = found.changes
+    assert (change.before, change.after, found.open) == (first - 1, first, [])
+    assert change.step and change.step.low and change.step.high
+    assert change.step.low < np.exp(STEP) < change.step.high
+    assert len(found.probes) <= 5
+
+
+def test_a_second_change_is_found_too() -> None:
+    found = searched(lambda at: STEP * (at >= 5) + STEP * (at >= 17))
+    assert [(one.before, one.after) for one in found.changes] == [(4, 5), (16, 17)]
+
+
+def test_versions_of_which_none_is_slower_have_no_change() -> None:
+    found = searched(lambda at: 0.0)
+    assert found.differ is False and not found.changes and not found.probes
+
+
+def test_noise_that_hides_the_step_leaves_the_answer_open() -> None:
+    found = searched(lambda at: 0.03 * (at >= 9), spread=0.5, budget=200)
+    assert not found.changes
+    assert found.differ is None or found.open
+
+
+@pytest.mark.nightly
+def test_a_wrong_turn_is_as_rare_as_promised() -> None:
+    """100 searches of a small step: a change elsewhere in at most 5 %."""
+    wrong = 0
+    for seed in range(100):
+        first = 1 + seed % (COUNT - 1)
+        found = searched(lambda at, first=first: 0.04 * (at >= first), seed, 0.02)
+        wrong += any(one.after != first for one in found.changes)
+    assert wrong <= 5
+
+
+def ended(unbuilt: dict[int, str], first: int, failing: int | None = None) -> Changes:
+    rng = np.random.default_rng(1)
+    search = find_changes(COUNT, LEAST)
+    question = next(search)
+    while True:
+        arms = [arm for arm in question.arms if isinstance(arm, int)]
+        values = [
+            None if arm == failing else STEP * (arm >= first) + 0.01 * rng.standard_normal()
+            for arm in arms
+        ]
+        lost = {arm: unbuilt[arm] for arm in arms if arm in unbuilt}
+        answer = Answer([None] * len(arms), lost) if lost else Answer(values)
+        try:
+            question = search.send(answer)
+        except StopIteration as stopped:
+            result: Changes = stopped.value
+            return result
+
+
+def test_versions_that_cannot_be_built_are_skipped_with_the_reason() -> None:
+    found = ended({11: "make failed", 12: "make failed"}, first=12)
+    assert found.skipped == {11: "make failed", 12: "make failed"}
+    assert [(one.before, one.after) for one in found.changes] == [(10, 13)]
+
+
+def test_a_version_whose_launches_fail_is_skipped() -> None:
+    found = ended({}, first=7, failing=11)
+    assert found.skipped == {11: "its launches fail"}
+    assert [one.after for one in found.changes] == [7]
+
+
+def test_an_end_that_cannot_be_built_ends_the_search() -> None:
+    found = ended({COUNT - 1: "make failed"}, first=7)
+    assert found.differ is None and not found.changes
+    assert found.skipped == {COUNT - 1: "make failed"}
