@@ -119,12 +119,12 @@ def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
     try:
         return _bounded(lambda: tomllib.loads(text, parse_float=_real))
     except (ValueError, RecursionError) as error:
-        told = _reason(error)
-        place = _TOML_LINE.search(told)
+        reason = _reason(error)
+        place = _TOML_LINE.search(reason)
         line = int(place[1]) if place else len(text.splitlines())  # else: "at end of document"
         if not isinstance(error, tomllib.TOMLDecodeError):
             line = 0
-        raise UserError(f"not TOML: {_TOML_LINE.sub('', told)}", file, line or None) from None
+        raise UserError(f"not TOML: {_TOML_LINE.sub('', reason)}", file, line or None) from None
 
 
 def _bounded(parse: Callable[[], _Parsed]) -> _Parsed:
@@ -284,8 +284,8 @@ def _opened(file: Path, root: Path | None) -> Iterator[int]:
     except FileNotFoundError:
         raise UserError("missing", file) from None
     except OSError as error:
-        told = _ON_THE_WAY if error.errno in (errno.ELOOP, errno.ENOTDIR) else error.strerror
-        raise UserError(f"cannot be read: {told}", file) from None
+        reason = _ON_THE_WAY if error.errno in (errno.ELOOP, errno.ENOTDIR) else error.strerror
+        raise UserError(f"cannot be read: {reason}", file) from None
     finally:
         for descriptor in opened:
             os.close(descriptor)

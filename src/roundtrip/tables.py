@@ -62,12 +62,12 @@ def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file:
         raise fault(str(found), path, places, file) from None
 
 
-def fault(told: str, path: Path_, places: Places, file: Path) -> UserError:
+def fault(what: str, path: Path_, places: Places, file: Path) -> UserError:
     """A UserError about the value at `path`, with the line of the innermost table or key known."""
     for end in range(len(path), 0, -1):
         if place := places.get(path[:end]):
-            return UserError(told, *place)
-    return UserError(told, file)
+            return UserError(what, *place)
+    return UserError(what, file)
 
 
 def _places(lines: list[str]) -> Iterator[tuple[Path_, int]]:

@@ -35,7 +35,8 @@ def test_a_run_stops_when_all_is_told(tree: Tree) -> None:
     open_ = sum(row.status is Status.CANNOT_TELL for row in compared.rows)
     assert made.enough() is (open_ == 0)
     (line,) = said
-    assert line.startswith(f"round 20: {len(compared.rows) - open_} of {len(compared.rows)} told")
+    decided = len(compared.rows) - open_
+    assert line.startswith(f"round 20: {decided} of {len(compared.rows)} decided")
 
 
 def test_what_is_open_is_said_with_how_long_it_will_take(tree: Tree) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from roundtrip.stats.summaries import (
     DEVIATION,
     GEOMETRIC_MEAN,
-    HARMONIC_MEAN,
     LARGEST,
     LEAST,
     MEAN,
@@ -31,7 +30,6 @@ from roundtrip.stats.summaries import (
     [
         (MEAN, {Kind.COST, Kind.COUNT}),
         (SUM, {Kind.COST, Kind.COUNT}),
-        (HARMONIC_MEAN, {Kind.RATE}),
         (TOTAL, {Kind.RATE}),
         (GEOMETRIC_MEAN, {Kind.RATIO}),
         (MEDIAN, set(Kind)),

@@ -308,7 +308,7 @@ def describe_status(compared: Comparison, rounds: int) -> str:
     """A line: how many claims have a verdict, and which are open for how long."""
     left = _open(compared)
     done = len(compared.rows) - len(left)
-    line = f"round {rounds}: {done} of {len(compared.rows)} told"
+    line = f"round {rounds}: {done} of {len(compared.rows)} decided"
     if left:
         named = "; ".join(left[:_MOST_NAMED])
         more = f"; {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""

@@ -193,7 +193,7 @@ def _series_table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def as_junit(comparison: Comparison, everything: bool = False) -> str:
-    """Regressed series failed; what cannot be told, and cases of one side alone, were skipped.
+    """Regressed series failed; what has no verdict, and cases of one side alone, were skipped.
 
     Facts that differ are properties; `everything`: all facts.
     """

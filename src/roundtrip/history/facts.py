@@ -165,11 +165,11 @@ def _spack(bundle: Path, checked: Manifest) -> Iterator[Fact]:
 
 
 def _launched(launches: pl.DataFrame) -> Iterator[Fact]:
-    told: dict[tuple[str, str], set[str]] = {}
+    recorded: dict[tuple[str, str], set[str]] = {}
     for environ, *values in launches.select("environ", *_LAUNCHED).iter_rows():
         for name, value in zip(_LAUNCHED.values(), values, strict=True):
-            told.setdefault((environ, name), set()).add(value or "")
-    for (environ, name), found in told.items():
+            recorded.setdefault((environ, name), set()).add(value or "")
+    for (environ, name), found in recorded.items():
         yield environ, name, "; ".join(sorted(filter(None, found)))
 
 
@@ -181,8 +181,8 @@ def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]
         if launch in environs:
             ranks.setdefault(launch, []).append((rank, ",".join(map(str, cpus or ["any"]))))
     bound: dict[str, set[str]] = {}
-    for launch, told in ranks.items():
-        way = "; ".join(f"{rank}: {cpus}" for rank, cpus in sorted(told))
+    for launch, sets in ranks.items():
+        way = "; ".join(f"{rank}: {cpus}" for rank, cpus in sorted(sets))
         bound.setdefault(environs[launch], set()).add(way)
     for environ, ways in bound.items():
         yield environ, "binding", " or ".join(sorted(ways))
@@ -193,15 +193,15 @@ def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[
     if _NODES not in checked.data["files"]:
         return
     passed = set(launches["launch"])
-    told: dict[tuple[str, str], set[str]] = {}
+    recorded: dict[tuple[str, str], set[str]] = {}
     for launch, host, *cells in bundle_tables.read_table(
         bundle / _NODES, NodeRow, ["launch", "host", *_NODE]
     ).iter_rows():
         if launch in passed and re.fullmatch(STABLE, host or ""):
             for name, cell in zip(_NODE.values(), cells, strict=True):
                 value = "; ".join(cell) if isinstance(cell, list) else cell
-                told.setdefault((host, name), set()).add(value or "")
-    for (host, name), values in told.items():
+                recorded.setdefault((host, name), set()).add(value or "")
+    for (host, name), values in recorded.items():
         yield host, name, " or ".join(sorted(values - {""}))
 
 
@@ -210,8 +210,8 @@ def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterat
     if _EMULATION not in checked.data["files"] or not launches["emulated"].any():
         return
     table = bundle_tables.read_table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
-    told = launches.select("launch", "environ").join(table, on="launch")
-    rows = told.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
+    recorded = launches.select("launch", "environ").join(table, on="launch")
+    rows = recorded.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
     for (environ, name), group in rows.group_by("environ", "name", maintain_order=True):
         yield str(environ), f"emulated {name}", "; ".join(group["value"])
 

@@ -67,12 +67,12 @@ def measure_pairs(
     better = pl.col("metric").replace_strict(_COSTLY, default=True, return_dtype=pl.Boolean)
     cost = pl.when(better).then(pl.col("median").log()).otherwise(-pl.col("median").log())
     usual = pl.col("median").median().over(*_GROUP, *_SERIES)
-    told = found.with_columns(
+    measured = found.with_columns(
         excess=cost - cost.median().over(*_GROUP, *_SERIES),
         usual=usual,
         measure=pl.when(small).then(pl.lit(LATENCY)).otherwise(pl.lit(BANDWIDTH)),
     )
-    rows = [_centres(told), _tails(found.filter(is_time & small)), _failures(every)]
+    rows = [_centres(measured), _tails(found.filter(is_time & small)), _failures(every)]
     return (
         pl.concat(rows).join(every, on=["launch", *_GROUP]).select(*_OWN).sort("launch", "measure")
     )
@@ -95,10 +95,10 @@ def _launches(
 ) -> pl.DataFrame:
     """One row a launch of one or two nodes that passed or failed: what `PAIRS` says of it, and
     `is_alone` and `failed`."""
-    told = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
+    measured = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
     placed = parameters.filter(pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS))
     sockets = placed.select("launch", on=pl.format(", {}", "value"))
-    rounds = told.select("launch", "name", "number").sort("launch", "name")
+    rounds = measured.select("launch", "name", "number").sort("launch", "name")
     # That of the night says what was near in time; it comes first in the order of names.
     rounds = rounds.group_by("launch", maintain_order=True).agg(round=pl.col("number").first())
     switches = placement.select("launch", "host", "switch").unique(
@@ -126,19 +126,21 @@ def _launches(
     return found.with_columns(pl.col("switch", "other_switch").fill_null(""))
 
 
-def _centres(told: pl.DataFrame) -> pl.DataFrame:
+def _centres(measured: pl.DataFrame) -> pl.DataFrame:
     """Latency and bandwidth of each launch; the level is that of the end of the sizes."""
     is_time = pl.col("unit") == "s"
-    ends = told.group_by(*_GROUP, "measure").agg(
+    ends = measured.group_by(*_GROUP, "measure").agg(
         end=pl.when(pl.col("measure").first() == LATENCY)
         .then(pl.col("size_bytes").min())
         .otherwise(pl.col("size_bytes").max())
     )
     rate = pl.when(is_time).then(pl.col("size_bytes") / pl.col("usual") / 1e6).otherwise("usual")
     level = pl.when(pl.col("measure") == LATENCY).then("usual").otherwise(rate)
-    at_end = told.join(ends, on=[*_GROUP, "measure"]).filter(pl.col("size_bytes") == pl.col("end"))
+    at_end = measured.join(ends, on=[*_GROUP, "measure"]).filter(
+        pl.col("size_bytes") == pl.col("end")
+    )
     levels = at_end.group_by(*_GROUP, "measure").agg(level=level.median())
-    excess = told.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
+    excess = measured.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
     unit = pl.when(pl.col("measure") == LATENCY).then(pl.lit("s")).otherwise(pl.lit("MB/s"))
     return excess.join(levels, on=[*_GROUP, "measure"]).with_columns(unit=unit).select(*_ROW)
 

@@ -127,9 +127,9 @@ def read(bundle: Path) -> Data:
         bundle_tables.require_samples(rows, launches, file)
     thresholds = analysis.load(bundle / analysis.FILE_NAME)
     level = thresholds.statistics.confidence_level
-    told = bundle_tables.launch_medians(rows, launches, level)
+    derived = bundle_tables.launch_medians(rows, launches, level)
     if (held := bundle_tables.stored_medians(bundle, launches)) is not None:
-        bundle_tables.require_medians(held, told, bundle)
+        bundle_tables.require_medians(held, derived, bundle)
     known = made.frames["cases"], made.frames["parameters"], made.frames["placement"]
     between = pairs.measure_pairs(rows, *known, thresholds.nodes).with_columns(
         night=pl.lit(checked.data["started"]), digest=pl.lit(checked.digest)
@@ -149,7 +149,7 @@ def read(bundle: Path) -> Data:
         analysis=thresholds,
         campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
-        medians=told.filter(is_apart),
+        medians=derived.filter(is_apart),
         history=ledger.read_attached(bundle, checked),
         pairs=between.select(*PAIRS),
     )

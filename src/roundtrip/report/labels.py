@@ -33,22 +33,22 @@ PLACEMENTS = {
 
 def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> str:
     """ "" for measured, else e.g. "EMULATED WAN: RTT 2 ms", "EMULATED: k = v" or "SIMULATED"."""
-    told = []
+    kinds = []
     if emulation:
         facts = {one["name"]: one for one in emulation}
         nodes = facts.pop("nodes", None)
-        told += [
+        kinds += [
             text.format(facts.pop(name)["number"]) for name, text in _NAMED.items() if name in facts
         ]
-        if nodes and not told:
-            told.append("EMULATED NODES")
+        if nodes and not kinds:
+            kinds.append("EMULATED NODES")
         if facts:
-            told.append(
+            kinds.append(
                 "EMULATED: " + ", ".join(f"{name} = {one['value']}" for name, one in facts.items())
             )
     if simulated:
-        told.append(_SIMULATED)
-    return "; ".join(told)
+        kinds.append(_SIMULATED)
+    return "; ".join(kinds)
 
 
 def by_environ(launches: pl.DataFrame) -> dict[str, str]:
@@ -57,17 +57,17 @@ def by_environ(launches: pl.DataFrame) -> dict[str, str]:
     Of `launches` status, environ, emulation and simulated are used.
     """
     rows = launches.filter(pl.col("status") == "passed").select("environ", "emulation", "simulated")
-    told: dict[str, dict[str, None]] = {}
+    kinds: dict[str, dict[str, None]] = {}
     for environ, emulation, simulated in rows.iter_rows():
         if mark := kind(emulation, simulated):
-            told.setdefault(environ, {})[mark] = None
-    return {environ: "; ".join(marks) for environ, marks in told.items()}
+            kinds.setdefault(environ, {})[mark] = None
+    return {environ: "; ".join(marks) for environ, marks in kinds.items()}
 
 
 def only_simulated(kinds: Iterable[str]) -> bool:
     """Whether there are values, and all of them are of such a `kind` as simulated ones have."""
-    told = set(kinds)
-    return bool(told) and all(one.endswith(_SIMULATED) for one in told)
+    known = set(kinds)
+    return bool(known) and all(one.endswith(_SIMULATED) for one in known)
 
 
 def from_history(provenance: pl.DataFrame) -> dict[str, str]:
@@ -123,13 +123,13 @@ def _by(mine: pl.DataFrame) -> str:
     """``SimGrid 3.32 on platform odin (hosts of 1000 Mflop/s, file 4716644c)``."""
     columns = [f"simulated_{name}" for name in ("simgrid", "platform", "host_flops")]
     found = mine.select(*columns, "simulated_platform_sha256").unique().sort(columns)
-    told = []
+    simulators = []
     for (simgrid, name), rows in found.group_by(columns[:2], maintain_order=True):
         files = rows["simulated_platform_sha256"].unique()
         file = f"file {files[0][:8]}" if len(files) == 1 else f"{len(files)} files"
         speed = _speed(rows["simulated_host_flops"])
-        told.append(f"SimGrid {simgrid} on platform {name} ({speed}, {file})")
-    return "; ".join(told)
+        simulators.append(f"SimGrid {simgrid} on platform {name} ({speed}, {file})")
+    return "; ".join(simulators)
 
 
 def _speed(host_flops: pl.Series) -> str:

@@ -39,8 +39,6 @@ TONES: dict[Verdict, Tone] = {
     Verdict.TOO_FEW_NIGHTS: "muted",
     Verdict.UNCHANGED: "muted",
 }
-#: Verdicts that only those who ask for all series are shown.
-STILL = (Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS, Verdict.UNCHANGED)
 
 
 @dataclass(frozen=True)

@@ -202,11 +202,11 @@ def _checked(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     checked, facts = _require_whole(source)
     git = checked.data["git"]
     if git.get("dirty"):
-        told = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
-        raise UserError(told, source)
+        why = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
+        raise UserError(why, source)
     if not git.get("commit") or git.get("dirty") is None:
-        told = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
-        raise UserError(told, source)
+        why = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
+        raise UserError(why, source)
     return checked, facts, signature.check_signature(source / published.BUNDLE, checked).sentence
 
 
@@ -230,8 +230,8 @@ def _copy_report(source: Path, public: Path) -> Copied:
 
 
 def _copy_import(source: Path, public: Path) -> Copied:
-    told = store.require_whole(source)
-    campaign, site_name = told.get("campaign"), told.get("site")
+    recorded = store.require_whole(source)
+    campaign, site_name = recorded.get("campaign"), recorded.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
             raise UserError("no name of a campaign and a site", source / store.SOURCE)
@@ -248,8 +248,8 @@ def _require_whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
     """The manifest and the facts of a revision that is as it was published; else UserError."""
     facts = files.read_json(source / published.FACTS)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
-        told = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
-        raise UserError(told, source / published.FACTS)
+        why = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
+        raise UserError(why, source / published.FACTS)
     checked = manifest.verify(source / published.BUNDLE)
     changed = publish.damage(source, facts)
     if checked.digest != facts.get("digest"):

@@ -245,7 +245,7 @@ def amount(value: float, unit: str, digits: int = 3) -> Quantity:
 def change(ratio: float, low: float | None = None, high: float | None = None) -> Quantity:
     """How many times the level before or the usual one, with three decimals: nights differ little.
 
-    `low` and `high` are the ends of its interval, or of what was expected.
+    `low` and `high` are the ends of its interval.
     """
     return Quantity(value=ratio, unit=Unit.RATIO, low=low, high=high, decimals=3)
 

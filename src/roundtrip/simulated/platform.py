@@ -51,8 +51,8 @@ class Platform:
     @property
     def facts(self) -> dict[str, str | float]:
         """What a workload tells of it in `simulated` of run.json."""
-        told = {"platform": self.name, "platform_sha256": self.sha256}
-        return {**told, "host_flops": self.host_flops}
+        known = {"platform": self.name, "platform_sha256": self.sha256}
+        return {**known, "host_flops": self.host_flops}
 
     def write(self, folder: Path, ranks: int) -> None:
         """Write the platform, and a host for each of `ranks` ranks, into `folder`.
@@ -80,9 +80,9 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
     template = Template(files.read_text(file))
     places = set(template.get_identifiers())
     if places != values.keys():
-        told = ", ".join(f"${{{name}}}" for name in sorted(places)) or "nothing"
+        known = ", ".join(f"${{{name}}}" for name in sorted(places)) or "nothing"
         wanted = ", ".join(f"${{{name}}}" for name in values)
-        raise UserError(f"the platform asks for {told}, and it is given {wanted}", file)
+        raise UserError(f"the platform asks for {known}, and it is given {wanted}", file)
     text = template.substitute(values)
     try:
         found = ElementTree.fromstring(text)  # noqa: S314  a file of the site, no foreign data

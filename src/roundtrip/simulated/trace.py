@@ -141,8 +141,8 @@ def _section(file: Path, rank: int) -> Iterator[list[str]]:
             marks += 1
         elif marks == 1:
             if words[1] not in (*_PLAIN, *_OF_ALL, *_OF_EACH):
-                told = f"'{words[1]}' in the timed section, which cannot be replayed"
-                raise UserError(told, file, number)
+                why = f"'{words[1]}' in the timed section, which cannot be replayed"
+                raise UserError(why, file, number)
             yield words
     if marks != 2:
         raise UserError(

@@ -222,7 +222,7 @@ def plugins() -> tuple[str, ...]:
 
 
 def pmix_series(plugins: Iterable[str]) -> str | None:
-    """The series to build MPIs with for a Slurm that has these PMI `plugins`; None: not told.
+    """The series to build MPIs with for a Slurm that has these PMI `plugins`; None: unknown.
 
     ``srun --mpi=list`` names the series of each PMIx plugin, ``pmix_v4``; srun takes the newest.
     """

@@ -135,7 +135,7 @@ class NightSettings(Table):
         return self
 
     def least(self, study: str, metric: str) -> float:
-        """The least effect, relative, that is told of a metric of a study."""
+        """The least effect, relative, that is reported of a metric of a study."""
         effects = dict(self.minimum_effects)
         return effects.get(f"{study} {metric}", effects.get(study, self.minimum_effect))
 
@@ -143,7 +143,7 @@ class NightSettings(Table):
         """The evidence that a change point of a series of `nights` nights needs.
 
         `shorter` is the length of the shorter of the two segments beside it; `NEVER` where it is
-        too short to be told.  Short segments are held to more: there are many of them, and the
+        too short for that.  Short segments are held to more: there are many of them, and the
         changes that they can show are large (L. Duembgen and V. G. Spokoiny, Annals of Statistics
         29, 2001).  `has_memory`: nights resemble those before, whose law is known less well.
         """

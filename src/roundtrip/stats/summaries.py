@@ -61,7 +61,6 @@ LARGEST = Statistic("largest", frozenset(Kind), pl.Expr.max)
 PERCENTILES = Statistic("percentiles", frozenset(Kind))
 SUM = Statistic("sum", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.sum)
 MEAN = Statistic("arithmetic mean", frozenset({Kind.COST, Kind.COUNT}), pl.Expr.mean)
-HARMONIC_MEAN = Statistic("harmonic mean", frozenset({Kind.RATE}))
 TOTAL = Statistic("total work over total time", frozenset({Kind.RATE}))
 GEOMETRIC_MEAN = Statistic(
     "geometric mean", frozenset({Kind.RATIO}), lambda column: column.log().mean().exp()

@@ -130,12 +130,6 @@ class Finding(Generic[S, P]):
         return where_measured(dict(self.evidence), self.compared)
 
     @property
-    def not_measured(self) -> tuple[int, ...]:
-        """The compared sizes that no launch reached."""
-        there = dict(self.evidence)
-        return tuple(size for size in self.compared if size not in there)
-
-    @property
     def verdict(self) -> str:
         """The outcome, with what limits it."""
         return f"{self.outcome}{self.where}" if self.everywhere else self.outcome

@@ -75,8 +75,8 @@ def recorded(one: Subject) -> Outcome:
     if not one.facts.made_with:
         return missing("what its programs are built with")
     wanted = one.facts.made_with
-    told = one.launches.select(wanted)
-    lacking = [name for name in wanted if told[name].fill_null("").eq("").any()]
+    recorded = one.launches.select(wanted)
+    lacking = [name for name in wanted if recorded[name].fill_null("").eq("").any()]
     if not set(one.launches["launch"]) <= set(one.placed):
         lacking.append("binding")
     if not isinstance(one.environment.get("host.json"), dict):
@@ -94,12 +94,14 @@ def repetitions(one: Subject) -> Outcome:
     if one.is_simulated:
         return no_case("simulated: every launch gives the same values")
     fewest = min(one.launches.group_by("case_id").len()["len"].to_list())
-    told = f"at least {units.plural(fewest, 'launch', 'launches')} a case, of {_FEWEST} needed"
+    detail = f"at least {units.plural(fewest, 'launch', 'launches')} a case, of {_FEWEST} needed"
     stopped = Counter(one.points["status"])
     reached = stopped["converged"]
     if reached or stopped["budget"]:
-        told += f"; {reached} of {stopped.total()} points reached their precision before the budget"
-    return held(fewest >= _FEWEST, told)
+        detail += (
+            f"; {reached} of {stopped.total()} points reached their precision before the budget"
+        )
+    return held(fewest >= _FEWEST, detail)
 
 
 def warm_up(one: Subject) -> Outcome:
@@ -130,12 +132,12 @@ def kept(one: Subject) -> Outcome:
     both = taken.join(here, on="launch", how="left").with_columns(pl.col("here").fill_null(0))
     short = both.filter(pl.col("here") != pl.col("taken")).height
     untold = one.launches.height - taken.height
-    told = f"{both['here'].sum()} samples of {taken.height} launches"
+    detail = f"{both['here'].sum()} samples of {taken.height} launches"
     if short:
         return held(False, f"{short} of {taken.height} launches took another number than are here")
     if untold:
-        return held(False, f"{told}: all that were taken; {untold} launches do not say")
-    return held(True, f"{told}: as many as the programs wrote")
+        return held(False, f"{detail}: all that were taken; {untold} launches do not say")
+    return held(True, f"{detail}: as many as the programs wrote")
 
 
 def order(one: Subject) -> Outcome:
@@ -146,11 +148,13 @@ def order(one: Subject) -> Outcome:
     by_round = rows.group_by("campaign_round").agg("case_id").sort("campaign_round")
     orders = [tuple(cases) for cases in by_round["case_id"].to_list() if len(cases) > 1]
     if len(orders) < _ROUNDS_FOR_ORDER:
-        told = units.plural(len(orders), "round")
-        return no_case(f"{told} of several cases: an order needs {_ROUNDS_FOR_ORDER} to be judged")
+        detail = units.plural(len(orders), "round")
+        return no_case(
+            f"{detail} of several cases: an order needs {_ROUNDS_FOR_ORDER} to be judged"
+        )
     different = len(set(orders))
-    told = f"{units.plural(different, 'order')} of cases in {len(orders)} rounds"
-    return held(different > 1, told)
+    detail = f"{units.plural(different, 'order')} of cases in {len(orders)} rounds"
+    return held(different > 1, detail)
 
 
 def tails(one: Subject) -> Outcome:
@@ -169,11 +173,11 @@ def tails(one: Subject) -> Outcome:
             found.append((tail.what, count))
     if not found:
         return no_case(f"no sample of {', '.join(tail.what for tail in known)}")
-    told = ", ".join(f"{count} samples of {what}" for what, count in found)
+    detail = ", ".join(f"{count} samples of {what}" for what, count in found)
     if not shown:
-        return held(False, f"no table shows the 99th percentile; {told}")
+        return held(False, f"no table shows the 99th percentile; {detail}")
     enough = all(count >= _FOR_A_TAIL for _, count in found)
-    return held(enough, f"99th percentile shown; {told}, of {_FOR_A_TAIL} needed")
+    return held(enough, f"99th percentile shown; {detail}, of {_FOR_A_TAIL} needed")
 
 
 def clock(one: Subject) -> Outcome:
@@ -186,7 +190,7 @@ def clock(one: Subject) -> Outcome:
         "how ranks are synchronised": clause(one, "synchronisation"),
         "how the times of ranks become one": clause(one, "over_ranks"),
     }
-    unsaid = [what for what, told in stated.items() if not told]
+    unsaid = [what for what, words in stated.items() if not words]
     timed = one.points.filter(pl.col("batch") > 0, pl.col("median_s") > 0)
     known = timed.drop_nulls(CLOCK)
     if known.is_empty():
@@ -198,16 +202,16 @@ def clock(one: Subject) -> Outcome:
     sample = whole / batch if facts.median_is_whole else whole * batch
     share, step = known.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
     untold = len(timed) - len(known)
-    told = (
+    detail = (
         f"reading the clock is at most {units.percent(share)} of a sample (limit "
         f"{units.percent(_OVERHEAD)}), its step {units.percent(step)} (limit "
         f"{units.percent(1 / _FINER)}); {'; '.join(stated.values())}"
     )
-    told += f"; unknown of {untold} of {len(timed)} points" if untold else ""
+    detail += f"; unknown of {untold} of {len(timed)} points" if untold else ""
     astray = unsynchronised(one)
     if astray:
-        told += f"; {astray} launches take the maximum of times that no synchronisation began"
-    return held(share < _OVERHEAD and step * _FINER <= 1 and not untold and not astray, told)
+        detail += f"; {astray} launches take the maximum of times that no synchronisation began"
+    return held(share < _OVERHEAD and step * _FINER <= 1 and not untold and not astray, detail)
 
 
 def single_events(one: Subject) -> Outcome:
@@ -218,18 +222,18 @@ def single_events(one: Subject) -> Outcome:
     if not batches:
         return missing("how many events a sample times")
     many = sum(batch > 1 for batch in batches)
-    told = f"{many} of {len(batches)} points time several events as one, up to {max(batches)}"
-    return held(not many, told if many else f"all {len(batches)} points time single events")
+    detail = f"{many} of {len(batches)} points time several events as one, up to {max(batches)}"
+    return held(not many, detail if many else f"all {len(batches)} points time single events")
 
 
 def clause(one: Subject, name: str) -> str:
     """For the reader, of an entry of `timing`; "" if neither launches nor section tell."""
     declared, words = _CLAUSES[name]
-    told = one.launches[f"timing_{name}"]
-    found = [words[word] for word in words if (told == word).any()]
+    column = one.launches[f"timing_{name}"]
+    found = [words[word] for word in words if (column == word).any()]
     if not found:
         return str(getattr(one.facts, declared))
-    silent = told.null_count()
+    silent = column.null_count()
     unsaid = f", {units.plural(silent, 'launch', 'launches')} not saying" if silent else ""
     return " or ".join(found) + unsaid
 

@@ -81,9 +81,9 @@ def units_printed(one: Subject) -> Outcome:
         return held(False, _listed(list(faults), count))
     if not columns and not scales:
         return no_case("shows no number")
-    told = f"{units.plural(len(columns), 'column')} of numbers"
-    told += f", {units.plural(len(scales), 'axis', 'axes')}" if scales else ""
-    return held(True, f"{told}: each with its unit, or without one because it needs none")
+    detail = f"{units.plural(len(columns), 'column')} of numbers"
+    detail += f", {units.plural(len(scales), 'axis', 'axes')}" if scales else ""
+    return held(True, f"{detail}: each with its unit, or without one because it needs none")
 
 
 def _unit_fault(number: Number) -> str:
@@ -129,12 +129,12 @@ def bounds(one: Subject) -> Outcome:
     limited = _limited(one)
     lacking = [name for name in limited if name not in shown]
     if lacking:
-        told = ", ".join(f"{name} of {limited[name]} launches" for name in lacking)
-        return held(False, f"known and not drawn: {told}")
+        detail = ", ".join(f"{name} of {limited[name]} launches" for name in lacking)
+        return held(False, f"known and not drawn: {detail}")
     if not shown:
         return missing("the rate of the link or of a memory copy, or another bound")
-    told = ", ".join(f"{name} in {shown.count(name)}" for name in dict.fromkeys(shown))
-    return held(True, f"drawn, of {units.plural(len(one.figures), 'figure')}: {told}")
+    detail = ", ".join(f"{name} in {shown.count(name)}" for name in dict.fromkeys(shown))
+    return held(True, f"drawn, of {units.plural(len(one.figures), 'figure')}: {detail}")
 
 
 def _limited(one: Subject) -> dict[str, int]:
@@ -186,11 +186,11 @@ def _summary(plots: Sequence[Plot]) -> str:
     views = [view for plot in plots for view in plot.views]
     lines = dict.fromkeys(name for view in views for name in view.lines)
     spread = "rank intervals" if any(view.shown for view in views) else ""
-    told = f"{units.plural(len(plots), 'figure')}: {spread}"
-    told += f"; lines between {', '.join(lines)}" if lines else "; no lines"
+    detail = f"{units.plural(len(plots), 'figure')}: {spread}"
+    detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published := sum(plot.is_published for plot in plots):
-        told += f"; {published} of published values, whose spread nobody knows"
-    return told
+        detail += f"; {published} of published values, whose spread nobody knows"
+    return detail
 
 
 def thresholds(one: Subject) -> Outcome:
@@ -205,8 +205,8 @@ def thresholds(one: Subject) -> Outcome:
     if off := [name for table, keys in used.items() for name in _differing(table, keys, there)]:
         return held(False, f"not printed with the value that is used: {', '.join(off)}")
     where = ", ".join(dict.fromkeys(one.printed[text] for text in texts))
-    told = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in used.items())
-    return held(True, f"printed in {where}: {told}")
+    detail = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in used.items())
+    return held(True, f"printed in {where}: {detail}")
 
 
 def _used(one: Subject, known: analysis.Analysis) -> dict[str, dict[str, Any]]:
@@ -245,8 +245,8 @@ def values(one: Subject) -> Outcome:
         return held(False, _listed(faults, f"of {len(series) + len(claims)} values"))
     if not series and not claims:
         return no_case("prints no value of a single series, and no claim")
-    told = f"{units.plural(len(series), 'value')} computed again from the medians of launches"
-    return held(True, f"{told}, {units.plural(len(claims), 'ratio')} of claims")
+    detail = f"{units.plural(len(series), 'value')} computed again from the medians of launches"
+    return held(True, f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
 
 
 def _ends(shown: Quantity) -> tuple[float | int | None, ...]:

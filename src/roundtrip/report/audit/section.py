@@ -291,10 +291,10 @@ def part(
         tuple(rows),
     )
     overall = {f"C{number}": _overall(outcomes) for number, _, outcomes in found}
-    told = Items(
+    summary = Items(
         tuple(_rules_item(result, overall) for result in TONES if result in overall.values())
     )
-    return Part("audit", f"Self-audit: {len(RULES)} rules", (Paragraph((_HOW,)), told, table))
+    return Part("audit", f"Self-audit: {len(RULES)} rules", (Paragraph((_HOW,)), summary, table))
 
 
 def _held(rule: Rule, about: Sequence[Subject], whole: Subject) -> Iterator[tuple[str, Outcome]]:

@@ -113,8 +113,8 @@ class Subject:
     @property
     def is_simulated(self) -> bool:
         """Whether all its launches came from a simulator, which gives the same values each time."""
-        told = self.launches["simulated"].fill_null(False)
-        return not self.launches.is_empty() and bool(told.all())
+        simulated = self.launches["simulated"].fill_null(False)
+        return not self.launches.is_empty() and bool(simulated.all())
 
     @property
     def facts(self) -> Facts:

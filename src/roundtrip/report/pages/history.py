@@ -206,9 +206,10 @@ def _story(line: Line, judged: Judged, again: str) -> str:
     if line.comes_and_goes:
         lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
     if (newest := known.newest) and newest.is_outside:
-        seen = units.change(newest.ratio, newest.low, newest.high)
+        ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
         lines.append(
-            f"The last night stands out: {seen} times the level and what was expected of it."
+            f"The last night stands out: {ratio} times the level, where {low} to {high} was "
+            "expected."
         )
     if again:
         lines.append(f"Launched again: {again}.")

@@ -150,9 +150,9 @@ class Sensitivity:
     """What one measure can show: all nodes in all nights of the widest window.
 
     `effects` by node, with their intervals.  `would_see`: the effect of a node, a logarithm, that
-    would be told with the power asked for; None if these launches can show none, and then `rounds`
-    more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the number of
-    nodes with launches, also those with too few for a verdict.
+    would be detected with the power asked for; None if these launches can show none, and then
+    `rounds` more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the
+    number of nodes with launches, also those with too few for a verdict.
     """
 
     effects: tuple[UnitEffect, ...]
