@@ -138,7 +138,7 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
 def test_all_shows_what_did_not_change(reports: Path) -> None:
     done = history(SITE, "--all", "--reports", reports)
     assert done.stdout.count(ENVIRON) == 30
-    assert " % within 10 nights" in done.stdout
+    assert "\N{NO-BREAK SPACE}% within 10 nights" in done.stdout
 
 
 def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:

@@ -159,7 +159,7 @@ def test_a_negative_overhead_is_shown(make_ddt_tree: Maker) -> None:
     row = next(row for row in found.rows if row[0].text == "NAS_LU_x")
     assert row[1].text == "40800"
     assert row[5].text.startswith("20.0 [") or row[5].text.startswith("19.9 [")
-    assert row[7].text.startswith("-16")
+    assert row[7].text.startswith("\N{MINUS SIGN}16")
 
 
 def test_both_states_of_memory_are_there_at_every_size(make_ddt_tree: Maker) -> None:
