@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Measure": {
         "run": ("run", "Run a campaign, and publish its report."),
         "ab": ("ab", "Launch two toolchains in turn until each claim is decided."),
+        "bisect": ("bisect", "Find the first slow version between two."),
     },
     "Read": {
         "history": ("history", "Say what changed over the nights of a site, and since when."),

@@ -100,14 +100,14 @@ def _halves(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
     return sources.side(source, one), sources.side(source, other)
 
 
-def fraction(text: str | None) -> float | None:
+def fraction(text: str | None, option: str = "--fail-on") -> float | None:
     """``3%`` as a fraction; None for None.  UserError for what is no percentage above 0."""
     if text is None:
         return None
     found = _PERCENT.fullmatch(text.strip())
     value = float(found["number"]) / 100 if found else 0.0
     if not 0 < value < 1:
-        raise UserError(f"--fail-on {text}: a percentage above 0 and below 100, such as 3%")
+        raise UserError(f"{option} {text}: a percentage above 0 and below 100, such as 3%")
     return value
 
 

@@ -20,6 +20,8 @@ from roundtrip.errors import UserError
 
 FACTS = "report.json"
 BUNDLE = "bundle"
+#: In the bundle of a search for a cause, which is no night.
+SEARCH = "search.json"
 _NAME = re.compile(r"r([1-9][0-9]{0,8})")
 _NIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.([1-9][0-9]{0,8}))?")
 
@@ -103,6 +105,11 @@ def measurement(facts: dict[str, Any] | None) -> str | None:
     return told if isinstance(told, str) else None
 
 
+def is_search(bundle: Path) -> bool:
+    """Whether a bundle is that of a search for a cause, which is no night."""
+    return (bundle / SEARCH).is_file() and not (bundle / "samples.parquet").exists()
+
+
 def counting(site: Path) -> tuple[list[Revision], list[str]]:
     """Revisions that no later one supersedes, oldest first; and a warning for each damaged one.
 
@@ -112,6 +119,8 @@ def counting(site: Path) -> tuple[list[Revision], list[str]]:
     for night in nights(site):
         found = []
         for path in revisions(night):
+            if is_search(path / BUNDLE):
+                continue
             try:
                 found.append(_read(path))
             except UserError as error:

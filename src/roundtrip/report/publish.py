@@ -30,6 +30,7 @@ from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.published import BUNDLE, FACTS
 from roundtrip.report import data, painter, renderers
+from roundtrip.report.blocks import Report
 from roundtrip.report.build import Correction, build
 
 PAGE, WARNINGS = "report.html", "warnings.txt"
@@ -296,7 +297,7 @@ def _exists(folder: Path, name: str) -> bool:
 
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
     """Write the page, its Markdown twin and the figures of `bundle` to `folder`."""
-    report = build(data.read(bundle), correction)
+    report = _report(bundle, correction)
     (folder / PAGE).write_text(renderers.html(report), encoding="utf-8")
     (folder / "report.md").write_text(renderers.markdown(report), encoding="utf-8")
     if report.warnings:
@@ -306,6 +307,14 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
     for figure in report.figures:
         for name, text in painter.files(figure):
             (folder / "figures" / name).write_text(text, encoding="utf-8")
+
+
+def _report(bundle: Path, correction: Correction | None) -> Report:
+    if published.is_search(bundle):
+        from roundtrip.cause import page  # which most reports do not need
+
+        return page.report(bundle)
+    return build(data.read(bundle), correction)
 
 
 def warnings(path: Path) -> list[str]:

@@ -1,0 +1,219 @@
+"""Versions that commands build and launch: commits of a git repository, specs of Spack, values of
+an environment variable.
+
+Each version has a folder, which is kept for the next search; a build that succeeded or failed is
+not tried again.  A launch prints its result, or its wall time is taken.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from roundtrip.errors import UserError, printable
+
+#: The last line of output that explains a failure.
+_LONGEST = 200
+_BUILT, _LOG = "built.json", "build.log"
+Done = subprocess.CompletedProcess[str]
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version: its name, the commands that fetch it into an empty folder and that prepare each
+    command in it, and the environment variables that it sets."""
+
+    name: str
+    fetch: str = ":"
+    prepare: str = ":"
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass
+class Commands:
+    """Builds and launches versions, which are arms by their places.
+
+    `metric`: what finds the result in the output of a launch, by its first group; "" takes the wall
+    time.
+    """
+
+    versions: Sequence[Version]
+    store: Path
+    build_command: str
+    launch_command: str
+    metric: str = ""
+    higher_is_better: bool = False
+    timeout_s: float = 3600.0
+    builds: int = field(default=0)
+
+    def build(self, arm: Hashable) -> str:
+        """Fetch and build a version, unless that was done; why it cannot be built, else ""."""
+        version, folder = self._of(arm)
+        record = folder / _BUILT
+        if not record.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            (folder / "work").mkdir(parents=True)
+            self.builds += 1
+            done = self._run(version, folder, f"{version.fetch} && {version.prepare}")
+            if not done.returncode and self.build_command:
+                done = self._run(version, folder, f"{version.prepare} && {self.build_command}")
+            (folder / _LOG).write_text(done.stdout + done.stderr, encoding="utf-8")
+            why = _last_line(done) if done.returncode else ""
+            record.write_text(json.dumps({"version": version.name, "why_not": why}) + "\n")
+        return str(json.loads(record.read_text()).get("why_not", ""))
+
+    def launch(self, arm: Hashable) -> float:
+        """The result of a launch, turned round if more of it is better; UserError if it failed."""
+        version, folder = self._of(arm)
+        begun = time.monotonic()
+        done = self._run(version, folder, f"{version.prepare} && {self.launch_command}")
+        value = time.monotonic() - begun
+        if done.returncode:
+            raise UserError(f"status {done.returncode}: {_last_line(done)}")
+        if self.metric:
+            found = re.findall(self.metric, done.stdout, re.MULTILINE)
+            try:
+                value = float(found[-1])
+            except (IndexError, ValueError):
+                raise UserError(
+                    f"its output has no number where --metric says: {found[-1:]}"
+                ) from None
+        if not 0 < value < math.inf:
+            raise UserError(f"its result is {value:g}; right is a number above 0")
+        return 1 / value if self.higher_is_better else value
+
+    def _of(self, arm: Hashable) -> tuple[Version, Path]:
+        assert isinstance(arm, int)  # noqa: S101
+        version = self.versions[arm]
+        key = hashlib.sha256(repr((version, self.build_command)).encode()).hexdigest()[:16]
+        return version, self.store / key
+
+    def _run(
+        self, version: Version, folder: Path, command: str
+    ) -> subprocess.CompletedProcess[str]:
+        variables = [f"{name}={value}" for name, value in version.variables]
+        try:
+            return subprocess.run(
+                ["env", f"ROUNDTRIP_VERSION={version.name}", *variables, "bash", "-c", command],
+                cwd=folder / "work",
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self.timeout_s,
+            )
+        except subprocess.TimeoutExpired:
+            why = f"took more than {self.timeout_s:g} s"
+            return subprocess.CompletedProcess([], 124, "", why)
+
+
+def git_versions(repository: Path, old: str, new: str) -> list[Version]:
+    """The commits from `old` to `new` along first parents; UserError if there are none."""
+    if not repository.is_dir():
+        raise UserError("no such folder; right is a clone of git", repository)
+    ends = [
+        _git(repository, "rev-parse", "--verify", "--quiet", f"{one}^{{commit}}")
+        for one in (old, new)
+    ]
+    for name, found in zip((old, new), ends, strict=True):
+        if not found:
+            raise UserError(f"{name!r} is no commit of it", repository)
+    between = _git(repository, "rev-list", "--reverse", "--first-parent", f"{ends[0]}..{ends[1]}")
+    listed = between.split()
+    if not listed or _git(repository, "merge-base", *ends) != ends[0]:
+        raise UserError(f"{old} is no earlier commit of {new}", repository)
+    place = shlex.quote(str(repository.resolve()))
+    return [
+        Version(
+            one[:12],
+            f"git clone --quiet --shared --no-checkout {place} . && git checkout --quiet {one}",
+        )
+        for one in (ends[0], *listed)
+    ]
+
+
+def _git(repository: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(repository), *arguments], capture_output=True, text=True
+    )
+    return done.stdout.strip() if not done.returncode else ""
+
+
+_SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)@=?(?P<version>[\w.-]+)(?P<rest>.*)")
+
+
+def spack_versions(old: str, new: str, between: Sequence[str] = ()) -> list[Version]:
+    """Specs of a package from `old` to `new`, of the versions that Spack knows or of `between`.
+
+    UserError for another form, two packages, or versions that Spack does not list.
+    """
+    ends = [_SPEC.fullmatch(one) for one in (old, new)]
+    if not ends[0] or not ends[1] or ends[0]["name"] != ends[1]["name"]:
+        raise UserError(f"{old} and {new}: right are two versions of one package, as name@1.2.3")
+    name, rest = ends[1]["name"], ends[1]["rest"]
+    known = list(between) or _spack_knows(name)
+    wanted = [one["version"] for one in ends if one]
+    if missing := [one for one in wanted if one not in known]:
+        raise UserError(f"Spack knows no {name}@{missing[0]}; it has: {', '.join(known)}")
+    low, high = (known.index(one) for one in wanted)
+    if low >= high:
+        raise UserError(f"{old} is not older than {new}")
+    specs = [f"{name}@{version}{rest}" for version in known[low : high + 1]]
+    return [
+        Version(
+            spec,
+            f"spack install --reuse {shlex.quote(spec)}",
+            f'eval "$(spack load --sh {shlex.quote(spec)})"',
+        )
+        for spec in specs
+    ]
+
+
+def _spack_knows(name: str) -> list[str]:
+    """The versions of a package, oldest first."""
+    try:
+        done = subprocess.run(["spack", "versions", "--safe", name], capture_output=True, text=True)
+    except FileNotFoundError:
+        raise UserError(
+            "there is no spack here: activate it, as site-configs/README.md says"
+        ) from None
+    if done.returncode:
+        raise UserError(_last_line(done))
+    found = [one for one in done.stdout.split() if one[:1].isdigit()]
+    return found[::-1]
+
+
+def variable_versions(name: str, old: str, new: str, values: Sequence[str]) -> list[Version]:
+    """The `values` of a variable from `old` to `new`; of two numbers, by default, those between
+    them that double.
+
+    UserError for other values, or a name that no variable has.
+    """
+    if not re.fullmatch(r"[A-Za-z_]\w*", name):
+        raise UserError(f"--variable {name!r}: right is the name of an environment variable")
+    if not values and old.isdigit() and new.isdigit() and int(old) < int(new):
+        doubled = [int(old) << places for places in range(64) if int(old)]
+        values = [*(str(one) for one in doubled if one < int(new)), new]
+    if not values:
+        raise UserError(f"which values lie between {old} and {new}? --values A,B,...")
+    listed = list(
+        dict.fromkeys(
+            [*([old] if old not in values else []), *values, *([new] if new not in values else [])]
+        )
+    )
+    if (listed[0], listed[-1]) != (old, new):
+        raise UserError(f"--values: {old} is to be the first and {new} the last")
+    return [Version(f"{name}={value}", variables=((name, value),)) for value in listed]
+
+
+def _last_line(done: Done) -> str:
+    lines = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()]
+    return printable(lines[-1].strip()[:_LONGEST]) if lines else f"status {done.returncode}"

@@ -1,0 +1,112 @@
+"""Runs a search to its end: its folder, what is said before it begins, and its report."""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import shutil
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from roundtrip import files, paths
+from roundtrip.campaign.tree import revision
+from roundtrip.cause import journal
+from roundtrip.cause.facts import Causes
+from roundtrip.cause.journal import Journal, Launcher, Plan
+from roundtrip.cause.order import Changes
+from roundtrip.cause.simulation import normal, simulate
+from roundtrip.errors import UserError, writing
+
+#: Searches that are simulated for a forecast, and launches of each at most.
+_FUTURES, _MOST = 3, 3000
+Tell = Callable[[str], None]
+
+
+def now() -> str:
+    """The time, UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
+    """The folder of a new search; with `resume`, the newest of that name, and its plan.
+
+    UserError if there is none, or if it asks something else than `plan`.
+    """
+    place = paths.runs() / plan.name / plan.site
+    if not resume:
+        opened = Journal(place / plan.started.replace("-", "").replace(":", ""))
+        with writing(place):
+            opened.begin(plan)
+        return plan, opened
+    there = sorted(place.glob(f"*/{journal.PLAN}"))
+    if not there:
+        raise UserError(f"no search '{plan.name}' on site '{plan.site}' to resume", place)
+    opened = Journal(there[-1].parent)
+    begun = opened.read()
+    mine = {"seed": begun.seed, "started": begun.started}
+    if plan.model_copy(update=mine) != begun:
+        raise UserError("this search began with other arguments; start a new one", there[-1])
+    return begun, opened
+
+
+@contextmanager
+def held(opened: Journal) -> Iterator[None]:
+    """Hold the folder of a search; UserError if another process does."""
+    with (opened.folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError("this search is running already", opened.folder) from None
+        yield
+
+
+def forecast(plan: Plan, noise: float, step: float) -> str:
+    """How many launches a search with this plan takes, if launches scatter by `noise` and the step
+    has the log ratio `step`; the middle of some simulated ones."""
+    rng = np.random.default_rng(plan.seed)
+
+    def effect(arm: Hashable) -> float:
+        if isinstance(arm, int):
+            return step * (arm >= len(plan.arms) // 2)
+        return step * (isinstance(arm, frozenset) and plan.arms[0] in arm)
+
+    counts = []
+    for _ in range(_FUTURES):
+        found: Causes | Changes = simulate(plan.search(), effect, normal(noise), rng, _MOST)
+        counts.append(found.launches)
+    middle = int(np.median(counts))
+    about = f"about {middle}" if middle < _MOST else f"more than {_MOST}"
+    builds = ""
+    if plan.kind == "bisect":
+        builds = f" and {2 + math.ceil(math.log2(max(2, len(plan.arms) - 1)))} versions"
+    size = 100 * math.expm1(abs(step))
+    return (
+        f"expected: {about} launches{builds}, if the step is {size:.3g} % and launches scatter by "
+        f"{100 * noise:.3g} %"
+    )
+
+
+def conduct(
+    plan: Plan, opened: Journal, launcher: Launcher, minutes: float, tell: Tell
+) -> Causes | Changes:
+    """Search for so many minutes of launching at most; what was found.  Interrupted, it raises."""
+    with held(opened), writing(opened.folder):
+        return journal.go_on(plan, opened, launcher, minutes, tell)
+
+
+def publish(opened: Journal, tell: Tell) -> Path:
+    """Publish the report of a search; its page."""
+    from roundtrip.cause import page
+    from roundtrip.report import publish as reports
+
+    with writing(opened.folder):
+        target = files.partial_folder(opened.folder)
+        try:
+            page.make_bundle(opened.folder, target, now(), revision(paths.checkout()).commit)
+            return reports.publish(target, paths.reports(), tell=tell) / reports.PAGE
+        finally:
+            shutil.rmtree(target, ignore_errors=True)

@@ -1,0 +1,240 @@
+"""A search on disk: what it asks (search.json) and each launch that was made (launches.jsonl).
+
+A launch is written as soon as it ended, in the order that the seed draws for its round, so that a
+search that was killed goes on with the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import statistics
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, Protocol
+
+from pydantic import Field
+
+from roundtrip import files, model
+from roundtrip.cause import facts, order
+from roundtrip.cause.facts import Causes
+from roundtrip.cause.order import Changes
+from roundtrip.cause.questions import Answer, Question, Search
+from roundtrip.errors import UserError, printable
+from roundtrip.history import published
+from roundtrip.model import Name, Record, Table, Text, Time
+
+PLAN, LAUNCHES = published.SEARCH, "launches.jsonl"
+#: Rounds without which no search decides anything.
+FEWEST = 10
+#: Characters of a reason that are kept.
+_LONGEST = 300
+
+
+class Plan(Table):
+    """What a search asks: `arms` are the facts, or the versions in their order.
+
+    `step`: the log ratio of the step that is searched for; of versions, the least that counts.
+    `others`: facts that differ and cannot be switched from here, with what would test them.
+    """
+
+    schema_: Literal[1] = Field(alias="schema", default=1)
+    kind: Literal["blame", "bisect"]
+    title: Text
+    measures: Text
+    name: Name
+    site: Name
+    started: Time
+    seed: Annotated[int, Field(ge=0)]
+    arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+    step: Annotated[float, Field(ge=-10, le=10)]
+    others: list[list[Text]] = Field(default_factory=list)
+
+    def search(self) -> Search[Causes | Changes]:
+        """A new search that asks this."""
+        if self.kind == "blame":
+            return facts.find_causes(self.arms, self.step, self.seed)
+        return order.find_changes(len(self.arms), abs(self.step))
+
+
+class Entry(Record):
+    """A line of launches.jsonl: a launch, or, without `at`, why arms of a round cannot be built."""
+
+    round: Annotated[int, Field(ge=1)]
+    at: Annotated[int, Field(ge=0)] | None = None
+    value: Annotated[float, Field(ge=-200, le=200)] | None = None
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+    why: Annotated[str, Field(max_length=_LONGEST)] = ""
+    unbuilt: dict[str, Annotated[str, Field(max_length=_LONGEST)]] = Field(default_factory=dict)
+
+
+class Launcher(Protocol):
+    """What builds and launches the arms of a search."""
+
+    def build(self, arm: Hashable) -> str:
+        """Build an arm, unless it is built; why it cannot be, "" if it is."""
+
+    def launch(self, arm: Hashable) -> float:
+        """The time of a launch, above 0; less is better.  UserError if it failed."""
+
+
+@dataclass
+class Journal:
+    """The folder of a search."""
+
+    folder: Path
+    entries: list[Entry] = field(default_factory=list)
+
+    def read(self) -> Plan:
+        """Read what is there, and drop a line that was not written to its end.
+
+        UserError, with the line, for what is no search.
+        """
+        self.entries = read_entries(self.folder)
+        file = self.folder / LAUNCHES
+        if file.exists() and not (content := file.read_bytes()).endswith(b"\n"):
+            os.truncate(file, content.rfind(b"\n") + 1)
+        return read_plan(self.folder)
+
+    def begin(self, plan: Plan) -> None:
+        """Make the folder of a new search."""
+        self.folder.mkdir(parents=True)
+        write_plan(plan, self.folder)
+
+    def add(self, entry: Entry) -> None:
+        """Append a line, which is on the disk when this returns."""
+        with (self.folder / LAUNCHES).open("a", encoding="utf-8") as stream:
+            stream.write(entry.model_dump_json(exclude_defaults=True) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        self.entries.append(entry)
+
+
+def write_plan(plan: Plan, folder: Path) -> None:
+    """Write search.json."""
+    text = json.dumps(plan.model_dump(by_alias=True), indent=1, ensure_ascii=False)
+    (folder / PLAN).write_text(text + "\n", encoding="utf-8")
+
+
+def read_plan(folder: Path) -> Plan:
+    """Read search.json; UserError for another content."""
+    data = files.read_json(folder / PLAN)
+    if fault := model.fault(Plan, data):
+        raise UserError(str(fault), folder / PLAN)
+    return Plan.model_validate(data)
+
+
+def read_entries(folder: Path) -> list[Entry]:
+    """Read launches.jsonl; the last line counts only if it is whole.  UserError for other lines."""
+    file = folder / LAUNCHES
+    if not file.exists():
+        return []
+    found = []
+    for number, line in enumerate(files.read_text(file).split("\n")[:-1], 1):
+        data = files.parse_json(line, file, number)
+        if fault := model.fault(Entry, data):
+            raise UserError(str(fault), file, number)
+        found.append(Entry.model_validate(data))
+    return found
+
+
+def answers(entries: Sequence[Entry], question: Question, number: int) -> Answer | None:
+    """The answer of round `number` to `question`; None if launches are missing."""
+    own = [one for one in entries if one.round == number]
+    if lost := {key: why for one in own for key, why in one.unbuilt.items()}:
+        by_name = {arm_name(arm): arm for arm in question.arms}
+        known = {by_name[key]: why for key, why in lost.items() if key in by_name}
+        return Answer([None] * len(question.arms), known)
+    values = {one.at: one.value for one in own if one.at is not None}
+    places = range(len(question.arms))
+    return Answer([values[at] for at in places]) if values.keys() >= {*places} else None
+
+
+def arm_name(arm: Hashable) -> str:
+    """An arm in a journal: the place of a version, or the facts that are new."""
+    return " + ".join(sorted(arm)) or "all old" if isinstance(arm, frozenset) else str(arm)
+
+
+def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list[Question]]:
+    """What a search found by these launches, and its questions; it ends where launches do."""
+    search, asked = plan.search(), []
+    question = next(search)
+    while True:
+        asked.append(question)
+        try:
+            question = search.send(answers(entries, question, len(asked)))
+        except StopIteration as ended:
+            result: Causes | Changes = ended.value
+            return result, asked
+
+
+def go_on(
+    plan: Plan,
+    journal: Journal,
+    launcher: Launcher,
+    minutes: float,
+    tell: Callable[[str], None],
+) -> Causes | Changes:
+    """Run a search, from where its journal ends, to its end or until the time for launches is over.
+
+    Time for building is not part of it.  UserError for a budget that cannot suffice.
+    """
+    search = plan.search()
+    question = next(search)
+    number, left_s, lengths = 0, 60 * minutes, list[float]()
+    while True:
+        number += 1
+        answer = answers(journal.entries, question, number)
+        if answer is None and not (lengths and statistics.median(lengths) > left_s):
+            if lost := _build(question, launcher, tell):
+                journal.add(Entry(round=number, unbuilt=lost))
+            else:
+                begun = time.monotonic()
+                _launch(plan, journal, launcher, question, number)
+                lengths.append(time.monotonic() - begun)
+                left_s -= lengths[-1]
+                if number == 1 and FEWEST * lengths[0] > 60 * minutes:
+                    raise UserError(
+                        f"the budget of {minutes:g} min cannot suffice: a round takes "
+                        f"{lengths[0]:.0f} s, and at least {FEWEST} are needed; right is more than "
+                        f"{math.ceil(FEWEST * lengths[0] / 60)} min"
+                    )
+            answer = answers(journal.entries, question, number)
+        try:
+            question = search.send(answer)
+        except StopIteration as ended:
+            result: Causes | Changes = ended.value
+            return result
+
+
+def _build(question: Question, launcher: Launcher, tell: Callable[[str], None]) -> dict[str, str]:
+    lost: dict[str, str] = {}
+    for arm in dict.fromkeys(question.arms):
+        if why := launcher.build(arm):
+            lost[arm_name(arm)] = printable(why)[:_LONGEST]
+            tell(f"cannot be built: {arm_name(arm)}: {lost[arm_name(arm)]}")
+    return lost
+
+
+def _launch(
+    plan: Plan, journal: Journal, launcher: Launcher, question: Question, number: int
+) -> None:
+    """Make those launches of a round that are missing."""
+    places = list(range(len(question.arms)))
+    random.Random(f"{plan.seed} order {number}").shuffle(places)  # noqa: S311  no secret
+    made = {one.at for one in journal.entries if one.round == number}
+    for at in places:
+        if at in made:
+            continue
+        begun, value, why = time.monotonic(), None, ""
+        try:
+            value = math.log(launcher.launch(question.arms[at]))
+        except UserError as error:
+            why = printable(error.what)[:_LONGEST]
+        journal.add(
+            Entry(round=number, at=at, value=value, seconds=time.monotonic() - begun, why=why)
+        )

@@ -1,0 +1,133 @@
+"""Versions that commands build and launch: of git, of Spack, of a variable."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from roundtrip.cause import commands
+from roundtrip.cause.commands import Commands, Version
+from roundtrip.errors import UserError
+
+
+def git(folder: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    done = subprocess.run(
+        ["git", "-C", str(folder), *identity, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Path:
+    """Four commits of a program that says its number; the third cannot be built."""
+    folder = tmp_path / "a clone"
+    folder.mkdir()
+    git(folder, "init", "--quiet")
+    for number in range(1, 5):
+        (folder / "number").write_text(f"{number}\n")
+        git(folder, "add", "number")
+        git(folder, "commit", "--quiet", "--message", f"commit {number}")
+    return folder
+
+
+def launcher(folder: Path, versions: list[Version], build: str = "", **more: object) -> Commands:
+    return Commands(versions, folder / "builds", build, **more)  # type: ignore[arg-type]
+
+
+def test_commits_are_built_once_and_launched_in_their_folders(
+    history: Path, tmp_path: Path
+) -> None:
+    versions = commands.git_versions(history, "HEAD~3", "HEAD")
+    assert [one.name for one in versions] == [
+        one[:12] for one in git(history, "rev-list", "--reverse", "HEAD").split()
+    ]
+    build = "test $(cat number) != 3 && cp number built"
+    more = {"launch_command": "echo result: $(cat built)", "metric": r"result: (\d+)"}
+    made = launcher(tmp_path, versions, build, **more)
+    assert [made.build(at) for at in range(4)] == ["", "", "status 1", ""]
+    assert made.launch(0) == 1 and made.launch(3) == 4 and made.builds == 4
+    again = launcher(tmp_path, versions, build, **more)
+    assert [again.build(at) for at in range(4)] == ["", "", "status 1", ""] and again.builds == 0
+    assert git(history, "status", "--porcelain") == ""
+
+
+def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_path: Path) -> None:
+    one = [Version("x", variables=(("SIZE", "4"),))]
+    rate = launcher(
+        tmp_path, one, launch_command="echo $SIZE", metric="(.+)", higher_is_better=True
+    )
+    assert rate.build(0) == "" and rate.launch(0) == 0.25
+    timed = launcher(tmp_path, one, launch_command="sleep 0.05")
+    assert timed.launch(0) >= 0.05
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("echo broken >&2; exit 3", "status 3: broken"),
+        ("echo none", "no number where --metric says"),
+        ("echo is 0", "right is a number above 0"),
+        ("sleep 5", "took more than 0.2 s"),
+    ],
+)
+def test_a_launch_that_fails_says_why(tmp_path: Path, command: str, why: str) -> None:
+    made = launcher(
+        tmp_path, [Version("x")], launch_command=command, metric=r"is (\d+)", timeout_s=0.2
+    )
+    assert made.build(0) == ""
+    with pytest.raises(UserError, match=why):
+        made.launch(0)
+
+
+def test_what_is_no_range_of_commits_is_refused(history: Path, tmp_path: Path) -> None:
+    for old, new, why in (
+        ("HEAD", "HEAD~1", "no earlier commit"),
+        ("nope", "HEAD", "'nope' is no commit"),
+    ):
+        with pytest.raises(UserError, match=why):
+            commands.git_versions(history, old, new)
+    with pytest.raises(UserError, match="no such folder"):
+        commands.git_versions(tmp_path / "none", "a", "b")
+    with pytest.raises(UserError, match="is no commit"):
+        commands.git_versions(tmp_path, "a", "b")
+
+
+def test_specs_between_two_versions_of_a_package() -> None:
+    known = ["4.1.4", "4.1.5", "5.0.0", "5.0.7"]
+    found = commands.spack_versions("openmpi@4.1.4", "openmpi@5.0.0 %gcc", known)
+    assert [one.name for one in found] == [
+        "openmpi@4.1.4 %gcc",
+        "openmpi@4.1.5 %gcc",
+        "openmpi@5.0.0 %gcc",
+    ]
+    assert found[0].fetch == "spack install --reuse 'openmpi@4.1.4 %gcc'"
+    for old, new, why in (
+        ("openmpi@4.1.4", "mpich@4.0", "two versions of one package"),
+        ("openmpi", "openmpi@5.0.0", "two versions of one package"),
+        ("openmpi@4.1.4", "openmpi@6", "knows no openmpi@6"),
+        ("openmpi@5.0.0", "openmpi@4.1.4", "is not older"),
+    ):
+        with pytest.raises(UserError, match=why):
+            commands.spack_versions(old, new, known)
+
+
+def test_values_of_a_variable_double_or_are_listed() -> None:
+    doubled = commands.variable_versions("LIMIT", "1024", "8192", ())
+    assert [one.name for one in doubled] == [f"LIMIT={1 << at}" for at in range(10, 14)]
+    listed = commands.variable_versions("BTL", "tcp", "ofi", ["sm"])
+    assert [one.variables for one in listed] == [
+        (("BTL", value),) for value in ("tcp", "sm", "ofi")
+    ]
+    for name, old, values, why in (
+        ("A B", "1", (), "name of an environment variable"),
+        ("A", "tcp", (), "which values lie between"),
+        ("A", "1", ("9", "1"), "is to be the first"),
+    ):
+        with pytest.raises(UserError, match=why):
+            commands.variable_versions(name, old, "ofi", values)

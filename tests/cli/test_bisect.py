@@ -1,0 +1,127 @@
+"""``roundtrip bisect`` to its end: a history of git whose slow commit is planted."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from roundtrip.campaign import tree
+from roundtrip.cli import app, bisect  # noqa: F401  bisect registers itself
+from roundtrip.errors import UserError
+from roundtrip.history import published
+from roundtrip.report import publish
+from roundtrip.report.pages import write
+
+COMMITS, SLOW = 8, 6
+#: Prints a time with noise, as a program that measures does.
+LAUNCH = "echo time $(( (100000 + RANDOM % 2000) * $(cat speed) ))"
+
+
+@pytest.fixture
+def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Runs the command on a clone of `COMMITS` commits, the speeds of which the test gives."""
+    for name in ("RUNS", "REPORTS"):
+        monkeypatch.setenv(f"ROUNDTRIP_{name}", str(tmp_path / name.lower()))
+
+    @contextlib.contextmanager
+    def free(*_: object) -> Iterator[None]:
+        yield
+
+    monkeypatch.setattr(tree, "hold_site", free)
+    clone = tmp_path / "clone"
+
+    def run(*arguments: str, slow: int = SLOW, by: int = 12) -> Result:
+        if not clone.exists():
+            clone.mkdir()
+            _git(clone, "init", "--quiet")
+            for number in range(COMMITS):
+                (clone / "speed").write_text(f"{by if number >= slow else 10}\n")
+                (clone / "number").write_text(f"{number}\n")
+                _git(clone, "add", ".")
+                _git(clone, "commit", "--quiet", "--message", f"commit {number}")
+        return CliRunner().invoke(
+            app,
+            [
+                *("bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
+                *("--repository", str(clone), "--launch", LAUNCH, "--metric", r"time (.+)"),
+                *("--site", "local", *arguments),
+            ],
+        )
+
+    return run
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
+
+
+def test_the_slow_commit_is_found_and_its_report_verified(
+    bisected: Callable[..., Result], tmp_path: Path
+) -> None:
+    done = bisected()
+    assert done.exit_code == 1, done.output
+    assert "8 versions; expected: about" in done.output
+    slow = _commits(tmp_path)[SLOW]
+    assert f"The first slow version is {slow}: it takes 1.2" in done.output
+    page = Path(done.output.split("report: ")[1].splitlines()[0])
+    assert publish.verify(page.parent) == []
+    text = page.read_text()
+    assert "The first slow version is" in text and slow in text and "The probes" in text
+    site = page.parents[2]
+    assert published.counting(site) == ([], []), "a search is no night"
+    assert [one.campaign for one in write.read_shelves(tmp_path / "reports")] == ["bisect-git"]
+
+
+def test_commits_that_are_all_alike_have_no_change(bisected: Callable[..., Result]) -> None:
+    done = bisected(by=10)
+    assert done.exit_code == 0, done.output
+    assert "No change: " in done.output
+
+
+@pytest.mark.nightly
+def test_resume_asks_for_the_same_search(bisected: Callable[..., Result], tmp_path: Path) -> None:
+    assert "no search" in str(bisected("--resume").exception)
+    bisected("--budget", "1s")
+    done = bisected("--resume")
+    assert done.exit_code == 1, done.output
+    other = bisected("--resume", "--least", "9%")
+    assert "began with other arguments" in str(other.exception)
+    folders = list((tmp_path / "runs" / "bisect-git" / "local").iterdir())
+    plans = [json.loads((one / "search.json").read_text()) for one in folders]
+    assert [one["kind"] for one in plans] == ["bisect"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--metric", "("], "--metric"),
+        (["--metric", "a"], "one group"),
+        (["--budget", "soon"], "--budget soon"),
+        (["--least", "0%"], "--least 0%"),
+        (["--noise", "x"], "--noise x"),
+        (["--repository", "/nonexistent"], "no such folder"),
+    ],
+)
+def test_bad_input_is_one_line_and_launches_nothing(
+    bisected: Callable[..., Result], tmp_path: Path, arguments: list[str], why: str
+) -> None:
+    done = bisected(*arguments)
+    assert isinstance(done.exception, UserError) and why in str(done.exception)
+    assert not (tmp_path / "runs").exists()
+
+
+def _commits(tmp_path: Path) -> list[str]:
+    done = subprocess.run(
+        ["git", "-C", str(tmp_path / "clone"), "rev-list", "--reverse", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [one[:12] for one in done.stdout.split()]
