@@ -15,15 +15,17 @@ from roundtrip.campaign import matrix, model, session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.errors import UserError
 from roundtrip.sites.site import Case, Site
+from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 #: Take tenths of a second to load, each; a command loads those it needs when it needs them.
 HEAVY = ["numpy", "polars", "reframe", "requests", "scipy"]
 
+TOOLCHAIN = catalogue().smoke[0]
 NEEDS_TOOLCHAIN = pytest.mark.skipif(
-    not (paths.toolchains() / "openmpi41-boost181" / "toolchain.json").exists(),
-    reason="toolchain openmpi41-boost181 is not installed: make setup",
+    not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
 )
 
 COUNT_STACK_WALKS = """\

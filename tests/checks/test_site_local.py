@@ -8,13 +8,10 @@ import pytest
 
 from roundtrip.campaign import matrix, model
 from roundtrip.sites.site import Site
+from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
-TOOLCHAINS = [
-    f"{mpi}-{boost}"
-    for mpi in ("openmpi41", "openmpi50", "mpich40", "mpich50")
-    for boost in ("boost174", "boost181")
-]
+SMOKE = catalogue().smoke
 
 
 def install(folder: Path, names: list[str]) -> None:
@@ -25,20 +22,21 @@ def install(folder: Path, names: list[str]) -> None:
 
 @pytest.fixture
 def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    install(tmp_path / "toolchains", ["openmpi41-boost181", "mpich40-boost181"])
+    install(tmp_path / "toolchains", list(SMOKE))
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "toolchains"))
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
     return Site("local", CHECKOUT)
 
 
-def test_all_eight_toolchains_are_described(local: Site) -> None:
-    assert sorted(local.toolchains) == sorted(TOOLCHAINS)
+def test_all_toolchains_of_this_machine_are_described(local: Site) -> None:
+    described = [each.name for each in catalogue().select([], everything=True)]
+    assert sorted(local.toolchains) == sorted(described)
 
 
 @pytest.mark.nightly
 def test_only_what_is_installed_is_run(local: Site) -> None:
     netpipe = [case for case in local.cases() if case.check == "NetPIPE"]
-    assert {case.environ for case in netpipe} == {"openmpi41-boost181", "mpich40-boost181"}
+    assert {case.environ for case in netpipe} == set(SMOKE)
     modes, variant_sets, toolchains = 3, 2, 2
     assert len(netpipe) == modes * variant_sets * toolchains
 
@@ -47,7 +45,7 @@ def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
     plan = matrix.build_matrix(model.load_campaign(CHECKOUT / "campaigns" / "smoke.toml"), local)
     assert sorted(item.case.id for item in plan.expected) == [
         f"NetPIPE/mode=pingpong,placement=shared-memory,variants=five@local:smp+{toolchain}"
-        for toolchain in ("mpich40-boost181", "openmpi41-boost181")
+        for toolchain in sorted(SMOKE)
     ]
     assert plan.skipped == ()
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from roundtrip import paths
+from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
-TOOLCHAIN = "openmpi41-boost181"
+TOOLCHAIN = catalogue().smoke[0]
 ROOMS = ("campaigns", "checks", "reframe", "site-configs", "src", "workloads")
 CAMPAIGN = f"""\
 title = "[/b] Nachtprüfung"

@@ -13,9 +13,10 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.sites.render import debian_pvm
+from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
-TOOLCHAIN = "openmpi41-boost181"
+TOOLCHAIN = catalogue().smoke[0]
 VARIANTS = {"region", "mpi", *debian_pvm()}
 PROCESSORS = 2
 

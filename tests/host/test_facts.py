@@ -165,6 +165,21 @@ def test_package_sections() -> None:
     assert "libopenmpi-dev" in facts.campaign_packages()
 
 
+@pytest.mark.parametrize(
+    ("package", "upstream"),
+    [
+        ("4.1.4-3+b1", "4.1.4"),
+        ("1:2.0+ds1-1", "2.0"),
+        ("1.74.0+ds1-21", "1.74.0"),
+        ("5.0~rc1", "5.0"),
+        ("4.3.0+really4.2.1-1", "4.2.1"),
+        ("4.1.1-7.el9", "4.1.1"),
+    ],
+)
+def test_upstream_version(package: str, upstream: str) -> None:
+    assert facts.upstream(package) == upstream
+
+
 def test_installed_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = facts.installed_packages(["dpkg", "no-such-package-at-all"])
     assert found is not None

@@ -17,9 +17,13 @@ from roundtrip.host.facts import listed_packages
 HERE = Path(__file__).parents[2] / "site-configs" / "local"
 CAMPAIGN = listed_packages((HERE / "apt-packages.txt").read_text(), ("campaign",))
 TEST = listed_packages((HERE / "apt-packages.txt").read_text(), ("campaign", "test"))
+ROOTLESS = Path("site-configs", "local", "rootless.lock")
+OPTIONAL = listed_packages((HERE / "apt-packages.txt").read_text(), ("test if offered",))
+DNF = listed_packages((HERE / "dnf-packages.txt").read_text(), ("campaign",))
 TOOLS = (
     "awk",
     "cat",
+    "cp",
     "date",
     "dirname",
     "env",
@@ -30,6 +34,8 @@ TOOLS = (
     "sh",
     "sha256sum",
     "tail",
+    "touch",
+    "tr",
     "true",
 )
 
@@ -61,7 +67,22 @@ done""",
         )
         install = f'case "$*" in *" install "*) touch {done} ;; esac'
         self.add("apt-get", f'PATH=/usr/bin:/bin; echo "$@" >>{calls}; {install}')
-        self.add("apt-cache", 'shift; for n; do printf "%s:\\n  Candidate: 1.0\\n" "$n"; done')
+        self.offers("$@")
+
+    def offers(self, names: str) -> None:
+        """Package sources that offer `names`, words of a shell."""
+        each = 'printf "%s:\\n  Candidate: 1\\n" "$n"'
+        self.add("apt-cache", f"shift; for n in {names}; do {each}; done")
+
+    def rootless(self) -> None:
+        """A compiler, a `pip` that installs nothing, and an apt-get that downloads a package."""
+        for name in ("g++", "make"):
+            self.add(name, "exit 0")
+        self.add("apt-get", f'echo "$@" >>{self.root}/apt-calls; touch cli11.deb')
+        self.add("dpkg-deb", 'echo "$@" >$3/usr/unpacked')
+        pip = self.root / ".venv" / "bin" / "pip"
+        pip.write_text(f'#!/bin/sh\necho "$@" >>{self.root}/pip-calls\n')
+        pip.chmod(0o755)
 
     def complete_python(self) -> None:
         """A .venv whose stamp matches, with a `roundtrip` that says what it is asked."""
@@ -94,7 +115,7 @@ done""",
 def machine(tmp_path: Path) -> Machine:
     root, programs = tmp_path / "checkout", tmp_path / "programs"
     (root / "site-configs" / "local").mkdir(parents=True)
-    for name in ("bootstrap", "apt-packages.txt"):
+    for name in ("bootstrap", "apt-packages.txt", "dnf-packages.txt", "rootless.lock"):
         shutil.copy(HERE / name, root / "site-configs" / "local")
     (root / "requirements.lock").write_text("x==1\n")
     (root / "pyproject.toml").write_text("[project]\n")
@@ -104,12 +125,12 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(root, programs)
 
 
-def test_not_debian_is_one_message_with_the_spack_route(machine: Machine) -> None:
+def test_neither_apt_nor_dnf_is_one_message_with_the_spack_route(machine: Machine) -> None:
     result = machine.run("test")
     assert result.returncode == 2
     assert result.stdout == ""
     why, missing, *route = result.stderr.splitlines()
-    assert "no Debian system" in why
+    assert "neither apt-get with dpkg-query nor dnf with rpm, and ROUNDTRIP_BOOST" in why
     assert missing.removeprefix("Not installed: ").split() == TEST
     assert len(route) == 2
     assert "spack install" in route[1]
@@ -179,11 +200,11 @@ def test_a_failing_step_shows_its_end_and_its_log(machine: Machine) -> None:
     machine.add("apt-get", body)
     result = machine.run()
     assert result.returncode == 1
-    log = machine.root / "build" / "logs" / "apt.log"
+    log = machine.root / "build" / "logs" / "packages.log"
     lines = result.stderr.splitlines()
     assert lines[0] == "85"
     assert lines[-2] == "99"
-    assert lines[-1] == f"setup: 1 Debian packages failed (status 100); whole log: {log}"
+    assert lines[-1] == f"setup: 1 packages failed (status 100); whole log: {log}"
     assert log.read_text().startswith("1\n2\n")
 
 
@@ -244,5 +265,95 @@ def test_a_machine_without_a_network_is_told_so_in_one_line(machine: Machine) ->
     machine.add("apt-get", 'echo "Temporary failure resolving a name" >&2; exit 100')
     result = machine.run()
     assert result.returncode == 1
-    assert "Debian packages failed: no package source can be reached" in result.stderr
+    assert "packages failed: no package source can be reached" in result.stderr
     assert "Temporary failure" not in result.stderr
+
+
+def test_a_package_that_the_distribution_lacks_keeps_no_test_from_running(machine: Machine) -> None:
+    machine.debian(OPTIONAL, user=0)
+    machine.complete_python()
+    machine.offers("chromium")
+    assert machine.run("test").returncode == 0
+    _, install = machine.apt_calls()
+    assert install.split()[-2:] == ["install", "chromium"]
+
+
+def test_a_user_who_is_no_root_does_without_packages_that_tests_want(machine: Machine) -> None:
+    machine.debian(OPTIONAL, user=1000)
+    machine.complete_python()
+    assert machine.run("test").returncode == 0
+    assert machine.apt_calls() == []
+
+
+def test_without_root_a_campaign_takes_wheels_and_unpacks_packages(machine: Machine) -> None:
+    machine.debian(["mpich", "ninja-build"], user=1000)
+    machine.complete_python()
+    machine.rootless()
+    first, second = machine.run(), machine.run()
+    for result in (first, second):
+        assert (result.returncode, result.stderr) == (0, "")
+        assert result.stdout.splitlines()[0].startswith("setup: no root: MPIs, CMake and Ninja")
+        assert result.stdout.splitlines()[-1] == "asked: toolchains"
+    (download,) = machine.apt_calls()
+    assert download == "download libcli11-dev libgtest-dev nlohmann-json3-dev"
+    (install,) = (machine.root / "pip-calls").read_text().splitlines()
+    assert install.endswith("--require-hashes -r " + str(machine.root / ROOTLESS))
+    assert (machine.root / ".venv" / "unpacked").read_text() == "-x cli11.deb root\n"
+
+
+def test_elsewhere_a_campaign_takes_boost_from_the_tar_file_that_is_named(machine: Machine) -> None:
+    machine.complete_python()
+    machine.rootless()
+    for name in ("apt-get", "dpkg-deb"):
+        (machine.programs / name).unlink()
+    machine.add("id", "echo 0")
+    result = machine.run(ROUNDTRIP_BOOST="/boost_1_88_0.tar.gz")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1] == "asked: toolchains"
+
+
+def test_without_root_the_tests_name_what_they_lack(machine: Machine) -> None:
+    machine.debian(["mpich"], user=1000)
+    machine.complete_python()
+    machine.rootless()
+    result = machine.run("test")
+    assert result.returncode == 2
+    assert "Not installed: mpich \n" in result.stderr
+
+
+@pytest.fixture
+def rocky(machine: Machine) -> Machine:
+    """A machine with dnf that lacks MPICH; what dnf is asked is in apt-calls."""
+    done, calls = machine.root / "done", machine.root / "apt-calls"
+    machine.add("id", "echo 0")
+    machine.add(
+        "rpm",
+        f"""shift 3
+for name; do
+  [ "$name" != mpich-devel ] || [ -f {done} ] || continue
+  echo "installed $name"
+done""",
+    )
+    machine.add("dnf", f'echo "$@" >>{calls}; case "$*" in *" install "*) touch {done} ;; esac')
+    machine.complete_python()
+    return machine
+
+
+def test_dnf_installs_what_is_missing(rocky: Machine) -> None:
+    names = " ".join(DNF)
+    body = (rocky.programs / "dnf").read_text().partition("\n")[2]
+    rocky.add("dnf", f'case "$*" in *repoquery*) echo "{names} " ;; esac\n{body}')
+    result = rocky.run()
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[-1] == "asked: toolchains"
+    assert rocky.apt_calls()[-1].endswith("install mpich-devel")
+    calls = len(rocky.apt_calls())
+    assert rocky.run().returncode == 0
+    assert len(rocky.apt_calls()) == calls
+
+
+def test_what_dnf_does_not_offer_is_named_with_the_repositories_that_do(rocky: Machine) -> None:
+    result = rocky.run()
+    assert result.returncode == 2
+    assert "first: dnf install epel-release && crb enable" in result.stderr
+    assert "Not installed: mpich-devel \n" in result.stderr

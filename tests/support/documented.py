@@ -87,7 +87,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/tools/test_mirror.py::test_the_command_says_what_lacks_and_exits_1",
         "invoke(app, [*words",
     ),
-    r"python3 -m venv \.venv": ("site-configs/local/bootstrap", "python3 -m venv"),
+    r"python3 -m venv \.venv": ("site-configs/local/bootstrap", "-m venv --clear"),
     r"\.venv/bin/pip install (--require-hashes -r requirements\.lock|--no-deps .* -e \.)": (
         "site-configs/local/bootstrap",
         *("--require-hashes -r requirements.lock", "--no-deps --no-build-isolation -e ."),

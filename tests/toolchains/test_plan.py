@@ -22,19 +22,6 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
 
 
-@pytest.mark.parametrize(
-    ("debian", "upstream"),
-    [
-        ("4.1.4-3+b1", "4.1.4"),
-        ("1:2.0+ds1-1", "2.0"),
-        ("1.74.0+ds1-21", "1.74.0"),
-        ("5.0~rc1", "5.0"),
-    ],
-)
-def test_upstream_version(debian: str, upstream: str) -> None:
-    assert plan.upstream(debian) == upstream
-
-
 def test_plan_says_where_things_come_from() -> None:
     debian = plan.toolchain_plan(TOOLCHAINS["openmpi41-boost181"])
     assert (debian.mpi.version, debian.mpi.origin) == ("4.1.4", "Debian openmpi-bin 4.1.4-3+b1")
@@ -58,7 +45,7 @@ def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define
 
 def test_keys_differ_and_repeat() -> None:
     keys = [plan.toolchain_plan(toolchain).key for toolchain in TOOLCHAINS.values()]
-    assert len(set(keys)) == 10
+    assert len(set(keys)) == len(TOOLCHAINS)
     assert keys == [plan.toolchain_plan(toolchain).key for toolchain in TOOLCHAINS.values()]
 
 
@@ -88,9 +75,7 @@ def test_missing_package_names_the_set_up_and_the_spack_route(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delitem(INSTALLED, "mpich")
-    with pytest.raises(
-        UserError, match=r"needs Debian package mpich: run `make setup`, or .*Spack"
-    ):
+    with pytest.raises(UserError, match=r"needs package mpich: run `make setup`, or .*Spack"):
         plan.toolchain_plan(TOOLCHAINS["mpich40-boost174"])
 
 

@@ -13,16 +13,14 @@ from roundtrip.toolchains import plan, prefixes
 from roundtrip.toolchains.plan import MpiPlan, Store
 from roundtrip.toolchains.prefixes import (
     Archive,
-    BuildError,
-    clean_environment,
     deb822_sources,
     derive_sources,
     make_mpi,
     one_line_sources,
-    run,
     wrapper,
 )
-from roundtrip.toolchains.spec import Mpi, catalogue
+from roundtrip.toolchains.spec import Boost, Mpi, catalogue
+from roundtrip.toolchains.steps import BuildError, clean_environment, run
 
 
 def test_output_is_returned_and_logged(tmp_path: Path) -> None:
@@ -199,6 +197,87 @@ esac"""
     assert all(f"Dir::Etc::SourceParts={tmp_path}/apt/sources.list.d" in call for call in calls)
     assert all(f"Dir::State::Lists={tmp_path}/apt/lists" in call for call in calls)
     assert {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()} == before
+
+
+BOOST = Boost("boost175", "1.75")
+
+
+@pytest.fixture
+def boost_tar(tmp_path: Path) -> Path:
+    """A tar file as Boost publishes it, with a file for each folder that matters."""
+    top = tmp_path / "boost_1_75_0"
+    for name in ("boost/version.hpp", "libs/mpi/src/a.cpp", "libs/serialization/src/b.ipp"):
+        (top / name).parent.mkdir(parents=True)
+        (top / name).touch()
+    (top / "libs" / "mpi" / "boost").mkdir()
+    tar = tmp_path / "boost_1_75_0.tar.gz"
+    subprocess.run(["tar", "-czf", tar, "-C", tmp_path, top.name], check=True)
+    return tar
+
+
+def take_boost(folder: Path) -> list[str]:
+    """The files of headers and sources, as the toolchains take them."""
+    archive = Archive(folder / "work", folder / "log")
+    headers, sources = folder / "headers", folder / "sources"
+    for place in (headers, sources):
+        place.mkdir()
+    prefixes.make_headers(BOOST, archive, headers)
+    prefixes.make_sources(BOOST, archive, sources)
+    files = [path for place in (headers, sources) for path in place.rglob("*") if path.is_file()]
+    return sorted(str(path.relative_to(folder)) for path in files)
+
+
+TAKEN = ["headers/include/boost/version.hpp", "sources/mpi/a.cpp", "sources/serialization/b.ipp"]
+
+
+def test_boost_is_taken_from_a_tar_file_that_is_named(
+    tmp_path: Path, boost_tar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_BOOST", str(boost_tar))
+    assert take_boost(tmp_path) == TAKEN
+
+
+def without_apt(folder: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -> None:
+    """A PATH with tar and `scripts` and no apt-get."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("gzip", "tar"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    for name, body in scripts.items():
+        (programs / name).write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin; {body}\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+
+
+def test_boost_is_taken_from_the_source_package_that_dnf_downloads(
+    tmp_path: Path, boost_tar: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_apt(
+        tmp_path,
+        monkeypatch,
+        dnf='[ "$*" = "download --source boost" ] && touch boost-1.75.0-13.el9_7.src.rpm',
+        rpm2archive=f'tar -czf "$1.tgz" -C {tmp_path} {boost_tar.name}',
+    )
+    assert take_boost(tmp_path) == TAKEN
+
+
+def test_where_boost_cannot_be_had_one_line_says_what_would_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_apt(tmp_path, monkeypatch)
+    with pytest.raises(BuildError, match="Boost 1.75.0 is not offered here: set ROUNDTRIP_BOOST"):
+        take_boost(tmp_path)
+
+
+def test_programs_of_an_mpi_are_where_fedora_s_kin_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert prefixes.system_program("mpicc", "nompi") == Path("/usr/bin/mpicc.nompi")
+    own = tmp_path / "nompi" / "bin" / "mpicc"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    monkeypatch.setattr(prefixes, "FEDORA", tmp_path)
+    assert prefixes.system_program("mpicc", "nompi") == own
 
 
 MPIS = catalogue().mpis

@@ -11,13 +11,15 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.sites import render
+from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
-MPI, BOOST = (paths.toolchains() / name for name in ("openmpi41", "openmpi41-boost181"))
+TOOLCHAIN = catalogue().smoke[0]
+MPI, BOOST = (paths.toolchains() / name for name in (TOOLCHAIN.split("-")[0], TOOLCHAIN))
 
 pytestmark = pytest.mark.skipif(
     not (BOOST / "toolchain.json").exists(),
-    reason="toolchain openmpi41-boost181 is not installed: make setup",
+    reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
 )
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from roundtrip import paths
+from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
-OPEN_MPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
+OPEN_MPI, MPICH = catalogue().smoke
 STUDIES = sorted(file.parent.name for file in (CHECKOUT / "workloads").glob("*/CMakeLists.txt"))
 #: Tests with more ranks than this machine has processors, where waiting ranks keep theirs.
 CROWDED = "crowded"

@@ -14,6 +14,7 @@ from roundtrip.collect.declared import CampaignTable, CheckTable
 from roundtrip.errors import UserError
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.tables import Places
+from roundtrip.toolchains.spec import SMOKE, catalogue
 
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
 _MOST_HOURS = 7 * 24
@@ -155,13 +156,21 @@ def _plan(table: CheckTable, path: tables.Path_, places: Places, file: Path) -> 
     return CheckPlan(
         name=table.name,
         line=places.get(path, (file, 0))[1],
-        toolchains=table.toolchains,
+        toolchains=_toolchains(table.toolchains),
         partitions=table.partitions,
         parameters={
             key: tuple(map(_as_option, values)) for key, values in table.parameters.items()
         },
         variables={key: _as_option(value) for key, value in table.variables.items()},
     )
+
+
+def _toolchains(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """`names`, with those that ``roundtrip toolchains`` builds here instead of ``smoke``."""
+    if names is None or SMOKE not in names:
+        return names
+    own = catalogue().smoke
+    return tuple(dict.fromkeys(one for name in names for one in (own if name == SMOKE else [name])))
 
 
 def _as_option(value: object) -> str:

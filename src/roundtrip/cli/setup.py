@@ -23,8 +23,8 @@ from roundtrip.host import facts
 from roundtrip.host.doctor import Finding, examine, possible
 from roundtrip.toolchains.build import build, pending
 from roundtrip.toolchains.plan import Store, states
-from roundtrip.toolchains.prefixes import BuildError
 from roundtrip.toolchains.spec import Toolchain, catalogue
+from roundtrip.toolchains.steps import BuildError
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: What a wheel holds of a campaign folder; a checkout has these folders itself.
@@ -59,7 +59,7 @@ def doctor(
     wanted = facts.campaign_packages()
     versions = facts.installed_packages(wanted)
     missing = None if versions is None else [name for name in wanted if name not in versions]
-    built = states(catalogue().toolchains.values(), Store(paths.toolchains()))
+    built = states(catalogue().offered, Store(paths.toolchains()))
     host = facts.read_host()
     findings = examine(host, missing, built)
     if not quick and possible(findings):
@@ -86,12 +86,10 @@ def _aa_test(autogroup: bool | None) -> list[Finding]:
 def toolchains(
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[NAME]...", help="Default: `smoke` of site-configs/toolchains.toml."
-        ),
+        typer.Argument(metavar="[NAME]...", help="Default: those of campaign `smoke`."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All of site-configs/toolchains.toml.")
+        bool, typer.Option("--all", help="All that this machine can have.")
     ] = False,
     listing: Annotated[
         bool, typer.Option("--list", help="Show the state of those named, or of all; build none.")
@@ -102,7 +100,7 @@ def toolchains(
     known = catalogue()
     wanted = known.select(names or [], everything)
     if listing:
-        _show(wanted if names or everything else known.toolchains.values(), store)
+        _show(wanted if names or everything else known.offered, store)
         return
     if not pending(wanted, store):
         print(f"toolchains: {len(wanted)} good, nothing to build")

@@ -43,7 +43,8 @@ class CheckTable(Table):
 
     name: str = Field("", description="a ReFrame check; required")
     toolchains: _Names | None = Field(
-        None, description="ReFrame environments; all that the site has by default"
+        None,
+        description="ReFrame environments, or `smoke`: those of campaign `smoke`; all by default",
     )
     partitions: _Names | None = Field(None, description="all by default")
     parameters: dict[str, _Values] = Field(

@@ -144,12 +144,12 @@ def numa(host: Host) -> Finding:
 
 
 def packages(missing: Sequence[str] | None) -> Finding:
-    """Whether all Debian packages of a campaign are installed.
+    """Whether all packages of a campaign are installed.
 
-    `missing` are those that are not, None if this is not a Debian system.
+    `missing` are those that are not, None if neither dpkg nor rpm knows them.
     """
     if missing is None:
-        return Finding("packages", "warn", "no Debian system", "build the software with Spack")
+        return Finding("packages", "warn", "no dpkg and no rpm", "build the software with Spack")
     if missing:
         return Finding("packages", "warn", f"not installed: {', '.join(missing)}", "make setup")
     return Finding("packages", "ok", "all installed")

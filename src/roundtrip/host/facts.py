@@ -11,6 +11,7 @@ import hashlib
 import json
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -34,10 +35,12 @@ def listed_packages(listing: str, purposes: Iterable[str]) -> list[str]:
 
 
 def installed_packages(names: Sequence[str]) -> dict[str, str] | None:
-    """Versions, by name, of those of `names` that are installed; None where there is no dpkg."""
-    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n", *names]
+    """Versions, by name, of those of `names` that are installed; None without dpkg and rpm."""
+    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"]
+    if not shutil.which(query[0]):
+        query = ["rpm", "-q", "--qf", "installed %{NAME} %{VERSION}-%{RELEASE}\n"]
     try:
-        output = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+        output = subprocess.run([*query, *names], capture_output=True, text=True).stdout
     except OSError:
         return None
     lines = [line.split() for line in output.splitlines()]
@@ -46,6 +49,33 @@ def installed_packages(names: Sequence[str]) -> dict[str, str] | None:
         for status, name, version in (w for w in lines if len(w) == 3)
         if status == "installed"
     }
+
+
+def upstream(version: str) -> str:
+    """Upstream's part of a package's version: ``1:4.1.4+ds-3+b1`` -> ``4.1.4``.
+
+    Debian writes ``4.3.0+really4.2.1-1`` where it went back to 4.2.1.
+    """
+    return re.split(r"[-+~]", version.split(":", 1)[-1].split("+really")[-1])[0]
+
+
+def distribution() -> str:
+    """``debian12``, ``ubuntu24.04``; ``el9`` for all that rebuild RHEL 9; empty if unknown."""
+    release = _release()
+    name = release.get("ID", "") + release.get("VERSION_ID", "")
+    return release.get("PLATFORM_ID", "").removeprefix("platform:") or name
+
+
+def distributor() -> str:
+    """``Debian``, ``Ubuntu``, ``Rocky``: in the origin of what comes from a package."""
+    return _release().get("NAME", "unknown").split()[0]
+
+
+def _release() -> dict[str, str]:
+    try:
+        return platform.freedesktop_os_release()
+    except OSError:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -324,9 +354,10 @@ def snapshot(root: Path = Path("/")) -> dict[str, Any]:
 
 
 def campaign_packages() -> list[str]:
-    """Names of the Debian packages that a campaign on site `local` needs."""
+    """Names of the packages that a campaign on site `local` needs on this distribution."""
+    manager = "apt" if shutil.which("dpkg-query") else "dnf"
     try:
-        listing = paths.checkout() / "site-configs" / "local" / "apt-packages.txt"
+        listing = paths.checkout() / "site-configs" / "local" / f"{manager}-packages.txt"
     except UserError:
         return []
     return listed_packages(listing.read_text(), ("campaign",)) if listing.is_file() else []

@@ -158,7 +158,7 @@ def _usable_toolchains(site: SiteData, known: Catalogue) -> list[Toolchain]:
     """Simulators for a site that says how one starts ranks, all others for any other site."""
     families = {mpi.family for mpi in known.mpis.values() if mpi.kind.simulator}
     simulated = not families.isdisjoint(site.launch)
-    return [one for one in known.toolchains.values() if one.mpi.kind.simulator == simulated]
+    return [one for one in known.offered if one.mpi.kind.simulator == simulated]
 
 
 def _plain(system: str, toolchain: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:

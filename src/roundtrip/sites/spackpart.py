@@ -18,10 +18,9 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from roundtrip import paths
-from roundtrip.host.facts import installed_packages
+from roundtrip.host.facts import installed_packages, upstream
 from roundtrip.sites import launchers, slurm, software, yamlfile
 from roundtrip.sites.probe import USUAL_TARGET, Facts, Library
-from roundtrip.toolchains.plan import upstream
 
 # Spack's recipe of Open MPI asks for `mpic++`.
 _WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpif77", "mpif90", "mpifort", "mpirun", "mpiexec")

@@ -11,10 +11,12 @@ from functools import partial
 from pathlib import Path
 
 from roundtrip.collect import identity
+from roundtrip.host.facts import distributor
 from roundtrip.toolchains import prefixes
 from roundtrip.toolchains.plan import CXX, MpiPlan, Plan, Store, boost_key, toolchain_plan
-from roundtrip.toolchains.prefixes import Archive, BuildError, clean_environment, make_mpi, run
+from roundtrip.toolchains.prefixes import Archive, make_mpi
 from roundtrip.toolchains.spec import Toolchain
+from roundtrip.toolchains.steps import BuildError, clean_environment, run
 
 #: Is called with the name of a toolchain and its current step, at last ``good``.
 Report = Callable[[str, str], None]
@@ -121,7 +123,8 @@ def _make(
         prefixes.compile_libraries(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
-        origin, flags = f"built from Debian's boost{boost.series} sources", list(plan.flags)
+        where = "a tar file's" if os.environ.get("ROUNDTRIP_BOOST") else f"{distributor()}'s"
+        origin, flags = f"built from {where} boost{boost.series} sources", list(plan.flags)
     say("self-test: two ranks")
     selftest(plan, place, mpi, log)
     record = {

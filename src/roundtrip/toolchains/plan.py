@@ -16,7 +16,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +25,7 @@ from functools import cache
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.host.facts import installed_packages
+from roundtrip.host.facts import distributor, installed_packages, upstream
 from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
 
 _COMPLETE = ".complete"
@@ -153,12 +152,12 @@ class Plan:
     @property
     def from_debian(self) -> bool:
         """Whether Debian has a Boost.MPI that is linked with this MPI."""
-        return self.toolchain.mpi.boost_packages
+        return self.toolchain.mpi.boost_packages and has_apt()
 
 
-def upstream(version: str) -> str:
-    """Upstream's part of a Debian version: ``1:4.1.4+ds-3+b1`` -> ``4.1.4``."""
-    return re.split(r"[-+~]", version.split(":", 1)[-1])[0]
+def has_apt() -> bool:
+    """Whether Boost comes from packages of Debian or Ubuntu."""
+    return shutil.which("apt-get") is not None
 
 
 @cache
@@ -174,13 +173,14 @@ def compiler_version() -> str:
 def mpi_plan(mpi: Mpi) -> MpiPlan:
     """Plan of one MPI; UserError if its package is missing here, or of another series."""
     pin = None
-    if mpi.package:
-        found = (installed_packages([mpi.package]) or {}).get(mpi.package)
-        if not found:
-            raise UserError(
-                f"{mpi.name} needs Debian package {mpi.package}: run `make setup`, {SPACK_ROUTE}"
-            )
-        version, origin = upstream(found), f"Debian {mpi.package} {found}"
+    if mpi.packages:
+        installed = installed_packages(mpi.packages) or {}
+        package = next((name for name in mpi.packages if name in installed), None)
+        if package is None:
+            names = " or ".join(mpi.packages)
+            raise UserError(f"{mpi.name} needs package {names}: run `make setup`, {SPACK_ROUTE}")
+        release = installed[package]
+        version, origin = upstream(release), f"{distributor()} {package} {release}"
     elif mpi.unpacked:
         # Which of Debian's packages it is, only the download tells; they are all of this series.
         version, origin = mpi.series, f"Debian {mpi.unpacked[0]} {mpi.series}, unpacked"

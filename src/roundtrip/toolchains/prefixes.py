@@ -14,83 +14,17 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from roundtrip.toolchains.plan import CC, CXX, MpiPlan, Plan
+from roundtrip.host.facts import distributor
+from roundtrip.toolchains.plan import CC, CXX, MpiPlan, Plan, has_apt
 from roundtrip.toolchains.spec import Boost, Mpi
-
-#: Prefixes of variables of an outer MPI or batch job, which would change the tested MPI.
-_FOREIGN = ("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "SLURM_", "MPI_")
-
-
-class BuildError(Exception):
-    """A step failed: `what` it was, its `log`, and the `output` of the command."""
-
-    def __init__(self, what: str, log: Path, output: str = "") -> None:
-        self.what = what
-        self.log = log
-        self.output = output
-        super().__init__(what)
-
-    def explain(self, lines: int = 15) -> str:
-        """The last `lines` of the output, then a line with what failed and where the log is."""
-        printed = self.output.splitlines()[-lines:]
-        return "\n".join([*printed, f"{self.what}; whole log: {self.log}"])
-
-
-def clean_environment() -> dict[str, str]:
-    """The environment of this process without variables that change an MPI or a compiler."""
-    compiler = {"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH"}
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(_FOREIGN) and name not in compiler | {"LD_LIBRARY_PATH"}
-    }
-
-
-def run(
-    what: str,
-    command: Sequence[str | Path],
-    log: Path,
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
-    timeout: float = 1800,
-) -> str:
-    """Run `command`, append its output to `log` and return it.
-
-    BuildError if it fails or takes longer than `timeout` seconds.
-    """
-    line = shlex.join(str(part) for part in command)
-    try:
-        result = subprocess.run(
-            [str(part) for part in command],
-            cwd=cwd,
-            env=dict(env) if env is not None else clean_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
-        output, failure = result.stdout, result.returncode and f"status {result.returncode}"
-    except subprocess.TimeoutExpired:
-        output, failure = "", f"no end after {timeout:.0f} s"
-    except OSError as error:
-        output, failure = "", str(error)
-    with log.open("a") as out:
-        out.write(f"$ {line}\n{output}" + (f"failed: {failure}\n" if failure else ""))
-    if failure:
-        raise BuildError(f"{what} failed ({failure})", log, output)
-    return output
+from roundtrip.toolchains.steps import BuildError, run
 
 
 def one_line_sources(text: str) -> str:
@@ -170,7 +104,25 @@ class Archive:
         run(f"downloading the sources of {name}", command, self.log, cwd=into)
         return next(into.glob(f"{name}_*.orig.tar.*"))
 
+    def boost(self, boost: Boost) -> Path:
+        """The tar file of Boost: $ROUNDTRIP_BOOST, or that of the distribution's source package."""
+        if given := os.environ.get("ROUNDTRIP_BOOST"):
+            return Path(given)
+        if has_apt():
+            return self.source(f"boost{boost.series}")
+        if not shutil.which("dnf"):
+            what = f"Boost {boost.version} is not offered here: set ROUNDTRIP_BOOST to its tar file"
+            raise BuildError(what, self.log)
+        into = self.work / "src"
+        into.mkdir(parents=True, exist_ok=True)
+        run("downloading boost", ["dnf", "download", "--source", "boost"], self.log, cwd=into)
+        package = next(into.glob("boost-*.src.rpm"))
+        run(f"unpacking {package.name}", ["rpm2archive", package], self.log)
+        run(f"unpacking {package.name}", ["tar", "-xf", f"{package}.tgz"], self.log, cwd=into)
+        return next(into.glob("boost_*.tar.*"))
 
+
+FEDORA = Path("/usr/lib64")  # Fedora and its kin have a folder of each MPI here
 PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 
@@ -184,13 +136,19 @@ def wrapper(mpi: Mpi, program: Path) -> str:
     )
 
 
+def system_program(name: str, family: str) -> Path:
+    """Where the distribution has a program of one of its MPIs."""
+    own = FEDORA / family / "bin" / name
+    return own if own.exists() else Path(f"/usr/bin/{name}.{family}")
+
+
 def make_mpi(plan: MpiPlan, place: Path, log: Path) -> None:
     """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
 
     Nothing in it links to a system folder, so that no clean-up can reach one.
     """
     if plan.pin is None:
-        programs = {name: Path("/usr/bin") / f"{name}.{plan.mpi.family}" for name in PROGRAMS}
+        programs = {name: system_program(name, plan.mpi.family) for name in PROGRAMS}
     else:
         wheel = place / "wheel"
         _install_wheel(plan.pin, wheel, place, log)
@@ -285,6 +243,10 @@ _FLAGS = {
 
 def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
     """Fill `place` with include/boost."""
+    if os.environ.get("ROUNDTRIP_BOOST") or not has_apt():
+        how = ["--strip-components=1"]
+        _take(archive.boost(boost), ["*/boost"], place / "include", archive.log, how)
+        return
     name = f"libboost{boost.series}-dev"
     (deb,) = archive.packages([name])
     run(f"unpacking {name}", ["dpkg-deb", "-x", deb, place / "deb"], archive.log)
@@ -294,16 +256,18 @@ def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
 
 def make_sources(boost: Boost, archive: Archive, place: Path) -> None:
     """Fill `place` with the files of both libraries: mpi/ and serialization/."""
-    tar = archive.source(f"boost{boost.series}")
     inside = [f"*/libs/{name}/src/*.[ci]pp" for name in LIBRARIES]
     unpacked = place / "unpacked"
-    unpacked.mkdir()
-    command = ["tar", "-xf", str(tar), "-C", str(unpacked)]
-    command += ["--no-wildcards-match-slash", "--wildcards", *inside]
-    run(f"unpacking {tar.name}", command, archive.log)
+    _take(archive.boost(boost), inside, unpacked, archive.log)
     for name in LIBRARIES:
         next(unpacked.glob(f"*/libs/{name}/src")).rename(place / name)
     shutil.rmtree(unpacked)
+
+
+def _take(tar: Path, inside: list[str], into: Path, log: Path, how: Sequence[str] = ()) -> None:
+    into.mkdir()
+    options = ["--no-wildcards-match-slash", "--wildcards", *how, *inside]
+    run(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", into, *options], log)
 
 
 def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
@@ -320,7 +284,7 @@ def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
         run(f"setting the search path of {file}", command, archive.log)
         (place / "lib" / f"libboost_{name}.so").symlink_to(file)
     shutil.rmtree(place / "deb")
-    return f"Debian {names[1]} {debs[1].name.split('_')[1]}"
+    return f"{distributor()} {names[1]} {debs[1].name.split('_')[1]}"
 
 
 def compile_libraries(

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from roundtrip import paths, tables
 from roundtrip.errors import UserError
+from roundtrip.host import facts
 from roundtrip.model import Table
 from roundtrip.tables import Places, Strings
 
 #: Names that ReFrame accepts, and of which the name of a toolchain can be composed.
 _NAME = re.compile(r"[a-z][a-z0-9]*")
+#: In a campaign, the toolchains that `Catalogue.smoke` names.
+SMOKE = "smoke"
 
 
 class Family(Table):
@@ -24,12 +27,14 @@ class Family(Table):
     `compilers` is the prefix of the variables that name the compilers of the wrappers.  `answers`
     is the text before the version in the answer of ``MPI_Get_library_version``, without the colon
     and the blanks between them.
+    `accepts` are the major versions that a distribution's own MPI may have.
     A `simulator` runs all ranks in one process, and its times come from a model; `definitions` are
     macros that its wrappers define; `configure` are variables that configure scripts need set.
     """
 
     title: str
     answers: str
+    accepts: Strings = ()
     compilers: str = ""
     simulator: bool = False
     definitions: Strings = ()
@@ -39,20 +44,22 @@ class Family(Table):
 class _MpiTable(Table):
     family: str
     series: str
-    debian: str | None = None
+    packages: Strings = ()
     wheel: str | None = None
     hashes: Strings = ()
     unpacked: Strings = ()
+    distributions: Strings = ()
+    without: Strings = ()
     boost: Literal["debian", "built"] = "built"
     netpipe: str | None = None
 
 
 class _BoostTable(Table):
     series: str
+    distributions: Strings
 
 
 class _File(Table):
-    smoke: Strings
     family: dict[str, Family]
     mpi: dict[str, _MpiTable]
     boost: dict[str, _BoostTable]
@@ -60,22 +67,24 @@ class _File(Table):
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI of version `series`, major.minor.
+    """An MPI of version `series`, major.minor; `offered` says whether this machine can have it.
 
-    It comes from the Debian `package`, from the wheel that `pin`, a locked requirement, names, or
-    from Debian packages that are `unpacked` and not installed.  `boost_packages` says whether
-    Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE program for it.
+    It comes from one of the distribution's `packages`, from the wheel that `pin`, a locked
+    requirement, names, or from Debian packages that are `unpacked` and not installed.
+    `boost_packages` says whether Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE
+    program for it.
     """
 
     name: str
     family: str
     kind: Family
     series: str
-    package: str | None = None
+    packages: tuple[str, ...] = ()
     pin: str | None = None
     boost_packages: bool = False
     netpipe: str | None = None
     unpacked: tuple[str, ...] = ()
+    offered: bool = True
 
     @property
     def title(self) -> str:
@@ -85,10 +94,14 @@ class Mpi:
 
 @dataclass(frozen=True)
 class Boost:
-    """One Boost: `series` is the number in Debian's package names, e.g. 1.81."""
+    """One Boost: `series` is the number in Debian's package names, e.g. 1.81.
+
+    `offered` says whether the distribution of this machine has it.
+    """
 
     name: str
     series: str
+    offered: bool = True
 
     @property
     def version(self) -> str:
@@ -109,11 +122,10 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All toolchains, by name, in the order of the file; `smoke` are those built by default."""
+    """All toolchains, by name, in the order of the file, also those that other machines have."""
 
     mpis: dict[str, Mpi]
     boosts: dict[str, Boost]
-    smoke: tuple[str, ...]
     families: dict[str, Family]
 
     @property
@@ -123,9 +135,25 @@ class Catalogue:
         return {each.name: each for each in itertools.starmap(Toolchain, pairs)}
 
     @property
+    def offered(self) -> list[Toolchain]:
+        """Those that this machine can have."""
+        known = self.toolchains.values()
+        return [each for each in known if each.mpi.offered and each.boost.offered]
+
+    @property
+    def smoke(self) -> tuple[str, ...]:
+        """What campaign `smoke` uses: of each family the distribution's MPI, or else the wheel."""
+        chosen: dict[str, Mpi] = {}
+        for mpi in self.mpis.values():
+            if mpi.offered and not mpi.kind.simulator:
+                chosen[mpi.family] = mpi if mpi.packages else chosen.get(mpi.family, mpi)
+        return tuple(f"{mpi.name}-{self.last_boost.name}" for mpi in chosen.values())
+
+    @property
     def last_boost(self) -> Boost:
-        """The Boost with which programs are measured that do not use Boost."""
-        return list(self.boosts.values())[-1]
+        """The newest here, with which programs are measured that do not use Boost."""
+        boosts = list(self.boosts.values())
+        return ([each for each in boosts if each.offered] or boosts)[-1]
 
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
         """Toolchains for `names` (`smoke` if empty), or all that measure, which no simulator does.
@@ -134,7 +162,7 @@ class Catalogue:
         """
         known = self.toolchains
         if everything:
-            return [each for each in known.values() if not each.mpi.kind.simulator]
+            return [each for each in self.offered if not each.mpi.kind.simulator]
         unknown = [name for name in names if name not in known]
         if unknown:
             raise UserError(f"unknown toolchain {unknown[0]!r}; toolchains: {', '.join(known)}")
@@ -157,18 +185,27 @@ def load(file: Path) -> Catalogue:
                 raise tables.fault(message, (kind, name), places, file)
     if not content.boost or not content.mpi:
         raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
-    known = Catalogue(
-        {name: _mpi(name, table, content, places, file) for name, table in content.mpi.items()},
-        {name: Boost(name, table.series) for name, table in content.boost.items()},
-        content.smoke,
-        content.family,
-    )
-    for name in content.smoke:
-        if name not in known.toolchains:
-            legal = ", ".join(known.toolchains)
-            message = f"smoke: there is no toolchain '{name}'; there are: {legal}"
-            raise tables.fault(message, ("smoke",), places, file)
-    return known
+    mpis = {name: _mpi(name, table, content, places, file) for name, table in content.mpi.items()}
+    own = [mpi for mpi in mpis.values() if mpi.packages]
+    installed = facts.installed_packages([name for mpi in own for name in mpi.packages]) or {}
+    for mpi in own:
+        found = _found(mpi, installed) if mpi.offered else None
+        mpis |= {mpi.name: replace(mpi, offered=False)} | ({found.name: found} if found else {})
+    boosts = {
+        name: Boost(name, boost.series, facts.distribution() in boost.distributions)
+        for name, boost in content.boost.items()
+    }
+    return Catalogue(mpis, boosts, content.family)
+
+
+def _found(mpi: Mpi, installed: Mapping[str, str]) -> Mpi | None:
+    """`mpi` as this machine's distribution has it, named by its series; None if it has none."""
+    version = next((installed[name] for name in mpi.packages if name in installed), "")
+    numbers = facts.upstream(version).split(".")
+    if numbers[0] not in mpi.kind.accepts:
+        return None
+    series = ".".join(numbers[:2])
+    return replace(mpi, name=f"{mpi.family}{series.replace('.', '')}", series=series)
 
 
 def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path) -> Mpi:
@@ -178,8 +215,8 @@ def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path
     if table.family not in content.family:
         legal = ", ".join(content.family)
         raise refuse(f"unknown family '{table.family}'; there are: {legal}", "family")
-    if sum((table.debian is not None, table.wheel is not None, bool(table.unpacked))) != 1:
-        raise refuse("it needs one of `debian`, `wheel` and `unpacked`: where it comes from")
+    if sum((bool(table.packages), table.wheel is not None, bool(table.unpacked))) != 1:
+        raise refuse("it needs one of `packages`, `wheel` and `unpacked`: where it comes from")
     pin = None
     if table.wheel is not None:
         if not re.fullmatch(r"[\w.-]+==[\w.]+", table.wheel):
@@ -187,14 +224,16 @@ def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path
         if not table.hashes or not all(h.startswith("sha256:") for h in table.hashes):
             raise refuse("a wheel needs `hashes`, each beginning with sha256:", "hashes")
         pin = " \\\n    ".join([table.wheel, *(f"--hash={value}" for value in table.hashes)]) + "\n"
+    here = facts.distribution()
     return Mpi(
         name,
         table.family,
         content.family[table.family],
         table.series,
-        table.debian,
+        table.packages,
         pin,
         table.boost == "debian",
         table.netpipe,
         table.unpacked,
+        here not in table.without and (not table.distributions or here in table.distributions),
     )

@@ -1,0 +1,120 @@
+"""What each distribution gets: its packages, as recorded, and the toolchains of `smoke`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from roundtrip.campaign.model import load_campaign
+from roundtrip.host import facts
+from roundtrip.toolchains.spec import Catalogue, catalogue
+
+ROOT = Path(__file__).parents[2]
+LOCAL = ROOT / "site-configs" / "local"
+RECORDED = ROOT / "tests" / "data" / "distributions"
+#: The toolchains of `smoke`, by distribution.
+SMOKE = {
+    "debian12": ("openmpi41-boost181", "mpich40-boost181"),
+    "debian13": ("openmpi50-boost188", "mpich42-boost188"),
+    "ubuntu24.04": ("openmpi41-boost183", "mpich50-boost183"),
+    "el9": ("openmpi41-boost175", "mpich41-boost175"),
+}
+
+
+def packages(distribution: str) -> dict[str, str]:
+    """Versions of the packages that `distribution` offers, as recorded."""
+    lines = (RECORDED / f"{distribution}.txt").read_text().splitlines()
+    return dict(line.split() for line in lines if not line.startswith("#"))
+
+
+def on(
+    distribution: str, monkeypatch: pytest.MonkeyPatch, installed: dict[str, str] | None = None
+) -> Catalogue:
+    """The catalogue on a machine of `distribution` with all its packages, or those `installed`."""
+    there = packages(distribution) if installed is None else installed
+    monkeypatch.setattr(facts, "distribution", lambda: distribution)
+    monkeypatch.setattr(
+        facts, "installed_packages", lambda names: {n: there[n] for n in names if n in there}
+    )
+    return catalogue()
+
+
+def test_every_distribution_is_recorded() -> None:
+    assert {file.stem for file in RECORDED.glob("*.txt")} == set(SMOKE)
+
+
+@pytest.mark.parametrize("distribution", SMOKE)
+def test_it_offers_what_is_installed_and_unpacked(
+    distribution: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager = "dnf" if distribution.startswith("el") else "apt"
+    listing = (LOCAL / f"{manager}-packages.txt").read_text()
+    there = packages(distribution)
+    assert set(facts.listed_packages(listing, ("campaign", "test"))) <= set(there)
+    boosts = {each.boost for each in on(distribution, monkeypatch).offered}
+    assert boosts
+    for boost in boosts:
+        if manager == "dnf":
+            assert there["boost"].startswith(f"{boost.series}.")
+            continue
+        for name in (f"libboost{boost.series}-dev", f"libboost-mpi{boost.version}"):
+            assert there[name].startswith(f"{boost.series}.")
+
+
+@pytest.mark.parametrize(("distribution", "names"), SMOKE.items())
+def test_smoke_is_the_distribution_s_own_mpis_with_its_newest_boost(
+    distribution: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = on(distribution, monkeypatch)
+    assert known.smoke == names
+    assert set(names) <= {each.name for each in known.offered}
+    (check,) = load_campaign(ROOT / "campaigns" / "smoke.toml").checks
+    assert check.toolchains == names
+
+
+def test_the_distribution_s_own_series_takes_the_place_of_a_wheel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = on("debian13", monkeypatch)
+    own, wheel = known.mpis["openmpi50"], known.mpis["mpich50"]
+    assert (own.packages[0], own.pin, own.title) == ("openmpi-bin", None, "Open MPI 5.0")
+    assert wheel.pin
+    offered = {each.mpi.name for each in known.offered}
+    assert offered == {"openmpi50", "mpich42", "mpich50"}
+    assert "openmpi41-boost181" in known.toolchains  # a name that other machines have
+
+
+def test_without_root_smoke_is_the_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = on("debian13", monkeypatch, installed={})
+    assert known.smoke == ("openmpi50-boost188", "mpich50-boost188")
+    assert all(known.toolchains[name].mpi.pin for name in known.smoke)
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [("4.0.5-1", "openmpi40"), ("5.0.9-1", "openmpi50"), ("3.1.0-1", ""), ("6.0.0-1", "")],
+)
+def test_a_series_that_the_family_accepts_names_the_mpi(
+    version: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = on("debian14", monkeypatch, installed={"openmpi-bin": version})
+    own = [mpi.name for mpi in known.mpis.values() if mpi.offered and "openmpi-bin" in mpi.packages]
+    assert own == ([name] if name else [])
+    assert known.last_boost.name == "boost188"  # of an unknown distribution, the newest
+
+
+def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = on("ubuntu24.04", monkeypatch)
+    assert not known.mpis["mpich40"].offered
+    assert "mpich42" not in known.mpis
+    assert known.mpis["mpich40"] == replace(catalogue().mpis["mpich40"], offered=False)
+
+
+def test_the_release_of_a_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"ID": "ubuntu", "VERSION_ID": "24.04", "NAME": "Ubuntu"}
+    monkeypatch.setattr(facts.platform, "freedesktop_os_release", lambda: told)
+    assert (facts.distribution(), facts.distributor()) == ("ubuntu24.04", "Ubuntu")
+    told.update(ID="rocky", VERSION_ID="9.6", NAME="Rocky Linux", PLATFORM_ID="platform:el9")
+    assert (facts.distribution(), facts.distributor()) == ("el9", "Rocky")
