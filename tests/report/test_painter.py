@@ -161,7 +161,7 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
     shown = View(
         "Parts", scale, None, parts, ("head", "bar"), is_stacked=True, heads=frozenset({0})
     )
-    text = drawing(shown)
+    text = painter.view_on_page("one", Plot("", "", ()), shown)
     bars = [re.findall(r"(-?[\d.]+),", d) for d in re.findall(r'd="(M[^"]*Z)"', text)]
     first, second = (sorted({float(x) for x in bar}) for bar in bars[:2])
     assert first[1] == second[0] and (second[1] - first[0]) == pytest.approx(340, abs=0.2)

@@ -40,7 +40,7 @@ def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
     assert publish.publish(built, tmp_path / "reports") == first
     assert [path.name for path in first.parent.iterdir()] == ["r1"]
     assert sorted(path.name for path in first.iterdir()) == [
-        *("bundle", "figures", "report.html", "report.json", "report.md"),
+        *("bundle", "figures", "report.html", "report.json", "report.md", "summary.md", "tables"),
     ]
     assert publish.publish(first / "bundle", tmp_path / "reports") == first
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roundtrip import paths
+from roundtrip import files, paths
 from roundtrip.cli import app
 from roundtrip.collect import manifest, reader, signature
 from roundtrip.errors import UserError, writing
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from roundtrip.history.annotations import Annotation
 
 
-_PAGE, _FACTS = "report.html", "report.json"
+_PAGE, _FACTS, _SUMMARY = "report.html", "report.json", "summary.md"
 
 
 @app.command()
@@ -29,6 +29,9 @@ def report(
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Rebuild and compare byte for byte.")
+    ] = False,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Print ten lines of Markdown for a pull request.")
     ] = False,
     supersedes: Annotated[str | None, typer.Option(help="The revision this corrects: r1.")] = None,
     reason: Annotated[str | None, typer.Option(help="Why it had to be corrected.")] = None,
@@ -55,6 +58,8 @@ def report(
     if verify:
         _verify(revision)
     _warn(revision)
+    if summary:
+        typer.echo(files.read_text(revision / _SUMMARY))
     typer.echo(f"report: {revision / _PAGE}")
 
 

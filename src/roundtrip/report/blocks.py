@@ -5,8 +5,9 @@ All text is data: the renderers escape it.  Inline marks are types, never markup
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from roundtrip.report.pages.series import series_link
@@ -220,6 +221,12 @@ class Part:
         galleries = (block for block in flat(self.blocks) if isinstance(block, Gallery))
         return tuple(figure for gallery in galleries for figure in gallery.figures)
 
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All its tables, those at the top and those that are folded away included."""
+        below = (block for block in flat(self.blocks) if isinstance(block, Table))
+        return (*self.summary, *self.verdicts, *below)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -239,6 +246,23 @@ class Report:
     def link(self, cell: Cell) -> str:
         """From a cell to all nights of its series, relative to the report; "" if to none."""
         return series_link(cell.origin) if cell.origin in self.series else ""
+
+    @cached_property
+    def tables(self) -> Mapping[str, Table]:
+        """Every table by the name of its file."""
+        return {
+            f"{part.anchor}-{at}.csv": table
+            for part in self.parts
+            for at, table in enumerate(part.tables, 1)
+        }
+
+    @cached_property
+    def _files(self) -> Mapping[int, str]:
+        return {id(table): name for name, table in self.tables.items()}
+
+    def file(self, table: Table) -> str:
+        """The name of the file of a table of this report."""
+        return self._files[id(table)]
 
     @property
     def asked(self) -> tuple[Part, ...]:

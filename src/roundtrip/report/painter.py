@@ -28,6 +28,8 @@ _COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff8a75")
 _DARKEST, _SHADES = 100.0, 10
 _LEGEND, _MEANING = 200, "worse than usual (%)"
 _WORD = re.compile(r"[^a-z0-9]+")
+#: A file is this wide, in pixels, where its names let it: letters are 7 points high in a column.
+_COLUMN, _LEAST = 440.0, 180.0
 
 
 def view_on_page(name: str, plot: Plot, view: View) -> Markup:
@@ -46,15 +48,17 @@ def view_on_page(name: str, plot: Plot, view: View) -> Markup:
 
 
 def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
-    """A view as a file: `alt` is its title for those who cannot see it."""
-    frame = Drawing(name, view)
-    heading, content = (plot.title, plot.subtitle), [_content(name, view)]
+    """A view as a file for a column of text: `alt` is its title for those who cannot see it."""
+    beside = Drawing(name, view).width - view.width
+    narrow = replace(view, width=max(_LEAST, _COLUMN - beside))
+    frame = Drawing(name, narrow)
+    heading, content = (plot.title, plot.subtitle), [_content(name, narrow)]
     return document(alt, plot.about(view), heading, frame.width, frame.height, content)
 
 
 @lru_cache(maxsize=2048)
 def _content(name: str, view: View) -> Markup:
-    """What is drawn of a view: the same on a page and in its file."""
+    """What is drawn of a view."""
     return Markup("").join(Drawing(name, view).all())
 
 
@@ -212,21 +216,26 @@ def _mixed(colours: tuple[str, str, str], part: float) -> str:
     return "#" + "".join(f"{one:02x}" for one in mixed)
 
 
-def files(figure: Figure) -> Iterator[tuple[str, str]]:
-    """Name and text of each file: an SVG for each view, the first named as the figure."""
+def stems(figure: Figure) -> list[str]:
+    """The name of the file of each view, without suffix; the first is that of the figure."""
+    views = figure.plot.views[1:] if figure.plot else ()
+    words = (_WORD.sub("-", view.name.lower()).strip("-") for view in views)
+    return [figure.name, *(f"{figure.name}-{word}" for word in words)]
+
+
+def files(figure: Figure) -> Iterator[str]:
+    """The SVG file of each view."""
     shown = figure.shown
     if not isinstance(shown, Plot):
-        yield f"{figure.name}.svg", map_file(figure.alt, shown)
+        yield map_file(figure.alt, shown)
         return
     for at, view in enumerate(shown.views):
-        word = _WORD.sub("-", view.name.lower()).strip("-")
-        name = f"{figure.name}-{word}" if at else figure.name
-        yield f"{name}.svg", view_file(f"{figure.name}-{at}", figure.alt, shown, view)
+        yield view_file(f"{figure.name}-{at}", figure.alt, shown, view)
 
 
 def drawing(figure: Figure) -> str:
     """The SVG file of a figure's first view."""
-    return next(text for _, text in files(figure))
+    return next(files(figure))
 
 
 def on_page(figure: Figure) -> list[Markup]:

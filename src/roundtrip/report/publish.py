@@ -3,8 +3,9 @@
 A report is never overwritten.  The date is that of the start of the run; a second run of a date has
 ``<date>.2/``, so that a second revision in a folder is always a correction.  In older trees a
 second run of a date could be the next revision in the same folder; it stays there.  A revision
-holds report.html, report.md, figures/, a copy of the bundle, report.json with the digests of the
-bundle and of every file, and warnings.txt if there are warnings.
+holds report.html, report.md, summary.md, figures/ (SVG and PDF), tables/ (CSV), a copy of the
+bundle, report.json with the digests of the bundle and of every file, and warnings.txt if there are
+warnings.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from roundtrip.errors import UserError, writing
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.published import BUNDLE, FACTS
-from roundtrip.report import data, painter, renderers
+from roundtrip.report import csv_tables, data, painter, pdf, renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import Correction, build
 
@@ -296,17 +297,22 @@ def _exists(folder: Path, name: str) -> bool:
 
 
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
-    """Write the page, its Markdown twin and the figures of `bundle` to `folder`."""
+    """Write the page of `bundle` to `folder`, and beside it what a reader may take away."""
     report = _report(bundle, correction)
     (folder / PAGE).write_text(renderers.html(report), encoding="utf-8")
-    (folder / "report.md").write_text(renderers.markdown(report), encoding="utf-8")
+    (folder / renderers.TWIN).write_text(renderers.markdown(report), encoding="utf-8")
+    (folder / renderers.SUMMARY).write_text(renderers.summary(report), encoding="utf-8")
     if report.warnings:
         lines = [f"{_plain(warning)}\n" for warning in report.warnings]
         (folder / WARNINGS).write_text("".join(lines), encoding="utf-8")
     (folder / "figures").mkdir()
     for figure in report.figures:
-        for name, text in painter.files(figure):
-            (folder / "figures" / name).write_text(text, encoding="utf-8")
+        for stem, text in zip(painter.stems(figure), painter.files(figure), strict=True):
+            (folder / "figures" / f"{stem}.svg").write_text(text, encoding="utf-8")
+            (folder / "figures" / f"{stem}.pdf").write_bytes(pdf.from_svg(text))
+    (folder / "tables").mkdir()
+    for name, table in report.tables.items():
+        (folder / "tables" / name).write_text(csv_tables.csv_text(table), encoding="utf-8")
 
 
 def _report(bundle: Path, correction: Correction | None) -> Report:

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from roundtrip.report import painter
+from roundtrip.report import painter, units
 from roundtrip.report.blocks import (
     Answer,
     Block,
@@ -92,6 +92,18 @@ _KINDS = {
 }
 #: A gallery of more figures shows the first ones and folds the others; longer tables are folded.
 _FOLDING = {"most_figures": 32, "first_figures": 12, "most_rows": 200}
+#: What lies beside the page: its file, and what it holds.
+SUMMARY, TWIN = "summary.md", "report.md"
+FILES = (
+    (SUMMARY, "the summary above"),
+    (TWIN, "this page as Markdown"),
+    ("bundle/medians.parquet", "the median of each launch"),
+    ("bundle/samples.parquet", "every timing"),
+    ("bundle/manifest.json", "the files of the bundle with their digests"),
+    ("report.json", "the digest of every file of this report"),
+)
+#: A summary has at most so many lines of text.
+_MOST_LINES = 10
 #: Of the page's one script, in this order.
 SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
@@ -99,7 +111,10 @@ SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 def html(report: Report) -> str:
     """The whole page as one HTML text."""
     above = {"index": series.INDEX, "history": series.HISTORY}
-    return template_page("report.html.j2", SCRIPTS, _FILTERS, report=report, **above, **_FOLDING)
+    take = {"summary": summary(report), "files": FILES}
+    return template_page(
+        "report.html.j2", SCRIPTS, _FILTERS, report=report, **take, **above, **_FOLDING
+    )
 
 
 def _kind(block: object) -> str:
@@ -134,6 +149,7 @@ _FILTERS: Mapping[str, Callable[..., object]] = {
     "inline": _html_text,
     "kind": _kind,
     "drawings": painter.on_page,
+    "stems": painter.stems,
     "values": painter.values,
     "spark": _spark,
 }
@@ -182,6 +198,37 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
             yield from ("</details>", "")
         else:
             yield from _markdown_block(block, lambda cell: "")
+
+
+def summary(report: Report) -> str:
+    """For a pull request, in Markdown: what it is of, what to know, answers, and first values."""
+    answers = [part.answers for part in report.asked]
+    found = [
+        f"**{escape(report.title)}**",
+        f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in report.facts)}",
+        *(f"- {_markdown_text(notice)}" for notice in report.notices),
+        *(f"- {_markdown_text(some[0].text)}" for some in answers if some),
+        *(f"- {row}" for part in report.asked for one in part.summary if (row := _first_row(one))),
+        *(f"- {_markdown_text(one.text)}" for some in answers for one in some[1:]),
+    ]
+    if len(found) > _MOST_LINES:
+        rest = units.plural(len(found) - _MOST_LINES + 1, "more line")
+        found[_MOST_LINES - 1 :] = [f"- {rest} in the report"]
+    return "\n".join([found[0], "", *found[1:], ""])
+
+
+def _first_row(table: Table) -> str:
+    """The first row in words, "" if it has no numbers."""
+    name, *values = table.rows[0] if table.rows else (Cell(""),)
+    if not any(cell.quantities for cell in values):
+        return ""
+    heads = (column.heading for column in table.columns[1:])
+    cells = (f"{head}: {_words(one)}" for head, one in zip(heads, values, strict=True))
+    return escape(f"{_words(name)}: {'; '.join(cells)}")
+
+
+def _words(cell: Cell) -> str:
+    return f"{cell.text} {cell.verdict}".strip()
 
 
 def _answers(answers: Sequence[Answer]) -> Iterator[str]:

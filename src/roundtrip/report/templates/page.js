@@ -1,4 +1,4 @@
-// The page: figures come to life when they are near, links open what is folded, paper shows all.
+// The page: figures come to life when they are near, links open what is folded.
 
 const figures = new Map();
 
@@ -40,7 +40,6 @@ document.addEventListener("click", (event) => {
 addEventListener("hashchange", follow);
 follow();
 
-const folded = document.querySelectorAll("details");
 for (const one of document.querySelectorAll("button.unfold")) {
   one.hidden = false;
   one.addEventListener("click", () => {
@@ -49,12 +48,15 @@ for (const one of document.querySelectorAll("button.unfold")) {
     for (const part of document.querySelectorAll("details.part")) part.open = open;
   });
 }
-let opened = [];
-addEventListener("beforeprint", () => {
-  opened = [...folded].filter((one) => !one.open);
-  for (const one of opened) one.open = true;
-});
-addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+for (const one of document.querySelectorAll("button.copy")) {
+  one.hidden = false;
+  one.addEventListener("click", () => copied(one, document.getElementById("summary").textContent));
+}
+
+async function copied(from, text) {
+  await navigator.clipboard.writeText(text);
+  from.textContent = "Copied";
+}
 
 // Keys scroll what is wider than the page.
 const sized = new ResizeObserver((seen) => {
@@ -71,10 +73,7 @@ function markdown(figure, caption) {
   return [caption, "", line(heads.map(plain)), line(rule), ...rows.map((row) => line(row.map(plain))), ""].join("\n");
 }
 for (const figure of document.querySelectorAll("figure.table")) {
-  const caption = figure.querySelector("figcaption"), words = caption.textContent;
-  const copy = button("Copy", "Copy this table as Markdown", null, async () => {
-    await navigator.clipboard.writeText(markdown(figure, words));
-    copy.textContent = "Copied";
-  });
+  const caption = figure.querySelector("figcaption"), words = caption.firstChild.textContent.trim();
+  const copy = button("Copy", "Copy this table as Markdown", null, () => copied(copy, markdown(figure, words)));
   caption.append(" ", copy);
 }

@@ -1,0 +1,78 @@
+"""Tables as CSV, for a spreadsheet or a program."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Table
+from roundtrip.report.units import Quantity
+
+#: A spreadsheet takes a text that begins so for a formula.
+_FORMULA = ("=", "+", "-", "@")
+
+
+def csv_text(table: Table) -> str:
+    """The table as CSV: numbers, with interval, unit and verdict in columns of their own.
+
+    A cell that does not show one number alone is its text.
+    """
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
+    parts = [
+        _column(column.heading, column.unit, cells)
+        for column, cells in zip(table.columns, columns, strict=True)
+    ]
+    out = io.StringIO()
+    rows = zip(*(values for part in parts for values in part), strict=True)
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
+    """The columns of CSV that a column of a table becomes, each with its heading first."""
+    numbers = [_number(cell) for cell in cells]
+    known = [one for one in numbers if one]
+    yield [
+        _text(heading),
+        *(
+            _digits(one.value) if one else _text(cell.text)
+            for cell, one in zip(cells, numbers, strict=True)
+        ),
+    ]
+    if not unit and any(_prints_unit(one) for one in known):
+        yield [f"{heading}: unit", *(_unit(one) if one else "" for one in numbers)]
+    if any(one.n is not None for one in known):
+        for name in ("low", "high", "n"):
+            ends = [getattr(one, name) if one else None for one in numbers]
+            yield [f"{heading}: {name}", *("" if end is None else _digits(end) for end in ends)]
+    if any(cell.verdict for cell in cells):
+        yield [f"{heading}: verdict", *(_text(cell.verdict) for cell in cells)]
+
+
+def _number(cell: Cell) -> Quantity | None:
+    """The one number that the cell shows, if it shows nothing else."""
+    (only, *more) = cell.parts or ("",)
+    return only if isinstance(only, Quantity) and not more else None
+
+
+def _digits(value: float) -> str:
+    """A whole number as it is, another with six digits, which every processor computes alike."""
+    return str(int(value)) if float(value).is_integer() else repr(float(f"{value:.6g}"))
+
+
+def _prints_unit(one: Quantity) -> bool:
+    return one.says_unit or one.unit == units.Unit.SIZE
+
+
+def _unit(one: Quantity) -> str:
+    """The unit of the value itself: a size is in bytes, and a part of 1 has none."""
+    if one.unit == units.Unit.SIZE:
+        return units.Unit.BYTES
+    return "" if one.unit in units.UNPRINTED else one.unit
+
+
+def _text(words: str) -> str:
+    text = units.printable(words)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,180 @@
+"""Turns an SVG file of the painter into a PDF at the width of a column, with its fonts embedded.
+
+The same drawing gives the same bytes: no date, and no compression, which differs between versions
+of zlib.  It knows the elements and attributes that `svg` and `drawing` write, and no others.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from xml.etree import ElementTree
+
+from reportlab.lib.colors import HexColor
+from reportlab.pdfbase import pdfmetrics
+from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen.canvas import Canvas
+from reportlab.pdfgen.pathobject import PDFPathObject
+
+#: The width of a column of a paper in points: 3.5 inches.
+COLUMN = 252.0
+_NAMESPACE = "{http://www.w3.org/2000/svg}"
+_FONT = "Vera"  # which reportlab ships
+#: Characters that the font lacks: blanks become plain, and arrows are drawn.
+_BLANKS = {0x202F: " ", 0x2009: " "}
+_ARROWS = {"↑": 1, "↓": -1}
+#: In sizes of the font: the width of an arrow, of its line, and of the line that makes bold.
+_ARROW_WIDTH, _ARROW_LINE, _BOLD = 0.6, 0.08, 0.045
+#: How PDF draws letters: filled, or with an outline besides.
+_FILLED, _OUTLINED = 0, 2
+_INHERITED = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
+_STEP = re.compile("([MLhZ])([^MLhZ]*)")
+_MOVE = re.compile(r"(translate|rotate)\(([^)]*)\)")
+_CAPS = {"butt": 0, "round": 1, "square": 2}
+_Attributes = Mapping[str, str]
+
+
+def from_svg(text: str) -> bytes:
+    """The PDF of a file that `painter.files` made."""
+    root = ElementTree.fromstring(text)  # noqa: S314  our own drawing
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    scale = COLUMN / width
+    out = io.BytesIO()
+    canvas = Canvas(out, pagesize=(COLUMN, scale * height), invariant=1, pageCompression=0)
+    canvas.setTitle(root.findtext(f"{_NAMESPACE}title") or "")
+    canvas.translate(0, scale * height)
+    canvas.scale(scale, -scale)
+    _Page(canvas, _font()).draw(root, {"fill": "#000000", "stroke": "none", "stroke-width": "1"})
+    canvas.showPage()
+    canvas.save()
+    return out.getvalue()
+
+
+@cache
+def _font() -> TTFont:
+    font = TTFont(_FONT, f"{_FONT}.ttf")
+    pdfmetrics.registerFont(font)
+    return font
+
+
+class _Page:
+    """A page that elements are drawn on; `clips` are rectangles, by how elements name them."""
+
+    def __init__(self, canvas: Canvas, font: TTFont) -> None:
+        self.canvas, self.font = canvas, font
+        self.clips: dict[str, ElementTree.Element] = {}
+
+    def draw(self, node: ElementTree.Element, above: _Attributes) -> None:
+        """Draw an element and all inside it; `above` are attributes that it inherits."""
+        own = node.attrib
+        paint = {**above, **{name: own[name] for name in _INHERITED if name in own}}
+        self.canvas.saveState()
+        for kind, words in _MOVE.findall(own.get("transform", "")):
+            self._move(kind, [float(one) for one in re.split("[ ,]+", words)])
+        clip = self.clips.get(own.get("clip-path", ""))
+        if clip is not None:
+            self.canvas.clipPath(self._rect(clip.attrib), stroke=0, fill=0)
+        match node.tag.removeprefix(_NAMESPACE):
+            case "svg" | "g":
+                for child in node:
+                    self.draw(child, paint)
+            case "clipPath":
+                self.clips[f"url(#{own['id']})"] = node[0]
+            case "rect":
+                self._paint(self._rect(own), own, paint)
+            case "circle":
+                circle = self.canvas.beginPath()
+                circle.circle(*(float(own[name]) for name in ("cx", "cy", "r")))
+                self._paint(circle, own, paint)
+            case "path":
+                self._paint(self._path(own["d"]), own, paint)
+            case "text":
+                self._write(node.text or "", own, paint)
+        self.canvas.restoreState()
+
+    def _move(self, kind: str, numbers: list[float]) -> None:
+        if kind == "translate":
+            self.canvas.translate(*numbers)
+            return
+        angle, x, y = numbers
+        self.canvas.translate(x, y)
+        self.canvas.rotate(angle)
+        self.canvas.translate(-x, -y)
+
+    def _rect(self, own: _Attributes) -> PDFPathObject:
+        path = self.canvas.beginPath()
+        path.rect(*(float(own.get(name, "0")) for name in ("x", "y", "width", "height")))
+        return path
+
+    def _path(self, words: str) -> PDFPathObject:
+        path = self.canvas.beginPath()
+        x = y = 0.0
+        for step, place in _STEP.findall(words):
+            if step == "Z":
+                path.close()
+            elif step == "h":  # a dot: PDF draws no square for a line without a length
+                path.lineTo(x + 0.01, y)
+            else:
+                x, y = map(float, place.split(","))
+                (path.moveTo if step == "M" else path.lineTo)(x, y)
+        return path
+
+    def _paint(self, path: PDFPathObject, own: _Attributes, paint: _Attributes) -> None:
+        fill, stroke, canvas = paint["fill"], paint["stroke"], self.canvas
+        if fill != "none":
+            canvas.setFillColor(HexColor(fill))
+            canvas.setFillAlpha(float(own.get("fill-opacity", "1")))
+        if stroke != "none":
+            canvas.setStrokeColor(HexColor(stroke))
+            canvas.setStrokeAlpha(float(own.get("stroke-opacity", "1")))
+            canvas.setLineWidth(float(paint["stroke-width"]))
+            canvas.setLineCap(_CAPS[own.get("stroke-linecap", "butt")])
+            canvas.setDash([float(one) for one in own.get("stroke-dasharray", "").split()])
+        canvas.drawPath(path, fill=int(fill != "none"), stroke=int(stroke != "none"))
+
+    def _write(self, words: str, own: _Attributes, paint: _Attributes) -> None:
+        size, canvas, font = float(paint["font-size"]), self.canvas, self.font
+        mode = _OUTLINED if paint.get("font-weight") == "600" else _FILLED
+        pieces = list(_pieces(words.translate(_BLANKS), font))
+        widths = [
+            _ARROW_WIDTH * size if one in _ARROWS else font.stringWidth(one, size) for one in pieces
+        ]
+        anchor = own.get("text-anchor", "start")
+        x = {"start": 0.0, "middle": -0.5, "end": -1.0}[anchor] * sum(widths)
+        canvas.translate(float(own["x"]), float(own["y"]))
+        canvas.scale(1, -1)  # letters stand upright on a page whose y grows downwards
+        canvas.setFillColor(HexColor(paint["fill"]))
+        canvas.setStrokeColor(HexColor(paint["fill"]))
+        canvas.setLineWidth(_BOLD * size)
+        canvas.setFont(_FONT, size)
+        for piece, width in zip(pieces, widths, strict=True):
+            if piece in _ARROWS:
+                self._arrow(x, size, _ARROWS[piece])
+            else:
+                canvas.drawString(x, 0, piece, mode=mode)
+            x += width
+
+    def _arrow(self, x: float, size: float, up: int) -> None:
+        middle, centre, half = x + size * _ARROW_WIDTH / 2, size * 0.35, size * 0.35 * up
+        wing, tip = size * 0.18, centre + half
+        arrow = self.canvas.beginPath()
+        for begin, end in (
+            ((middle, centre - half), (middle, tip)),
+            ((middle - wing, tip - wing * up), (middle, tip)),
+            ((middle + wing, tip - wing * up), (middle, tip)),
+        ):
+            arrow.moveTo(*begin)
+            arrow.lineTo(*end)
+        self.canvas.setLineWidth(_ARROW_LINE * size)
+        self.canvas.drawPath(arrow, fill=0, stroke=1)
+
+
+def _pieces(words: str, font: TTFont) -> Iterator[str]:
+    """The text in pieces that the font can write, and arrows; other characters become ``?``."""
+    for piece in re.split(f"([{''.join(_ARROWS)}])", words):
+        if piece in _ARROWS:
+            yield piece
+        elif piece:
+            yield "".join(c if ord(c) in font.face.charToGlyph else "?" for c in piece)

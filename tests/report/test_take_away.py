@@ -1,0 +1,124 @@
+"""What a reader takes away: figures as PDF, tables as CSV, a summary, a sheet of paper."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.browser import CHROMIUM, WHY_SKIPPED, browser
+
+from roundtrip.collect import bundle
+from roundtrip.report import csv_tables, painter, pdf, publish, renderers
+from roundtrip.report.blocks import Answer, Cell, Column, Part, Report, Table, answer
+from roundtrip.report.plot import Curve, Plot, Scale, View
+from roundtrip.report.units import Quantity, Unit
+
+ENVIRON = "openmpi41-boost181"
+SIZES = Scale("Message size", Unit.BYTES, 1, 1 << 20, True)
+RATES = Scale("Bandwidth", Unit.MB_S, 0.1, 1000, True)
+
+
+@pytest.fixture
+def revision(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
+    tree = make_tree(launches=6, environs=(ENVIRON,))
+    return publish.publish(bundle.build(tree.path), tmp_path / "reports")
+
+
+def drawing(name: str, *names: str) -> str:
+    curve = Curve(name, ("#0b4f94", "#a9d3fb"), ((1, 10.0, 9.0, 12.0, 9), (64, 1e5, None, None, 3)))
+    view = View("Bandwidth", SIZES, RATES, (curve,), width=900.0)
+    return painter.view_file("one", "alt", Plot(f"Title {name}", "", (view,)), view)
+
+
+def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
+    made = pdf.from_svg(drawing("MPI"))
+    assert made.startswith(b"%PDF") and made == pdf.from_svg(drawing("MPI"))
+    assert re.search(rb"/MediaBox \[ 0 0 252 [\d.]+ \]", made)
+    assert b"/FontFile2" in made and b"(Bandwidth \\(MB/s\\))" in made
+
+
+def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
+    width = float(re.search(r'width="(\d+)"', drawing("MPI"))[1])  # type: ignore[index]
+    assert 13 * pdf.COLUMN / width > 7
+
+
+def test_what_leaves_the_frame_of_a_figure_is_clipped() -> None:
+    made = pdf.from_svg(drawing("MPI"))
+    assert re.search(rb" re W\*? n", made)
+
+
+def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> None:
+    drawn = drawing("\N{SNOWMAN}")  # its last point lies above the axis
+    assert "\N{SNOWMAN} ↑" in drawn
+    made = pdf.from_svg(drawn)
+    assert b"(? )" in made
+
+
+def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
+    timed = Quantity(value=1 / 3, unit=Unit.US, low=0.25, high=0.5, n=9, says_unit=True)
+    rows = (
+        (Cell("latency"), Cell(timed, verdict="faster")),
+        (Cell("size"), Cell(Quantity(value=65536, unit=Unit.SIZE))),
+        (Cell("=1+1"), Cell("none")),
+    )
+    text = csv_tables.csv_text(Table("A", (Column("What"), Column("MPI", "right")), rows))
+    assert list(csv.reader(io.StringIO(text))) == [
+        ["What", "MPI", "MPI: unit", "MPI: low", "MPI: high", "MPI: n", "MPI: verdict"],
+        ["latency", "0.333333", "µs", "0.25", "0.5", "9", "faster"],
+        ["size", "65536", "bytes", "", "", "", ""],
+        ["'=1+1", "none", "", "", "", "", ""],
+    ]
+
+
+def test_a_table_without_rows_is_its_headings() -> None:
+    assert csv_tables.csv_text(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
+
+
+def report(answers: tuple[Answer, ...]) -> Report:
+    rows = ((Cell("Latency"), Cell(Quantity(value=1.5, unit=Unit.US, says_unit=True))),)
+    table = Table("A", (Column("What"), Column("MPI")), rows)
+    part = Part("one", "One", (), answers, summary=(table,))
+    return Report("Title", (("Site", "local"),), (("<Note>",),), (part,))
+
+
+def test_a_summary_says_what_to_know_the_answer_and_the_first_values() -> None:
+    assert renderers.summary(report((answer("Yes: ", "faster"),))).splitlines() == [
+        *("**Title**", "", "- Site: local", "- \\<Note\\>", "- **Yes:** faster"),
+        "- Latency: MPI: 1.50\N{NO-BREAK SPACE}µs",
+    ]
+
+
+def test_a_summary_has_ten_lines_at_most() -> None:
+    lines = renderers.summary(report(tuple(answer(f"{n}", "") for n in range(20)))).splitlines()
+    assert len([line for line in lines if line]) == 10
+    assert lines[-1] == "- 15 more lines in the report"
+
+
+def test_every_link_to_a_file_leads_to_one(revision: Path) -> None:
+    page = (revision / publish.PAGE).read_text()
+    links = {one for one in re.findall(r'href="([^#"]*)"', page) if not one.startswith("../")}
+    links.discard("data:,")
+    assert all((revision / one).is_file() for one in links)
+    taken = [f"{one.parent.name}/{one.name}" for one in revision.glob("[ft]*/*")]
+    assert taken and set(taken) <= links
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+def test_the_front_page_is_printed_on_two_sheets_and_what_is_open_after_it(
+    revision: Path, tmp_path: Path
+) -> None:
+    with browser(tmp_path / "profile") as page:
+        page.open((revision / publish.PAGE).as_uri())
+
+        def sheets() -> int:
+            page.print(tmp_path / "page.pdf")
+            return len(re.findall(rb"/Type */Page\b", (tmp_path / "page.pdf").read_bytes()))
+
+        assert sheets() <= 2
+        page.run("document.querySelector('.unfold').click()")
+        assert sheets() > 4
