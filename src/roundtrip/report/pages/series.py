@@ -87,7 +87,7 @@ class Calendar:
 INDEX, HISTORY = "../../../../index.html", "../../history.html"
 _ORDER = tuple(SERIES)
 #: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
-_CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
+CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 
 #: The phase of a program that has no other.
 _USUAL = "measure"
@@ -121,7 +121,7 @@ class Series:
     @property
     def environ(self) -> str:
         """The toolchain, as ReFrame names it; "" for a foreign series without one."""
-        found = _CASE.fullmatch(str(self.names["case_id"]))
+        found = CASE.fullmatch(str(self.names["case_id"]))
         return found["environ"] if found else ""
 
     @property
@@ -144,7 +144,7 @@ class Series:
         """Metric, check with the values of its parameters unless it is the title, partition and
         toolchain."""
         case = str(self.names["case_id"])
-        found = _CASE.fullmatch(case)
+        found = CASE.fullmatch(case)
         if not found:
             return f"{self.metric}; {case}"
         partition = found["place"].split(":")[-1]
@@ -155,7 +155,7 @@ class Series:
     @property
     def _check(self) -> str:
         """The check with the values of its parameters; "" for a foreign series without one."""
-        found = _CASE.fullmatch(str(self.names["case_id"]))
+        found = CASE.fullmatch(str(self.names["case_id"]))
         if not found:
             return ""
         check, _, parameters = found["check"].partition("/")

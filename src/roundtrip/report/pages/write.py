@@ -33,7 +33,7 @@ from roundtrip.history.annotations import Annotation
 from roundtrip.report import confirmation, labels, renderers
 from roundtrip.report.blocks import Strong
 from roundtrip.report.nights import TONES, judgement
-from roundtrip.report.pages import chart, history
+from roundtrip.report.pages import chart, history, machines
 from roundtrip.report.pages.history import History, Note
 from roundtrip.report.pages.series import split_series
 from roundtrip.report.publish import PAGE, locked
@@ -196,7 +196,7 @@ class Summary:
     """Of a campaign on a site: how many series have each verdict, the level of all nights, marks.
 
     `levels` are those of `overall`; `nights` counts imported ones too; `has_page`: whether
-    there is a history.
+    there is a history.  `values` are those of its newest nights that everyone asks for.
     """
 
     counts: Sequence[tuple[Verdict, int]]
@@ -204,6 +204,7 @@ class Summary:
     mark: str
     nights: int
     has_page: bool
+    values: Sequence[machines.Value] = ()
 
 
 @functools.cache
@@ -227,9 +228,9 @@ def stored_summary(site: Path, made_from: str, page: Path) -> Summary | None:
             return None
         counts = [(Verdict(name), int(count)) for name, count in record["counts"]]
         levels = [None if one is None else float(one) for one in record["levels"]]
-        return Summary(
-            counts, levels, str(record["mark"]), int(record["nights"]), record["page"] != ""
-        )
+        values = [machines.Value.model_validate(one) for one in record["values"]]
+        mark, nights = str(record["mark"]), int(record["nights"])
+        return Summary(counts, levels, mark, nights, record["page"] != "", values)
     except (OSError, ValueError, LookupError, TypeError):
         return None
 
@@ -243,6 +244,7 @@ def state_text(made_from: str, page: Path, summary: Summary) -> str:
         "levels": list(summary.levels),
         "mark": summary.mark,
         "nights": summary.nights,
+        "values": [one.model_dump() for one in summary.values],
     }
     return json.dumps({**record, "proof": _proof(page.parent.name, record)})
 
@@ -288,7 +290,19 @@ def write_pages(reports: Path) -> None:
                 faults.append(UserError(f"{kind}{error}", reports / one.path))
                 summary = _summarize(one, None)
             entries.append(_Entry(one, summary))
-        page = renderers.template_page("index.html.j2", (), entries=entries, tones=TONES)
+        values = sorted(
+            (one for entry in entries for one in entry.summary.values),
+            key=lambda one: (one.what, one.site, one.where, one.campaign, one.toolchain),
+        )
+        page = renderers.template_page(
+            "index.html.j2",
+            ("sort.js",),
+            entries=entries,
+            tones=TONES,
+            values=values,
+            most_values=machines.MOST_VALUES,
+            most_toolchains=machines.MOST_TOOLCHAINS,
+        )
         _replace(reports / INDEX, page)
     if faults:
         raise faults[0]
@@ -301,7 +315,8 @@ def _write_history(reports: Path, one: Shelf) -> Summary:
     if known := stored_summary(folder, source.digest, file):
         return known
     found = read_history(source)
-    summary = _summarize(one, found)
+    values = list(machines.values(found, source.thresholds)) if found else []
+    summary = _summarize(one, found, values)
     if found is not None:
         _replace(file, history.render(found))
     _replace(folder / STATE, state_text(source.digest, file, summary))
@@ -337,7 +352,9 @@ class _Entry:
         return chart.small(self.summary.levels)
 
 
-def _summarize(shelf: Shelf, found: History | None) -> Summary:
+def _summarize(
+    shelf: Shelf, found: History | None, values: Sequence[machines.Value] = ()
+) -> Summary:
     """What the index says of a history; of none, how many nights there are."""
     if found is None:
         return Summary((), (), "", len(shelf.nights), has_page=False)
@@ -348,4 +365,4 @@ def _summarize(shelf: Shelf, found: History | None) -> Summary:
     counts = [(one, verdicts[one]) for one in Verdict if verdicts[one]]
     mark = "; ".join(sorted(set(labels.from_history(found.provenance).values())))
     nights = found.nights["night"].n_unique()
-    return Summary(counts, overall_levels(found.nights), mark, nights, has_page=True)
+    return Summary(counts, overall_levels(found.nights), mark, nights, True, values)

@@ -1,0 +1,187 @@
+"""Machines by metrics: the values that everyone asks for first, of each campaign on each site.
+
+They are formed from the medians of each night as a report forms them from the samples of launches.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from statistics import median
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict, Field
+
+from roundtrip import studies
+from roundtrip.collect.analysis import Analysis
+from roundtrip.collect.night_rows import SERIES
+from roundtrip.report import labels, units
+from roundtrip.report.pages import chart
+from roundtrip.report.pages.history import History
+from roundtrip.report.pages.series import CASE, series_key
+from roundtrip.report.units import Quantity
+from roundtrip.studies.derivation import ORIGIN
+from roundtrip.studies.study import Study
+
+#: So many values of a study, and of each so many toolchains of a machine, are in the table.
+MOST_VALUES, MOST_TOOLCHAINS = 8, 4
+
+
+class Value(BaseModel):
+    """A value of a toolchain on a machine in its newest night that counts, and of all nights.
+
+    `mark`: that it is emulated or simulated, "" if it is neither.  `series`: the key of the series
+    of which it is the median, "" if of no single one; then it has no interval.  `report` leads from
+    the folder of the campaign on its site to that of the night.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    campaign: str
+    site: str
+    what: str
+    where: str
+    toolchain: str
+    mark: str
+    night: str
+    report: str
+    value: float
+    low: float | None
+    high: float | None
+    launches: int | None
+    unit: str
+    lower_is_better: bool
+    series: str
+    levels: list[float | None] = Field(repr=False)
+
+    @property
+    def shown(self) -> Quantity:
+        """Value and interval, with the unit."""
+        return Quantity(
+            value=self.value,
+            unit=self.unit,
+            low=self.low,
+            high=self.high,
+            n=self.launches,
+            says_unit=self.unit not in units.UNPRINTED,
+        )
+
+    @property
+    def change(self) -> float | None:
+        """The value over the median of the nights before; None in the first night."""
+        before = [one for one in self.levels if one is not None][:-1]
+        return self.value / median(before) if before and median(before) else None
+
+    @property
+    def trend(self) -> Quantity | str:
+        """The same, to be printed."""
+        change = self.change
+        return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
+
+    @property
+    def picture(self) -> Markup:
+        """All nights, from left to right."""
+        return chart.small(self.levels)
+
+
+def values(history: History, thresholds: Analysis) -> Iterator[Value]:
+    """Those of all studies that a history has nights of."""
+    counting = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
+    one = pl.len() == 1  # several sets of nodes in a night have no interval of their own
+    nights = counting.group_by("night", *SERIES).agg(
+        pl.col("median").median(),
+        pl.when(one).then(pl.col("low").first()).alias("low"),
+        pl.when(one).then(pl.col("high").first()).alias("high"),
+        pl.col("launches").sum(),
+    )
+    marks = labels.from_history(history.provenance)
+    for study in studies.load():
+        own = nights.filter(study=study.name).sort("night", *SERIES)
+        if not own.is_empty():
+            yield from _values(history, study, own, thresholds, marks)
+
+
+def _values(
+    history: History,
+    study: Study,
+    nights: pl.DataFrame,
+    thresholds: Analysis,
+    marks: Mapping[str, str],
+) -> Iterator[Value]:
+    launch = pl.concat_str("night", pl.lit("\n"), "case_id")
+    samples = nights.with_columns(launch=launch, value="median", rep=pl.lit(0, pl.Int64))
+    found = study.headline(samples.lazy(), thresholds)
+    apart = pl.col("launch").str.split("\n").list
+    found = found.with_columns(night=apart.get(0), case_id=apart.get(1))
+    every = sorted(set(history.nights["night"]))
+    groups: dict[tuple[str, int | None], list[Value]] = {}
+    keys = ["what", "size_bytes", "case_id"]
+    for rows in found.partition_by(keys, maintain_order=True):
+        what, size, case = rows.select(keys).row(0)
+        name = what if size is None else f"{what} at {units.size(size)}"
+        one = _value(history, name, case, rows.sort("night"), nights, every, marks)
+        groups.setdefault((what, size), []).append(one)
+    for some in itertools.islice(groups.values(), MOST_VALUES):
+        best = sorted(some, key=lambda one: one.value * (1 if one.lower_is_better else -1))
+        places: dict[str, list[Value]] = {}
+        for one in best:
+            places.setdefault(one.where, []).append(one)
+        for here in places.values():
+            yield from sorted(here[:MOST_TOOLCHAINS], key=lambda one: one.toolchain)
+
+
+def _value(
+    history: History,
+    name: str,
+    case: str,
+    rows: pl.DataFrame,
+    nights: pl.DataFrame,
+    every: list[str],
+    marks: Mapping[str, str],
+) -> Value:
+    by_night = dict(rows.group_by("night").agg(pl.col("value").median()).iter_rows())
+    last = rows.row(-1, named=True)
+    origin = _origin(last, nights)
+    place = CASE.fullmatch(case)
+    environ = place["environ"] if place else ""
+    mark = marks.get(environ, "")
+    factor = by_night[last["night"]] / origin["median"] if origin and origin["median"] else None
+    has_interval = bool(factor and origin and origin["low"] is not None and not mark)
+    return Value(
+        campaign=history.campaign,
+        site=history.site,
+        what=name,
+        where=_where(place["check"], place["place"]) if place else case,
+        toolchain=environ,
+        mark=mark,
+        night=last["night"],
+        report=history.reports.get(last["night"], ""),
+        value=by_night[last["night"]],
+        low=origin["low"] * factor if has_interval else None,
+        high=origin["high"] * factor if has_interval else None,
+        launches=origin["launches"] if origin and not mark else None,
+        unit=last["unit"],
+        lower_is_better=last["lower_is_better"],
+        series=series_key(origin) if origin else "",
+        levels=[by_night.get(night) for night in every],
+    )
+
+
+def _origin(value: Mapping[str, Any], nights: pl.DataFrame) -> dict[str, Any]:
+    """The row of NIGHTS that a value is the median of; empty if it is of no single one."""
+    names = {name: value[name] for name in ORIGIN if value[name] is not None}
+    if not names:
+        return {}
+    size = value["size_bytes"] or 0
+    same = {"night": value["night"], "case_id": value["case_id"], "size_bytes": size, **names}
+    found = nights.filter(**same)
+    return found.row(0, named=True) if found.height == 1 else {}
+
+
+def _where(check: str, place: str) -> str:
+    """Where and how it was measured, toolchain apart."""
+    _, _, parameters = check.partition("/")
+    values = [one.partition("=")[2] for one in parameters.split(",")]
+    return ", ".join(filter(None, (*(labels.PLACEMENTS.get(one, one) for one in values), place)))
