@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
@@ -35,6 +36,16 @@ def test_the_signed_rank_p_is_that_of_all_sign_patterns(drawn: list[float]) -> N
     sums = (np.arange(2 ** len(ranks))[:, None] >> places & 1) @ np.array(ranks)
     extreme = np.abs(sums - middle) >= abs(observed - middle) - 1e-9
     assert signed_rank_p(drawn) == pytest.approx(np.mean(extreme), abs=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 15, 40])
+def test_scipy_has_the_same_p_and_q(count: int) -> None:
+    rng = np.random.default_rng(count)
+    drawn = [np.exp(rng.normal(0.2, 1, count)) for _ in range(20)]
+    p = [signed_rank_p(one) for one in drawn]
+    exact = [stats.wilcoxon(np.log(one), method="exact").pvalue for one in drawn]
+    assert p == pytest.approx(exact, rel=1e-12)
+    assert q_values(p) == pytest.approx(stats.false_discovery_control(p, method="bh"))
 
 
 def test_sides_are_alike() -> None:

@@ -40,7 +40,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import MAD, Interval
@@ -75,7 +74,7 @@ def log_wealth(logs: Floats, at: Floats) -> Floats:
     for number, bet in enumerate(_BETS * _LOGISTIC):
         doubled = 2 * (_log_cosh((off + bet) / 2) - _log_cosh((off - bet) / 2))
         total[number] = np.cumsum(math.log(2) - np.logaddexp(0, -doubled), axis=-1)
-    return np.asarray(logsumexp(total, axis=0) - math.log(len(_BETS)))
+    return np.asarray(np.logaddexp.reduce(total, axis=0) - math.log(len(_BETS)))
 
 
 def _spreads(logs: Floats) -> Floats:

@@ -152,8 +152,11 @@ def lower_rank(n: int, level: float) -> int:
 
     `n` counts launches; `level` is in (0, 1).
     """
-    # ppf is the smallest k with P(B <= k) >= alpha/2, so that P(B <= k-1) < alpha/2: l = k.
-    return int(scipy.stats.binom.ppf((1 - level) / 2, n, 0.5)) if n > 0 else 0
+    if n < 1:
+        return 0
+    # The smallest k with P(B <= k) >= alpha/2, so that P(B <= k-1) < alpha/2: l = k.
+    below = scipy.special.bdtr(np.arange(n + 1), n, 0.5)
+    return int(np.searchsorted(below, (1 - level) / 2))
 
 
 def median_interval(values: Sequence[float], level: float) -> Interval:

@@ -85,11 +85,13 @@ def explain(every: Sequence[Row], settings: NightSettings) -> list[list[Explaine
             last = max(0, used.values.size - LONGEST)
             for first in sorted({*range(0, max(1, last), LONGEST // 2), last}):
                 parts.append((number, first, used.part(first, first + LONGEST)))
+    if not parts:
+        return [[] for _ in every]
     cleaned = clean([part for _, _, part in parts], settings)
     of_site = usual(cleaned, settings)
     cleaned = [replace(series, usual=of_site) for series in cleaned]
     fits = segments.fits(cleaned, settings)
-    for _ in range(_ROUNDS if fits else 0):
+    for _ in range(_ROUNDS):
         criteria = np.array([[one.criterion for one in of_series] for of_series in fits])
         known = shares(criteria, settings.white_share, settings.share_weight)
         best = np.argmin(criteria - 2 * np.log(known), axis=1)

@@ -19,7 +19,6 @@ from functools import cache
 
 import numpy as np
 import scipy
-from scipy.special import betaln
 
 from roundtrip.stats.nights.verdicts import Shares
 from roundtrip.stats.settings import NightSettings
@@ -216,7 +215,8 @@ def _are_visits(lengths: np.ndarray, of_site: Habit, settings: NightSettings) ->
     nights = np.minimum(lengths, _VISIT + 1) - 1
     visits = is_short.sum() - is_short
     stays, leaves = of_site.stays + nights.sum() - nights, of_site.leaves + visits
-    longer = betaln(stays + lengths - 1, leaves) - betaln(stays, leaves)
+    longer = scipy.special.betaln(stays + lengths - 1, leaves)
+    longer -= scipy.special.betaln(stays, leaves)
     is_usual = -longer - np.log(visits + 1) < settings.mode_evidence
     return np.asarray((visits + of_site.visits >= _VISITS) & is_usual)
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-import ruptures
 import scipy
 
 from roundtrip.stats.nights.noise import Noise, models
@@ -179,6 +178,8 @@ def excursion(
 
 
 def _proposed(series: Clean) -> list[int]:
+    import ruptures  # takes a second to load, which a site of few nights need not spend
+
     n = series.nights
     search = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series.values[:, None])
     proposed = search.predict(pen=_PENALTY * math.log(n))
