@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.outputs import answer
 from support.synthetic import Tree
 from typer.testing import CliRunner, Result
 
@@ -39,7 +39,7 @@ def test_two_toolchains_of_a_tree(tree: str, sides: tuple[str, str], status: int
 
 def test_by_a_key_that_has_two_values(tree: str) -> None:
     done = compare(tree, "--by", "toolchain", "--format", "json")
-    assert json.loads(done.stdout)["base"]["chosen"] == {"toolchain": MPICH}
+    assert answer("compare", done.stdout)["base"]["chosen"] == {"toolchain": MPICH}
 
 
 def test_a_file_gets_what_the_terminal_would(tree: str, tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
 import pytest
+from support.outputs import answer
 from support.pairs import CAMPAIGN, EMULATED, ENVIRON, SITE, Pairs, pseudonym
 from typer.testing import CliRunner
 
@@ -29,7 +29,7 @@ def test_a_sick_node_is_named_and_the_status_is_one(tmp_path: Path) -> None:
     night = "was not measured in the night of 2026-01-02"
     why = "nor in any night before (drained: bad cable)"
     assert rest == [f"{CAMPAIGN}: {GONE['node']} {night}, {why}."]
-    told = json.loads(CliRunner().invoke(app, [*asked, CAMPAIGN, "--json"]).stdout)
+    told = answer("nodes", CliRunner().invoke(app, [*asked, CAMPAIGN, "--json"]).stdout)
     (one,) = told["named"]
     assert (one["kind"], one["name"], one["nodes"]) == ("node", pseudonym(3), [pseudonym(3)])
     latency = next(each for each in one["measures"] if each["measure"] == "latency")
@@ -87,7 +87,7 @@ def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> 
     assert all("is sick (EMULATED NODES): " in line for line in lines)
     assert not any("?" in line or "\N{NO-BREAK SPACE}" in line for line in lines)
     assert any(" % [" in line and ", " in line.partition("[")[2] for line in lines)
-    told = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    told = answer("nodes", CliRunner().invoke(app, [*asked, "--json"]).stdout)
     assert told["labels"] == {CAMPAIGN: {ENVIRON: "EMULATED NODES"}}
     measures = [each for one in told["named"] for each in one["measures"]]
     assert measures and {each["label"] for each in measures} == {"EMULATED NODES"}
@@ -161,7 +161,7 @@ def test_the_terminal_shows_the_host_of_a_node(site: Path) -> None:
     asked = ["nodes", SITE, "--reports", str(site)]
     first = CliRunner().invoke(app, asked).stdout.splitlines()[0]
     assert first.startswith(f"{CAMPAIGN}: n 3' ({pseudonym(3)}) is sick: latency ")
-    told = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    told = answer("nodes", CliRunner().invoke(app, [*asked, "--json"]).stdout)
     assert told["hosts"] == {pseudonym(3): "n 3'"}
 
 
@@ -216,7 +216,7 @@ def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path:
     assert found.exit_code == 1
     counts = "16 of 16 launches on it failed, 0 of 176 elsewhere, two nights."
     assert f"{CAMPAIGN}: {pseudonym(5)} is flaky: {counts}" in found.stdout.splitlines()
-    (one,) = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["flaky"]
+    (one,) = answer("nodes", CliRunner().invoke(app, [*asked, "--json"]).stdout)["flaky"]
     assert (one["nodes"], one["failed"], one["launches"]) == ([pseudonym(5)], 16, 16)
     assert one["chance"] < 0.001
 

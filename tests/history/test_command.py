@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import BytesIO, TextIOWrapper
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
+from support.outputs import answer
 
 from roundtrip import cli
 from roundtrip.cli import main
@@ -81,7 +81,7 @@ def test_what_regressed_is_told_first_with_what_differed_there(reports: Path) ->
 
 
 def test_json_has_every_series(reports: Path) -> None:
-    whole = json.loads(history(SITE, "--json", "--reports", reports).stdout)["series"]
+    whole = answer("history", history(SITE, "--json", "--reports", reports).stdout)["series"]
     assert len(whole) == 30 and {one["campaign"] for one in whole} == {CAMPAIGN}
     (slower,) = [one for one in whole if one["verdict"] == "regressed"]
     assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
@@ -94,7 +94,7 @@ def test_json_has_every_series(reports: Path) -> None:
 
 def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
     done = history(SITE, "--series", "MPI-Datatype", "--json", "--reports", reports)
-    some = json.loads(done.stdout)["series"]
+    some = answer("history", done.stdout)["series"]
     assert (done.returncode, {one["variant"] for one in some}) == (0, {"mpi-datatype"})
 
 
@@ -124,14 +124,14 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     status, told = ask("--accept", "mpi, 1 B; half", *reason)
     assert status == 0 and told.startswith("accepted up to 2026-02-24T")
     status, told = ask("--json")
-    read = json.loads(told)["series"]
+    read = answer("history", told)["series"]
     (slower,) = [one for one in read if (one["variant"], one["size_bytes"]) == ("mpi", 1)]
     assert (status, slower["verdict"], slower["alarm"]) == (0, "unchanged", False)
     assert slower["accepted"]["reason"] == reason[1]
     assert len(slower["steps"]) == 1
     assert ask("--accept", "--all", *reason)[0] == 0
     assert file.read_text().count("kind: accepted") >= 2
-    read = json.loads(ask("--json")[1])["series"]
+    read = answer("history", ask("--json")[1])["series"]
     assert all(one["accepted"] for one in read)
 
 
@@ -173,7 +173,7 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     (row,) = [line for line in done.stdout.splitlines()[1:] if line.strip().startswith("unchanged")]
     words = "worse on night 35 (2026-02-04), "
     assert done.returncode == 0 and words in row and "and back last night: an incident" in row
-    (series,) = json.loads(history(SITE, "--json", "--reports", tmp_path).stdout)["series"]
+    (series,) = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"]
     assert series["revised"][0].startswith(words) and series["revisions"] == []
     for revision in tmp_path.glob("*/*/*/r1"):
         (revision / "report.html").touch()
@@ -193,7 +193,7 @@ def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
     assert "regressed" in history(SITE, "--reports", tmp_path).stdout
     made.night(37)
     words = "the level went back, so these nights are an incident"
-    found = json.loads(history(SITE, "--json", "--reports", tmp_path).stdout)["series"][0]
+    found = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"][0]
     (gone,) = found["revisions"]
     assert gone["reported"].startswith("2026-02-04") and gone["now"] is None
     assert gone["why"] == words and found["verdict"] == "unchanged" and not found["alarm"]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.nights import CAMPAIGN, NODE, SITE, Nights, redigested
+from support.outputs import answer
 
 from roundtrip.cli import main
 from roundtrip.collect import manifest, records
@@ -240,7 +241,7 @@ def test_launches_that_cannot_be_read_keep_no_page_from_being_written(revision: 
 def test_the_command_says_it_to_programs(
     revision: Path, ask: Callable[..., tuple[str, str]]
 ) -> None:
-    series = json.loads(ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])["series"]
+    series = answer("history", ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])["series"]
     again = [one["confirmation"] for one in series if one["verdict"] == "worse last night"]
     assert [(one["verdict"], one["beyond"], one["launches"]) for one in again] == [
         ("confirmed", 9, 9)

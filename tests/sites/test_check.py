@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.outputs import answer
 from typer.testing import CliRunner
 
 from roundtrip.cli import app
@@ -218,7 +219,11 @@ def test_the_command_tells_by_its_exit_status(checkout: Path, active: Path) -> N
     assert proved.exit_code == 0
     assert re.search(r"mvapich2-23-boost186 +rjqmax5", proved.output)
     edit_data(checkout, "max_jobs = 1", "max_jobs = 2")
-    assert run.invoke(app, ["site", "check", "infiniband"]).exit_code == 1
+    done = run.invoke(app, ["site", "check", "infiniband", "--json"])
+    assert done.exit_code == 1
+    found = answer("site-check", done.stdout)["findings"]
+    faults = [one["detail"] for one in found if one["verdict"] == "fault"]
+    assert any("max_jobs must be 1" in detail for detail in faults)
     refused = run.invoke(app, ["site", "check", "nowhere"])
     assert isinstance(refused.exception, UserError)
 

@@ -63,6 +63,10 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         "::test_two_toolchains_are_told_apart_and_the_run_is_an_ordinary_one",
         *('"ab"', '"--checks"', '"--set"', '"--fail-on"'),
     ),
+    r"roundtrip schema \S+": (
+        "tests/cli/test_schema.py::test_every_key_is_described_and_the_version_is_fixed",
+        '"schema"',
+    ),
     r"roundtrip compare .*": (
         "tests/cli/test_compare.py::test_two_toolchains_of_a_tree",
         *('"compare"', '"--toolchains"', '"--format"'),

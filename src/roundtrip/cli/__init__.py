@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "report": ("report", "Publish the report of a bundle, or verify a published one."),
         "publish": ("report", "Copy reports into a tree for a static host."),
         "import": ("imported", "Bring what ReFrame logged before into the history."),
+        "schema": ("schema", "Print the JSON Schema of what a command prints as JSON."),
     },
 }
 _EXAMPLES = """\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -90,11 +89,13 @@ def history(
         _accept(site, accept, reason, found)
         raise typer.Exit(0)
     if as_json:
+        from roundtrip import output
+
         records = [
             _record(name, line, found[name], again[name]) for name in found for line in kept[name]
         ]
-        answer = {"schema": 2, "site": site, "series": records, "signatures": signed}
-        print(json.dumps(answer, indent=1))
+        content = {"site": site, "series": records, "signatures": signed}
+        print(output.text(output.History, content))
     else:
         for name, judged in found.items():
             title, whole = f"{name} on {site}", everything or bool(series)

@@ -89,7 +89,9 @@ def nodes(
     if drain:
         _print_drain_commands(found, hosts)
     elif as_json:
-        print(json.dumps(_record(site, found, hosts), indent=1))
+        from roundtrip import output
+
+        print(output.text(output.Nodes, _record(site, found, hosts)))
     else:
         for name, verdict in found.items():
             for line in _lines(verdict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,7 @@ def check(
             help="With --live: write the lines that mend site.toml into it, and try again."
         ),
     ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
 
@@ -50,8 +52,16 @@ def check(
     """
     if write and not live:
         raise UserError("--write goes with --live, which finds what mends site.toml")
+    if as_json and live:
+        raise UserError("--json and --live: give one of them")
     site = Site(name, paths.checkout())
-    status = print_findings(check_site(site, scripts))
+    findings = check_site(site, scripts)
+    if as_json:
+        from roundtrip import output
+
+        print(output.text(output.SiteCheck, {"site": name, "findings": [*map(asdict, findings)]}))
+        raise typer.Exit(status_of(findings))
+    status = print_findings(findings)
     if live:
         status = _try(site, write, status)
     raise typer.Exit(status)
@@ -147,4 +157,9 @@ def print_findings(findings: list[Finding]) -> int:
     for item in findings:
         line = f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}"
         _console.print(line, highlight=False)
+    return status_of(findings)
+
+
+def status_of(findings: list[Finding]) -> int:
+    """1 if a finding is a fault, else 0."""
     return int(any(item.verdict == "fault" for item in findings))

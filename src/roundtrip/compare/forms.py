@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -12,10 +11,11 @@ from xml.etree import ElementTree
 from rich.console import Console
 from rich.text import Text as Line
 
+from roundtrip import output
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.compare.side import Fact, Side, Unit
-from roundtrip.report import renderers, terminal, units
+from roundtrip.report import terminal, units
 from roundtrip.report.blocks import (
     Block,
     Cell,
@@ -121,7 +121,6 @@ def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
 def as_json(comparison: Comparison, everything: bool = False) -> str:
     """All of it as one object; `everything`: facts that do not differ too."""
     content = {
-        "schema": 1,
         "summary": model.summary(comparison),
         "exit_status": comparison.exit_status,
         "base": _json_side(comparison.base),
@@ -135,7 +134,7 @@ def as_json(comparison: Comparison, everything: bool = False) -> str:
         "refused": list(comparison.refused),
         "notes": list(model.notes(comparison)),
     }
-    return json.dumps(content, indent=1) + "\n"
+    return output.text(output.Comparison, content) + "\n"
 
 
 def _json_side(side: Side) -> dict[str, Any]:
@@ -167,6 +166,8 @@ def _json_unit(unit: Unit) -> dict[str, str]:
 
 def as_markdown(comparison: Comparison, everything: bool = False) -> str:
     """A summary, what regressed, and the rest folded; `everything`: facts that are alike too."""
+    from roundtrip.report import renderers  # it loads a library of templates
+
     lines = renderers.markdown_lines(tuple(_blocks(comparison, everything)))
     return "\n".join(map(printable, lines)) + "\n"
 
