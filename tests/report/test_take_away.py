@@ -109,6 +109,30 @@ def test_every_link_to_a_file_leads_to_one(revision: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
+def test_every_figure_has_a_description_and_its_values_as_a_table(
+    revision: Path, tmp_path: Path
+) -> None:
+    with browser(tmp_path / "profile") as page:
+        page.open((revision / publish.PAGE).as_uri())
+        page.run("document.querySelector('.unfold').click()")
+        panels = page.run(
+            "[...document.querySelectorAll('[data-plot]')].map(panel => { alive(panel);"
+            " const all = panel.querySelector('details'); all.open = true;"
+            " return panel.getAttribute('aria-label'); })"
+        )
+        assert panels and all(panels)
+        tables = page.run(
+            "new Promise(done => setTimeout(done, 100)).then(() => [...document.querySelectorAll("
+            "'[data-plot] details')].map(one => [...one.querySelectorAll('tr')]"
+            ".map(row => [...row.cells].map(cell => cell.textContent))))"
+        )
+        assert len(tables) == len(panels) and all(len(rows) > 1 for rows in tables)
+        first = next(rows[1] for rows in tables if rows[0][0] == "Message size (bytes)")
+        assert first[0].endswith("B") and "MB/s [" in first[1]
+        assert page.faults() == []
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
 def test_the_front_page_is_printed_on_two_sheets_and_what_is_open_after_it(
     revision: Path, tmp_path: Path
 ) -> None:

@@ -4,8 +4,41 @@ const figures = new Map();
 
 function alive(panel) {
   const name = panel.dataset.plot;
-  if (!figures.has(name)) figures.set(name, new Figure(panel));
+  if (!figures.has(name)) {
+    figures.set(name, new Figure(panel));
+    tabulate(panel, () => values(figures.get(name)));
+  }
   return figures.get(name);
+}
+
+// Rows of text, the heads first, as a table that is made when a reader opens it.
+function tabulate(panel, rows) {
+  const all = element("details", {}, element("summary", {}, "Values"));
+  all.addEventListener("toggle", () => {
+    all.querySelector(".scroll")?.remove();
+    if (!all.open) return;
+    const [heads, ...some] = rows();
+    const cells = (row) => row.map((text, at) => (at ? element("td", { class: "right", "data-label": heads[at] }, text)
+      : element("th", { scope: "row" }, text)));
+    const head = heads.map((text, at) => element("th", { scope: "col", class: at ? "right" : "left" }, text));
+    const body = some.map((row) => element("tr", {}, ...cells(row)));
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
+    all.append(element("div", { class: "scroll" }, table));
+    sized.observe(all.lastChild);
+  });
+  panel.append(all);
+}
+
+// What a figure shows, a row for each place and a column for each curve.
+function values(figure) {
+  const { curves, x } = figure.view, rows = new Map();
+  curves.forEach((curve, c) => curve.points.forEach(([place], p) => {
+    const { where, value, spread } = figure.words([c, p]);
+    if (!rows.has(place)) rows.set(place, [where, ...curves.map(() => "")]);
+    rows.get(place)[c + 1] = `${value} ${spread}`.trim();
+  }));
+  const sorted = [...rows].sort(([one], [other]) => one - other).map(([, row]) => row);
+  return [[figure.rows ? "What" : x.title, ...curves.map((curve) => curve.name)], ...sorted];
 }
 
 function unfold(target) {
@@ -31,7 +64,11 @@ const near = new IntersectionObserver((seen) => {
   }
 }, { rootMargin: "400px" });
 for (const panel of document.querySelectorAll("[data-plot]")) near.observe(panel);
-for (const panel of document.querySelectorAll("[data-heat]")) new HeatMap(panel);
+for (const panel of document.querySelectorAll("[data-heat]")) {
+  const { cells, names } = new HeatMap(panel).data;
+  tabulate(panel, () => [["Between", "and", "Value", "% worse than usual", "n"],
+    ...cells.map(([row, column, ...rest]) => [names[row], names[column], ...rest.map(String)])]);
+}
 
 document.addEventListener("click", (event) => {
   const there = event.target.closest?.('a[href^="#"]');
