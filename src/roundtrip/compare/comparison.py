@@ -19,7 +19,7 @@ from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Series, Status
 from roundtrip.compare.side import Side, Unit, facts
 from roundtrip.errors import UserError
-from roundtrip.report import build, data, speeds
+from roundtrip.report import data, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.report.units import printable
 from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
@@ -161,7 +161,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
                 ratios[series] = _paired(pairing, point, values, new.data.is_abba)
             rows.append(_unjudged_row(series, values, levels, why))
     ratios = {series: found for series, found in ratios.items() if found}
-    judged = build.judge(new.data, ratios, levels)
+    judged = data.judge(new.data, ratios, levels)
     is_sequential = new.data.is_sequential and is_one_run
     each = 2 if new.data.is_abba else 1
     rows = [

@@ -30,9 +30,8 @@ from roundtrip.report.blocks import (
     Table,
     Text,
 )
-from roundtrip.report.data import Data
+from roundtrip.report.data import Data, judge
 from roundtrip.report.sections import headline, history, launches, nodes, provenance, toolchains
-from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.planning import fewest_launches, needed_together
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
@@ -61,18 +60,6 @@ _WHY: Text = (
     "the bar for doubtful ones.",
 )
 _Claim = TypeVar("_Claim", bound=Claim)
-
-
-def judge(
-    data: Data, claims: Mapping[_Claim, Sequence[float]], levels: Levels | None = None
-) -> dict[_Claim, ClaimVerdict]:
-    """Judge `claims`, whose ratios are in the order of rounds, each family together.
-
-    `levels` are those of the bundle by default.
-    """
-    test = sequential.judge if data.is_sequential else verdicts.judge
-    held = levels or data.analysis.statistics
-    return test(claims, held, family=lambda claim: claim.family)
 
 
 def launches_made(data: Data) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -19,6 +19,14 @@ from roundtrip.errors import UserError
 from roundtrip.history import ledger, nodes, pairs
 from roundtrip.history.ledger import Ledger
 from roundtrip.report.pages.series import Origins
+from roundtrip.stats import sequential, verdicts
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import ClaimVerdict
+
+if TYPE_CHECKING:
+    from roundtrip.studies.study import Claim
+
+_Claim = TypeVar("_Claim", bound="Claim")
 
 
 @dataclass(frozen=True)
@@ -153,6 +161,18 @@ def read(bundle: Path) -> Data:
         history=ledger.read_attached(bundle, checked),
         pairs=between.select(*PAIRS),
     )
+
+
+def judge(
+    data: Data, claims: Mapping[_Claim, Sequence[float]], levels: Levels | None = None
+) -> dict[_Claim, ClaimVerdict]:
+    """Judge `claims`, whose ratios are in the order of rounds, each family together.
+
+    `levels` are those of the bundle by default.
+    """
+    test = sequential.judge if data.is_sequential else verdicts.judge
+    held = levels or data.analysis.statistics
+    return test(claims, held, family=lambda claim: claim.family)
 
 
 def _json(file: Path) -> Any:
