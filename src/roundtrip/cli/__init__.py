@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "run": ("run", "Run a campaign, and publish its report."),
         "ab": ("ab", "Launch two toolchains in turn until each claim is decided."),
         "bisect": ("bisect", "Find the first slow version between two."),
+        "blame": ("blame", "Find which of the facts that differ made a step."),
     },
     "Read": {
         "history": ("history", "Say what changed over the nights of a site, and since when."),

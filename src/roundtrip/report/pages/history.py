@@ -54,6 +54,8 @@ class History:
     home: str = ""
     accepted: Sequence[Annotation] = ()
     again: Confirmed = NOTHING
+    #: Links to the reports of searches for a cause, and what each found.
+    searches: Sequence[tuple[str, str]] = ()
 
     @property
     def judged(self) -> Judged:
@@ -113,6 +115,7 @@ def render(history: History) -> str:
         title=f"{history.campaign} on {history.site}",
         facts=_facts(history, calendar, len(every)),
         answers=answers(judged, history.again.sentence),
+        searches=history.searches,
         rows=[_row(line, judged, notes, history.again.describe_line(line)) for line in drawn],
         young=night_pairs(judged) if is_young(judged) else (),
         distance=DISTANCE,

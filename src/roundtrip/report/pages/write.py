@@ -117,9 +117,28 @@ def read_source(reports: Path, shelf: Shelf) -> Source:
         [one.model_dump(mode="json") for one in remarks_of],
         [[one.path.relative_to(site).as_posix(), one.digest, one.stamp()] for one in revisions],
         published.stamp(site / imported.FOLDER),
+        [one.relative_to(reports).as_posix() for one in _searches(reports, shelf)],
     ]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return Source(reports, site, remarks_of, thresholds, tuple(warnings), pages, digest)
+
+
+def _searches(reports: Path, shelf: Shelf) -> Iterator[Path]:
+    """The newest revision of each search for a cause in this campaign, the newest first."""
+    for night in reversed(published.nights(reports / f"blame-{shelf.campaign}" / shelf.site)):
+        yield from published.revisions(night)[-1:]
+
+
+def _found(reports: Path, shelf: Shelf) -> Iterator[tuple[str, str]]:
+    """Links from the history page to these, and what each found."""
+    from roundtrip.cause import page  # which few campaigns need
+
+    for one in _searches(reports, shelf):
+        place = one.relative_to(reports).as_posix()
+        try:
+            yield f"../../{place}/{PAGE}", page.sentence(one / published.BUNDLE)
+        except UserError as error:
+            yield f"../../{place}/{PAGE}", f"cannot be read: {error.what}"
 
 
 def read_history(of: Source) -> History | None:
@@ -144,6 +163,7 @@ def read_history(of: Source) -> History | None:
         ],
         _HOME,
         [one for one in of.annotations if one.kind == remarks.ACCEPTED],
+        searches=tuple(_found(of.reports, Shelf(site.parent.name, site.name, ()))),
     )
     if not any(one.newest and one.newest.is_outside for one in found.known.values()):
         return found

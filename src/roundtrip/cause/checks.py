@@ -1,0 +1,120 @@
+"""Launches one case of a campaign by ReFrame, with the variables of an arm.
+
+Each arm is a run tree of its own below that of the search: inside it every launch is alike, so that
+what a launch reports of itself is compared with its own kind.  The variables of an arm are set by
+the job's script after those of site and toolchain.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from roundtrip.campaign import scheduler, session, tree
+from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.tree import RunTree
+from roundtrip.cause.journal import arm_name
+from roundtrip.cause.steps import Switch
+from roundtrip.collect import samples
+from roundtrip.collect.launch import SAMPLES
+from roundtrip.collect.launches import scan
+from roundtrip.errors import UserError
+from roundtrip.sites import slurm
+from roundtrip.sites.site import Site
+
+#: Launches of an arm at most.
+_MOST = 10_000
+_VARIABLES = "variables.sh"
+#: Columns of samples that say which series a row is of.
+_SERIES = ("case", "variant", "size_bytes", "phase", "metric")
+
+
+@dataclass
+class Checks:
+    """Launches `item` on `site`, below `root`; the result is the median of the series `names`."""
+
+    site: Site
+    item: Expected
+    root: RunTree
+    switches: Sequence[Switch]
+    names: dict[str, Any]
+    lower_is_better: bool
+    minutes: float
+    _wait: scheduler.SlurmWait | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if slurm.is_slurm(self.site.partitions[self.item.case.partition]["scheduler"]):
+            end = time.time() + 60 * self.minutes
+            self._wait = scheduler.SlurmWait(end, self.root.path)
+
+    @property
+    def _label(self) -> str:
+        place = self.root.path
+        return f"{place.parent.parent.name}/{self.site.name}/{place.name}"
+
+    def build(self, arm: Hashable) -> str:
+        """Nothing: all arms launch the same program, which is built before."""
+        return ""
+
+    def launch(self, arm: Hashable) -> float:
+        """The median of the series in one launch, turned round if more is better.
+
+        UserError if it failed.
+        """
+        own = self._tree(arm)
+        setting = ("prerun_cmds", f". {shlex.quote(str(own.path / _VARIABLES))}")
+        item = replace(self.item, variables=(*self.item.variables, setting))
+        with own:
+            folder = own.next_session(own.next_round())
+            session.run_session(
+                self.site,
+                [item],
+                folder,
+                self._label,
+                own.lock_descriptor,
+                lambda kind, name: None,
+                self._wait,
+            )
+            made = [one for one in scan(own.path) if one.round == folder.name]
+        passed = [one for one in made if one.status == "passed" and one.folder]
+        if not passed:
+            raise UserError(made[0].reason if made else "ReFrame left no launch")
+        assert passed[0].folder is not None  # noqa: S101  for the type checker
+        file = passed[0].folder / SAMPLES
+        frame = samples.parse(file.read_bytes(), file).frame
+        its = frame.filter(*(pl.col(name) == self.names[name] for name in _SERIES))
+        if its.is_empty():
+            raise UserError("the launch has no sample of the series")
+        value = float(its["value"].median())  # type: ignore[arg-type]
+        if value <= 0:
+            raise UserError(f"its result is {value:g}; right is a number above 0")
+        return value if self.lower_is_better else 1 / value
+
+    def _tree(self, arm: Hashable) -> RunTree:
+        """The run tree of an arm, with the script that sets its variables."""
+        name = hashlib.sha256(arm_name(arm).encode()).hexdigest()[:12]
+        own = RunTree(self.root.path / "arms" / name)
+        script = own.path / _VARIABLES
+        if not script.exists():
+            own = tree.inner_tree(self.root, f"arms/{name}", [self.item], _MOST)
+            script.write_text(variables(self.switches, arm), encoding="utf-8")
+        return own
+
+
+def variables(switches: Sequence[Switch], arm: Hashable) -> str:
+    """The lines of a shell that set each variable to the value that it has in an arm."""
+    lines = []
+    for one in switches:
+        value = one.new if isinstance(arm, frozenset) and one.name in arm else one.old
+        lines.append(
+            f"unset {one.variable}"
+            if value is None
+            else f"export {one.variable}={shlex.quote(value)}"
+        )
+    return "\n".join(lines) + "\n"

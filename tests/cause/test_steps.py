@@ -1,0 +1,99 @@
+"""From a step of real nights to what can be switched: the sample with the planted eager limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from roundtrip import paths
+from roundtrip.cause import checks, steps
+from roundtrip.cause.steps import Switch
+from roundtrip.cli import app, blame  # noqa: F401  blame registers itself
+from roundtrip.errors import UserError
+from roundtrip.history import ledger
+from roundtrip.report.pages.series import Change
+
+SAMPLE = paths.checkout() / "samples" / "sixty-nights"
+SITE = "emulated-pair"
+STEPPED = "mpi, 16 KiB"
+
+
+@pytest.fixture
+def nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    frames = (pl.read_parquet(SAMPLE / f"{name}.parquet") for name in ("nights", "provenance"))
+    known = ledger.Ledger(*frames, ())
+    monkeypatch.setattr(ledger, "read_ledger", lambda *_: known)
+    monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+    (tmp_path / "sixty-nights" / SITE).mkdir(parents=True)
+    return tmp_path
+
+
+def test_the_planted_variable_can_be_switched(nights: Path) -> None:
+    found = steps.find(SITE, STEPPED, "", None, nights)
+    assert [one.variable for one in found.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
+    assert found.switches[0].old is None and found.switches[0].new == "4096"
+    assert found.step > 0.05 and 0 < found.noise < 0.2
+    assert not any(name.startswith("site configuration") for name, _ in found.others)
+
+
+def test_a_series_without_a_step_and_one_that_is_not_there_are_one_line(nights: Path) -> None:
+    with pytest.raises(UserError, match="no series of site"):
+        steps.find(SITE, "nope", "", None, nights)
+    with pytest.raises(UserError, match="no step began then; right is one of: 2026"):
+        steps.find(SITE, STEPPED, "1999-01-01", None, nights)
+    with pytest.raises(UserError, match="no step in"):
+        steps.find(SITE, "mpi, 1 B", "", None, nights)
+    with pytest.raises(UserError, match="series with a step have"):
+        steps.find(SITE, "mpi", "", None, nights)
+
+
+def test_the_command_says_what_it_would_launch(nights: Path) -> None:
+    done = CliRunner().invoke(app, ["blame", SITE, STEPPED, "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert "can be switched: OMPI_MCA_btl_tcp_eager_limit not set → 4096" in done.output
+    assert "expected: about" in done.output
+    assert not (nights / "runs").exists()
+
+
+def test_facts_are_split_by_what_can_be_set_from_here() -> None:
+    switches, others = steps.split(
+        [
+            Change("openmpi41", "variable OMPI_MCA_btl", "not set", "tcp,self"),
+            Change("", "UCX_TLS of partition batch", "all", "not set"),
+            Change("", "access of partition batch", "a", "b"),
+            Change("", "kernel", "6.1.0-20", "6.1.0-21"),
+            Change("openmpi41", "MPI version", "4.1.4", "4.1.6"),
+            Change("openmpi41", "variable LONG", "x", "y... (0123456789ab)"),
+            Change("", "site configuration", "aa", "bb"),
+        ]
+    )
+    assert switches == (
+        Switch("OMPI_MCA_btl", None, "tcp,self"),
+        Switch("UCX_TLS", "all", None),
+    )
+    names = [name.partition(":")[0] for name, _ in others]
+    assert names == [
+        "access of partition batch",
+        "kernel",
+        "MPI version (openmpi41)",
+        "variable LONG (openmpi41)",
+    ]
+    assert "roundtrip nodes" in dict(others)[others[1][0]]
+    assert "roundtrip ab" in dict(others)[others[2][0]]
+
+
+def test_facts_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(UserError, match="contradict each other: A 1 → 2, and A 1 → 3"):
+        steps.split([Change("x", "variable A", "1", "2"), Change("", "A of partition p", "1", "3")])
+
+
+def test_the_script_of_an_arm_sets_each_variable_to_its_value() -> None:
+    switches = (Switch("A", None, "it's"), Switch("B", "1", None))
+    old, new = frozenset[str](), frozenset(one.name for one in switches)
+    assert checks.variables(switches, old) == "unset A\nexport B=1\n"
+    assert checks.variables(switches, new) == "export A='it'\"'\"'s'\nunset B\n"
+    assert checks.variables(switches, frozenset([switches[0].name])).endswith("export B=1\n")

@@ -1,0 +1,90 @@
+"""``roundtrip blame`` to its end, with launches that the test plays: the variables of an arm decide
+how fast they are."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.synthetic import TOOLCHAINS, Tree
+from typer.testing import CliRunner, Result
+
+from roundtrip.campaign import environment, matrix, session
+from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.cause import steps
+from roundtrip.cause.steps import Found, Switch
+from roundtrip.cli import app, blame
+from roundtrip.report import publish
+from roundtrip.sites.site import Case
+
+NAME = "openmpi41-boost181"
+PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"))
+CAUSE = Switch("SLOW", None, "1")
+SWITCHES = (Switch("A", "1", "2"), CAUSE, Switch("B", None, "x"))
+SERIES = {
+    "case": "pingpong/same",
+    "variant": "mpi",
+    "size_bytes": 65536,
+    "phase": "measure",
+    "metric": "half_round_trip_time",
+}
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    for name in ("RUNS", "REPORTS"):
+        monkeypatch.setenv(f"ROUNDTRIP_{name}", str(tmp_path / name.lower()))
+    rng = np.random.default_rng(1)
+    case = Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", NAME)
+    plan = Matrix((Expected(case, "netpipe.py", (), "netpipe"),), ())
+    line = SimpleNamespace(
+        label="mpi, 64 KiB",
+        series=SimpleNamespace(names={**SERIES, "case_id": case.id}, lower_is_better=True),
+    )
+    found = Found("ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),))  # type: ignore[arg-type]
+    title, latency, boost, *rest = TOOLCHAINS[NAME]
+
+    def launch(site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
+        script = shlex.split(dict(block[0].variables)["prerun_cmds"])[1]
+        slow = 1.5 if "export SLOW=1" in Path(script).read_text() else 1.0
+        per_byte, *others = rest
+        speeds = (title, slow * latency, boost, slow * per_byte, *others)
+        monkeypatch.setitem(TOOLCHAINS, NAME, speeds)
+        tree = Tree(folder.parents[1], sizes=[65536], samples=5, steady=True)
+        tree.launch(int(folder.name), NAME, rng)
+        return 0.0
+
+    def build(site: object, expected: object, root: object, progress: object) -> None:
+        folder = root.next_build()  # type: ignore[attr-defined]
+        (folder / "session.json").write_text('{"exit_status": 0}')
+
+    site = SimpleNamespace(
+        name="local",
+        spack=None,
+        environment={},
+        partitions={"smp": {"scheduler": "local"}},
+        checkout=Path.cwd(),
+    )
+    monkeypatch.setattr(blame, "Site", lambda name, checkout: site)
+    monkeypatch.setattr(steps, "find", lambda *_: found)
+    monkeypatch.setattr(matrix, "build_matrix", lambda declared, here: plan)
+    monkeypatch.setattr(environment, "record_environment", lambda *_: None)
+    monkeypatch.setattr(session, "build_all", build)
+    monkeypatch.setattr(session, "run_session", launch)
+    return lambda *arguments: CliRunner().invoke(app, ["blame", "local", "mpi", *arguments])
+
+
+@pytest.mark.nightly
+def test_the_cause_is_named_and_its_report_verified(played: Callable[..., Result]) -> None:
+    done = played()
+    assert done.exit_code == 0, done.output
+    assert f"{CAUSE.name} explains " in done.output
+    assert "Cannot be switched from here" in done.output and "kernel" in done.output
+    assert "to accept it: roundtrip history local --accept" in done.output
+    page = Path(done.output.split("report: ")[1].splitlines()[0])
+    assert publish.verify(page.parent) == []
+    assert CAUSE.name in page.read_text()

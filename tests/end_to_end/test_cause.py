@@ -1,0 +1,205 @@
+"""Real launches: a planted slow commit of an MPI program, and a planted variable among harmless
+ones, are found."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from roundtrip import paths
+from roundtrip.campaign import environment, matrix, model, session, tree
+from roundtrip.cause import conduct, page
+from roundtrip.cause.checks import Checks
+from roundtrip.cause.facts import Causes, Ending, Relation
+from roundtrip.cause.journal import Journal, Plan
+from roundtrip.cause.steps import Switch
+from roundtrip.collect import analysis
+from roundtrip.sites.site import Site
+
+CHECKOUT = Path(__file__).parents[2]
+TOOLCHAIN = "openmpi41-boost181"
+COMMITS, SLOW = 8, 5
+#: Rank 0 and 1 send a message to and fro, and wait `DELAY` times longer where that is planted.
+PROGRAM = r"""
+#include <mpi.h>
+#include <cstdio>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank; char word[4096] = {0};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  double begun = 0;
+  for (int turn = -200; turn < 2000 * DELAY / 10; ++turn) {
+    if (turn == 0) begun = MPI_Wtime();
+    if (rank == 0) { MPI_Send(word, 4096, MPI_CHAR, 1, 0, MPI_COMM_WORLD); }
+    else { MPI_Recv(word, 4096, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+    if (rank == 1) { MPI_Send(word, 4096, MPI_CHAR, 0, 0, MPI_COMM_WORLD); }
+    else { MPI_Recv(word, 4096, MPI_CHAR, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+  }
+  if (rank == 0) std::printf("seconds %g\n", MPI_Wtime() - begun);
+  MPI_Finalize();
+}
+"""
+
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.live,
+    pytest.mark.skipif(
+        not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
+        reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
+    ),
+]
+
+
+def commit(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    for arguments in (["add", "."], ["commit", "--quiet", "--allow-empty", "--message", "next"]):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
+
+
+@pytest.mark.parametrize("factor", [14, 10])
+def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wrong(
+    tmp_path: Path, factor: int
+) -> None:
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    subprocess.run(["git", "-C", str(clone), "init", "--quiet"], check=True)
+    for number in range(COMMITS):
+        delay = factor if number >= SLOW else 10
+        commit(clone, main_cpp=f"#define DELAY {delay}\n{PROGRAM}", notes_txt=f"{number}\n")
+    prefix = paths.toolchains() / TOOLCHAIN / "mpi" / "bin"
+    environ = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
+        "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
+    done = subprocess.run(
+        [
+            *("roundtrip", "bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
+            *("--repository", str(clone), "--build", f"{prefix}/mpicxx -O2 main.cpp -o main"),
+            *("--launch", f"{prefix}/mpirun -n 2 ./main", "--metric", "seconds (.+)"),
+            *("--site", "local", "--budget", "15m", "--wait", "--least", "10%"),
+        ],
+        cwd=CHECKOUT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=1500,
+    )
+    if factor == 10:
+        assert done.returncode == 0 and "No change" in done.stdout, done.stdout + done.stderr
+        return
+    listed = subprocess.run(
+        ["git", "-C", str(clone), "rev-list", "--reverse", "HEAD"], capture_output=True, text=True
+    ).stdout.split()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"The first slow version is {listed[SLOW][:12]}" in done.stdout
+    report = Path(done.stdout.split("report: ")[1].splitlines()[0]).parent
+    assert not subprocess.run(
+        ["roundtrip", "report", str(report), "--verify"], cwd=CHECKOUT, env=environ
+    ).returncode
+
+
+#: A variable that makes messages wait for their receiver, and five that do nothing to them.
+EAGER = [
+    Switch("OMPI_MCA_btl_vader_eager_limit", "32768", "512"),
+    Switch("OMPI_MCA_btl_base_warn_component_unused", None, "0"),
+    Switch("OMPI_MCA_mpi_show_handle_leaks", None, "0"),
+    Switch("OMPI_MCA_btl_tcp_links", None, "1"),
+    Switch("ROUNDTRIP_HARMLESS", "1", "2"),
+    Switch("OMPI_MCA_coll_base_verbose", None, "0"),
+]
+#: The limit counts only for the transport that both of these choose.
+TOGETHER = [
+    Switch("OMPI_MCA_btl", "self,vader", "self,tcp"),
+    Switch("OMPI_MCA_btl_tcp_eager_limit", "65536", "1024"),
+    *EAGER[1:4],
+]
+
+
+@pytest.fixture
+def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Causes]:
+    """Searches among switches by launches of NetPIPE on this machine."""
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
+
+    def run(switches: list[Switch], size: int) -> Causes:
+        declared = tmp_path / "small.toml"
+        declared.write_text(
+            'title = "small"\nlaunches = 9\ntime_limit_minutes = 30\n[[check]]\n'
+            f'name = "NetPIPE"\ntoolchains = ["{TOOLCHAIN}"]\n'
+            'parameters = { mode = ["pingpong"], placement = ["shared-memory"], '
+            'variants = ["raw"] }'
+            f"\nvariables = {{ budget = 0.5, precision = 10, end = {size} }}\n"
+        )
+        here, campaign = Site("local", CHECKOUT), model.load_campaign(declared)
+        whole = matrix.build_matrix(campaign, here)
+        (item,) = whole.expected
+        root = tree.create_tree(
+            tmp_path / "tree",
+            campaign,
+            "local",
+            whole,
+            tree.revision(CHECKOUT),
+            analysis.for_site("local"),
+        )
+        environment.record_environment(here, whole, root.path / "env")
+        from rich.console import Console
+
+        from roundtrip.campaign.progress import TerminalProgress
+
+        with root, TerminalProgress("test", Console(stderr=True)) as progress:
+            session.build_all(here, whole.expected, root, progress)
+        names = {
+            "case": "pingpong/same",
+            "variant": "mpi",
+            "size_bytes": size,
+            "phase": "measure",
+            "metric": "half_round_trip_time",
+        }
+        asked = Plan(
+            kind="blame",
+            title="Which?",
+            measures="NetPIPE",
+            name="blame-small",
+            site="local",
+            started=conduct.now(),
+            seed=1,
+            arms=[one.name for one in switches],
+            step=0.2,
+        )
+        opened = Journal(tmp_path / "search")
+        opened.begin(asked)
+        launcher = Checks(here, item, root, switches, names, True, 60)
+        found = conduct.conduct(asked, opened, launcher, 60, print)
+        assert isinstance(found, Causes)
+        values = [one.value for one in opened.entries if one.value is not None]
+        print(len(values), np.exp(np.median(values)), page.plain_sentences(asked, found))
+        return found
+
+    return run
+
+
+def test_the_eager_limit_is_found_among_five_harmless_changes(
+    searched: Callable[..., Causes],
+) -> None:
+    found = searched(EAGER, 4096)
+    assert found.ending is Ending.FOUND, found
+    assert found.named == (EAGER[0].name,)
+
+
+def test_two_that_act_only_together_are_found(searched: Callable[..., Causes]) -> None:
+    found = searched(TOGETHER, 16384)
+    assert {*found.named} <= {TOGETHER[0].name, TOGETHER[1].name} and found.named
+    assert found.relation in (None, Relation.TOGETHER, Relation.ADD, Relation.UNKNOWN)
