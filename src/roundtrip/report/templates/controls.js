@@ -1,7 +1,8 @@
 // What a reader does with a figure: buttons, pointer, keys, and the link to what they see.
 
 function button(words, told, isOn, act) {
-  const made = element("button", { type: "button", title: told, "aria-label": told }, words);
+  const name = told.includes(words) ? told : `${words}: ${told}`; // speech names what is to be seen
+  const made = element("button", { type: "button", title: told, "aria-label": name }, words);
   if (isOn !== null) made.setAttribute("aria-pressed", String(isOn));
   made.addEventListener("click", act);
   return made;
