@@ -4,7 +4,7 @@ addEventListener("load", async () => {
   const told = {}, faults = [];
   addEventListener("error", (event) => faults.push(event.message));
   const soon = () => new Promise((go) => { setTimeout(go, 60); });
-  const panel = document.querySelector("[data-plot]"), name = panel.dataset.plot;
+  const panel = document.querySelector(".part [data-plot]"), name = panel.dataset.plot;
   const data = JSON.parse(panel.querySelector("script").textContent);
   const part = panel.closest("details.part");
   told.folded = !part.open;
@@ -58,8 +58,8 @@ addEventListener("load", async () => {
   const logged = texts().join();
   tool("log y").click();
   told.linear = tool("log y").getAttribute("aria-pressed") === "false" && texts().join() !== logged;
-  tool("Ratio").click();
-  told.ratio = texts().includes("Ratio to raw MPI") && lines().length === data.views[1].curves.length;
+  tool("Time").click();
+  told.time = texts().includes("Time of a message (µs)") && lines().length === data.views[1].curves.length;
   tool("log y").click();
   told.whole = texts().join();
   tool("Bandwidth").click();

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from roundtrip.report.sections.toolchains import race_answers, race_tables, races, top_tables
+from roundtrip.report.sections.races import race_answers, race_tables, races, top_tables
 from roundtrip.report.speeds import Setting, ToolchainComparison
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -39,15 +39,15 @@ def cell(*pairs: tuple[str, Verdict, float]) -> tuple[str, str]:
         ([("ab", FASTER, 1.3)], ("MPI a", "30 % faster")),
         ([("ab", SLOWER, 0.5)], ("MPI b", "100 % faster")),
         ([("ab", ON_PAR, 1.01)], ("", "on par")),
-        ([("ab", UNKNOWN, 1.6)], ("", "cannot tell")),
+        ([("ab", UNKNOWN, 1.6)], ("", "open")),
         ([("ab", FASTER, 1.3), ("ac", FASTER, 1.12), ("bc", UNKNOWN, 1)], ("MPI a", "12 % faster")),
         # Nobody found a faster than c.
-        ([("ab", FASTER, 1.3), ("ac", UNKNOWN, 1.1), ("bc", ON_PAR, 1)], ("MPI a or MPI c", "cannot tell")),  # noqa: E501
+        ([("ab", FASTER, 1.3), ("ac", UNKNOWN, 1.1), ("bc", ON_PAR, 1)], ("MPI a or MPI c", "open")),  # noqa: E501
         ([("ab", FASTER, 1.3), ("ac", ON_PAR, 1.0), ("bc", SLOWER, 0.8)], ("MPI a, MPI c", "on par")),  # noqa: E501
         # c was never compared with a: a leads, and has not won.
-        ([("ab", FASTER, 1.3), ("bc", FASTER, 1.3)], ("MPI a", "cannot tell")),
+        ([("ab", FASTER, 1.3), ("bc", FASTER, 1.3)], ("MPI a", "open")),
         # Each is faster than the next: no order.
-        ([("ab", FASTER, 1.3), ("bc", FASTER, 1.3), ("ac", SLOWER, 0.7)], ("", "cannot tell")),
+        ([("ab", FASTER, 1.3), ("bc", FASTER, 1.3), ("ac", SLOWER, 0.7)], ("", "open")),
     ],
 )  # fmt: skip
 def test_the_winner(pairs: list[tuple[str, Verdict, float]], wanted: tuple[str, str]) -> None:
@@ -66,7 +66,9 @@ def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
     found = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)))
     assert [race.runners for race in found] == [("a", "b"), ("c", "d")]
     (answer,) = race_answers(found, TITLES)
-    assert answer.text == ("Of 2 comparisons: MPI a is fastest in 1, cannot tell in 1.",)
+    assert answer.text == (
+        "MPI a is fastest for MPI at 1\N{NO-BREAK SPACE}B; open for MPI at 1\N{NO-BREAK SPACE}B.",
+    )
     assert race_answers([], TITLES) == ()
 
 

@@ -1,23 +1,25 @@
-"""The top of a page: questions with short answers and a small figure; the rest is folded."""
+"""The top of a page: questions with short answers and a picture; the rest is folded."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from roundtrip import studies
 from roundtrip.collect import bundle
-from roundtrip.report import data, drawing, painter, renderers
+from roundtrip.report import data, renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import build
-from roundtrip.report.plot import Curve, Plot, Scale, View
+from roundtrip.report.drawing import Drawing
+from roundtrip.report.plot import Curve, Scale, View
 from roundtrip.report.units import Unit
 
-#: A line that a reader takes in at one glance.
-_SHORT = 140
+#: A sentence that fits two lines of the page.
+_SHORT = 210
 
 
 @pytest.fixture
@@ -56,8 +58,56 @@ def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) 
     assert "<details" not in top
     targets = re.findall(r'href="#([^"]*)"', top)
     assert targets and all(f'id="{target}"' in page for target in targets)
-    # The picture of the first question leads to its first figure.
-    assert f'<a class="spark" href="#figure-{report.parts[0].figures[0].name}"><svg' in top
+
+
+def test_the_first_question_has_its_picture_at_the_top_and_once(report: Report) -> None:
+    page, twin = renderers.html(report), renderers.markdown(report)
+    top = page[page.index('id="answer"') : page.index("<nav")]
+    picture = report.parts[0].picture
+    assert picture and {figure.name for figure in picture.figures} <= {
+        figure.name for figure in report.figures
+    }
+    for figure in picture.figures:
+        assert (
+            top.count(f'id="figure-{figure.name}"') == page.count(f'id="figure-{figure.name}"') == 1
+        )
+        assert twin.index(f"(figures/{figure.name}.svg)") < twin.index("\n## NetPIPE")
+
+
+def test_the_picture_has_the_ratios_of_the_study_beside_its_own_figure(report: Report) -> None:
+    picture = report.parts[0].picture
+    assert picture
+    ours, study = (
+        [one.plot for one in picture.figures if one.plot and one.plot.is_published is published]
+        for published in (False, True)
+    )
+    assert ours and len(study) == 1
+    for plot in (*ours, *study):
+        (view,) = plot.views
+        assert view.strip and view.strip[0] < 1 < view.strip[1] and view.x == study[0].views[0].x
+    typed = next(c for c in study[0].views[0].curves if c.name == "MPI datatypes / bytes")
+    assert typed.points[-1][1] == pytest.approx(160 / 4300)
+
+
+def test_of_many_figures_the_first_four_stand_at_the_top(report: Report) -> None:
+    part = report.parts[0]
+    assert part.picture
+    many = tuple(replace(part.picture.figures[0], name=f"many-{n}") for n in range(6))
+    changed = replace(part, picture=replace(part.picture, figures=many))
+    page = renderers.html(replace(report, parts=(changed, *report.parts[1:])))
+    top = page[page.index('id="answer"') : page.index("<nav")]
+    shown, folded = top.split("<details>")
+    assert "2 more figures; each is" in folded
+    assert shown.count('class="panel"') == 4 and folded.count('class="panel"') == 2
+
+
+def test_of_curves_on_each_other_each_shows_marks_of_its_own() -> None:
+    x, y = Scale("x", Unit.PURE, 0, 99, False), Scale("y", Unit.PURE, 0, 2, False)
+    points = tuple((float(at), 1.0, None, None, None) for at in range(100))
+    curves = tuple(Curve(f"{n}", ("#000001", "#000002"), points) for n in range(3))
+    marks = "".join(Drawing("a", View("", x, y, curves)).marks())
+    places = [float(x) for x in re.findall(r'cx="([\d.]+)"', marks)]
+    assert 30 < len(places) == len(set(places)) <= 3 * 12
 
 
 def test_what_is_fastest_stands_at_the_top_and_whole_in_its_section(report: Report) -> None:
@@ -66,29 +116,3 @@ def test_what_is_fastest_stands_at_the_top_and_whole_in_its_section(report: Repo
     assert small.rows == whole.rows
     names = {cell.text for row in whole.rows for cell in row[2:] if "faster" in cell.verdict}
     assert names == {"Open MPI 4.1", "MPICH 4.0"} or names == {"Open MPI 4.1"}
-
-
-def test_a_small_figure_shows_every_curve_inside_its_frame() -> None:
-    x, y = Scale("x", Unit.PURE, 1, 1000, True), Scale("y", Unit.PURE, 0.001, 1e6, True)
-    curves = tuple(
-        Curve(
-            f"<{name}>",
-            ("#000001", "#000002"),
-            ((1, 3.0 + name, None, None, None), (5000, 80.0, 1, 2, 9)),
-        )
-        for name in range(3)
-    )
-    svg = painter.spark(Plot("", "", (View("", x, y, curves),)), '"<b>')
-    assert svg.count('<path class="line"') == 3 and "<b>" not in svg
-    numbers = [float(value) for pair in re.findall(r"[ML]([\d.]+),([\d.]+)", svg) for value in pair]
-    assert min(numbers) >= 0 and max(numbers) <= drawing.SMALL[0]
-    heights = [float(value) for value in re.findall(r"[ML][\d.]+,([\d.]+)", svg)]
-    # What is drawn fills the frame.
-    assert min(heights) < 10 and max(heights) > drawing.SMALL[1] - 10
-
-
-def test_a_small_figure_of_rows_has_a_dot_for_each_value() -> None:
-    scale = Scale("x", Unit.PURE, -5, 20, False)
-    dots = Curve("a", ("#111111", "#222222"), ((0, 3, None, None, 1), (1, -5, -5, 20, 1)), width=0)
-    svg = painter.spark(Plot("", "", (View("", scale, None, (dots,), ("one", "two")),)), "alt")
-    assert svg.count("<circle") == 2 and svg.count('class="rule"') == 1

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from roundtrip.collect import analysis
+from roundtrip.report import units
 from roundtrip.stats.summaries import Interval
-from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
 from roundtrip.studies.findings import VerdictAt, line
 
 SLOWER, FASTER = Verdict.SLOWER, Verdict.FASTER
@@ -39,8 +43,8 @@ def told(*places: tuple[str, int, Verdict | None, float]) -> str:
         ),
         (
             [("A", 1, SLOWER, 1 / 1.12), ("A", KIB, ON_PAR, 1.0), ("A", 2 * KIB, CANNOT_TELL, 0.6)],
-            "Boost.MPI costs 12 % at 1 B; on par at 1 KiB (medians within 1 %); cannot tell at "
-            "2 KiB",
+            "Boost.MPI costs 12 % at 1 B; cannot tell at 2 KiB; on par elsewhere (medians within "
+            "1 %)",
         ),
         (
             [("A", 1, SLOWER, 1 / 2.5), ("B", 1, SLOWER, 1 / 30)],
@@ -60,7 +64,7 @@ def told(*places: tuple[str, int, Verdict | None, float]) -> str:
                 *[("A", 1, SLOWER, 0.8), ("A", 8, SLOWER, 0.8)],
                 *[("B", 8, SLOWER, 0.8), ("B", 1, CANNOT_TELL, 0.8)],
             ],
-            "Boost.MPI costs 25 % in 3 of 4 comparisons; cannot tell at 1 B on B",
+            "Boost.MPI costs 25 % at 1 B, 8 B on A and at 8 B on B; cannot tell at 1 B on B",
         ),
     ],
 )
@@ -76,3 +80,43 @@ def test_sizes_in_a_row_are_a_range_and_many_places_are_counted() -> None:
     many = [(name, 2**k, SLOWER if name == "ABCDE"[k] else ON_PAR, 0.9) for k in range(5)
             for name in "ABCDE"]  # fmt: skip
     assert told(*many).startswith("Boost.MPI costs 11 % in 5 of 25 comparisons; on par elsewhere")
+
+
+def open_at(low: float, median: float, high: float, q: float) -> str:
+    levels = analysis.default().statistics
+    found = judge({"a": [low, low, median, median, median, median, median, high, high]}, levels)
+    place = VerdictAt("A", KIB, replace(found["a"], q=q))
+    return line("Boost.MPI", "raw MPI", [place]).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_what_is_known_stands_where_no_verdict_is_possible_yet() -> None:
+    assert open_at(1.02, 1.03, 1.06, 0.005) == (
+        "Boost.MPI against raw MPI: 2 to 6 % faster (whether 5 % or more is open: about 12 more "
+        "launches)"
+    )
+    assert open_at(0.97, 1.02, 1.06, 0.5) == (
+        "Boost.MPI against raw MPI: 3.1 % slower to 6 % faster (open: about 19 more launches)"
+    )
+    assert open_at(0.2, 1.01, 3.0, 0.5).endswith(": 5.0 times slower to 3.0 times as fast (open)")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (1.02, 1.06, "2 to 6 % faster"),
+        (1.12, 1.12, "12 % faster"),
+        (1.5, 1786.56, "1.5 to 1 787 times as fast"),
+        (0.5, 0.8, "25 to 100 % slower"),
+        (0.01, 0.8, "1.2 to 100 times slower"),
+        (0.97, 2.5, "3.1 % slower to 2.5 times as fast"),
+    ],
+)
+def test_ratios_above_two_are_times(low: float, high: float, words: str) -> None:
+    assert units.printable(units.speed(low, high)) == words
+
+
+def test_toolchains_are_named_by_what_differs() -> None:
+    first, second = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"
+    assert told((first, 1, SLOWER, 0.8), (second, 1, ON_PAR, 1.0)) == (
+        "Boost.MPI costs 25 % on Open MPI 4.1; on par elsewhere (medians within 1 %)"
+    )

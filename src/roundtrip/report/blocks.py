@@ -199,10 +199,10 @@ class Answer:
 class Part:
     """A section, which is folded away, and what it says at the top of the report.
 
-    At the top stand its question, if it has one, its answers, one short line each, a small copy of
-    its first figure that has a plot, and its summary, which are small tables.  `each` and
-    `verdicts` open the section: an answer for each panel, and tables of verdicts.  Its warnings, a
-    plain line each, are notices of the report, and the terminal prints them too.
+    At the top stand its question, if it has one, its answers, one short line each, its summary,
+    which are small tables, and its picture, which is the answer in figures.  `each` and `verdicts`
+    open the section: an answer for each panel, and tables of verdicts.  Its warnings, a plain line
+    each, are notices of the report, and the terminal prints them too.
     """
 
     anchor: str
@@ -214,11 +214,13 @@ class Part:
     question: str = ""
     each: tuple[Answer, ...] = ()
     summary: tuple[Table, ...] = ()
+    picture: Gallery | None = None
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All its figures, those that are folded away included."""
-        galleries = (block for block in flat(self.blocks) if isinstance(block, Gallery))
+        """All its figures: its picture, then the others, those that are folded away included."""
+        galleries = [block for block in flat(self.blocks) if isinstance(block, Gallery)]
+        galleries = [self.picture, *galleries] if self.picture else galleries
         return tuple(figure for gallery in galleries for figure in gallery.figures)
 
     @property

@@ -27,7 +27,8 @@ EVENTS: dict[str, tuple[str, dict[str, object]]] = {
     STEP: ("#0b4f94", {"stroke-dasharray": "4 3"}),
 }
 _TICK, _LOWEST = 7.0, 2000.0  # how long the mark of a change is; below every frame
-_MANY = 40  # so many points of a line are not marked one by one
+_MANY = 40  # so many points are drawn as one path
+_MARKED = 12  # so many points of a line are marked
 _LONE = 2.5  # half the width of a point that no line shows
 _FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
 _DASHES = "6 4"
@@ -193,11 +194,17 @@ class Drawing(Frame):
         yield from self._dots(curve, places, is_line)
 
     def _dots(self, curve: Curve, places: list[Place], is_line: bool) -> Iterator[Markup]:
-        """The points of a curve; many that no line joins are one path of dots or squares."""
-        is_many = len(places) >= _MANY
+        """The points of a curve; many that no line joins are one path of dots or squares.
+
+        Of a line some are marked, other ones of each curve, so that curves on each other are seen.
+        """
         lone = 0.0 if is_line else _LONE
-        if not (curve.size or lone) or (is_line and is_many):
+        if not (curve.size or lone):
             return
+        if is_line:
+            step = -(-len(places) // _MARKED)
+            places = places[self._order[curve.name] * step // len(self._order) :: step]
+        is_many = len(places) >= _MANY
         size = max(curve.size, self.dot) if self.view.rows else max(curve.size, lone)
         if not is_many:
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)

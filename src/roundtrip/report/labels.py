@@ -21,6 +21,7 @@ _NAMED = {
     "wan_rtt_ms": "EMULATED WAN: RTT {:g} ms",
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
 }
+OVERSUBSCRIBED = "more ranks than processors"
 #: Where two ranks are, or all ranks, in words.
 PLACEMENTS = {
     "shared-memory": "in one node",
@@ -28,6 +29,7 @@ PLACEMENTS = {
     "all-cores": "on every core",
     "one-socket": "on one socket",
     "two-sockets": "on two sockets",
+    "oversubscribed": OVERSUBSCRIBED,
 }
 
 
@@ -62,6 +64,12 @@ def by_environ(launches: pl.DataFrame) -> dict[str, str]:
         if mark := kind(emulation, simulated):
             kinds.setdefault(environ, {})[mark] = None
     return {environ: "; ".join(marks) for environ, marks in kinds.items()}
+
+
+def mark(kinds: Iterable[str]) -> str:
+    """`` (EMULATED WAN: RTT 2 ms)``: what of some values is not measured; "" if all is."""
+    found = "; ".join(dict.fromkeys(one for one in kinds if one))
+    return f" ({found})" if found else ""
 
 
 def only_simulated(kinds: Iterable[str]) -> bool:

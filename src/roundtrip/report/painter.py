@@ -17,7 +17,7 @@ from markupsafe import Markup
 from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
 from roundtrip.report.drawing import INK, MUTED, PAPER, SMALL, Drawing, SmallDrawing
-from roundtrip.report.plot import Heat, MapCell, Plot, Rule, Scale, View
+from roundtrip.report.plot import Heat, MapCell, Plot, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
 #: A cell of a map is this wide and high, and its name this large, in pixels.
@@ -104,15 +104,6 @@ def document(
     return f"{drawn}\n"
 
 
-def spark(plot: Plot, label: str) -> Markup:
-    """A small copy of the first view, without axes, of which nothing leaves the frame."""
-    view = plot.views[0]
-    low = view.x.low if view.x.is_log else max(view.x.low, 0.0)
-    rules = view.rules or ((Rule(low),) if view.rows else ())
-    near = replace(view, y=view.y and _near(view, view.y), strip=None, rules=rules)
-    return small(near, {"role": "img", "aria-label": label})
-
-
 def small(view: View, about: Mapping[str, str], size: tuple[float, float] = SMALL) -> Markup:
     """The marks of a view alone, of that width and height; `about` are attributes of its SVG."""
     frame = SmallDrawing("", view, *size)
@@ -125,15 +116,6 @@ def _style() -> Markup:
     folder = resources.files("roundtrip.report") / "templates"
     text = (folder / "figure.css").read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704  ours, from a file of the package
-
-
-def _near(view: View, scale: Scale) -> Scale:
-    """The axis without what lies beyond all values, if it is logarithmic: 0 stays on the others."""
-    values = [point[1] for curve in view.curves for point in curve.points]
-    if not (scale.is_log and values):
-        return scale
-    low, high = max(scale.low, min(values)), min(scale.high, max(values))
-    return replace(scale, low=low, high=high) if low < high else scale
 
 
 def map_on_page(heat: Heat) -> Markup:

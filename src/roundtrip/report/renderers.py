@@ -28,7 +28,6 @@ from roundtrip.report.blocks import (
     Inline,
     Items,
     Paragraph,
-    Part,
     Report,
     Strong,
     Table,
@@ -90,8 +89,9 @@ _KINDS = {
     Gallery: "gallery",
     Fold: "fold",
 }
-#: A gallery of more figures shows the first ones and folds the others; longer tables are folded.
-_FOLDING = {"most_figures": 32, "first_figures": 12, "most_rows": 200}
+#: A gallery of more figures shows the first ones and folds the others, at the top of the report
+#: most of them; longer tables are folded.
+_FOLDING = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
 #: What lies beside the page: its file, and what it holds.
 SUMMARY, TWIN = "summary.md", "report.md"
 FILES = (
@@ -135,23 +135,12 @@ def _html_inline(part: Inline) -> Markup:
             return Markup("{}").format(str(part))
 
 
-def _spark(part: Part) -> Markup:
-    """A small copy of the part's first figure that has a plot, linked to it; else nothing."""
-    for figure in part.figures:
-        if figure.plot:
-            drawing = painter.spark(figure.plot, figure.alt)
-            link = Markup('<a class="spark" href="#{}">{}</a>')
-            return link.format(f"figure-{figure.name}", drawing)
-    return Markup("")
-
-
 _FILTERS: Mapping[str, Callable[..., object]] = {
     "inline": _html_text,
     "kind": _kind,
     "drawings": painter.on_page,
     "stems": painter.stems,
     "values": painter.values,
-    "spark": _spark,
 }
 
 
@@ -180,6 +169,8 @@ def _markdown_lines(report: Report) -> Iterator[str]:
         yield from _answers(part.answers)
         for table in part.summary:
             yield from _markdown_table(table, report.link)
+        if part.picture:
+            yield from _markdown_block(part.picture, report.link)
     for part in report.parts:
         yield from (f"## {escape(part.title)}", "")
         yield from _answers(part.each)

@@ -297,6 +297,29 @@ def spread(ratios: Sequence[float]) -> str:
     return "".join(map(str, ends(ratios)))
 
 
+#: A ratio of speeds beyond this, or below one over it, is written as times, not as a percentage.
+_TIMES_FROM = 2.0
+
+
+def speed(low: float, high: float) -> str:
+    """How fast ratios of speeds from `low` to `high` are: ``2 to 6 % faster``.
+
+    Slower is by time: half the speed is 100 % slower.  Ratios above 2 are times.
+    """
+    if low < 1 < high:
+        return f"{speed(low, low)} to {speed(high, high)}"
+    factors, way = ((low, high), "faster") if low >= 1 else ((1 / high, 1 / low), "slower")
+    if factors[1] > _TIMES_FROM:
+        how = f"times {'as fast' if way == 'faster' else way}"
+        return f"{_from_to(*(number(one, 2) for one in factors))} {how}"
+    shares = (percent(one - 1).removesuffix(f"{_SPACE}%") for one in factors)
+    return f"{_from_to(*shares)}{_SPACE}% {way}"
+
+
+def _from_to(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
+
+
 def percent(part: float) -> str:
     """A fraction as a percentage."""
     digits = number(100 * part, 2)

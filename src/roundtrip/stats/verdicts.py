@@ -22,6 +22,7 @@ Combined?, Annals of Applied Statistics 2, 2008.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -110,6 +111,9 @@ class ClaimVerdict:
 
     `claims` is the size of the family, this claim included.  `would_do` is the number of launches
     that would give a verdict, where too few launches are the only reason for none; else None.
+    `more`: where the interval is too wide for a verdict, about so many more launches would make it
+    narrow enough; None where nobody knows, or where they would be very many.  `minimum_effect`:
+    what the ratio was to exceed for "faster" and "slower", a part of 1.
     """
 
     interval: Interval
@@ -118,15 +122,24 @@ class ClaimVerdict:
     verdict: Verdict
     claims: int = 1
     would_do: int | None = None
+    more: int | None = None
+    minimum_effect: float = 0.0
+
+    @property
+    def lacking(self) -> int | None:
+        """How many more launches would give a verdict, for sure or about; None if nobody knows."""
+        return self.more if self.would_do is None else self.would_do - self.interval.n
 
     @property
     def words(self) -> str:
         """The verdict, and how many launches would give one where they were too few.
 
-        Example: "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would".
+        Example: "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would", or
+        "cannot tell yet: about 11 more launches would".
         """
         if self.would_do is None:
-            return str(self.verdict)
+            launches = f"{self.more} more launch{'' if self.more == 1 else 'es'}"
+            return f"{self.verdict} yet: about {launches} would" if self.more else str(self.verdict)
         n = self.interval.n
         launches = f"{n} launch" if n == 1 else f"{n} launches"
         lack = f"cannot reach the level among {self.claims} claims"
@@ -158,7 +171,15 @@ def judge(
     correction: its p and q are 1.  Without `family`, all claims are one family.
     """
     judged = judge_families(claims, levels, family, median_interval, signed_rank_p)
-    return {key: replace(one, would_do=_would_do(one, levels)) for key, one in judged.items()}
+    return {
+        key: replace(
+            one,
+            would_do=_would_do(one, levels),
+            more=_more(one, levels),
+            minimum_effect=levels.minimum_effect,
+        )
+        for key, one in judged.items()
+    }
 
 
 def judge_families(
@@ -192,3 +213,21 @@ def _would_do(one: ClaimVerdict, levels: Levels) -> int | None:
     if not one.interval.exists or (is_least_p and is_clear):
         return fewest_launches(one.claims, levels)
     return None
+
+
+#: No number of further launches is told that is more than so many times those made.
+_MOST_TIMES = 10
+
+
+def _more(one: ClaimVerdict, levels: Levels) -> int | None:
+    """By the interval's width, which shrinks with the square root of the number of launches."""
+    found = one.interval
+    if one.verdict is not Verdict.CANNOT_TELL or found.low is None or found.high is None:
+        return None
+    low, median, high = map(math.log, (found.low, found.median, found.high))
+    on_par = math.log1p(levels.equivalence_margin) - abs(median)
+    apart = abs(median) if abs(median) >= math.log1p(levels.minimum_effect) else 0.0
+    room, width = max(on_par, apart), max(high - median, median - low)
+    if room * math.sqrt(_MOST_TIMES) < width:
+        return None
+    return max(1, math.ceil(found.n * ((width / room) ** 2 - 1)))

@@ -25,7 +25,16 @@ from typing import Any, TypeVar
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Column, Figure, Table, Text, Tone
+from roundtrip.report.blocks import (
+    Cell,
+    Column,
+    Figure,
+    Inline,
+    Table,
+    Text,
+    Tone,
+    text_columns,
+)
 from roundtrip.report.plot import (
     CIRCLE,
     DIAMOND,
@@ -116,6 +125,16 @@ def grid(
         tuple(
             (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
         ),
+    )
+
+
+def study_says(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
+    """Claims and figures of a study in its words, its number, and what is found here."""
+    return Table(
+        "What the study says, and what we find. “Inferred”: no number of the study; it follows "
+        "from its words.",
+        text_columns("The study says", "Its number", "We find"),
+        tuple((Cell(words), Cell(number), found) for words, number, found in rows),
     )
 
 

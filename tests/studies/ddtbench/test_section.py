@@ -14,11 +14,13 @@ import pytest
 from roundtrip.collect import bundle
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Fold, Gallery, Part, Table, flat
+from roundtrip.report.blocks import Fold, Part, Table, flat
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.report.plot import Curve
+from roundtrip.studies.ddtbench import APPS
+from roundtrip.studies.ddtbench.section import _named
 
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
 OPENMPI_LABEL = "Open MPI 4.1, Boost 1.81, in one node"
@@ -132,11 +134,34 @@ def test_tuned_loops_are_shown_beside_the_applications_own(make_ddt_tree: Maker)
     assert advised["FFT"] == ("pack by hand", "")
     (answer,) = shown.answers
     assert answer.text == (
-        "Datatypes against packing by hand, of 3 micro-apps: faster in 1, slower in 1, on par in "
-        "1.",
+        "Use datatypes for NAS_LU_x; pack by hand for FFT; no difference for MILC_su3_zd.",
     )
     told = str(shown.each[0])
     assert f"tuned by hand beat datatypes for {TUNED_APP}" in told
+
+
+def test_the_largest_group_of_many_micro_apps_is_named_as_the_rest() -> None:
+    apps = {"use datatypes": APPS[:9], "pack by hand": APPS[9:11], "open": ()}
+    few = ", ".join(APPS[9:11])
+    assert _named(apps) == f"pack by hand for {few}; use datatypes for the other 9"
+    assert _named({"open": APPS}) == "open for all 16"
+
+
+def test_the_studys_claims_and_its_table_stand_beside_ours(make_ddt_tree: Maker) -> None:
+    shown = tables_of(part(make_ddt_tree(environs=(OPENMPI, MPICH))))
+    says = next(t for t in shown if t.caption.startswith("What the study says"))
+    reduced, gap = ([cell.text for cell in row[1:]] for row in says.rows)
+    assert reduced == [
+        "from 40\N{NO-BREAK SPACE}% to 15\N{NO-BREAK SPACE}% in NAS_LU_x",
+        "datatypes are faster in NAS_LU_x",
+    ]
+    assert gap[0] == "in its figure only" and gap[1].startswith("MPICH 4.0, Boost 1.81 takes ")
+    assert gap[1].endswith(
+        "as long with datatypes as Open MPI 4.1, Boost 1.81; MVAPICH was not measured"
+    )
+    (classes,) = [t for t in shown if t.caption.startswith("The study's micro-apps")]
+    assert {row[0].text for row in classes.rows} == set(APPS)
+    assert [row[1].text for row in classes.rows if row[0].text == "FFT"] == ["Matrix transpose"]
 
 
 def test_making_types_is_told_in_both_ways(make_ddt_tree: Maker) -> None:
@@ -186,14 +211,21 @@ def test_one_state_of_memory_is_answered_where_it_alone_was_measured(make_ddt_tr
 
 def test_the_figure_has_a_panel_for_each_mpi(make_ddt_tree: Maker) -> None:
     shown = part(make_ddt_tree(environs=(OPENMPI, MPICH)))
-    figures = [f for block in shown.blocks if isinstance(block, Gallery) for f in block.figures]
+    figures = shown.figures
     assert len(figures) == 2 * 2 * 2  # toolchains, states of memory, overhead and time
     assert len({figure.name for figure in figures}) == len(figures)
     first = figures[0]
     assert first.alt.endswith(MPICH_LABEL)
-    for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes", "MPI_Pack"):
+    for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes"):
         assert words in drawing(first)
     assert "\N{MINUS SIGN}100" in drawing(first), "the axis reaches below zero"
+    assert first.plot and shown.picture and first in shown.picture.figures
+    both, every = first.plot.views
+    assert {"MPI_Pack"} == {c.name for c in every.curves} - {c.name for c in both.curves} - {
+        "Packed by hand, tuned"
+    }
+    study = both.rows.index("the study, 2012")
+    assert [p[1] for c in both.curves for p in c.points if p[0] == study] == [40, 15]
 
 
 def _ends(curve: Curve) -> list[float]:
@@ -203,8 +235,7 @@ def _ends(curve: Curve) -> list[float]:
 def test_the_figure_of_epochs_tells_values_and_their_number(make_ddt_tree: Maker) -> None:
     """Round trips as drawn, with their intervals; each epoch of the methods that have it."""
     shown = part(make_ddt_tree())
-    figures = [f for block in shown.blocks if isinstance(block, Gallery) for f in block.figures]
-    for figure in (one for one in figures if "-time-" in one.name):
+    for figure in (one for one in shown.figures if "-time-" in one.name):
         assert figure.plot
         views = {view.name: view for view in figure.plot.views}
         assert list(views) == ["Epochs", "Round trip", "Pack", "Communication", "Unpack"]

@@ -12,7 +12,7 @@ from studies.npb.npb_bundle import part, table
 
 from roundtrip import studies
 from roundtrip.report import publish, renderers
-from roundtrip.report.blocks import Gallery, Report, Table
+from roundtrip.report.blocks import Report, Table
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
 
@@ -49,7 +49,9 @@ def test_the_answer_is_told_without_a_link() -> None:
     shown = part(machine().data())
     scaled, against = ("".join(map(str, answer.text)) for answer in shown.answers)
     assert scaled == "Speed-up on 2 ranks over the fewest: 2.00 times."
-    assert against == "Against NPB 3.4's own programs, of 2: faster in 1, slower in 1."
+    assert against == (
+        "Against NPB 3.4's own programs: faster in CG A on 2 ranks; slower in CG A on 1 rank."
+    )
     (answer,) = shown.each
     told = "".join(getattr(word, "text", word) for word in answer.text)
     assert told.startswith(
@@ -80,8 +82,8 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
         ("1 rank", "2.00", "100"),
         ("1 rank", "1.28", "64\N{NO-BREAK SPACE}"),
     ]
-    (gallery,) = [b for b in report.blocks if isinstance(b, Gallery)]
-    (figure,) = gallery.figures
+    assert report.picture
+    (figure,) = report.picture.figures
     assert figure.alt == "Speed-up over ranks: CG A"
     assert "Ours" in drawing(figure) and "NPB 3.4" in drawing(figure)
 
@@ -90,7 +92,7 @@ def test_one_number_of_ranks_scales_nowhere() -> None:
     made = make.Bundle()
     made.add("CG", 2)
     report = part(made.data())
-    assert not any(isinstance(block, Gallery) for block in report.blocks)
+    assert not report.figures
     assert "efficiency" not in str(report.each)
     assert [answer.text for answer in report.answers] == [
         ("CG A ran and verified; see the rates below.",)
@@ -186,3 +188,16 @@ def test_both_renderers_draw_the_section() -> None:
     for text in (renderers.html(report), renderers.markdown(report)):
         assert "CG is slow" in text
         assert "Speed-up over ranks" in text
+
+
+def test_what_shares_processors_or_is_implausible_stands_apart() -> None:
+    made = make.Bundle()
+    for benchmark, compute, shared in (("CG", 1.0, False), ("MG", 1.6, True), ("LU", 0.4, False)):
+        made.add(benchmark, 1, compute=2.0)
+        made.add(benchmark, 2, compute=compute, shared=shared)
+    lines = ["".join(map(str, answer.text)) for answer in part(made.data()).answers]
+    assert lines == [
+        "Speed-up on 2 ranks over the fewest: 2.00 times.",
+        "Where ranks share processors: speed-up on 2 ranks over the fewest: 1.25 times.",
+        "Implausible, more than the ranks explain: LU A on 2 ranks in one node: 5.00 times.",
+    ]

@@ -19,7 +19,7 @@ from support.ring import (
 )
 
 from roundtrip import studies
-from roundtrip.report.blocks import Gallery, Table
+from roundtrip.report.blocks import Gallery, Part, Table
 from roundtrip.report.painter import drawing
 
 
@@ -45,8 +45,8 @@ def test_a_region_that_is_read_stands_beside_messages_that_are_read() -> None:
 
 def test_the_axis_ends_where_nothing_physical_is_meant() -> None:
     """A region of 1 MB in 0.18 µs would be 5.5 TB/s; one copy takes 10 GB/s at most."""
-    (drawn,) = [block.figures[0] for block in part(ring_data(TRUTH)).blocks if is_gallery(block)]
-    svg = drawing(drawn)
+    (gallery,) = [block for block in part(ring_data(TRUTH)).blocks if is_gallery(block)]
+    svg = drawing(gallery.figures[0])
     assert ">10\u202f000<" in svg and "100\u202f000" not in svg and "1e+" not in svg
     assert "Region by reference ↑" in svg and "MPI two-sided ↑" not in svg
 
@@ -100,11 +100,62 @@ def test_the_crossover_with_what_is_slower_everywhere_is_the_smallest_size() -> 
 
 def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
     def drawn(case: str) -> str:
-        figures = [g for g in part(ring_data(TRUTH, case=case)).blocks if hasattr(g, "figures")]
-        return drawing(figures[0].figures[0])
+        return drawing(part(ring_data(TRUTH, case=case)).figures[0])
 
     assert "The study, 2002" in drawn("2")
     assert "The study, 2002" not in drawn("2+1")
+
+
+def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure() -> None:
+    made = part(ring_data(TRUTH))
+    assert made.picture
+    (first,) = made.picture.figures
+    assert first.plot
+    (view,) = first.plot.views
+    assert view.y and view.y.title == "Time of a pass (µs)"
+    by_name = {curve.name: curve.points for curve in view.curves}
+    assert all(2.7 < point[1] < 2.9 for point in by_name["The study, 2002"])
+    region = [point[1] for point in by_name["Region by reference"]]
+    assert max(region) < 1.05 * min(region)
+    assert "MPI synchronous" not in by_name  # it has a figure of its own family
+    others = [figure.plot for figure in made.figures[1:] if figure.plot]
+    shown = [curve.name for plot in others for curve in plot.views[0].curves]
+    assert {"MPI synchronous", "MPI two-sided, datatype"} <= {*shown}
+    assert all(len(plot.views[0].curves) <= 7 for plot in others)
+
+
+def said(made: Part) -> dict[str, tuple[str, str, str]]:
+    rows = table(made, "What the study says").rows
+    return {row[0].text: (row[1].text, row[2].text, row[2].verdict) for row in rows}
+
+
+def test_every_figure_of_the_study_stands_beside_ours() -> None:
+    in_node = said(part(ring_data(TRUTH | {"pvm": (5e-6, 6e-10)})))
+    assert len(in_node) == 8
+    found = {key: row for key, row in in_node.items() if row[1] != "not measured"}
+    constant, rate, gain = found.values()
+    assert (constant[0], constant[2]) == ("2.8\xa0µs", "constant")
+    assert rate[0] == "3.7 GB/s" and 50 < float(rate[1].split(" ")[0]) < 56  # 10 kB in 0.18 µs
+    assert "times the best two-sided MPI and " in gain[1] and "times PVM at 10\xa0kB" in gain[1]
+    assert gain[2] == "holds"
+    inferred = [row[0] for row in in_node.values() if row[0].startswith("inferred: ")]
+    assert inferred == ["inferred: 5.6\xa0µs"]
+
+
+def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None:
+    wire = {"region-udp": (5e-6, 0.9e-6), "mpi": (5e-6, 1.2e-6), "region": (5e-6, 1.2e-6)}
+    hub = {"emulated": {"hub_mbit_s": 10}, "placement": "one-per-node", "case": "1+1"}
+    told = said(part(ring_data(wire, **hub)))  # type: ignore[arg-type]
+    goodput = next(row for key, row in told.items() if "almost the entire" in key)
+    assert "of what the wire can carry, by UDP (EMULATED HUB: 10 Mbit/s)" in goodput[1]
+    better = next(row for key, row in told.items() if "superior" in key)
+    assert better[1].startswith("1.3") and better[2] == "holds"
+
+
+def test_more_ranks_than_processors_stand_apart() -> None:
+    made = part(ring_data(TRUTH, case="3", placement="oversubscribed"))
+    lines = ["".join(map(str, one.text)) for one in made.answers]
+    assert lines[0].startswith("More ranks than processors: in a node a region is passed in 0.1")
 
 
 def test_a_bundle_without_rings_has_no_section() -> None:

@@ -127,7 +127,8 @@ class Subject:
         if self.chapter is None:
             return ()
         part = self.chapter.part
-        return (*part.summary, *part.verdicts, *flat(part.blocks))
+        picture = (part.picture,) if part.picture else ()
+        return (*picture, *part.summary, *part.verdicts, *flat(part.blocks))
 
     @property
     def tables(self) -> list[Table]:

@@ -105,7 +105,8 @@ def _values(
         of_all = value["unit"], value["lower_is_better"]
         row = _Row(value["what"], size, _place(launch), kind, *of_all)
         rows[row][launch["environ"]].append(_Value(value["value"], series))
-    return rows
+    # What waits for processors stands apart, below the rest.
+    return dict(sorted(rows.items(), key=lambda item: labels.OVERSUBSCRIBED in item[0].where))
 
 
 def _place(launch: dict[str, Any]) -> str:

@@ -138,8 +138,8 @@ def _level(name: measured.Name) -> str:
 
 def node_maps(
     pairs: pl.DataFrame, found: NodeVerdicts, marks: Mapping[str, str]
-) -> Iterator[Block]:
-    """A map of latency and one of bandwidth for each partition and toolchain.
+) -> tuple[Gallery | None, list[Block]]:
+    """A map of latency and one of bandwidth for each partition and toolchain, and their switches.
 
     `pairs` has rows of all nights, columns `PAIRS`; `marks`: what is emulated, by environment.
     """
@@ -152,27 +152,25 @@ def node_maps(
     for number, (name, frame) in enumerate(shown, 1):
         heat = _between(name, frame, sick, marks)
         figures.append(Figure(f"nodes-{number}", heat.about, heat))
-    if figures:
-        yield Heading(3, "Node by node")
-        nights = units.plural(len(newest), "night")
-        caption = (
-            f"Median over the launches of each pair in the newest {nights}: a launch against what "
-            "was usual in its night. Pairs without a cell had no launch. * marks what stands out."
-        )
-        members: dict[str, list[str]] = {}
-        for node, switch in measured.switches(rows).items():
-            members.setdefault(switch, []).append(node)
-        if any(members):
-            caption += " Nodes of one switch stand together."
-        yield Gallery((caption,), tuple(figures))
-        if any(members):
-            listed = tuple(
-                text_cells(switch or "not known", ", ".join(members[switch]))
-                for switch in sorted(members)
-            )
-            by = f"As Slurm told the ranks{words.marked(marks, marks)}."
-            table = Table(by, text_columns("Switch", "Nodes"), listed)
-            yield Fold("Nodes of each switch", (table,))
+    if not figures:
+        return None, []
+    nights = units.plural(len(newest), "night")
+    caption = (
+        f"Median over the launches of each pair in the newest {nights}: a launch against what "
+        "was usual in its night. Pairs without a cell had no launch. * marks what stands out."
+    )
+    members: dict[str, list[str]] = {}
+    for node, switch in measured.switches(rows).items():
+        members.setdefault(switch, []).append(node)
+    if not any(members):
+        return Gallery((caption,), tuple(figures)), []
+    listed = tuple(
+        text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
+    )
+    by = f"As Slurm told the ranks{words.marked(marks, marks)}."
+    table = Table(by, text_columns("Switch", "Nodes"), listed)
+    caption += " Nodes of one switch stand together."
+    return Gallery((caption,), tuple(figures)), [Fold("Nodes of each switch", (table,))]
 
 
 def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
@@ -255,9 +253,10 @@ def part(data: Data) -> Part | None:
     found = _judged(data, pairs)
     # A night all of whose launches failed says by the nights before it what was emulated.
     known = labels.from_history(data.history.provenance) | labels.by_environ(data.launches)
+    picture, switches = node_maps(pairs, found, known)
     blocks: list[Block] = [
         *evidence_table(found, data.nights, known),
-        *node_maps(pairs, found, known),
+        *switches,
         *core_maps(data, known),
         *effect_tables(found, data.nights, measured.switches(pairs), known),
         *_not_measured(data, words.marked(known, known)),
@@ -265,7 +264,7 @@ def part(data: Data) -> Part | None:
     ]
     slow = measured.slow_processors(pairs, settings)
     answers = tuple(_answers(found, slow, counts, data, known))
-    return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION)
+    return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, picture=picture)
 
 
 def can_tell(data: Data) -> bool:

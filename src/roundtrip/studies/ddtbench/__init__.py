@@ -53,6 +53,8 @@ APPS = (
     "SPECFEM3D_mt",
     "FFT",
 )
+#: The micro-app of which the study prints numbers.
+EXAMPLE = "NAS_LU_x"
 #: State of memory between exchanges, with names; the first is the study's.
 BUFFERS = {
     "original": "memory as the study leaves it",

@@ -5,10 +5,8 @@ The answers say for how many programs datatypes pay.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from roundtrip.report import units
 from roundtrip.report.blocks import (
     Answer,
     Block,
@@ -23,7 +21,16 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ddtbench import APPS, BUFFERS, MANUAL, ORIGINAL, STUDY, TUNED, tables
+from roundtrip.studies.ddtbench import (
+    APPS,
+    BUFFERS,
+    MANUAL,
+    ORIGINAL,
+    STUDY,
+    TUNED,
+    published,
+    tables,
+)
 from roundtrip.studies.ddtbench.data import (
     DdtData,
     Panel,
@@ -33,32 +40,57 @@ from roundtrip.studies.ddtbench.data import (
     time_caption,
 )
 from roundtrip.studies.ddtbench.tables import comparison
-from roundtrip.studies.findings import Comparison, for_study
+from roundtrip.studies.findings import Comparison, for_study, open_words
 from roundtrip.studies.study import Claim
 
 
 def overall(panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
-    """How often datatypes are faster and slower than packing by hand, over all panels."""
-    found = [one for panel in panels for one in _by_hand(panel, judged).values()]
-    if not found:
+    """What to use for which micro-app, over all panels."""
+    found = {panel: _by_hand(panel, judged) for panel in panels}
+    verdicts: dict[str, set[Verdict]] = {}
+    for mine in found.values():
+        for app, one in mine.items():
+            verdicts.setdefault(app, set()).add(one.verdict)
+    if not verdicts:
         return Answer(("Datatypes and packing by hand were not compared.",), "warn")
-    counted = Counter(one.verdict for one in found)
-    counts = [f"{verdict} in {counted[verdict]}" for verdict in tables.ADVICE if counted[verdict]]
-    of = f"{len(found)} comparisons" if len(panels) > 1 else units.plural(len(found), "micro-app")
-    return Answer((f"Datatypes against packing by hand, of {of}: {', '.join(counts)}.",))
+    groups = {
+        words: [app for app in APPS if verdicts.get(app) == {verdict}]
+        for verdict, (words, _) in tables.ADVICE.items()
+    }
+    groups["it depends on the MPI"] = [app for app in APPS if len(verdicts.get(app, ())) > 1]
+    clauses = _named(groups)
+    return Answer((f"{clauses[0].upper()}{clauses[1:]}.",))
+
+
+#: A group of more micro-apps than this, if it is the largest, is named as the rest.
+_MOST_NAMED = 6
+
+
+def _named(groups: Mapping[str, Sequence[str]]) -> str:
+    """``use datatypes for NAS_LU_x; pack by hand for FFT``: the largest group comes last."""
+    ordered = sorted(((words, apps) for words, apps in groups.items() if apps), key=_is_largest)
+    clauses = [f"{words} for {', '.join(apps)}" for words, apps in ordered]
+    words, apps = ordered[-1]
+    if len(apps) > _MOST_NAMED:
+        rest = f"the other {len(apps)}" if len(ordered) > 1 else f"all {len(apps)}"
+        clauses[-1] = f"{words} for {rest}"
+    return "; ".join(clauses)
+
+
+def _is_largest(group: tuple[str, Sequence[str]]) -> bool:
+    return len(group[1]) > _MOST_NAMED
 
 
 def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
-    """What to use for which micro-app."""
+    """What to use for which micro-app, and what is known where that is open."""
     mine = _by_hand(panel, judged)
-    counted = Counter(one.verdict for one in mine.values())
     clauses = []
     for verdict, (words, _) in tables.ADVICE.items():
-        if counted[verdict]:
-            apps = [app for app in APPS if app in mine and mine[app].verdict is verdict]
-            clauses.append(
-                f"{words} for {units.plural(len(apps), 'micro-app')} ({', '.join(apps)})"
-            )
+        apps = [app for app in APPS if app in mine and mine[app].verdict is verdict]
+        if verdict is Verdict.CANNOT_TELL:
+            clauses += [f"{app}: {open_words([mine[app]])}" for app in apps]
+        elif apps:
+            clauses.append(f"{words} for {', '.join(apps)}")
     turned = [
         key.case
         for key, one in judged.items()
@@ -105,16 +137,27 @@ class Section:
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if self._data.refusals:
             blocks += [Heading(3, "Findings"), tables.refusals(self._data.refusals)]
-        for buffers in dict.fromkeys(panel.buffers for panel in panels):
-            chosen = [panel for panel in panels if panel.buffers == buffers]
-            blocks += self._state(buffers, chosen, mine)
+        states = {
+            buffers: [panel for panel in panels if panel.buffers == buffers]
+            for buffers in dict.fromkeys(panel.buffers for panel in panels)
+        }
+        overheads = {
+            buffers: Gallery(overhead_caption(self._data.level), draw_overhead(self._data, chosen))
+            for buffers, chosen in states.items()
+        }
+        shown = ORIGINAL if ORIGINAL in states else panels[0].buffers
+        picture = overheads.pop(shown)
+        for buffers, chosen in states.items():
+            drawn = [overheads[buffers]] if buffers in overheads else []
+            blocks += self._state(buffers, chosen, drawn, mine)
         blocks += [
-            Heading(3, "The study's example"),
+            Heading(3, "What the study says, and what we find"),
+            published.says_and_finds(self._data, states[shown], mine),
+            published.classes(),
             tables.nas_lu_x(self._data, panels, mine),
             Heading(3, "How to read the overheads"),
             Items(_READING),
         ]
-        shown = ORIGINAL if any(p.buffers == ORIGINAL for p in panels) else panels[0].buffers
         return Part(
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
@@ -122,16 +165,21 @@ class Section:
             answers=(overall([one for one in panels if one.buffers == shown], mine),),
             each=tuple(panel_answer(one, mine) for one in panels if one.buffers == shown),
             verdicts=(tables.verdicts(self._data, panels, mine, shown),),
+            picture=picture,
         )
 
     def _state(
-        self, buffers: str, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
+        self,
+        buffers: str,
+        panels: Sequence[Panel],
+        overheads: Sequence[Gallery],
+        judged: Mapping[Comparison, ClaimVerdict],
     ) -> list[Block]:
         data = self._data
         creations = tuple(table for panel in panels if (table := tables.creation(data, panel)))
         return [
             Heading(3, BUFFERS[buffers].capitalize()),
-            Gallery(overhead_caption(data.level), draw_overhead(data, panels)),
+            *overheads,
             *(tables.overheads(data, panel, judged) for panel in panels),
             Gallery(time_caption(data.level), draw_time(data, panels)),
             Fold("Every message size", tuple(tables.all_sizes(data, panel) for panel in panels)),

@@ -16,6 +16,7 @@ from roundtrip.studies.ddtbench import (
     ARMS,
     BUFFERS,
     DDT,
+    EXAMPLE,
     MANUAL,
     PACKING,
     REFERENCE,
@@ -32,7 +33,7 @@ ADVICE: dict[Verdict, tuple[str, Tone]] = {
     Verdict.FASTER: ("use datatypes", "good"),
     Verdict.SLOWER: ("pack by hand", "warn"),
     Verdict.ON_PAR: ("no difference", "plain"),
-    Verdict.CANNOT_TELL: ("cannot tell", "muted"),
+    Verdict.CANNOT_TELL: ("open", "muted"),
 }
 
 
@@ -46,7 +47,7 @@ def advice(judged: ClaimVerdict | None, series: str = "") -> Cell:
     if judged is None:
         return display.NOT_MEASURED
     words, tone = ADVICE[judged.verdict]
-    shown = words if judged.would_do is None else judged.words
+    shown = judged.words if judged.verdict is Verdict.CANNOT_TELL else words
     return display.verdict(judged, {judged.verdict: tone}, shown, series=series)
 
 
@@ -222,7 +223,7 @@ def nas_lu_x(
     for panel in panels:
         costs = _intervals(data.at_largest(data.overheads, panel), data.level)
         for (app, size), cost in costs.items():
-            if app == "NAS_LU_x":
+            if app == EXAMPLE:
                 verdict = judged.get(comparison(panel, app, size))
                 rows.append(
                     (
@@ -253,7 +254,7 @@ def _holds(judged: ClaimVerdict | None) -> Cell:
     if judged is None:
         return display.NOT_MEASURED
     if judged.verdict is Verdict.CANNOT_TELL:
-        return Cell("", "muted", "cannot tell")
+        return Cell("", "muted", "open")
     holds = judged.verdict is Verdict.FASTER
     return Cell("", "good" if holds else "bad", "holds" if holds else "does not hold")
 

@@ -5,7 +5,7 @@ The figures are laid out like the study's: log-log, one curve a variant.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,8 +22,9 @@ from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import within_launch
 from roundtrip.studies.display import INTERVAL, Drawing
-from roundtrip.studies.netpipe import ARMS, BASE, STUDY, derived
+from roundtrip.studies.netpipe import ARMS, STUDY, derived
 from roundtrip.studies.panel import Panels, Row
+from roundtrip.studies.study import BLUE, ORANGE, PURPLE, TEAL, Arm
 
 _LAUNCH = ["launch", "case_id"]
 _BY = ["case_id", "case", "variant", "size_bytes"]
@@ -100,10 +101,17 @@ class Curves(Panels[Panel]):
         return median_intervals(self.values, _BY, "seconds", self.level)
 
     @cached_property
-    def ratio(self) -> pl.DataFrame:
-        """Interval of the ratio to raw MPI at each point; columns of `bandwidth`."""
-        ratios = within_launch(self.values, _LAUNCH, BASE)
-        return median_intervals(ratios, _BY, "ratio", self.level)
+    def stated(self) -> pl.DataFrame:
+        """Interval of the ratio that each statement of the study is about, at each point; columns
+        of `bandwidth`, where the variant is the statement's short name.
+        """
+        ratios = [
+            within_launch(self.values, _LAUNCH, one.base)
+            .filter(pl.col("variant") == one.variant)
+            .with_columns(variant=pl.lit(one.short))
+            for one in derived.STATEMENTS
+        ]
+        return median_intervals(pl.concat(ratios), _BY, "ratio", self.level)
 
     @cached_property
     def first_byte(self) -> pl.DataFrame:
@@ -164,7 +172,24 @@ class Curves(Panels[Panel]):
         )
 
 
-_NEAR = (0.75, 1.25)
+#: A curve for each statement of the study: where they lie on each other, the wider ones are seen
+#: below the others.
+_STATED = dict(
+    zip(
+        (one.short for one in derived.STATEMENTS),
+        (
+            Arm("Boost.MPI / MPI", BLUE, 6.5, 5),
+            Arm("Boost / MPI datatypes", ORANGE, 3.5, 4),
+            Arm("MPI datatypes / bytes", TEAL, 1.4),
+            Arm("Serialized / MPI", PURPLE),
+        ),
+        strict=True,
+    )
+)
+#: No axis of ratios ends above the first without need, nor above the second.
+_TOPS = (1.25, 2.0)
+#: So many toolchains stand before the study itself.
+_FOREMOST = 2
 _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
     derived.PUBLISHED_SOURCE + "; Mbit/s converted",
@@ -183,62 +208,72 @@ def bandwidth_caption(level: Level) -> Text:
 
 
 def ratio_caption(level: Level, margin: float) -> Text:
-    """What the ratio figures show, with intervals at `level`."""
+    """What the figures of ratios show, with intervals at `level`."""
     return level.within(
-        "Bandwidth of each variant over that of raw MPI, paired within launches; bands are "
-        "{level} rank intervals over launches. The shaded strip is “on par”, within "
-        f"{units.percent(margin)} of 1. The axis shows what is close to 1: a curve that leaves it "
-        "is marked ↓ or ↑, and a logarithmic axis, where a script runs, shows its whole range."
+        "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
+        f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
+        "launches. “The study” is its own figure (2005), read off by eye."
     )
 
 
-def draw_bandwidth(
-    name: str, curves: Curves, panels: Sequence[Panel], margin: float
-) -> tuple[Figure, ...]:
+def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     """One figure for each panel, and the study's own last; all with the same axes.
 
-    A script offers the ratio to raw MPI in place of the bandwidth.
+    A script offers the time in place of the bandwidth.
     """
-    drawings = _drawings(name, curves, curves.bandwidth, panels)
-    known = [one for one in _drawings(name, curves, curves.ratio, panels) if len(one.frame)]
-    ratios = {one.name: view for one, view in zip(known, _ratio_views(known, margin), strict=True)}
+    seconds = curves.seconds.with_columns(pl.col(*INTERVAL) * 1e6)
+    drawings = _drawings(name, curves, curves.bandwidth, panels, ARMS)
+    times = _drawings(name, curves, seconds, panels, ARMS)
     if panels[0].is_pingpong:
-        drawings.append(Drawing(f"{name}-study", *_STUDY_TITLE, _study(), ARMS, is_published=True))
+        rates = {variant: derived.published_curve(variant) for variant in ARMS}
+        waits = {variant: [(n, n / rate) for n, rate in each] for variant, each in rates.items()}
+        drawings.append(_study(f"{name}-study", rates, ARMS))
+        times.append(_study(f"{name}-study", waits, ARMS))
     domain = display.decades([one.frame for one in drawings], 1.0)
-
-    def ratio_view(one: Drawing) -> tuple[View, ...]:
-        return (ratios[one.name],) if one.name in ratios else ()
-
+    x, every = display.sizes(drawings), display.decades([one.frame for one in times])
+    y = Scale("Time of a message", Unit.US, *every, is_log=True)
+    views = {one.name: (View("Time", x, y, one.curves),) for one in times}
     return display.over_size(
-        drawings, "Bandwidth over message size", "Bandwidth", Unit.MB_S, domain, more=ratio_view
+        drawings,
+        "Bandwidth over message size",
+        "Bandwidth",
+        Unit.MB_S,
+        domain,
+        more=lambda one: views[one.name],
     )
 
 
 def draw_ratio(
     name: str, curves: Curves, panels: Sequence[Panel], margin: float
 ) -> tuple[Figure, ...]:
-    """Ratio to raw MPI, one figure a panel; all with the same axes."""
-    drawings = _drawings(name, curves, curves.ratio, panels)
-    views = {
-        one.name: view for one, view in zip(drawings, _ratio_views(drawings, margin), strict=True)
-    }
-    return display.each_panel(
-        drawings, "Ratio to raw MPI over message size", lambda one: (views[one.name],)
-    )
-
-
-def _ratio_views(drawings: Sequence[Drawing], margin: float) -> list[View]:
-    """Ratios close to 1; on a logarithmic axis the whole range of all drawings."""
+    """The ratios of the study's statements, one figure a panel and one of the study; all with the
+    same axes; () if nothing is compared.
+    """
+    drawings = [
+        one for one in _drawings(name, curves, curves.stated, panels, _STATED) if len(one.frame)
+    ]
     if not drawings:
-        return []
-    whole = display.decades([each.frame for each in drawings], 1.0)
-    y = Scale("Ratio to raw MPI", Unit.RATIO, *_NEAR, is_log=False, otherwise=whole)
-    x, strip = display.sizes(drawings), (1 / (1 + margin), 1 + margin)
-    return [View("Ratio", x, y, one.curves, rules=(Rule(1.0),), strip=strip) for one in drawings]
+        return ()
+    if panels[0].is_pingpong:
+        ratios = {one.short: derived.published_ratios(one) for one in derived.STATEMENTS}
+        drawings.insert(_FOREMOST, _study(f"{name}-study", ratios, _STATED))
+    highest = max(float(one.frame["median"].max()) for one in drawings)  # type: ignore[arg-type]
+    top = min(_TOPS[1], max(_TOPS[0], 1.05 * highest))
+    x, y = display.sizes(drawings), Scale("Ratio of bandwidths", Unit.RATIO, 0.0, top, is_log=False)
+    strip = 1 / (1 + margin), 1 + margin
+
+    def views(one: Drawing) -> tuple[View, ...]:
+        return (View("Ratio", x, y, one.curves, rules=(Rule(1.0),), strip=strip, width=260),)
+
+    return display.each_panel(drawings, "Ratio of bandwidths over message size", views)
 
 
 def _drawings(
-    name: str, curves: Curves, frame: pl.DataFrame, panels: Sequence[Panel]
+    name: str,
+    curves: Curves,
+    frame: pl.DataFrame,
+    panels: Sequence[Panel],
+    arms: Mapping[str, Arm],
 ) -> list[Drawing]:
     rows = display.curve_rows(frame)
     return [
@@ -246,18 +281,22 @@ def _drawings(
             f"{name}-{number}",
             panel,
             curves.rows(rows, panel),
-            ARMS,
+            arms,
             f"{panel.environ}, {panel.counted}",
         )
         for number, panel in enumerate(panels, 1)
     ]
 
 
-def _study() -> pl.DataFrame:
+def _study(
+    name: str, points: Mapping[str, Sequence[tuple[int, float]]], arms: Mapping[str, Arm]
+) -> Drawing:
+    """The study's own curves, from (bytes, value) of each arm."""
     rows = [
-        {"median": rate, "arm": variant, "x": size}
-        for variant in ARMS
-        for size, rate in derived.published_curve(variant)
+        {"median": value, "arm": arm, "x": size}
+        for arm, values in points.items()
+        for size, value in values
     ]
     interval = dict.fromkeys(INTERVAL, pl.Float64)
-    return pl.DataFrame(rows, schema={**interval, "arm": pl.String, "x": pl.Int64})
+    frame = pl.DataFrame(rows, schema={**interval, "arm": pl.String, "x": pl.Int64})
+    return Drawing(name, *_STUDY_TITLE, frame, arms, is_published=True)

@@ -155,6 +155,12 @@ def published_rate(variant: str, size: int) -> float | None:
     return rate_last if last < size <= 1.1 * last else None
 
 
+def published_ratios(one: Statement) -> list[tuple[int, float]]:
+    """(bytes, ratio) of a statement's variant over its base in the published figure."""
+    base = dict(published_curve(one.base))
+    return [(size, rate / base[size]) for size, rate in published_curve(one.variant)]
+
+
 REFERENCE_STUDY = "netpipe-reference"
 
 #: Largest message that is looked at for a ratio in the perf variables, bytes.

@@ -1,6 +1,6 @@
 """The NetPIPE section: the Boost.MPI study, repeated.
 
-The study's four findings with our numbers say whether they hold, and give the answers, a line each.
+Its figures and tables, with the study's four findings beside ours.
 """
 
 from __future__ import annotations
@@ -17,29 +17,19 @@ from roundtrip.report.blocks import (
     Fold,
     Gallery,
     Heading,
+    Inline,
     Items,
     Paragraph,
     Part,
     Strong,
     Table,
     Text,
-    Tone,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Quantity, Unit
-from roundtrip.stats.settings import Levels
-from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies import findings as shared
-from roundtrip.studies.findings import (
-    Comparison,
-    VerdictAt,
-    claims,
-    comparison,
-    for_study,
-    line,
-    worst,
-)
+from roundtrip.studies.findings import Comparison, claims, for_study, line, worst
 from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
 from roundtrip.studies.netpipe.curves import (
     Curves,
@@ -50,73 +40,14 @@ from roundtrip.studies.netpipe.curves import (
     ratio_caption,
 )
 from roundtrip.studies.netpipe.derived import STATEMENTS, Statement, published_rate
+from roundtrip.studies.netpipe.findings import (
+    Finding,
+    at_each_size,
+    findings,
+    overall,
+    panel_answer,
+)
 from roundtrip.studies.study import Claim
-
-AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
-#: It differs from the study only in that less is lost.
-BETTER = "differs, for the better"
-#: Good news is not red.
-_TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", UNKNOWN: "warn"}
-Finding = shared.Finding[Statement, Panel]
-
-
-def findings(
-    panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds, levels: Levels
-) -> list[Finding]:
-    """The four findings of one panel."""
-    return [_finding(statement, panel, judged, settings, levels) for statement in STATEMENTS]
-
-
-def _finding(
-    statement: Statement,
-    panel: Panel,
-    judged: Mapping[Comparison, ClaimVerdict],
-    settings: Thresholds,
-    levels: Levels,
-) -> Finding:
-    sizes = tuple(
-        size
-        for size in settings.compared_sizes
-        if statement.expects == "on par" or size >= settings.many_bytes
-    )
-    pair = statement.variant, statement.base
-    keys = {size: comparison(STUDY, panel, *pair, size) for size in sizes}
-    evidence = shared.evidence(judged, keys)
-    outcome = _outcome(statement.expects, [one for _, one in evidence], settings, levels)
-    return Finding(
-        statement=statement,
-        panel=panel,
-        outcome=outcome,
-        settled=_TONES[outcome],
-        everywhere=outcome == AGREES,
-        evidence=evidence,
-        compared=sizes,
-    )
-
-
-def _outcome(
-    expects: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
-) -> str:
-    """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
-    if not evidence:
-        return UNKNOWN
-    verdicts = [one.verdict for one in evidence]
-    if expects == "on par":
-        agrees = all(verdict is Verdict.ON_PAR for verdict in verdicts)
-        differs = any(verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts)
-    elif expects == "slower":
-        agrees = all(verdict is Verdict.SLOWER for verdict in verdicts)
-        differs = any(verdict in (Verdict.FASTER, Verdict.ON_PAR) for verdict in verdicts)
-    else:
-        bound = settings.great_loss
-        agrees = all(
-            one.interval.within(0, bound) and one.q < levels.false_discovery_level
-            for one in evidence
-        )
-        differs = any(one.interval.low is not None and one.interval.low > bound for one in evidence)
-    if agrees or not differs:
-        return AGREES if agrees else UNKNOWN
-    return DIFFERS if expects == "on par" and Verdict.SLOWER in verdicts else BETTER
 
 
 def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
@@ -148,8 +79,10 @@ def finding_table(
         evidence = dict(finding.evidence)
         ratios = [
             tables.ratio_cell(
-                evidence.get(size), curves.series_key(finding.panel, statement.variant, size)
+                evidence[size], curves.series_key(finding.panel, statement.variant, size)
             )
+            if size in evidence
+            else tables.nearest_ratio(curves, finding.panel, statement, size)
             for size in sizes
         ]
         outcome = Cell("", finding.tone, finding.verdict)
@@ -166,53 +99,44 @@ def finding_table(
     )
 
 
-def _published_ratio(statement: Statement, size: int) -> Cell:
+def said_table(found: Sequence[Sequence[Finding]]) -> Table:
+    """What the study says, and what we find; `found` are the four findings of each panel."""
+    rows: list[tuple[str, Inline | Text, Cell]] = []
+    for ours in zip(*found, strict=True):
+        one = ours[0].statement
+        known = [value for size in ours[0].compared if (value := _ratio(one, size)) is not None]
+        number = f"{units.spread(known)} times, read off its figure" if known else units.NOTHING
+        each = [place for finding in ours for place in at_each_size(finding)]
+        rows.append((f"“{one.words}”", number, _together(line(one.subject, one.over, each), ours)))
+    abstraction = [finding for four in found for finding in four[:2]]  # Boost.MPI over MPI
+    rows.append((_CONCLUSION, units.NOTHING, _together("The first two rows together", abstraction)))
+    return display.study_says(rows)
+
+
+_CONCLUSION = (
+    "“Overall, the additional abstraction provided by Boost.MPI does not impair its performance.”"
+)
+
+
+def _together(words: str, found: Sequence[Finding]) -> Cell:
+    outcomes = dict.fromkeys(finding.outcome for finding in found)
+    emulated = labels.mark(finding.panel.kind for finding in found)
+    tone = worst(finding.tone for finding in found)
+    return Cell(f"{words}{emulated}.", tone, " or ".join(outcomes))
+
+
+def _ratio(statement: Statement, size: int) -> float | None:
+    """The published one, read off the figure."""
     variant = published_rate(statement.variant, size)
     base = published_rate(statement.base, size)
-    if variant is None or base is None:
+    return None if variant is None or base is None else variant / base
+
+
+def _published_ratio(statement: Statement, size: int) -> Cell:
+    ratio = _ratio(statement, size)
+    if ratio is None:
         return display.NONE
-    return Cell(("about ", Quantity(value=variant / base, unit=Unit.RATIO, digits=2)))
-
-
-_NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
-
-
-def overall(found: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
-    """One line for each statement over all panels; `found` are the four findings of each."""
-    compared = [four for four in found if any(finding.evidence for finding in four)]
-    if not compared and labels.only_simulated(four[0].panel.kind for four in found):
-        return (Answer((labels.ONLY_SIMULATED,)),)
-    if not compared:
-        return (Answer((Strong(_NONE),), "warn"),)
-    alone = [four[0].panel.label for four in found if four not in compared]
-    answers: list[Answer] = []
-    for of_statement in zip(*compared, strict=True):
-        each = [one for finding in of_statement for one in _at_each_size(finding)]
-        statement = of_statement[0].statement
-        text = f"{line(statement.subject, statement.over, each)}."
-        if alone and not answers:
-            text += f" Nothing was compared on {'; '.join(alone)}."
-        tone: Tone = worst(finding.tone for finding in of_statement)
-        answers.append(Answer((text,), "warn" if alone and not answers else tone))
-    return tuple(answers)
-
-
-def panel_answer(four: Sequence[Finding]) -> Answer:
-    """What the four findings of one panel say together."""
-    lines = [
-        f"{line(one.statement.subject, one.statement.over, _at_each_size(one))}."
-        for one in four
-        if one.evidence
-    ]
-    text = " ".join(lines) or "Nothing was compared."
-    plain, datatypes, *_ = four
-    return Answer((Strong(plain.panel.label), f": {text}"), worst((plain.tone, datatypes.tone)))
-
-
-def _at_each_size(finding: Finding) -> list[VerdictAt]:
-    """Every size that was to be compared, measured or not."""
-    there = dict(finding.evidence)
-    return [VerdictAt(finding.panel.label, size, there.get(size)) for size in finding.compared]
+    return Cell(("about ", Quantity(value=ratio, unit=Unit.RATIO, digits=2)))
 
 
 class Section:
@@ -240,8 +164,11 @@ class Section:
         compared = {key: four for key, four in found.items() if any(f.evidence for f in four)}
         blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(compared)]
         blocks += tables.over_the_wan(self._curves, panels)
-        for number, (setting, group) in enumerate(groupby(panels, key=lambda p: p.setting), 1):
-            blocks += self._setting(number, setting, list(group), mine)
+        settings = [list(group) for _, group in groupby(panels, key=lambda p: p.setting)]
+        drawn = [self._galleries(number, group) for number, group in enumerate(settings, 1)]
+        picture = drawn[0].pop(0)
+        for group, galleries in zip(settings, drawn, strict=True):
+            blocks += self._setting(group, galleries, mine)
         blocks += tables.reference_blocks(self._data, self._curves)
         blocks += self._method(panels)
         return Part(
@@ -251,6 +178,7 @@ class Section:
             answers=self._answers(found),
             each=tuple(map(panel_answer, compared.values())) if len(compared) > 1 else (),
             verdicts=(verdict_table(list(compared.values())),) if compared else (),
+            picture=picture,
         )
 
     def _answers(self, found: Mapping[tuple[str, ...], list[Finding]]) -> tuple[Answer, ...]:
@@ -264,7 +192,8 @@ class Section:
             return []
         curves = self._curves
         return [
-            Heading(3, "The study's four findings beside ours"),
+            Heading(3, "What the study says, and what we find"),
+            said_table(list(found.values())),
             Paragraph(_outcome_text(self._settings.great_loss, self._levels.equivalence_margin)),
             *(
                 finding_table(
@@ -274,30 +203,27 @@ class Section:
             ),
         ]
 
+    def _galleries(self, number: int, panels: Sequence[Panel]) -> list[Gallery]:
+        """The figures of one setting: the ratios, where there are any, then the bandwidth."""
+        curves, margin, name = self._curves, self._levels.equivalence_margin, f"netpipe-{number}"
+        ratios = draw_ratio(f"{name}-ratio", curves, panels, margin)
+        rates = draw_bandwidth(f"{name}-bandwidth", curves, panels)
+        return [
+            *([Gallery(ratio_caption(curves.level, margin), ratios)] if ratios else []),
+            Gallery(bandwidth_caption(curves.level), rates),
+        ]
+
     def _setting(
         self,
-        number: int,
-        setting: str,
         panels: list[Panel],
+        galleries: list[Gallery],
         judged: Mapping[Comparison, ClaimVerdict],
     ) -> list[Block]:
-        curves, margin = self._curves, self._levels.equivalence_margin
-        drawn: list[Block] = [
-            Heading(3, setting),
-            Gallery(
-                bandwidth_caption(curves.level),
-                draw_bandwidth(f"netpipe-{number}-bandwidth", curves, panels, margin),
-            ),
-        ]
-        compared = [panel for panel in panels if not curves.rows(curves.ratio, panel).is_empty()]
+        curves = self._curves
+        drawn: list[Block] = [Heading(3, panels[0].setting), *galleries]
+        compared = [panel for panel in panels if not curves.rows(curves.stated, panel).is_empty()]
         if compared:
-            drawn += [
-                Gallery(
-                    ratio_caption(curves.level, margin),
-                    draw_ratio(f"netpipe-{number}-ratio", curves, compared, margin),
-                ),
-                tables.ratios(curves, compared, judged, self._settings.compared_sizes),
-            ]
+            drawn.append(tables.ratios(curves, compared, judged, self._settings.compared_sizes))
         drawn.append(tables.rates(curves, panels))
         if panels[0].is_pingpong:
             drawn.append(tables.latency(curves, panels))

@@ -21,6 +21,8 @@ from roundtrip.studies import display
 from roundtrip.studies.findings import Comparison, comparison
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, STUDY, derived
 from roundtrip.studies.netpipe.curves import Curves, Panel
+from roundtrip.studies.netpipe.derived import Statement
+from roundtrip.studies.panel import interval_of
 
 _TONES: dict[Verdict, Tone] = {
     Verdict.FASTER: "good",
@@ -147,6 +149,17 @@ def ratio_cell(judged: ClaimVerdict | None, series: str, with_q: bool = False) -
     if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
     return display.verdict(judged, _TONES, words, series=series)
+
+
+def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
+    """In the place of a ratio that was not measured, that of the largest size below it."""
+    rows = curves.rows(curves.stated, panel, variant=statement.short)
+    smaller = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
+    if smaller.is_empty():
+        return display.NOT_MEASURED
+    last = smaller.row(-1, named=True)
+    ratio = Quantity.over(interval_of(last, curves.level), Unit.RATIO)
+    return Cell((ratio, " at ", units.bytes_of(last["size_bytes"])), "muted", "not measured here")
 
 
 #: Where the bandwidth of transports is compared, bytes.

@@ -46,10 +46,11 @@ ARMS = {
     MIXED: Arm("Memory + TCP", TEAL),
     TCP: Arm("TCP", ORANGE),
 }
-#: Largest round-trip time of the study, ms, and its speed-ups there (see `wan`); LU's is "linear"
-#: on twice the hosts.
+#: Largest round-trip time of the study, ms, and its speed-ups there; that of LU is inferred from
+#: its words: it scales linearly, on twice the hosts.
 STUDY_RTT_MS = 4.0
 PUBLISHED = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
+_INFERRED = frozenset({"LU"})
 #: Placements in which the ranks of a cluster share memory.
 IN_MEMORY = ("shared-memory", "node-per-cluster")
 
@@ -182,6 +183,12 @@ class Place(NamedTuple):
     benchmark: str
     problem_class: str
     rtt: float | None
+
+
+def published_words(benchmark: str) -> str:
+    """The speed-up of the study, and that it is inferred where no number of the study says it."""
+    inferred = ", inferred from its words" if benchmark in _INFERRED else ""
+    return f"{PUBLISHED[benchmark]:.2f}{inferred}"
 
 
 def _is_of_the_study(where: Place) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -12,6 +11,7 @@ from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.studies.findings import listed
 from roundtrip.studies.npb import (
     NATIVE,
     PUBLISHED,
@@ -21,6 +21,7 @@ from roundtrip.studies.npb import (
     UPSTREAM,
     Thresholds,
     derived,
+    published_words,
 )
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.derived import Statement
@@ -201,6 +202,7 @@ def _scaling(
     return Finding(statement, key.series.label, ratio, outcome, key.series)
 
 
+_OUTCOMES = {Verdict.CANNOT_TELL: "open"}
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
 
 
@@ -222,41 +224,61 @@ def at_the_farthest(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) ->
             name = f"{key.series.name} (as many ranks in one)" if alike else key.series.name
             by_name.setdefault(name, set()).add(one.verdict)
     clauses = [
-        f"{verdict} in {', '.join(names)}"
+        f"{_OUTCOMES.get(verdict, verdict)} in {', '.join(names)}"
         for verdict in _VERDICTS
         if (names := [name for name, found in by_name.items() if found == {verdict}])
     ]
     if names := [name for name, found in by_name.items() if len(found) > 1]:
-        clauses.append(f"not the same by every transport in {', '.join(names)}")
+        clauses.append(f"it depends on the transport in {', '.join(names)}")
     text = f"Two clusters against one, on an {EMULATED} of {farthest:g} ms: {'; '.join(clauses)}."
     return [Answer((text,))]
+
+
+#: A speed-up of more than so many times the ideal one is no effect of the ranks.
+_MOST = 1.25
+
+
+def _ideal(launches: Launches, series: Series) -> float:
+    return series.ranks / launches.fewest_of(series).ranks
 
 
 def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
     """How the benchmarks scale over ranks, and how they compare with NPB's own, in a line each."""
     found = []
-    grown = {
+    every = {
         one: value.median
         for one in launches.inside
         if one.source == NATIVE and (value := launches.interval(over_ranks(launches, one)))
     }
-    if grown:
-        ranks = sorted({one.ranks for one in grown})
-        on = " to ".join(dict.fromkeys((str(ranks[0]), str(ranks[-1]))))
-        times = units.spread(list(grown.values()))
-        found.append(Answer((f"Speed-up on {on} ranks over the fewest: {times} times.",)))
-    else:
+    odd = {one for one, value in every.items() if value > _MOST * _ideal(launches, one)}
+    for shared, apart in ((False, ""), (True, "Where ranks share processors: ")):
+        if grown := {one: v for one, v in every.items() if one.shared is shared and one not in odd}:
+            ranks = sorted({one.ranks for one in grown})
+            on = " to ".join(dict.fromkeys((str(ranks[0]), str(ranks[-1]))))
+            times = units.spread(list(grown.values()))
+            text = f"speed-up on {on} ranks over the fewest: {times} times."
+            found.append(Answer((f"{apart}{text}" if apart else f"S{text[1:]}",)))
+    if odd:
+        named = (f"{one.name} on {one.setup}: {units.pure(every[one])} times" for one in odd)
+        text = f"Implausible, more than the ranks explain: {'; '.join(sorted(named))}."
+        found.append(Answer((text,), "warn"))
+    if not every:
         names = list(dict.fromkeys(one.name for one in launches.inside))
         found.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
-    counted = Counter(
-        one.verdict
-        for key, one in judged.items()
-        if isinstance(key, NpbSources) and key.rtt is None
-    )
-    if counted:
-        counts = ", ".join(f"{one} in {counted[one]}" for one in _VERDICTS if counted[one])
-        text = f"Against NPB 3.4's own programs, of {counted.total()}: {counts}."
-        found.append(Answer((text,), "bad" if counted[Verdict.SLOWER] else "plain"))
+    against: dict[Verdict, list[str]] = {}
+    for key, one in judged.items():
+        if isinstance(key, NpbSources) and key.rtt is None:
+            name = f"{key.native.name} on {units.plural(key.native.ranks, 'rank')}"
+            against.setdefault(one.verdict, []).append(name)
+    if against:
+        count = sum(map(len, against.values()))
+        named = (
+            f"{_OUTCOMES.get(one, one)} in {listed(against[one], count)}"
+            for one in _VERDICTS
+            if one in against
+        )
+        text = f"Against NPB 3.4's own programs: {'; '.join(named)}."
+        found.append(Answer((text,), "bad" if Verdict.SLOWER in against else "plain"))
     return found
 
 
@@ -288,8 +310,8 @@ def _words(launches: Launches, series: Sequence[Series]) -> tuple[Inline, ...]:
             against = ""
     if not speedups:
         return ()
-    published = PUBLISHED.get(series[0].benchmark)
-    study = f" The study in 2003: {published:g} times at 4 ms." if published else ""
+    name = series[0].benchmark
+    study = f" The study in 2003: {published_words(name)}, at 4 ms." if name in PUBLISHED else ""
     text = (
         f", {series[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
         f"({units.plural(len(series), 'transport')}).{_waits(launches, series, rtts)}"

@@ -33,7 +33,15 @@ from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Rule, Scale
 from roundtrip.report.units import Unit
 from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
-from roundtrip.studies.npb import CLASSES, PUBLISHED, STUDY, EmulatedMark, Mark, Marks
+from roundtrip.studies.npb import (
+    CLASSES,
+    PUBLISHED,
+    STUDY,
+    EmulatedMark,
+    Mark,
+    Marks,
+    published_words,
+)
 from roundtrip.studies.npb.sweep import ONE, RANKS
 from roundtrip.studies.study import GREY, PINK, Arm, Colour, palette
 
@@ -224,7 +232,7 @@ def _drawing(number: int, one: Curves, top: float) -> Drawing:
         for speed, value in one.speedups(rtt).items()
     ]
     if published := PUBLISHED.get(one.benchmark):
-        study = f"The study, 4 ms: {published:.2f}"
+        study = f"The study, 4 ms: {published_words(one.benchmark)}"
         arms[study] = Arm(study, PINK, is_dashed=True, point=0)
         ends = (min(one.one), max(one.one))
         rows += [{"arm": study, "x": speed, "median": published, "n": None} for speed in ends]

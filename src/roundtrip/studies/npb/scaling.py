@@ -30,6 +30,7 @@ from roundtrip.studies.npb import (
     TRANSPORT,
     TRIAL_CLASSES,
     UPSTREAM,
+    published_words,
 )
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.speedup import headline, over_ranks
@@ -73,9 +74,9 @@ def link_caption(level: Level) -> Text:
 
 
 def over_the_link(launches: Launches) -> tuple[Figure, ...]:
-    """One figure a benchmark and class, all with the same axes."""
+    """One figure a benchmark and class, the study's first; all with the same axes."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for series in launches.over_the_link:
+    for series in sorted(launches.over_the_link, key=lambda one: one.benchmark not in PUBLISHED):
         source = "" if series.source == NATIVE else ", NPB 3.4"
         found.setdefault(f"{series.name}{source}", []).extend(_link_rows(launches, series))
     named_rows = [(name, rows) for name, rows in found.items() if rows]
@@ -88,7 +89,8 @@ def over_the_link(launches: Launches) -> tuple[Figure, ...]:
     top = 1.1 * max([2.0, *values["median"]])
     farthest = max([STUDY_RTT_MS, *values["x"]])
 
-    x = Scale("Round-trip time of the link", Unit.MS, 0.0, farthest, is_log=False)
+    # The study's marks at the farthest point are whole.
+    x = Scale("Round-trip time of the link", Unit.MS, 0.0, 1.04 * farthest, is_log=False)
     y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
     def views(one: Drawing) -> tuple[View, ...]:
@@ -104,9 +106,10 @@ def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Lev
     against = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
     known = all(row["low"] is not None for row in rows)
     how = f"{level} intervals" if known else "too few launches for intervals"
-    published = PUBLISHED.get(name.split(" ")[0])
+    benchmark = name.split(" ")[0]
+    published = PUBLISHED.get(benchmark)
     if published is not None:
-        study = f"The study, 2003: {published:.2f}"
+        study = f"The study, 2003: {published_words(benchmark)}"
         arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
         rows.append({"arm": study, "x": STUDY_RTT_MS, "median": published})
     frame = pl.DataFrame(rows, infer_schema_length=None).select(

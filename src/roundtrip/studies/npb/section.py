@@ -255,7 +255,10 @@ class Section:
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
             blocks += self._over_the_link(judged, found)
-        blocks += [*_inside(launches), *self._growth.blocks("npb-growth")]
+        over_ranks = Gallery(scaling.caption(launches.level), scaling.plots(launches))
+        over_link = Gallery(scaling.link_caption(launches.level), scaling.over_the_link(launches))
+        pictures = [one for one in (over_link, over_ranks) if one.figures]
+        blocks += [*_inside(launches, pictures[1:]), *self._growth.blocks("npb-growth")]
         blocks += [Heading(3, "What is sent"), messages(launches)]
         blocks += [Heading(3, "Verified in two ways"), verification(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
@@ -284,6 +287,7 @@ class Section:
                 *((tables.source_verdicts(self._launches, against),) if against else ()),
             ),
             warnings=tuple(tables.source_warnings(against)),
+            picture=pictures[0] if pictures else None,
         )
 
     def _over_the_link(
@@ -291,7 +295,6 @@ class Section:
     ) -> list[Block]:
         launches = self._launches
         compared = tables.transports(launches, judged, self._settings)
-        drawn = scaling.over_the_link(launches)
         against: list[Block] = [
             Heading(3, "Transports against each other"),
             Fold("Every pair at every delay", (compared,)),
@@ -299,7 +302,6 @@ class Section:
         return [
             tables.counterparts(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
-            *([Gallery(scaling.link_caption(launches.level), drawn)] if drawn else []),
             tables.speedups(launches, judged),
             *(
                 [Fold("The study's findings in every series", (tables.verdicts(launches, found),))]
@@ -314,14 +316,10 @@ class Section:
         ]
 
 
-def _inside(launches: Launches) -> list[Block]:
-    """Times and rates, and how they scale over ranks."""
-    grown, drawn = scaling.table(launches), scaling.plots(launches)
-    over_ranks: list[Block] = [
-        Heading(3, "Speed-up over ranks"),
-        *([Gallery(scaling.caption(launches.level), drawn)] if drawn else []),
-        grown,
-    ]
+def _inside(launches: Launches, drawn: Sequence[Gallery]) -> list[Block]:
+    """Times and rates, and how they scale over ranks, with the figures that are not on top."""
+    grown = scaling.table(launches)
+    over_ranks: list[Block] = [Heading(3, "Speed-up over ranks"), *drawn, grown]
     return [
         Heading(3, "In one machine or cluster"),
         times_inside(launches),

@@ -37,6 +37,7 @@ from roundtrip.studies.npb import (
     EmulatedMark,
     Mark,
     Marks,
+    published_words,
 )
 from roundtrip.studies.npb.hostspeeds import (
     CAPTION,
@@ -70,10 +71,12 @@ class SimulatedSection:
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """The figure, where the study's numbers are found, and rates on many hosts."""
         blocks: list[Block] = [Paragraph(_QUESTION)]
+        picture = None
         if self._curves:
+            caption = (*CAPTION, *((" ", *MARKED) if any(c.marks for c in self._curves) else ()))
+            picture = Gallery(caption, figures(self._curves))
             blocks += [
                 Heading(3, f"Two clusters over one, {SIMULATED}"),
-                Gallery((*CAPTION, *_marked(self._curves)), figures(self._curves)),
                 break_even(self._curves),
                 each_point(self._curves, self._origins),
                 *beside_it(self._curves),
@@ -87,6 +90,7 @@ class SimulatedSection:
             title=f"NPB, {SIMULATED}: how fast may hosts be for a second cluster to pay?",
             blocks=tuple(blocks),
             answers=tuple(map(_answer, self._curves)),
+            picture=picture,
         )
 
     def _rates(self) -> Table:
@@ -109,11 +113,6 @@ class SimulatedSection:
     def _rate(self, case_id: str) -> str:
         """The series of a case's rate."""
         return self._origins.key([case_id], 0, metric="rate", phase="total")
-
-
-def _marked(curves: Sequence[Curves]) -> Text:
-    """What the figures mark, if anything."""
-    return (" ", *MARKED) if any(one.marks for one in curves) else ()
 
 
 def break_even(curves: Sequence[Curves]) -> Table:
@@ -350,7 +349,7 @@ def proportions(curves: Sequence[Curves], origin: Marks) -> str:
     speeds = [speed for _, _, speed in found]
     parts = [speed / mark.mops for _, mark, speed in found]
     each = "; ".join(
-        f"{one.name} {PUBLISHED[one.benchmark]:.2f} at {_mflops(speed)}, "
+        f"{one.name} {published_words(one.benchmark)} at {_mflops(speed)}, "
         f"{units.percent(speed / mark.mops)} of {units.amount(mark.mops, Unit.MOPS)}"
         for one, mark, speed in found
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import polars as pl
@@ -28,7 +27,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import where_measured
+from roundtrip.studies.findings import listed, where_measured
 from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
@@ -193,14 +192,15 @@ class Section:
         """Figures, tables, the cross-check."""
         curves = self._curves
         found = compare_with_netpipe(self._data, curves)
+        galleries = [
+            (kind.name.capitalize(), Gallery(kind.caption(curves.level), shown))
+            for kind in KINDS
+            if (shown := draw(curves, kind))
+        ]
+        picture = galleries.pop(0)[1] if galleries else None
         drawn: list[Block] = [Paragraph(_QUESTION)]
-        for kind in KINDS:
-            shown = draw(curves, kind)
-            if shown:
-                drawn += [
-                    Heading(3, kind.name.capitalize()),
-                    Gallery(kind.caption(curves.level), shown),
-                ]
+        for name, gallery in galleries:
+            drawn += [Heading(3, name), gallery]
         drawn += node_growth(curves).blocks("osu-growth")
         numbers = [times(curves), rates(curves)]
         drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
@@ -215,6 +215,7 @@ class Section:
             answers=(overall(curves, found),),
             each=tuple(panel_answer(curves, panel, found) for panel in curves.panels),
             verdicts=(_verdicts(found, settings.compared_sizes),) if found else (),
+            picture=picture,
         )
 
 
@@ -262,8 +263,8 @@ def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
         clauses.append(f"bandwidth up to {display.span_text([rate for _, rate in peaks])} MB/s")
     if not clauses:
         clauses += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
-    if counts := _counts(found):
-        clauses.append(counts)
+    if beside := _beside_netpipe(found):
+        clauses.append(beside)
     kinds = {panel.kind for panel in curves.panels}
     kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
     return Answer((f"{_capital('; '.join(clauses) or 'see below')}{kind}.",), _answer_tone(found))
@@ -282,8 +283,8 @@ def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> A
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
             clauses.append(f"{name} {_us(value)}")
-    if counts := _counts(mine):
-        clauses.append(counts)
+    if beside := _beside_netpipe(mine):
+        clauses.append(beside)
     words = "; ".join(clauses) or "see below"
     return Answer((Strong(panel.label), f": {words}."), _answer_tone(mine))
 
@@ -319,10 +320,21 @@ def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
     return size, most
 
 
-def _counts(found: Sequence[Comparison]) -> str:
-    counted = Counter(one.outcome for one in found)
-    counts = ", ".join(f"{counted[name]} {name}" for name in TONES if counted[name])
-    return f"beside NetPIPE, of {units.plural(len(found), 'value')}, {counts}" if found else ""
+_WORDS = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}
+
+
+def _beside_netpipe(found: Sequence[Comparison]) -> str:
+    """Where NetPIPE agrees, disagrees, or nobody can tell; "" if it was not compared."""
+    where: dict[str, list[str]] = {}
+    for one in found:
+        at = f"{one.pair.benchmark} at {units.size(one.size_bytes)}"
+        where.setdefault(one.outcome, []).append(at)
+    if len(where) == 1:
+        return f"NetPIPE: {_WORDS[found[0].outcome]}"
+    said = (
+        f"{_WORDS[name]} in {listed(where[name], len(found))}" for name in TONES if name in where
+    )
+    return f"NetPIPE: {'; '.join(said)}" if found else ""
 
 
 def _answer_tone(found: Sequence[Comparison]) -> Tone:

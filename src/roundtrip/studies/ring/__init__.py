@@ -44,10 +44,12 @@ ARMS = {
     "pvm-xdr": Arm("PVM, XDR", ("#b0b0b0", "#8a8a8a")),
     FLOOR: Arm("Bare cache line", GREY),
 }
+#: The placement of more ranks than processors.
+OVERSUBSCRIBED = "oversubscribed"
 #: Placements of all ranks in one node: the ranks, and what they are called.
 IN_A_NODE = {
     "shared-memory": (2, "2 ranks in one node"),
-    "oversubscribed": (3, "3 ranks on 2 processors"),
+    OVERSUBSCRIBED: (3, "3 ranks on 2 processors"),
 }
 #: Largest region, bytes, if a campaign sets no other.
 END = 16 << 20

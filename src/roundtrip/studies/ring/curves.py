@@ -5,7 +5,7 @@ How passes grow with the nodes of the ring, too: a lap has as many passes as ran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,7 @@ from roundtrip.studies.ring import (
     IN_A_NODE,
     LAP,
     METRIC,
+    OVERSUBSCRIBED,
     REGION,
     REGION_UDP,
     STUDY,
@@ -52,10 +53,14 @@ PERCENTILES = (1, 50, 90, 99)
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one placement: the passes of a lap inside nodes and between them."""
+    """One toolchain in one placement: the passes of a lap inside nodes and between them.
+
+    `oversubscribed`: its ranks have too few processors, so that its times are those of waiting.
+    """
 
     shared: int
     network: int
+    oversubscribed: bool = False
     hub_mbit_s: float | None = None
 
     @property
@@ -79,10 +84,12 @@ class Panel(panel.Panel):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Measured before emulated, from one node to several, and from few ranks to many."""
+        """Measured before emulated, from one node to several, and from few ranks to many; those
+        with too few processors last.
+        """
         known = list(_PLACEMENTS.values())
         placed = next((i for i, name in enumerate(known) if self.where.startswith(name)), 9)
-        return bool(self.kind), placed, self.toolchain, self.passes, self.key
+        return self.oversubscribed, bool(self.kind), placed, self.toolchain, self.passes, self.key
 
 
 class Curves(Panels[Panel]):
@@ -195,6 +202,7 @@ class Curves(Panels[Panel]):
             facts=(panel.place(row), row["environ"]),
             shared=shared,
             network=network,
+            oversubscribed=row["placement"] == OVERSUBSCRIBED,
             hub_mbit_s=setting_number(row["emulation"], "hub_mbit_s"),
         )
 
@@ -225,8 +233,19 @@ def node_growth(curves: Curves) -> Growth:
     return Growth.over_nodes(times, curves.launches, growth.constant, curves.level)
 
 
+def pass_caption(level: Level) -> Text:
+    """What the figures of the time of a pass show, with intervals at `level`."""
+    return level.within(
+        "Time of one pass over the size of the region: median over launches, bands are {level} "
+        "rank intervals. A region that is handed over in memory costs the same whatever its size; "
+        "what is copied, or crosses a network, grows with it. The bare cache line is the least "
+        "that a hand-over in memory can cost, the rate of the link the least over an emulated hub. "
+        "Dashed, too: the study in 2002, of the same placement."
+    )
+
+
 def caption(level: Level) -> Text:
-    """What the figures show, with intervals at `level`."""
+    """What the figures of effective bandwidth show, with intervals at `level`."""
     return level.within(
         "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
         "the region x passes / elapsed time, one token under way; median over launches, bands "
@@ -241,68 +260,110 @@ def caption(level: Level) -> Text:
 
 _READ = {derived.read_of(name): name for name in (REGION, "mpi")}
 _BETWEEN = {REGION: "MPI", REGION_UDP: "UDP"}
-_STUDY = "study"
-_LINK = "link"
+_STUDY, _LINK = "study", "link"
 _COLOURS: dict[str, Colour] = {
-    **{name: arm.colour for name, arm in ARMS.items() if name != FLOOR},
+    **{name: arm.colour for name, arm in ARMS.items()},
     derived.read_of(REGION): ("#1b7837", "#8fd49a"),
     derived.read_of("mpi"): ("#8c510a", "#d8b365"),
     _STUDY: PINK,
     _LINK: GREY,
 }
+#: What the figures at the top of the report show.
+_FOREMOST = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
+#: Each figure of effective bandwidth shows a few transports, which can be told apart.
+_FAMILIES = {
+    "what moves": (REGION, REGION_UDP, "mpi-shm", "mpi-rma", "mpi", _STUDY, _LINK),
+    "control messages and types": ("mpi", "mpi-sync", "mpi-typed", _LINK),
+    "all bytes read, and PVM": (*_READ, "pvm", "pvm-xdr", _LINK),
+}
+
+
+def draw_passes(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+    """The time of a pass, one figure a panel; all with the same axes."""
+    seconds = median_intervals(curves.values, _BY, "seconds", curves.level)
+    times = display.curve_rows(seconds, 1e6)
+    drawings = [
+        display.drawing(
+            f"ring-{number}",
+            panel,
+            _frame(curves.rows(times, panel), panel, lambda size, rate: size / rate),
+            _arms(panel, _FOREMOST),
+        )
+        for number, panel in enumerate(panels, 1)
+    ]
+    return display.over_size(
+        drawings, "Time of a pass over region size", "Time of a pass", Unit.US, None, _SIZE
+    )
 
 
 def draw(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """One figure a panel; all with the same axes."""
-    frames = [_frame(curves, panel) for panel in panels]
+    """The effective bandwidth, a figure for each panel and family of transports; all with the same
+    axes.
+    """
+    rates = display.curve_rows(curves.bandwidth)
+    frames = [_frame(curves.rows(rates, one), one, lambda _, rate: rate) for one in panels]
     physical = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
     domain = display.decades(frames)[0], display.decades(physical)[1]
     drawings = [
-        display.drawing(f"ring-{number}", panel, frame, _arms(panel))
+        display.drawing(
+            f"ring-{number}-bandwidth-{at}",
+            panel,
+            frame,
+            _arms(panel, names),
+            f"{panel.counted}: {family}",
+        )
         for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
+        for at, (family, names) in enumerate(_FAMILIES.items(), 1)
     ]
     return display.over_size(
-        drawings,
+        [one for one in drawings if {*one.frame["arm"]} - {_STUDY, _LINK}],
         "Effective bandwidth over region size",
         "Effective bandwidth",
         Unit.MB_S,
         domain,
-        "Region size",
+        _SIZE,
     )
+
+
+_SIZE = "Region size"
 
 
 def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of what moves or reads all bytes; all there are if nothing does."""
     by_reference = [REGION, REGION_UDP] if panel.in_one_node else []
-    moved = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY]))
+    moved = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY, FLOOR]))
     return frame if moved.is_empty() else moved
 
 
-def _frame(curves: Curves, panel: Panel) -> pl.DataFrame:
-    shown = curves.rows(curves.bandwidth, panel).filter(pl.col("variant").is_in(list(_COLOURS)))
-    ours = display.curve_rows(shown).select(*INTERVAL, "n", "arm", "x")
-    rows = [
-        {"arm": _STUDY, "x": size, "median": rate}
+def _frame(
+    shown: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
+) -> pl.DataFrame:
+    """Rows of a panel and those of the study and of the link: a `value` of bytes and MB/s."""
+    ours = shown.filter(pl.col("variant").is_in(list(_COLOURS)))
+    ours = ours.select(*INTERVAL, "n", "arm", "x")
+    known: list[tuple[str, float, float]] = [
+        (_STUDY, size, rate)
         for line in derived.PUBLISHED
         if line.ranks_on_nodes == panel.case
         for size, rate in line.points
     ]
     if panel.hub_mbit_s:
         ends = {float(x) for x in (ours["x"].min(), ours["x"].max())}  # type: ignore[arg-type]
-        rows += [{"arm": _LINK, "x": x, "median": panel.hub_mbit_s / 8} for x in sorted(ends)]
+        known += [(_LINK, x, panel.hub_mbit_s / 8) for x in sorted(ends)]
+    rows = [{"arm": arm, "x": x, "median": value(x, rate)} for arm, x, rate in known]
     return pl.concat([ours, pl.DataFrame(rows, schema=ours.schema)])
 
 
-def _arms(panel: Panel) -> dict[str, Arm]:
+def _arms(panel: Panel, names: Sequence[str]) -> dict[str, Arm]:
     return {
         name: Arm(
             _name(name, panel),
-            colour,
+            _COLOURS[name],
             point=0 if name == _LINK else 3.0,
-            is_dashed=name == _STUDY,
+            is_dashed=name in (_STUDY, FLOOR),
             is_bound=name == _LINK,
         )
-        for name, colour in _COLOURS.items()
+        for name in names
     }
 
 

@@ -1,0 +1,122 @@
+"""The study's four findings, tested with our numbers, and the answers of the section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from roundtrip.report import labels
+from roundtrip.report.blocks import Answer, Strong, Tone
+from roundtrip.stats.settings import Levels
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.studies import findings as shared
+from roundtrip.studies.findings import Comparison, VerdictAt, comparison, line, worst
+from roundtrip.studies.netpipe import STUDY, Thresholds
+from roundtrip.studies.netpipe.curves import Panel
+from roundtrip.studies.netpipe.derived import STATEMENTS, Statement
+
+AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
+#: It differs from the study only in that less is lost.
+BETTER = "differs, for the better"
+#: Good news is not red.
+_TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", UNKNOWN: "warn"}
+Finding = shared.Finding[Statement, Panel]
+
+
+def findings(
+    panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds, levels: Levels
+) -> list[Finding]:
+    """The four findings of one panel."""
+    return [_finding(statement, panel, judged, settings, levels) for statement in STATEMENTS]
+
+
+def _finding(
+    statement: Statement,
+    panel: Panel,
+    judged: Mapping[Comparison, ClaimVerdict],
+    settings: Thresholds,
+    levels: Levels,
+) -> Finding:
+    sizes = tuple(
+        size
+        for size in settings.compared_sizes
+        if statement.expects == "on par" or size >= settings.many_bytes
+    )
+    pair = statement.variant, statement.base
+    keys = {size: comparison(STUDY, panel, *pair, size) for size in sizes}
+    evidence = shared.evidence(judged, keys)
+    outcome = _outcome(statement.expects, [one for _, one in evidence], settings, levels)
+    return Finding(
+        statement=statement,
+        panel=panel,
+        outcome=outcome,
+        settled=_TONES[outcome],
+        everywhere=outcome == AGREES,
+        evidence=evidence,
+        compared=sizes,
+    )
+
+
+def _outcome(
+    expects: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
+) -> str:
+    """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
+    if not evidence:
+        return UNKNOWN
+    verdicts = [one.verdict for one in evidence]
+    if expects == "on par":
+        agrees = all(verdict is Verdict.ON_PAR for verdict in verdicts)
+        differs = any(verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts)
+    elif expects == "slower":
+        agrees = all(verdict is Verdict.SLOWER for verdict in verdicts)
+        differs = any(verdict in (Verdict.FASTER, Verdict.ON_PAR) for verdict in verdicts)
+    else:
+        bound = settings.great_loss
+        agrees = all(
+            one.interval.within(0, bound) and one.q < levels.false_discovery_level
+            for one in evidence
+        )
+        differs = any(one.interval.low is not None and one.interval.low > bound for one in evidence)
+    if agrees or not differs:
+        return AGREES if agrees else UNKNOWN
+    return DIFFERS if expects == "on par" and Verdict.SLOWER in verdicts else BETTER
+
+
+_NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
+
+
+def overall(found: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
+    """One line for each statement over all panels; `found` are the four findings of each."""
+    compared = [four for four in found if any(finding.evidence for finding in four)]
+    if not compared and labels.only_simulated(four[0].panel.kind for four in found):
+        return (Answer((labels.ONLY_SIMULATED,)),)
+    if not compared:
+        return (Answer((Strong(_NONE),), "warn"),)
+    alone = [four[0].panel.label for four in found if four not in compared]
+    answers: list[Answer] = []
+    for of_statement in zip(*compared, strict=True):
+        each = [one for finding in of_statement for one in at_each_size(finding)]
+        statement = of_statement[0].statement
+        text = f"{line(statement.subject, statement.over, each)}."
+        if alone and not answers:
+            text += f" Nothing was compared on {'; '.join(alone)}."
+        tone: Tone = worst(finding.tone for finding in of_statement)
+        answers.append(Answer((text,), "warn" if alone and not answers else tone))
+    return tuple(answers)
+
+
+def panel_answer(four: Sequence[Finding]) -> Answer:
+    """What the four findings of one panel say together."""
+    lines = [
+        f"{line(one.statement.subject, one.statement.over, at_each_size(one))}."
+        for one in four
+        if one.evidence
+    ]
+    text = " ".join(lines) or "Nothing was compared."
+    plain, datatypes, *_ = four
+    return Answer((Strong(plain.panel.label), f": {text}"), worst((plain.tone, datatypes.tone)))
+
+
+def at_each_size(finding: Finding) -> list[VerdictAt]:
+    """Every size that was to be compared, measured or not."""
+    there = dict(finding.evidence)
+    return [VerdictAt(finding.panel.label, size, there.get(size)) for size in finding.compared]

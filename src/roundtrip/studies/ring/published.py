@@ -1,0 +1,142 @@
+"""What the page of elepar says, claim by claim, beside what is found here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Cell, Table
+from roundtrip.report.labels import mark
+from roundtrip.report.units import Quantity, Unit
+from roundtrip.studies import display
+from roundtrip.studies.ring import REGION, REGION_UDP, Thresholds, derived
+from roundtrip.studies.ring.curves import Curves, Panel
+from roundtrip.studies.ring.findings import fixed_pass
+
+#: The study's region sizes: where it gives its bandwidth in memory, and where Ethernet is full.
+_LARGE, _SMALL = derived.STUDY_SIZE, 1_000
+
+
+def says_and_finds(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
+    """The study's claims and figures; its three reasons have tables of their own."""
+    two = [one for one in panels if one.in_one_node and not one.oversubscribed]
+    three = [one for one in panels if one.oversubscribed]
+    apart = [one for one in panels if one.case == "1+1"]
+    hybrid = [one for one in panels if one.shared and one.network]
+    return display.study_says(
+        (
+            (
+                "“the time to “pass” a region is a constant …, and completely independent of the "
+                "region size”: two processes on two processors",
+                _microseconds(derived.PUBLISHED_PASS),
+                _constant(curves, two, settings),
+            ),
+            (
+                "“for the green line it is about twice that”: three processes on two processors",
+                ("inferred: ", _microseconds(2 * derived.PUBLISHED_PASS)),
+                _constant(curves, three, settings),
+            ),
+            *(
+                (
+                    f"effective bandwidth for regions of 10000 bytes, {name}",
+                    f"{number} GB/s",
+                    _bandwidth(curves, chosen),
+                )
+                for name, number, chosen in (
+                    ("two processes on two processors", "3.7", two),
+                    ("three processes on two processors", "1.8", three),
+                )
+            ),
+            (
+                "“You will not see performance like that from PVM or MPI in any configuration, "
+                "even working through shared memory”",
+                units.NOTHING,
+                _gain(curves, two, REGION, _LARGE),
+            ),
+            (
+                "“almost the entire bandwidth of the 10BaseT ethernet to the application, with "
+                "region sizes of just 1000 bytes each”",
+                "1.1 MB/s, read off its figure",
+                _goodput(curves, apart, settings),
+            ),
+            (
+                "“superior to PVM and MPI in similar circumstances”: regions by UDP",
+                units.NOTHING,
+                _gain(curves, apart, REGION_UDP, _SMALL),
+            ),
+            (
+                "hybrid: “one traversal of the ring consists of two traversals of the ethernet "
+                "plus one through fixed-latency shared memory”",
+                units.NOTHING,
+                _lap(hybrid),
+            ),
+        )
+    )
+
+
+def _microseconds(seconds: float) -> Quantity:
+    return units.amount(seconds * 1e6, Unit.US, digits=2)
+
+
+def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+    """What a region's pass costs, and whether it does so at every size."""
+    costs = [cost for one in panels if (cost := fixed_pass(curves, one, settings))]
+    if not costs:
+        return display.NOT_MEASURED
+    is_flat = all(cost.is_flat for cost in costs)
+    times = display.span_text([cost.cost.median * 1e6 for cost in costs])
+    return _judged(f"{times} µs{_mark(panels)}", is_flat, "constant", "not constant")
+
+
+def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
+    found = [rate.median for one in panels if (rate := curves.bandwidth_at(one, REGION, _LARGE))]
+    if not found:
+        return display.NOT_MEASURED
+    rates = display.span_text(found, 1e-3)
+    return Cell(f"{rates} GB/s, effective: nothing is moved{_mark(panels)}")
+
+
+def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
+    """How many times the bandwidth of MPI's best two-sided call, and of PVM where it ran."""
+    words, holds = [], []
+    over_mpi = [curves.over_best(one, variant).get(size, []) for one in panels]
+    over_pvm = [curves.ratio(one, variant, "pvm").get(size, []) for one in panels]
+    for name, ratios in (("the best two-sided MPI", over_mpi), ("PVM", over_pvm)):
+        gains = [gain for each in ratios if (gain := curves.interval(each))]
+        if gains:
+            words.append(f"{display.span_text([one.median for one in gains])} times {name}")
+            holds += [one.low is not None and one.low > 1 for one in gains]
+    if not words:
+        return display.NOT_MEASURED
+    text = f"{' and '.join(words)} at {units.size(size)}{_mark(panels)}"
+    return _judged(text, all(holds), "holds", "not everywhere")
+
+
+def _goodput(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
+    shares = []
+    for one in (panel for panel in panels if panel.hub_mbit_s):
+        most = derived.theoretical_goodput(one.hub_mbit_s or 0.0, _SMALL)
+        if rate := curves.bandwidth_at(one, REGION_UDP, _SMALL):
+            shares.append(rate.median / most)
+    if not shares:
+        return display.NOT_MEASURED
+    is_full = min(shares) >= settings.least_goodput
+    parts = " to ".join(dict.fromkeys(units.percent(end) for end in (min(shares), max(shares))))
+    text = f"{parts} of what the wire can carry, by UDP{_mark(panels)}"
+    return _judged(text, is_full, "holds", "less")
+
+
+def _lap(panels: Sequence[Panel]) -> Cell:
+    laps = dict.fromkeys(
+        f"{units.plural(one.network, 'pass', 'passes')} over the network and {one.shared} in memory"
+        for one in panels
+    )
+    return Cell(f"{'; '.join(laps)}{_mark(panels)}") if laps else display.NOT_MEASURED
+
+
+def _mark(panels: Sequence[Panel]) -> str:
+    return mark(one.kind for one in panels)
+
+
+def _judged(text: str, holds: bool, yes: str, no: str) -> Cell:
+    return Cell(text, "good" if holds else "warn", yes if holds else no)
