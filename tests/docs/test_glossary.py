@@ -24,14 +24,15 @@ PACKAGE = CHECKOUT / "src" / "roundtrip"
 TERM = re.compile(r"\*\*([^*]+)\*\*")
 #: Words of headings that mean what they mean everywhere.
 _PLAIN = """
-% ' / 's a added against all and as at b be because by bytes call clock cluster compiler concerned
-cost costs data datatypes delay discarded done evidence expected fact fail figure file fixed flags
-for found free from gain hand has here in it kb kib largest launched least library link longer
-made make mb mb/s measured median memory message messages messages/s mflop/s mib million ms most
-no ns of one other our ours over own pair pattern per process processor processors rate reason
-resolution result rule s said same says size sizes smallest speeds status than the theirs
-theoretical they this time to today type undisturbed up value version was what where why with µs
-best mpi-shm mpi-sync mpi-typed pvm-xdr
+% ' / 's a added against agrees all and as at b be because by bytes call clock cluster compiler
+concerned constant cost costs data datatypes delay discarded done evidence expected fact fail
+figure file find fixed flags for found free from gain hand has here in it its kb kib largest
+launched least library link longer made make mb mb/s measured median memory message messages
+messages/s mflop/s mib million ms most no ns number of one open or other our ours over own pair
+pattern per process processor processors rate reason resolution result rule s said same says
+size sizes smallest speeds status than the theirs theoretical they this time to today type
+undisturbed up value version was we what where why with µs best mpi-shm mpi-sync mpi-typed
+pvm-xdr
 """
 PLAIN = set(_PLAIN.split())
 

@@ -91,7 +91,8 @@ def unsigned(revision: Path, **changes: Any) -> Path:
     manifest.write(held, {**json.loads((held / "manifest.json").read_text()), **changes})
     for name in ("report.html", "report.md"):
         (revision / name).unlink()
-    shutil.rmtree(revision / "figures")
+    for name in ("figures", "tables"):
+        shutil.rmtree(revision / name)
     publish.write(held, revision)
     return redone(revision)
 
