@@ -32,6 +32,7 @@ def nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_the_planted_variable_can_be_switched(nights: Path) -> None:
     found = steps.find(SITE, STEPPED, "", None, nights)
     assert [one.variable for one in found.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]

@@ -147,6 +147,7 @@ def everything(folder: Path) -> Iterator[tuple[str, str]]:
             yield name, base64.b64decode(packed).decode("utf-8", errors="replace")
 
 
+@pytest.mark.nightly
 def test_no_planted_secret_is_in_any_published_byte(make_tree: Maker, tmp_path: Path) -> None:
     tree = planted(make_tree)
     raw = "".join(file.read_text() for file in tree.path.rglob("*") if file.is_file())

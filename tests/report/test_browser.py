@@ -29,7 +29,7 @@ PROBE = (
     " for (const one of document.querySelectorAll('details')) one.open = true;"
     " for (const one of document.querySelectorAll('[data-plot]')) { one.scrollIntoView();"
     " await new Promise(go => setTimeout(go, 60)); }"
-    " for (let i = 0; i < 100 && !document.querySelector('.live'); i++)"
+    " for (let i = 0; i < 300 && !document.querySelector('.live'); i++)"
     " await new Promise(go => setTimeout(go, 30));"
     " const wide = [...document.querySelectorAll('*')]"
     ".filter(e => e.getBoundingClientRect().right > innerWidth + 1).map(e => e.tagName);"

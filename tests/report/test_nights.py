@@ -59,6 +59,7 @@ def started(revision: Path) -> list[str]:
     return pl.read_parquet(file)["night"].unique().sort().to_list() if file.exists() else []
 
 
+@pytest.mark.nightly
 def test_a_report_holds_the_nights_that_were_published_before_it(
     night: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -85,6 +86,8 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(
     assert not (first / "bundle" / "history").exists()
 
 
+@pytest.mark.nightly
+@pytest.mark.nightly
 def test_the_same_run_is_published_once_whatever_came_between(
     night: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def faults(checkout: Path) -> list[str]:
     ]
 
 
+@pytest.mark.nightly
 def test_a_sound_site_has_no_fault_and_says_what_was_not_checked(checkout: Path) -> None:
     findings = check.check_site(Site("infiniband", checkout))
     assert [item for item in findings if item.verdict == "fault"] == []
@@ -112,6 +113,7 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
     assert told in detail
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
@@ -213,6 +215,7 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
     assert faults == []
 
 
+@pytest.mark.nightly
 def test_the_command_tells_by_its_exit_status(checkout: Path, active: Path) -> None:
     run = CliRunner()
     proved = run.invoke(app, ["site", "lock"])
