@@ -65,6 +65,8 @@ def test_a_campaign_may_decide_nothing_if_it_declares_so(tmp_path: Path) -> None
 def test_a_campaign_may_confirm_what_was_worse(tmp_path: Path, told: str, minutes: float) -> None:
     text = GOOD.replace("launches = 8", f'confirm = "{told}"')
     assert model.load_campaign(write(tmp_path, text)).confirm_minutes == minutes
+    text = text.replace("confirm", "blame")
+    assert model.load_campaign(write(tmp_path, text)).blame_minutes == minutes
     assert model.load_campaign(write(tmp_path, GOOD)).confirm_minutes is None
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from roundtrip import paths
-from roundtrip.cause import checks, steps
+from roundtrip.campaign import nodes as campaign_nodes
+from roundtrip.campaign.nodes import Node
+from roundtrip.cause import checks, conduct, steps
+from roundtrip.cause.journal import write_plan
 from roundtrip.cause.steps import Switch
 from roundtrip.cli import app, blame  # noqa: F401  blame registers itself
+from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
-from roundtrip.report.pages.series import Change
+from roundtrip.report.pages.series import NODE_SET, Change
 
 SAMPLE = paths.checkout() / "samples" / "sixty-nights"
 SITE = "emulated-pair"
@@ -39,6 +44,25 @@ def test_the_planted_variable_can_be_switched(nights: Path) -> None:
     assert found.switches[0].old is None and found.switches[0].new == "4096"
     assert found.step > 0.05 and 0 < found.noise < 0.2
     assert not any(name.startswith("site configuration") for name, _ in found.others)
+
+
+@pytest.mark.nightly
+def test_a_night_searches_for_each_step_once(nights: Path) -> None:
+    found = steps.unexplained(SITE, "sixty-nights", (), nights)
+    assert found is not None
+    assert [one.variable for one in found.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
+    searched = nights / "blame-sixty-nights" / SITE / "2026-11-20" / "r1" / "bundle"
+    searched.mkdir(parents=True)
+    write_plan(conduct.plan_blame(found, SITE), searched)
+    other = steps.unexplained(SITE, "sixty-nights", (), nights)
+    assert other is None or (other.title != found.title and abs(other.step) <= abs(found.step))
+
+
+def test_a_budget_that_cannot_suffice_is_refused() -> None:
+    conduct.require_budget(5, 0.0)
+    conduct.require_budget(60, 59)
+    with pytest.raises(UserError, match="at least 60 are needed; right is more than 61 min"):
+        conduct.require_budget(60, 61)
 
 
 def test_a_series_without_a_step_and_one_that_is_not_there_are_one_line(nights: Path) -> None:
@@ -70,11 +94,13 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
             Change("openmpi41", "MPI version", "4.1.4", "4.1.6"),
             Change("openmpi41", "variable LONG", "x", "y... (0123456789ab)"),
             Change("", "site configuration", "aa", "bb"),
+            Change("", NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
         ]
     )
     assert switches == (
         Switch("OMPI_MCA_btl", None, "tcp,self"),
         Switch("UCX_TLS", "all", None),
+        Switch(NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
     )
     names = [name.partition(":")[0] for name, _ in others]
     assert names == [
@@ -85,6 +111,24 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
     ]
     assert "roundtrip nodes" in dict(others)[others[1][0]]
     assert "roundtrip ab" in dict(others)[others[2][0]]
+
+
+def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
+    listed = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", lost="down")]
+    pseudonym = {"node-0000000a": "n1", "node-0000000b": "n2", "node-0000000c": "n3"}
+    monkeypatch.setattr(campaign_nodes, "known_nodes", lambda site, names: {"p": listed})
+    known = pseudonyms.HostNames(pseudonym, has_key=True)
+    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: known)
+    site, case = SimpleNamespace(name="s"), SimpleNamespace(partition="p")
+    item = SimpleNamespace(case=case, nodes=2)
+    good, down = "node-0000000a, node-0000000b", "node-0000000b, node-0000000c"
+    switch = Switch(NODE_SET, good, down)
+    found = checks.find_hosts(site, item, [switch])  # type: ignore[arg-type]
+    assert found == {good: ("n1.x", "n2")}
+    assert checks.variables([switch], frozenset()) == ""
 
 
 def test_facts_that_contradict_each_other_are_refused() -> None:

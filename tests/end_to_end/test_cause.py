@@ -16,7 +16,7 @@ from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, session, tree
 from roundtrip.cause import conduct, page
 from roundtrip.cause.checks import Checks
-from roundtrip.cause.facts import Causes, Ending, Relation
+from roundtrip.cause.facts import Causes, Relation
 from roundtrip.cause.journal import Journal, Plan
 from roundtrip.cause.steps import Switch
 from roundtrip.collect import analysis
@@ -112,20 +112,15 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
     ).returncode
 
 
-#: A variable that makes messages wait for their receiver, and five that do nothing to them.
-EAGER = [
-    Switch("OMPI_MCA_btl_vader_eager_limit", "32768", "512"),
-    Switch("OMPI_MCA_btl_base_warn_component_unused", None, "0"),
-    Switch("OMPI_MCA_mpi_show_handle_leaks", None, "0"),
-    Switch("OMPI_MCA_btl_tcp_links", None, "1"),
-    Switch("ROUNDTRIP_HARMLESS", "1", "2"),
-    Switch("OMPI_MCA_coll_base_verbose", None, "0"),
-]
-#: The limit counts only for the transport that both of these choose.
+#: Of launching; after about ten all is proven.
+MINUTES = 6
+#: The limit counts only for the transport that both of these choose; the others do nothing.
 TOGETHER = [
     Switch("OMPI_MCA_btl", "self,vader", "self,tcp"),
     Switch("OMPI_MCA_btl_tcp_eager_limit", "65536", "1024"),
-    *EAGER[1:4],
+    Switch("OMPI_MCA_btl_base_warn_component_unused", None, "0"),
+    Switch("OMPI_MCA_mpi_show_handle_leaks", None, "0"),
+    Switch("ROUNDTRIP_HARMLESS", "1", "2"),
 ]
 
 
@@ -181,8 +176,8 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
         )
         opened = Journal(tmp_path / "search")
         opened.begin(asked)
-        launcher = Checks(here, item, root, switches, names, True, 60)
-        found = conduct.conduct(asked, opened, launcher, 60, print)
+        launcher = Checks(here, item, root, switches, names, True, MINUTES)
+        found = conduct.conduct(asked, opened, launcher, MINUTES, print)
         assert isinstance(found, Causes)
         values = [one.value for one in opened.entries if one.value is not None]
         print(len(values), np.exp(np.median(values)), page.plain_sentences(asked, found))
@@ -191,15 +186,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
     return run
 
 
-def test_the_eager_limit_is_found_among_five_harmless_changes(
-    searched: Callable[..., Causes],
-) -> None:
-    found = searched(EAGER, 4096)
-    assert found.ending is Ending.FOUND, found
-    assert found.named == (EAGER[0].name,)
-
-
 def test_two_that_act_only_together_are_found(searched: Callable[..., Causes]) -> None:
     found = searched(TOGETHER, 16384)
     assert {*found.named} <= {TOGETHER[0].name, TOGETHER[1].name} and found.named
-    assert found.relation in (None, Relation.TOGETHER, Relation.ADD, Relation.UNKNOWN)
+    assert found.relation is not Relation.ANY

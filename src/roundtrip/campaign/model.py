@@ -54,6 +54,7 @@ class Campaign:
     rounds_a_night: int | None = None
     abba_seed: int | None = None
     confirm_minutes: float | None = None
+    blame_minutes: float | None = None
     allow_untold: bool = False
 
     @property
@@ -104,6 +105,7 @@ def load_campaign(file: Path) -> Campaign:
         rounds_a_night=declared.rounds_a_night,
         abba_seed=declared.abba_seed,
         confirm_minutes=_confirm(declared, places, file),
+        blame_minutes=_minutes("blame", declared.blame, places, file),
         allow_untold=declared.allow_untold,
     )
 
@@ -116,15 +118,18 @@ def parse_minutes(text: str) -> float | None:
     return total if 0 < total <= 60 * _MOST_HOURS else None
 
 
+def _minutes(key: str, text: str | None, places: Places, file: Path) -> float | None:
+    """The minutes of a key whose value is a time; None without one."""
+    minutes = parse_minutes(text) if text is not None else None
+    if text is not None and minutes is None:
+        raise tables.fault(f"{key}: {DURATION}, not {text!r:.60}", (key,), places, file)
+    return minutes
+
+
 def _confirm(declared: CampaignTable, places: Places, file: Path) -> float | None:
     """The minutes for launches that confirm; UserError for what is no time within the limit."""
-    if declared.confirm is None:
-        return None
-    minutes = parse_minutes(declared.confirm)
-    if minutes is None:
-        why = f"confirm: {DURATION}, not {declared.confirm!r:.60}"
-        raise tables.fault(why, ("confirm",), places, file)
-    if minutes > declared.time_limit_minutes:
+    minutes = _minutes("confirm", declared.confirm, places, file)
+    if minutes is not None and minutes > declared.time_limit_minutes:
         limit = f"time_limit_minutes = {declared.time_limit_minutes:g}"
         why = f"confirm: a part of {limit}, not {declared.confirm!r:.60}, which is longer"
         raise tables.fault(why, ("confirm",), places, file)
@@ -139,13 +144,14 @@ def _require_whole(declared: CampaignTable, places: Places, file: Path) -> None:
 
     if declared.abba_seed is not None and not declared.sequential:
         raise fault("abba_seed", "for a run of `roundtrip ab`: add sequential = true")
-    if declared.confirm is not None and declared.sequential:
-        raise fault("confirm", "not for a run of `roundtrip ab`, which is no night")
+    for key in ("confirm", "blame"):
+        if getattr(declared, key) is not None and declared.sequential:
+            raise fault(key, "not for a run of `roundtrip ab`, which is no night")
     if declared.nodes is None:
         if declared.rounds_a_night is not None:
             raise fault("rounds_a_night", 'for pairs of nodes: add nodes = "all"')
         return
-    for key in ("extra_launches", "sequential", "confirm"):
+    for key in ("extra_launches", "sequential", "confirm", "blame"):
         if getattr(declared, key):
             raise fault(key, 'not for nodes = "all": a pair is launched again in a later night')
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 import hashlib
 import shlex
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from roundtrip.campaign import scheduler, session, tree
+from roundtrip import paths
+from roundtrip.campaign import nodes, scheduler, session, tree
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.tree import RunTree
 from roundtrip.cause.journal import arm_name
 from roundtrip.cause.steps import Switch
-from roundtrip.collect import samples
+from roundtrip.collect import pseudonyms, samples
 from roundtrip.collect.launch import SAMPLES
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
@@ -46,6 +47,8 @@ class Checks:
     names: dict[str, Any]
     lower_is_better: bool
     minutes: float
+    #: Of each set of nodes of `switches`, the names of its hosts.
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _wait: scheduler.SlurmWait | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +72,14 @@ class Checks:
         """
         own = self._tree(arm)
         setting = ("prerun_cmds", f". {shlex.quote(str(own.path / _VARIABLES))}")
-        item = replace(self.item, variables=(*self.item.variables, setting))
+        item = replace(
+            self.item,
+            variables=(*self.item.variables, setting),
+            nodelist=next(
+                (self.hosts[one.value(arm) or ""] for one in self.switches if one.is_nodes),
+                self.item.nodelist,
+            ),
+        )
         with own:
             folder = own.next_session(own.next_round())
             session.run_session(
@@ -109,12 +119,32 @@ class Checks:
 
 def variables(switches: Sequence[Switch], arm: Hashable) -> str:
     """The lines of a shell that set each variable to the value that it has in an arm."""
-    lines = []
-    for one in switches:
-        value = one.new if isinstance(arm, frozenset) and one.name in arm else one.old
-        lines.append(
-            f"unset {one.variable}"
-            if value is None
-            else f"export {one.variable}={shlex.quote(value)}"
-        )
-    return "\n".join(lines) + "\n"
+    values = {one.variable: one.value(arm) for one in switches if not one.is_nodes}
+    lines = [
+        f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
+        for name, value in values.items()
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def find_hosts(
+    site: Site, item: Expected, switches: Sequence[Switch]
+) -> dict[str, tuple[str, ...]]:
+    """The hosts of each set of nodes on which `item` can be launched now, by its pseudonyms.
+
+    Slurm has all of them in use, the key of the site is at hand, and their number is right.
+    """
+    sets = [one for two in switches if two.is_nodes for one in (two.old, two.new) if one]
+    partition = item.case.partition
+    in_use = {
+        node.name.partition(".")[0]: node.name
+        for node in nodes.known_nodes(site, [partition] if sets else []).get(partition, ())
+        if not node.lost
+    }
+    known = pseudonyms.known_hosts(site.name, paths.runs()).known if in_use else {}
+    hosts = {}
+    for one in sets:
+        names = [in_use.get(known.get(node, "").partition(".")[0]) for node in one.split(", ")]
+        if all(names) and len(names) == item.nodes:
+            hosts[one] = tuple(sorted(filter(None, names)))
+    return hosts

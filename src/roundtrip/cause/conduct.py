@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import math
+import secrets
 import shutil
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -15,11 +16,12 @@ import numpy as np
 from roundtrip import files, paths
 from roundtrip.campaign.tree import revision
 from roundtrip.cause import journal
-from roundtrip.cause.facts import Causes
+from roundtrip.cause.facts import LAUNCHES_A_ROUND, Causes
 from roundtrip.cause.journal import Journal, Launcher, Plan
 from roundtrip.cause.order import Changes
 from roundtrip.cause.simulation import normal, simulate
-from roundtrip.errors import UserError, writing
+from roundtrip.cause.steps import Found, search_name
+from roundtrip.errors import UserError, printable, writing
 
 #: Searches that are simulated for a forecast, and launches of each at most.
 _FUTURES, _MOST = 3, 3000
@@ -29,6 +31,44 @@ Tell = Callable[[str], None]
 def now() -> str:
     """The time, UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def plan_blame(found: Found, site: str) -> Plan:
+    """The plan of a new search for what made a step."""
+    return Plan(
+        kind="blame",
+        title=found.title,
+        measures=found.label[:1000],
+        name=search_name(found.campaign),
+        site=site,
+        started=now(),
+        seed=secrets.randbits(32),
+        arms=[printable(one.name)[:1000] for one in found.switches],
+        step=found.step,
+        others=[[name[:1000], test] for name, test in found.others],
+    )
+
+
+def require_budget(minutes: float, launch_s: float) -> None:
+    """UserError if launches of so many seconds leave no time to decide anything."""
+    needed = journal.FEWEST * LAUNCHES_A_ROUND * launch_s / 60
+    if needed > minutes:
+        raise UserError(
+            f"the budget of {minutes:g} min cannot suffice: a launch ran for {launch_s:.3g} s, and "
+            f"at least {journal.FEWEST * LAUNCHES_A_ROUND} are needed; right is more than "
+            f"{math.ceil(needed)} min"
+        )
+
+
+def is_begun(plan: Plan) -> bool:
+    """Whether a search for the same was begun; one that ended has a report."""
+    opened = _newest(plan)
+    return opened is not None and opened.read().title == plan.title
+
+
+def _newest(plan: Plan) -> Journal | None:
+    there = sorted((paths.runs() / plan.name / plan.site).glob(f"*/{journal.PLAN}"))
+    return Journal(there[-1].parent) if there else None
 
 
 def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
@@ -42,15 +82,16 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
         with writing(place):
             opened.begin(plan)
         return plan, opened
-    there = sorted(place.glob(f"*/{journal.PLAN}"))
-    if not there:
+    newest = _newest(plan)
+    if newest is None:
         raise UserError(f"no search '{plan.name}' on site '{plan.site}' to resume", place)
-    opened = Journal(there[-1].parent)
-    begun = opened.read()
-    mine = {"seed": begun.seed, "started": begun.started}
-    if plan.model_copy(update=mine) != begun:
-        raise UserError("this search began with other arguments; start a new one", there[-1])
-    return begun, opened
+    begun = newest.read()
+    drawn = {name: getattr(begun, name) for name in ("seed", "started", "step", "others")}
+    if plan.model_copy(update=drawn) != begun:
+        raise UserError(
+            "this search began with other arguments; start a new one", newest.folder / journal.PLAN
+        )
+    return begun, newest
 
 
 @contextmanager

@@ -60,8 +60,12 @@ _LIKELY = 1.0
 _WORTH = 0.6
 
 Facts = frozenset[str]
+#: Rounds after which how several facts act is left open: their sum may lie between two answers.
+_MOST_ALONE = 16
 #: Mixed pairs in a round.
 SPLITS = 2
+#: Launches of a round that screens facts.
+LAUNCHES_A_ROUND = 2 + 2 * SPLITS
 
 
 class Kind(StrEnum):
@@ -240,7 +244,8 @@ def _next(seen: _Seen, error: float, sign: float) -> Kind | None:
             is_few = len(seen.rests) < max(LEAST_ROUNDS, len(seen.steps) // 4)
             likely = is_few or np.median(rests) <= (1 - _WORTH) * np.median(steps)
             return Kind.CONFIRM if likely else Kind.SCREEN
-    if len(named) > 1 and _relation(seen, sign) is Relation.UNKNOWN:
+    is_open = len(named) > 1 and len(seen.singles) < _MOST_ALONE
+    if is_open and _relation(seen, sign) is Relation.UNKNOWN:
         return Kind.ALONE
     return None
 

@@ -6,19 +6,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
+from roundtrip.cause.journal import read_plan
 from roundtrip.collect import analysis
+from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
-from roundtrip.history import ledger
+from roundtrip.history import ledger, published
 from roundtrip.report import nights
 from roundtrip.report.nights import Line
 from roundtrip.report.pages.series import NODE_SET, NOT_SET, Change
+from roundtrip.stats.nights.verdicts import Verdict
 from roundtrip.stats.summaries import robust_sd
 
 #: Names of facts that are environment variables: of a toolchain, of a partition, of the user.
@@ -27,6 +31,7 @@ _VARIABLE = re.compile(
 )
 #: A value that only its digest stands for cannot be set.
 _DIGEST = re.compile(r"\.\.\. \([0-9a-f]{12}\)$|^sha256:|withheld")
+_NODES = re.compile(rf"{STABLE}(?:, {STABLE})*")
 #: What changes whenever a variable of the site does.
 _FOLLOWS = ("site configuration",)
 _NAMED = 4
@@ -52,7 +57,7 @@ _TESTS = (
         ("kernel", "microcode", "firmware", "clock source", "mitigation", "distribution"),
         "boot one node with the old one, and compare it with the others: roundtrip nodes",
     ),
-    ((NODE_SET,), 'launch on the nodes of before: roundtrip run with nodes = "all"'),
+    ((NODE_SET,), "launch when the nodes of before are in use: roundtrip blame, roundtrip nodes"),
     (("checkout", "tool "), "check the old commit out, and run the campaign from there"),
     (("binding",), "set the old binding in the site's launch options for one night"),
 )
@@ -61,11 +66,23 @@ _OTHERWISE = "set it back for a night, and run the campaign"
 
 @dataclass(frozen=True)
 class Switch:
-    """A variable that is launched with its old and its new value; None where it is not set."""
+    """A variable that is launched with its old and its new value; None where it is not set.
+
+    `variable` may be `NODE_SET`: the values are pseudonyms of the nodes that are launched on.
+    """
 
     variable: str
     old: str | None
     new: str | None
+
+    @property
+    def is_nodes(self) -> bool:
+        """Whether it is the set of nodes."""
+        return self.variable == NODE_SET
+
+    def value(self, arm: Hashable) -> str | None:
+        """Its value in an arm: a set of the names that are new."""
+        return self.new if isinstance(arm, frozenset) and self.name in arm else self.old
 
     @property
     def name(self) -> str:
@@ -76,7 +93,10 @@ class Switch:
 
 @dataclass(frozen=True)
 class Found:
-    """A step of a series of `campaign`: log ratio of times, positive if slower; since `night`."""
+    """A step of a series of `campaign`: log ratio of times, positive if slower; since `night`.
+
+    `launch_s`: how long a launch of its case ran in the newest night, s; 0 if that is not known.
+    """
 
     campaign: str
     line: Line
@@ -85,6 +105,32 @@ class Found:
     noise: float
     switches: tuple[Switch, ...]
     others: tuple[tuple[str, str], ...]
+    launch_s: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """The name of its series."""
+        return printable(" ".join(self.line.label.split()))
+
+    @property
+    def title(self) -> str:
+        """What a search for its cause asks."""
+        return f"What changed {self.label} on {self.night[:10]}?"[:1000]
+
+
+def without_nodes(found: Found) -> Found:
+    """The same where launches cannot be sent to the nodes of before and those of now."""
+    kept = tuple(one for one in found.switches if not one.is_nodes)
+    if kept == found.switches:
+        return found
+    gone = [one.name for one in found.switches if one.is_nodes]
+    others = [(name, _test(Change("", NODE_SET, "", ""))) for name in gone]
+    return replace(found, switches=kept, others=(*found.others, *others))
+
+
+def search_name(campaign: str) -> str:
+    """The name of the searches for what made steps of a campaign."""
+    return f"blame-{campaign}"[:100]
 
 
 def find(site: str, series: str, night: str, campaign: str | None, reports: Path) -> Found:
@@ -95,25 +141,79 @@ def find(site: str, series: str, night: str, campaign: str | None, reports: Path
     lines = list(_lines(site, series, campaign, reports))
     if not lines:
         raise UserError(f"no series of site '{site}' has {series!r} in its name", reports)
-    stepped = [(name, line, at) for name, line, at in lines if line.known.steps]
+    stepped = [(name, line, found) for name, line, at in lines if (found := _steps(line, at))]
     if not stepped:
         raise UserError(f"no step in {printable(lines[0][1].label)}: nothing to explain")
     if len(stepped) > 1:
         named = "; ".join(printable(line.label) for _, line, _ in stepped[:_NAMED])
         raise UserError(f"{len(stepped)} series with a step have {series!r} in their name: {named}")
-    name, line, calendar = stepped[0]
-    steps = [
-        (calendar[one.night], one, causes)
-        for one, causes in zip(line.known.steps, line.causes, strict=True)
-        if calendar[one.night].startswith(night)
-    ]
-    if not steps:
-        there = ", ".join(calendar[one.night][:10] for one in line.known.steps)
+    name, line, steps = stepped[0]
+    chosen = [one for one in steps if one[0].startswith(night)]
+    if not chosen:
+        there = ", ".join(one[0][:10] for one in steps)
         raise UserError(f"--night {night}: no step began then; right is one of: {there}")
-    since, step, causes = steps[-1]
-    size = math.log(step.ratio) if line.series.lower_is_better else -math.log(step.ratio)
-    switches, others = split(causes)
-    return Found(name, line, since, size, _noise(line), switches, others)
+    return _found(name, line, chosen[-1], reports / name / site)
+
+
+def unexplained(
+    site: str, campaign: str, confirmed: Collection[str], reports: Path
+) -> Found | None:
+    """The largest step of a campaign on a site that a search can explain and none was made for.
+
+    It is worse, nobody accepted it, and launches of the last night `confirmed` it (keys of series)
+    or nights did; something that can be switched from here changed with it.
+    """
+    known = {
+        read_plan(revision / published.BUNDLE).title
+        for night in published.nights(reports / search_name(campaign) / site)
+        for revision in published.revisions(night)
+        if published.is_search(revision / published.BUNDLE)
+    }
+    candidates = []
+    for name, line, calendar in _lines(site, "", campaign, reports):
+        said = line.judgement
+        is_sure = said.verdict is Verdict.REGRESSED or (
+            said.verdict is Verdict.WORSE_LAST_NIGHT and line.series.key in confirmed
+        )
+        if not (said.is_alarm and is_sure and (steps := _steps(line, calendar))):
+            continue
+        try:
+            found = _found(name, line, steps[-1], reports / name / site)
+        except UserError:  # its facts contradict each other
+            continue
+        if found.switches and found.title not in known:
+            candidates.append(found)
+    return max(candidates, key=lambda one: abs(one.step), default=None)
+
+
+#: Since which night, by which ratio, and what changed there.
+_Step = tuple[str, float, Sequence[Change]]
+
+
+def _steps(line: Line, calendar: Sequence[str]) -> list[_Step]:
+    """The change points of a series, and the last night if it was worse."""
+    both = zip(line.known.steps, line.causes, strict=True)
+    steps: list[_Step] = [(calendar[one.night], one.ratio, causes) for one, causes in both]
+    newest = line.judgement.newest
+    return [*steps, (calendar[-1], newest.ratio, line.changes)] if newest else steps
+
+
+def _found(campaign: str, line: Line, step: _Step, place: Path) -> Found:
+    night, ratio, changes = step
+    size = math.log(ratio) if line.series.lower_is_better else -math.log(ratio)
+    switches, others = split(changes)
+    seconds = _launch_s(place, str(line.series.names["case_id"]))
+    return Found(campaign, line, night, size, _noise(line), switches, others, seconds)
+
+
+def _launch_s(place: Path, case: str) -> float:
+    """How long a launch of a case ran in the newest night, s; 0 if that is not known."""
+    revisions = published.counting(place)[0]
+    table = revisions[-1].bundle / "cases.parquet" if revisions else Path()
+    if not table.is_file():
+        return 0.0
+    ran = pl.read_parquet(table).filter(pl.col("case_id") == case)["elapsed_s"].median()
+    return float(ran) if isinstance(ran, float) else 0.0
 
 
 def _lines(
@@ -121,11 +221,12 @@ def _lines(
 ) -> Iterator[tuple[str, Line, Sequence[str]]]:
     said = remarks.load_site(site)
     settings = analysis.for_site(site).history
+    accepted = [one for one in said if one.kind == remarks.ACCEPTED]
     for folder in sorted(reports.glob(f"{campaign or '*'}/{site}")):
         known = ledger.read_ledger(reports, folder.parent.name, site, said)
         if known.nights.is_empty():
             continue
-        judged = nights.judge(known.nights, known.provenance, settings)
+        judged = nights.judge(known.nights, known.provenance, settings, accepted)
         for line in judged.lines:
             if series.casefold() in " ".join(line.label.split()).casefold():
                 yield folder.parent.name, line, judged.calendar.nights
@@ -145,6 +246,9 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
     switches: dict[str, Switch] = {}
     others: list[tuple[str, str]] = []
     for one in changes:
+        if one.name == NODE_SET and all(map(_NODES.fullmatch, (one.before, one.after))):
+            switches[NODE_SET] = Switch(NODE_SET, one.before, one.after)
+            continue
         match = _VARIABLE.fullmatch(one.name)
         if not match or any(map(_DIGEST.search, (one.before, one.after))):
             others.append((printable(str(one)), _test(one)))

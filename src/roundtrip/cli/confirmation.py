@@ -17,6 +17,7 @@ from roundtrip.history.annotations import load_site
 from roundtrip.report import confirmation, data, units
 from roundtrip.report.nights import Judged
 from roundtrip.report.sections import history
+from roundtrip.stats.nights.newest import Confirmation
 from roundtrip.stats.planning import recommended_launches
 from roundtrip.stats.settings import Levels
 
@@ -43,10 +44,13 @@ def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
         tell(f"warning: what was worse last night was not launched again: {error}")
 
 
-def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> None:
-    """What the published report of a night confirms, in lines; nothing if nothing was worse."""
+def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> frozenset[str]:
+    """Say in lines what the published report of a night confirms, nothing if nothing was worse.
+
+    Returns the keys of the series that it confirms.
+    """
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
-        return
+        return frozenset()
     held = data.read(revision / "bundle")
     judged = history.tonight(held)
     again = confirmation.confirmed(held, judged)
@@ -56,6 +60,7 @@ def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> None:
         say(f"{one.sentence}: {one.line.label}")
     if len(every) > _MOST:
         say(f"and {units.plural(len(every) - _MOST, 'series', 'series')} more, in the report")
+    return frozenset(one.line.series.key for one in every if one.verdict is Confirmation.CONFIRMED)
 
 
 def _judged(run_dir: Path) -> Judged:

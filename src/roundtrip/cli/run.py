@@ -85,7 +85,7 @@ def run(
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
-    from roundtrip.cli import confirmation
+    from roundtrip.cli import blame, confirmation
     from roundtrip.cli.report import publish_run
     from roundtrip.history import annotations
 
@@ -118,7 +118,7 @@ def run(
     process.on_term()
     with writing(run_tree.path), run_tree:
         again = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
-        in_time = True
+        in_time, is_stopped = True, False
         with TerminalProgress(declared.title, _console) as progress:
             try:
                 environment.record_environment(here, plan, run_tree.path / "env")
@@ -129,6 +129,7 @@ def run(
                 if report and declared.confirm_minutes:
                     confirmation.launch(runner, thresholds.statistics, _say)
             except process.Terminated:
+                is_stopped = True
                 _console.print("told to stop: reporting what is there")
             except KeyboardInterrupt:
                 _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
@@ -151,10 +152,12 @@ def run(
     if report and outcome.passed:
         page = publish_run(run_tree.path)
         decided = _says_what_is_decided(page.parent / "bundle", declared) or declared.allow_untold
-        confirmation.tell(run_tree.path, page.parent, _say)
+        confirmed = confirmation.tell(run_tree.path, page.parent, _say)
         if outcome.whole:
             with writing(run_tree.path):
                 run_tree.reported(page)
+            if declared.blame_minutes and not is_stopped:
+                blame.after_night(here, declared, confirmed, _say)
     raise typer.Exit(0 if outcome.whole and decided else 1)
 
 

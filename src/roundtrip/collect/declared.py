@@ -77,6 +77,11 @@ class CampaignTable(Table):
         description="a time such as `30m`: what was worse last night is launched again, for so "
         "long at most, within the time limit",
     )
+    blame: str | None = Field(
+        None,
+        description="a time such as `2h`: after a night, launches search for so long at most for "
+        "what made the largest step that is confirmed; not within the time limit",
+    )
     sequential: bool = Field(
         False,
         description="launches end when the claims are decided; `roundtrip ab` writes it",
