@@ -35,6 +35,13 @@ def test_the_first_slow_version_is_found(first: int) -> None:
     assert len(found.probes) <= 5
 
 
+def test_a_change_that_is_located_is_named_before_others_are_looked_for() -> None:
+    whole = searched(lambda at: STEP * (at >= 11))
+    cut = searched(lambda at: STEP * (at >= 11), budget=whole.launches - 4)
+    (change,) = cut.changes
+    assert (change.before, change.after, change.step, cut.open) == (10, 11, None, [])
+
+
 def test_a_second_change_is_found_too() -> None:
     found = searched(lambda at: STEP * (at >= 5) + STEP * (at >= 17))
     assert [(one.before, one.after) for one in found.changes] == [(4, 5), (16, 17)]

@@ -42,6 +42,12 @@ def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
     assert b"/FontFile2" in made and b"(Bandwidth \\(MB/s\\))" in made
 
 
+def test_a_variable_of_builders_does_not_date_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = pdf.from_svg(drawing("MPI"))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    assert pdf.from_svg(drawing("MPI")) == before
+
+
 def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
     width = float(re.search(r'width="(\d+)"', drawing("MPI"))[1])  # type: ignore[index]
     assert 13 * pdf.COLUMN / width > 7

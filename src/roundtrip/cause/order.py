@@ -48,8 +48,10 @@ SLOW, FAST = "slow", "fast"
 
 @dataclass(frozen=True)
 class Change:
-    """Between `before` and `after`, places in the order, with the log ratio of their times; what
-    lies between them cannot be built."""
+    """Between `before` and `after`, places in the order; what lies between them cannot be built.
+
+    `step`: the ratio of their times; None until a further change was looked for.
+    """
 
     before: int
     after: int
@@ -122,14 +124,15 @@ def _search(found: Changes, count: int, least: float) -> Search[None]:
     while found.open:
         low, high = found.open[0]
         before, after = yield from _halve(found, low, high, _PROBES / 2**number)
-        found.open = [(before, after), *found.open[1:]]
+        found.open = found.open[1:]
+        found.changes.append(Change(before, after, None))
         beyond = [(a, b) for a, b in ((low, before), (after, high)) if a < b]
         margin = max(least, _LEAST_SHARE * size)
         more, its_size = yield from _beyond(
             found, (before, after), beyond, margin, _BEYOND / 2**number
         )
-        found.changes.append(Change(before, after, its_size))
-        found.open = [*found.open[1:], *more]
+        found.changes[-1] = Change(before, after, its_size)
+        found.open += more
         number += 1
 
 

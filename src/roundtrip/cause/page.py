@@ -227,15 +227,17 @@ def _describe_changes(plan: Plan, found: Changes) -> Iterator[Text]:
         yield (Strong(f"{len(found.changes)} changes"), f" make up {times(found.step)}:")
     for one in found.changes:
         beside = one.after - one.before - 1
-        word = "slow" if one.step and one.step.median > 1 else "fast"
+        step = one.step or found.step
+        word = "slow" if step and step.median > 1 else "fast"
         yield (
             Strong(f"The first {word} version is "),
             Code(plan.arms[one.after]),
-            f": it takes {times(one.step)} the time of ",
+            f": it takes {times(one.step)} the time of " if one.step else ", after ",
             Code(plan.arms[one.before]),
             f", the last before it that can be built ({beside} between cannot)."
             if beside
             else ", the one before it.",
+            "" if one.step else " Whether there is another change is open.",
         )
     for low, high in found.open:
         yield (

@@ -7,6 +7,7 @@ of zlib.  It knows the elements and attributes that `svg` and `drawing` write, a
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -42,7 +43,7 @@ def from_svg(text: str) -> bytes:
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     scale = COLUMN / width
     out = io.BytesIO()
-    canvas = Canvas(out, pagesize=(COLUMN, scale * height), invariant=1, pageCompression=0)
+    canvas = _canvas(out, scale * height)
     canvas.setTitle(root.findtext(f"{_NAMESPACE}title") or "")
     canvas.translate(0, scale * height)
     canvas.scale(scale, -scale)
@@ -50,6 +51,16 @@ def from_svg(text: str) -> bytes:
     canvas.showPage()
     canvas.save()
     return out.getvalue()
+
+
+def _canvas(out: io.BytesIO, height: float) -> Canvas:
+    """An empty page, which a variable that builders set would date, `invariant` or not."""
+    epoch = os.environ.pop("SOURCE_DATE_EPOCH", None)
+    try:
+        return Canvas(out, pagesize=(COLUMN, height), invariant=1, pageCompression=0)
+    finally:
+        if epoch is not None:
+            os.environ["SOURCE_DATE_EPOCH"] = epoch
 
 
 @cache
