@@ -132,3 +132,30 @@ def test_live_tests_run_one_after_another(tmp_path: Path) -> None:
     ran = [path.name.split("-") for path in tmp_path.glob("?-test_*")]
     assert len(ran) == 8
     assert len({worker for *_, worker in ran}) == 1
+
+
+#: Notes when each test ran.
+WHEN = """
+@pytest.mark.parametrize("number", range(6))
+def test_it(number):
+    begun = time.monotonic()
+    time.sleep(0.1)
+    Path(f"{__name__}-{number}").write_text(f"{begun} {time.monotonic()}")
+"""
+
+
+def test_no_other_test_runs_beside_a_quiet_one(tmp_path: Path) -> None:
+    imports = "import time\nfrom pathlib import Path\n\nimport pytest\n\n"
+    (tmp_path / "test_quiet.py").write_text(f"{imports}pytestmark = pytest.mark.quiet\n{WHEN}")
+    options = ("-p", "no:hypothesispytest", "-n", "2", "--dist", "loadgroup", "test_quiet.py")
+    done = run(tmp_path, f"{imports.removeprefix('import pytest')}{WHEN}", *options)
+    assert done.returncode == 0, done.stdout
+    spans = {
+        file.name: [float(one) for one in file.read_text().split()]
+        for file in tmp_path.glob("test_*-?")
+    }
+    assert len(spans) == 12
+    for name, (begun, ended) in spans.items():
+        if name.startswith("test_quiet"):
+            others = [span for other, span in spans.items() if other != name]
+            assert all(last <= begun or first >= ended for first, last in others), spans

@@ -27,6 +27,7 @@ SMALL = (
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
+    pytest.mark.quiet,
     pytest.mark.skipif(
         not all((paths.toolchains() / name / "toolchain.json").exists() for name in (BASE, NEW)),
         reason=f"toolchains {BASE} and {NEW} are not installed: make setup",

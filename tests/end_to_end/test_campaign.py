@@ -118,6 +118,7 @@ def test_a_campaign_that_decides_nothing_is_not_green(
 
 
 @pytest.mark.live
+@pytest.mark.quiet
 def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, str]) -> None:
     campaign.write_text(CAMPAIGN.replace("launches = 3", "launches = 3\nallow_untold = true"))
     status, out, err = finish(start(environment, campaign))
@@ -144,6 +145,7 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
 
 @pytest.mark.nightly
 @pytest.mark.live
+@pytest.mark.quiet
 def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     campaign: Path, environment: dict[str, str]
 ) -> None:

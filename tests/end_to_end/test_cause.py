@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
+    pytest.mark.quiet,
     pytest.mark.skipif(
         not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
         reason=f"toolchain {TOOLCHAIN} is not installed: make setup",

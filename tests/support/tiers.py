@@ -3,13 +3,18 @@
 Tiers are markers: none (`make test`), `nightly` (`make test-all`); a test that needs what this
 machine lacks is skipped and says what.  ``--part K/N`` takes the K-th of N parts of the nightly
 tests, the same for each checkout.  With ``-n`` the tests of one file stay together, for their
-fixtures' sake, and all `live` ones run one after another.
+fixtures' sake, and all `live` ones run one after another.  While a `quiet` one runs, no other does.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import re
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from xdist.remote import Producer
@@ -18,6 +23,7 @@ from xdist.scheduler import LoadGroupScheduling
 MARKERS = (
     "nightly: too long for `make test`; `make test-all` runs it, `.ci/run` each in turn",
     "live: launches MPI jobs or daemons on this machine, and runs beside no other such test",
+    "quiet: measures what other work on the machine would spoil: no other test runs beside it",
 )
 
 
@@ -64,6 +70,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.xdist_group("live"))
     # What takes longest begins first, so that no worker is left with it in the end.
     items.sort(key=lambda item: item.get_closest_marker("live") is None)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a quiet test run alone, and before tests that come later."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        return (yield)
+    place = Path(tempfile.gettempdir())
+    with (
+        (place / f"roundtrip-tests-{run}.turn").open("w") as turn,
+        (place / f"roundtrip-tests-{run}.running").open("w") as running,
+    ):
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("quiet") else fcntl.LOCK_SH)
+        fcntl.flock(turn, fcntl.LOCK_UN)
+        return (yield)
 
 
 class Schedule(LoadGroupScheduling):
