@@ -214,15 +214,10 @@ def read_text_in_tree(file: Path, root: Path | None = None, most: int = MOST_REC
     return decode(read_in_tree(file, root, most), file)
 
 
-def read_json_in_tree(file: Path, root: Path | None = None) -> Any:
-    """The JSON value in `file`; otherwise as `read`, UserError too."""
-    return parse_json(read_text_in_tree(file, root), file)
-
-
 def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
     """The JSON object in `file`; empty if the file cannot be read or holds none."""
     try:
-        data = read_json_in_tree(file, root)
+        data = parse_json(read_text_in_tree(file, root), file)
     except UserError:
         return {}
     return data if isinstance(data, dict) else {}
@@ -329,3 +324,18 @@ def _lock(folder: Path) -> bool:
             raise
         return True
     return False
+
+
+def replace(file: Path, content: bytes) -> None:
+    """Put `content` there at once, readable by all who may read the folder; not if it is there."""
+    if file.is_file() and file.read_bytes() == content:
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
+    partial = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        partial.chmod(0o644)
+        partial.replace(file)
+    finally:
+        partial.unlink(missing_ok=True)

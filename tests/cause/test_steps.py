@@ -15,7 +15,7 @@ from roundtrip.campaign.nodes import Node
 from roundtrip.cause import checks, conduct, steps
 from roundtrip.cause.journal import write_plan
 from roundtrip.cause.steps import Switch
-from roundtrip.cli import app, blame  # noqa: F401  blame registers itself
+from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
 from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import ledger

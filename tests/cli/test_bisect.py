@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from roundtrip.campaign import tree
-from roundtrip.cli import app, bisect  # noqa: F401  bisect registers itself
+from roundtrip.cli import app, cause  # noqa: F401  bisect registers itself
 from roundtrip.errors import UserError
 from roundtrip.history import published
 from roundtrip.report import publish

@@ -17,7 +17,7 @@ from roundtrip.campaign import environment, matrix, session
 from roundtrip.campaign.matrix import Expected, Matrix
 from roundtrip.cause import steps
 from roundtrip.cause.steps import Found, Switch
-from roundtrip.cli import app, blame
+from roundtrip.cli import app, cause
 from roundtrip.report import publish
 from roundtrip.sites.site import Case
 
@@ -69,7 +69,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         partitions={"smp": {"scheduler": "local"}},
         checkout=Path.cwd(),
     )
-    monkeypatch.setattr(blame, "Site", lambda name, checkout: site)
+    monkeypatch.setattr(cause, "Site", lambda name, checkout: site)
     monkeypatch.setattr(steps, "find", lambda *_: found)
     monkeypatch.setattr(matrix, "build_matrix", lambda declared, here: plan)
     monkeypatch.setattr(environment, "record_environment", lambda *_: None)

@@ -8,12 +8,12 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from roundtrip.cli import app, report
+from roundtrip.cli import app, share
 from roundtrip.collect import manifest
 
 
 def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
-    assert report  # it is known to the app once it is imported
+    assert share  # it is known to the app once it is imported
     tree = make_tree(launches=2)
     done = CliRunner().invoke(app, ["collect", str(tree.path)])
     assert done.exit_code == 0

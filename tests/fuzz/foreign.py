@@ -13,7 +13,7 @@ from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import annotations
-from roundtrip.imported import bring, layout, perflog, store
+from roundtrip.imported import bring, perflog, store
 from roundtrip.imported.values import LOGGED, VALUES, Read, comparable
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
@@ -31,7 +31,7 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
     _sound(read)
     lines, good = content.split(b"\n")[:-1], seed.split(b"\n")
     headers = [
-        line for line in lines if layout.parse_header(line.decode(errors="replace").rstrip("\r"))
+        line for line in lines if perflog.parse_header(line.decode(errors="replace").rstrip("\r"))
     ]
     if headers == good[:1] and lines[0] == good[0]:
         whole = perflog.parse(seed).rows["line"].unique()

@@ -90,7 +90,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
 
     def summary(reports: Path, shelf: Shelf) -> Summary:
-        return Summary((), (), "", 1, True, sites[shelf.site])
+        return Summary(page="a", nights=1, values=tuple(sites[shelf.site]))
 
     shelves = [Shelf("nightly", name, (Night("2026-01-01", ("a",)),)) for name in sites]
     monkeypatch.setattr(write, "read_shelves", lambda _: iter(shelves))

@@ -157,7 +157,8 @@ class Virtual:
         assert await_true(lambda: job not in {id_ for id_, _, _ in self.jobs()}, patience_s), (
             f"job {job} has not ended: {self.jobs()}\n{self.output(job)}"
         )
-        ended = re.compile(r"exit status (\d+)[^\n]*\n?\Z")  # is written after it left the queue
+        # Written after it left the queue; Slurm may add why it ends a job that has ended.
+        ended = re.compile(r"exit status (\d+)[^\n]*\n?(?:slurmstepd[^\n]*\n?)*\Z")
         await_true(lambda: ended.search(self.output(job)), patience_s)
         last = ended.search(self.output(job))
         assert last, f"job {job} ended without a word:\n{self.output(job)}"

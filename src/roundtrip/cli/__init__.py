@@ -25,21 +25,21 @@ COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Measure": {
         "run": ("run", "Run a campaign, and publish its report."),
         "ab": ("ab", "Launch two toolchains in turn until each claim is decided."),
-        "bisect": ("bisect", "Find the first slow version between two."),
-        "blame": ("blame", "Find which of the facts that differ made a step."),
+        "bisect": ("cause", "Find the first slow version between two."),
+        "blame": ("cause", "Find which of the facts that differ made a step."),
     },
     "Read": {
         "history": ("history", "Say what changed over the nights of a site, and since when."),
         "nodes": ("nodes", "Name the nodes, switches and links that are sick or flaky."),
         "compare": ("compare", "Compare two reports, runs or nights, or two toolchains of one."),
-        "calibrate": ("calibrate", "Fit the thresholds of detection to the noise of a site."),
+        "calibrate": ("history", "Fit the thresholds of detection to the noise of a site."),
     },
     "Share": {
-        "collect": ("report", "Turn a run into a bundle."),
-        "report": ("report", "Publish the report of a bundle, or verify a published one."),
-        "publish": ("report", "Copy reports into a tree for a static host."),
-        "import": ("imported", "Bring what ReFrame logged before into the history."),
-        "schema": ("schema", "Print the JSON Schema of what a command prints as JSON."),
+        "collect": ("share", "Turn a run into a bundle."),
+        "report": ("share", "Publish the report of a bundle, or verify a published one."),
+        "publish": ("share", "Copy reports into a tree for a static host."),
+        "import": ("share", "Bring what ReFrame logged before into the history."),
+        "schema": ("share", "Print the JSON Schema of what a command prints as JSON."),
     },
 }
 _EXAMPLES = """\

@@ -1,4 +1,4 @@
-"""``roundtrip ab``: one toolchain against another, interleaved, until they are told apart."""
+"""``roundtrip ab``: one toolchain against another, interleaved, until each claim is decided."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from roundtrip import paths
 from roundtrip.campaign import ab_campaign, environment, matrix, model, tree
 from roundtrip.campaign.tree import revision
-from roundtrip.cli import app, current, process
+from roundtrip.cli import app, common, process
+from roundtrip.cli.common import say
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.cli.process import INTERRUPTED
 from roundtrip.collect import analysis
@@ -24,8 +24,6 @@ from roundtrip.errors import UserError, require_place, writing
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
-
-_console = Console(stderr=True, markup=False)
 
 
 class Order(StrEnum):
@@ -40,7 +38,7 @@ def ab(
     context: typer.Context,
     base: Annotated[str, typer.Argument(help="The toolchain that is compared with.")],
     new: Annotated[str, typer.Argument(help="The toolchain that is compared.")],
-    site: current.SITE_OPTION,
+    site: common.SITE_OPTION,
     checks: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME[:parameter=value,...]", help="A check to launch; repeatable."),
@@ -55,31 +53,31 @@ def ab(
     partitions: Annotated[
         list[str] | None, typer.Option("--partition", help="All by default; repeatable.")
     ] = None,
-    budget: Annotated[str, typer.Option(metavar="20m", help="Time for launches at most.")] = "20m",
+    budget: common.BUDGET = "20m",
     fail_on: FAIL_ON = None,
     resume: Annotated[bool, typer.Option(help="Go on with the newest run of the two.")] = False,
     order: Annotated[
         Order, typer.Option(help="Of a round: drawn anew, or abba: AB BA or BA AB for two rounds.")
     ] = Order.RANDOM,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
-    ] = False,
+    wait: common.WAIT = False,
     form: FORMAT = Format.TABLE,
     output: OUTPUT = None,
     everything: ALL = False,
 ) -> None:
-    """Launch two toolchains in rounds, until each claim is told.
+    """Launch two toolchains in rounds, until each claim is decided.
 
-    It stops when each is told, when the budget is over, or at Ctrl-C, and judges what is there by a
-    test that is valid whenever one stops.  Exit status: 0 nothing regressed; 1 NEW is slower in
-    something; 2 bad input, or nothing could be told; 130 interrupted.
+    It stops when each is decided, when the budget is over, or at Ctrl-C, and judges what is there
+    by a test that is valid whenever one stops.  Exit status: 0 nothing regressed; 1 NEW is slower
+    in something; 2 bad input, or nothing could be decided; 130 interrupted.
     """
     if base == new:
-        raise UserError(f"{base} against itself: for how often that is told apart, see `bench aa`")
+        raise UserError(
+            f"{base} against itself: for how often a difference is found, see `bench aa`"
+        )
     for name in (base, new):
         if not is_name(name):
             raise UserError(f"{name!r} is no toolchain: {NAME_WORDS}")
-    minutes, least = _minutes(budget), fraction(fail_on)
+    minutes, least = common.minutes(budget), fraction(fail_on)
     if output:
         require_place(output)
     checkout = paths.checkout()
@@ -100,7 +98,7 @@ def ab(
         plan = ab_campaign.shared_cases(matrix.build_matrix(declared, here), declared)
     except UserError as error:  # of a file that the user never sees
         raise UserError(error.what) if error.file == str(declared.file) else error from None
-    context.with_resource(tree.hold_site(here, declared.name, wait, _say))
+    context.with_resource(tree.hold_site(here, declared.name, wait, say))
     if run_tree:
         tree.require_same_matrix(run_tree, plan)
         environment.require_unchanged(run_tree, declared.file)
@@ -125,7 +123,7 @@ def _measure(
     output: Path | None,
     everything: bool,
 ) -> int:
-    """Launch until enough is told, show the comparison, and return the exit status."""
+    """Launch until enough is decided, show the comparison, and return the exit status."""
     # These take a second to load, which a fault in the arguments need not spend.
     from roundtrip.campaign import session
     from roundtrip.campaign.outcome import Outcome
@@ -134,14 +132,14 @@ def _measure(
     from roundtrip.compare.comparison import Watch
 
     again = shlex.join(["roundtrip", "ab", *toolchains, "--site", here.name, "--resume"])
-    watch = Watch(run_tree.path, *toolchains, tell=_say, fail_on=least)
+    watch = Watch(run_tree.path, *toolchains, tell=say, fail_on=least)
     is_over, is_interrupted = False, False
     process.on_term()
     with writing(run_tree.path), run_tree:
         environment.record_environment(here, plan, run_tree.path / "env")
-        for told in environment.tuning_warnings(here):
-            _say(f"warning: {told}")
-        with TerminalProgress(declared.title, _console) as progress:
+        for warning in environment.tuning_warnings(here):
+            say(f"warning: {warning}")
+        with TerminalProgress(declared.title, common.console) as progress:
             try:
                 session.build_all(here, plan.expected, run_tree, progress)
                 environment.record_pins(run_tree)
@@ -149,7 +147,7 @@ def _measure(
                 runner.enough = watch.enough
                 is_over = not runner.run()
             except process.Terminated:
-                _say("told to stop: judging what is there")
+                say("told to stop: judging what is there")
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True
@@ -158,19 +156,19 @@ def _measure(
         if outcome.whole and not is_interrupted:
             run_tree.finish()
     if stopped := run_tree.state.get("stopped"):
-        _say(f"stopped: {stopped}; what was measured before is kept")
+        say(f"stopped: {stopped}; what was measured before is kept")
     for reason in outcome.failures:
-        _say(f"failed: {reason}")
+        say(f"failed: {reason}")
     if is_interrupted or is_over:
         why = "interrupted" if is_interrupted else "the time is over"
-        _say(f"{why}; nothing is lost. Go on with: {again}")
-    _say(f"run: {run_tree.path}")
+        say(f"{why}; nothing is lost. Go on with: {again}")
+    say(f"run: {run_tree.path}")
     try:
         compared = watch.judged()
     except UserError as error:
         if not is_interrupted:
             raise
-        _say(f"nothing to compare yet: {error.what}")
+        say(f"nothing to compare yet: {error.what}")
         return INTERRUPTED
     write(compared, form, output, everything)
     return INTERRUPTED if is_interrupted else compared.exit_status
@@ -183,15 +181,3 @@ def _newest(base: str, new: str, site: str) -> tree.RunTree:
     if not found:
         raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)
     return tree.RunTree(found[-1].parent)
-
-
-def _minutes(told: str) -> float:
-    """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
-    minutes = model.parse_minutes(told)
-    if minutes is None:
-        raise UserError(f"--budget {told}: {model.DURATION}")
-    return minutes
-
-
-def _say(line: str) -> None:
-    _console.print(line, highlight=False, markup=False, soft_wrap=True)

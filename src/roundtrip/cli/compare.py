@@ -58,7 +58,7 @@ def compare(
 
     A source is a folder or SITE/CAMPAIGN/DATE of the published reports.  Keys: toolchain, mpi,
     boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did;
-    2 bad input, or nothing could be told.
+    2 bad input, or nothing could be decided.
     """
     least = fraction(fail_on)
     if output:

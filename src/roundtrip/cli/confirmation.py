@@ -26,7 +26,7 @@ _MOST = 12
 
 
 def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
-    """Launch again what the nights before did not predict; what prevents it is told.
+    """Launch again what the nights before did not predict; what prevents it is printed.
 
     A night that cannot has its report nevertheless.
     """

@@ -7,13 +7,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from roundtrip import paths
 from roundtrip.errors import UserError
-from roundtrip.model import NAME_WORDS, is_name
 
 VARIABLE = "ROUNDTRIP_SITE"
 #: The site that this machine is without a cluster.
@@ -52,37 +48,6 @@ def campaigns(incomplete: str) -> list[str]:
     """Names of campaigns that begin so, for the shell's completion."""
     names = sorted(one.stem for one in (paths.checkout() / "campaigns").glob("*.toml"))
     return [name for name in names if name.startswith(incomplete)]
-
-
-def require_names(*names: str | None) -> None:
-    """UserError for a name of a site or campaign that none can have."""
-    for name in filter(None, names):
-        if not is_name(name):
-            raise UserError(f"{name!r}: {NAME_WORDS}")
-
-
-#: Parameters of commands.  A site that is not given is `site()`.
-SITE_OPTION = Annotated[
-    str,
-    typer.Option(
-        default_factory=site,
-        show_default="the one here",
-        autocompletion=sites,
-        help="Folder in site-configs/.",
-    ),
-]
-SITE = Annotated[
-    str,
-    typer.Argument(
-        default_factory=site,
-        show_default="the one here",
-        autocompletion=sites,
-        help="The site whose reports are read.",
-    ),
-]
-CAMPAIGN = Annotated[
-    str | None, typer.Argument(autocompletion=campaigns, help="One campaign; all by default.")
-]
 
 
 def newest_run() -> Run | None:

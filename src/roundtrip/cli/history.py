@@ -1,9 +1,8 @@
-"""``roundtrip history``: what changed over the nights of a site, and since when."""
+"""``roundtrip history``, ``calibrate``: what changed over the nights, and how noisy they are."""
 
 from __future__ import annotations
 
 import datetime
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,20 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from roundtrip import paths
-from roundtrip.cli import app, current, listing
+from roundtrip.cli import app, common
+from roundtrip.cli.common import warn
 from roundtrip.collect import pseudonyms
-from roundtrip.errors import UserError, printable
+from roundtrip.errors import UserError, printable, require_place, writing
 
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
     from roundtrip.report.confirmation import Confirmed
     from roundtrip.report.nights import Judged, Line
 
-_console = Console(soft_wrap=True, markup=False, highlight=False)
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
 _STILL = ("unchanged", "wandering", "too few nights")
@@ -35,12 +33,14 @@ _PAIRS = 20
 _SMALL = 5
 #: In place of a name of a series: every series.
 _ALL = "--all"
+#: Simulated histories are the same each time.
+_SEED = 1
 
 
 @app.command()
 def history(
-    site: current.SITE,
-    campaign: current.CAMPAIGN = None,
+    site: common.SITE,
+    campaign: common.CAMPAIGN = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Show series that did not change, too.")
     ] = False,
@@ -58,10 +58,8 @@ def history(
     since: Annotated[
         str, typer.Option(help="Count as news what began on this date (UTC) or later.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    reports: Annotated[
-        Path | None, typer.Option(help="Where reports are published; reports/ by default.")
-    ] = None,
+    as_json: common.JSON = False,
+    reports: common.REPORTS = None,
 ) -> None:
     """Say what changed over the nights of a site: which series, by how much, since when, and what
     differed then in kernel, MPI and the rest.
@@ -70,17 +68,13 @@ def history(
     accepted (worse last night, regressed, flapping); 2 bad input.
     """
     _require_sense(accept, reason, since)
-    folder = reports or paths.reports()
-    current.require_names(site, campaign)
-    places = [one.parent for one in folder.glob(f"*/{site}")]
-    names = [campaign] if campaign else sorted(place.name for place in places)
+    folder, names = common.campaigns(reports, site, campaign)
     read = {name: _judged(folder, name, site, since) for name in names}
     found = {name: one[0] for name, one in read.items() if one}
     signed = {name: one[1] for name, one in read.items() if one}
     hosts = pseudonyms.known_hosts(site, paths.runs())
     if not found:
-        of = f"campaign '{campaign}' on " if campaign else ""
-        raise UserError(f"no published night of {of}site '{site}'", folder)
+        raise common.no_night(folder, site, campaign)
     again = {name: _again(folder, name, site, judged) for name, judged in found.items()}
     kept = {name: _lines(judged, series) for name, judged in found.items()}
     if series and not any(kept.values()):
@@ -101,7 +95,7 @@ def history(
             title, whole = f"{name} on {site}", everything or bool(series)
             _print(title, judged, again[name], kept[name], whole, hosts)
             for line in signed[name]:
-                _console.print(f"  {printable(line)}")
+                print(f"  {printable(line)}")
     worse = any(line.judgement.is_alarm for lines in kept.values() for line in lines)
     raise typer.Exit(int(worse))
 
@@ -112,13 +106,13 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged
     Warnings are printed.
     """
     from roundtrip.collect import analysis, signature
-    from roundtrip.history import annotations, ledger
+    from roundtrip.history import annotations
     from roundtrip.report import nights
 
     said = annotations.load_site(site)
-    known = ledger.read_ledger(reports, campaign, site, said)
-    for warning in (*known.warnings, *known.remarks):
-        print(f"warning: {printable(warning)}", file=sys.stderr)
+    known = common.read_ledger(reports, campaign, site, said)
+    for remark in known.remarks:
+        warn(printable(remark))
     if known.nights.is_empty():
         return None
     accepted = [one for one in said if one.kind == annotations.ACCEPTED]
@@ -134,7 +128,7 @@ def _again(reports: Path, campaign: str, site: str, judged: Judged) -> Confirmed
     try:
         return confirmation.confirmed_of_site(reports / campaign / site, judged)
     except UserError as error:
-        print(f"warning: {printable(str(error))}", file=sys.stderr)
+        warn(printable(str(error)))
     return confirmation.NOTHING
 
 
@@ -186,9 +180,9 @@ def _print(
     counts = ", ".join(f"{n} {verdict}" for verdict, n in judged.counts.items() if n)
     number = len(judged.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
-    _console.print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
+    print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
     if again.sentence:
-        _console.print(f"  {hosts.named(printable(again.sentence))}")
+        print(f"  {hosts.named(printable(again.sentence))}")
     if all(one.judgement.verdict == "too few nights" for one in lines):
         _pairs(judged, lines, everything, hosts)
         return
@@ -197,28 +191,28 @@ def _print(
     for line in shown:
         table.add_row(*map(hosts.named, _cells(line, judged, again)))
     if shown:
-        listing.show(table)
+        common.show(table)
     else:
-        _console.print("  nothing changed that these nights can show")
+        print("  nothing changed that these nights can show")
     too_few = Counter(
         one.judgement.why for one in lines if one.judgement.verdict == "too few nights"
     )
     for why, count in sorted(too_few.items()) if not everything else ():
-        _console.print(f"  {count} series have too few nights: {why}")
+        print(f"  {count} series have too few nights: {why}")
     for line in [one for one in lines if one.is_small][:_SMALL]:
         step = line.known.steps[-1]
         since = judged.calendar.label(judged.calendar.nights[step.night])
         size = f"{units.change(step.ratio)} since {since}, less than the least effect"
-        _console.print(f"  no alarm: {hosts.named(_label(line))}: {size}")
+        print(f"  no alarm: {hosts.named(_label(line))}: {size}")
     if (more := sum(one.is_small for one in lines) - _SMALL) > 0:
-        _console.print(f"  no alarm: {more} more series that changed by less than the least effect")
+        print(f"  no alarm: {more} more series that changed by less than the least effect")
 
 
 def _pairs(judged: Judged, lines: Sequence[Line], everything: bool, hosts: HostNames) -> None:
     """The two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import answers
 
-    _console.print(f"  {printable(answers.young_sentence(judged))}")
+    print(f"  {printable(answers.young_sentence(judged))}")
     kept = {line.series.key for line in lines}
     pairs = [one for one in answers.night_pairs(judged) if one.line.series.key in kept]
     most = len(pairs) if everything else _PAIRS
@@ -226,11 +220,11 @@ def _pairs(judged: Judged, lines: Sequence[Line], everything: bool, hosts: HostN
     for one in pairs[:most]:
         label = hosts.named(_label(one.line))
         table.add_row(label, *map(str, (one.before, one.newest, one.ratio, one.distance)))
-    listing.show(table)
+    common.show(table)
     if len(pairs) > most:
-        _console.print(f"  and {len(pairs) - most} series that differ less (--all)")
+        print(f"  and {len(pairs) - most} series that differ less (--all)")
     if any(one.distance for one in pairs):
-        _console.print(f"  {answers.DISTANCE}")
+        print(f"  {answers.DISTANCE}")
 
 
 def _is_shown(line: Line) -> bool:
@@ -298,3 +292,61 @@ def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict
         "confirmation": again.record(line),
         "why": said.why,
     }
+
+
+@app.command()
+def calibrate(
+    site: common.SITE,
+    campaign: common.CAMPAIGN = None,
+    series: Annotated[
+        int, typer.Option(min=500, max=100_000, help="Quiet histories to simulate.")
+    ] = 2000,
+    nights: Annotated[int, typer.Option(min=40, max=3650, help="Nights of each.")] = 365,
+    write: Annotated[
+        Path | None, typer.Option(help="Write these thresholds as a new analysis.toml.")
+    ] = None,
+    reports: common.REPORTS = None,
+) -> None:
+    """Say how noisy the nights of a site are, how often such noise alone would raise an alarm, and
+    which evidence keeps that below one in 500 series.
+
+    Runs of a site are judged by its analysis.toml in site-configs/<site>/.  Exit status: 0 the
+    present thresholds fit; 1 they do not; 2 bad input.
+    """
+    import numpy as np  # these take a second, which other commands need not spend
+
+    from roundtrip.collect import analysis
+    from roundtrip.history import annotations, detection
+
+    folder, names = common.campaigns(reports, site, campaign)
+    if write and write.exists():
+        raise UserError("there is a file already: nothing is overwritten", write)
+    if write:
+        require_place(write)
+    marks, thresholds = annotations.load_site(site), analysis.for_site(site)
+    settings = thresholds.history
+    found = []
+    for name in names:
+        nights_of = common.read_ledger(folder, name, site, marks).nights
+        found += detection.measure_noise(nights_of, settings)
+    result = detection.calibrate(found, nights, series, _SEED, settings)
+    sd = np.array([one.sd for one in found])
+    phi = np.array([one.phi for one in found])
+    typer.echo(
+        f"{len(found)} series: a night scatters by {np.median(sd):.2%} (median; "
+        f"{sd.min():.2%} to {sd.max():.2%}) and resembles the last one by {np.median(phi):.2f} "
+        f"({phi.min():.2f} to {phi.max():.2f}); {sum(one.incidents for one in found)} incidents; "
+        f"{max(one.node_sets for one in found)} node sets at most"
+    )
+    typer.echo(f"change points of these nights: {sum(one.steps for one in found)}")
+    typer.echo(
+        f"{result.false} of {result.simulated} simulated quiet histories of {result.nights} nights "
+        f"have a change point; with the evidence below, {result.kept}"
+    )
+    typer.echo(f"evidence = {result.evidence:.1f}")
+    if write:
+        with writing(write.parent):
+            write.write_text(
+                detection.with_evidence(result.evidence, thresholds.text), encoding="utf-8"
+            )
+    raise typer.Exit(int(result.evidence != settings.evidence))

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from roundtrip import paths
-from roundtrip.cli import app, current
+from roundtrip.cli import app, common
 from roundtrip.collect.pseudonyms import STABLE
-from roundtrip.errors import UserError, printable
+from roundtrip.errors import UserError
 
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
     from roundtrip.history.nodes import Absent, SlowProcessor
     from roundtrip.stats.nodes.failures import Flaky
-    from roundtrip.stats.nodes.launches import NodeVerdicts, Outlier
+    from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 
 #: More characters of a reason to drain a node tell an operator nothing.
 _REASON = 200
@@ -48,9 +48,9 @@ class _Verdict:
 
 @app.command()
 def nodes(
-    site: current.SITE,
-    campaign: current.CAMPAIGN = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    site: common.SITE,
+    campaign: common.CAMPAIGN = None,
+    as_json: common.JSON = False,
     drain: Annotated[
         bool,
         typer.Option(
@@ -58,9 +58,7 @@ def nodes(
             help="Print the commands that drain the nodes named, and run none of them.",
         ),
     ] = False,
-    reports: Annotated[
-        Path | None, typer.Option(help="Where reports are published; reports/ by default.")
-    ] = None,
+    reports: common.REPORTS = None,
 ) -> None:
     """Name the nodes, switches and links of a site that are sick or flaky, by all nights of its
     campaigns over pairs of nodes, and the nodes that the newest night did not measure.
@@ -71,8 +69,7 @@ def nodes(
     from roundtrip.collect import pseudonyms
     from roundtrip.report import units  # takes a second, which others need not spend
 
-    folder = reports or paths.reports()
-    current.require_names(site, campaign)
+    folder, names = common.campaigns(reports, site, campaign)
     if drain and as_json:
         raise UserError("--drain-command and --json: give one of them")
     hosts = pseudonyms.known_hosts(site, paths.runs())
@@ -81,11 +78,9 @@ def nodes(
             f"--drain-command needs the key of site '{site}', which turns pseudonyms into hosts: "
             f"put it at {pseudonyms.site_key_file(site)}, or name it in {pseudonyms.KEY_VARIABLE}"
         )
-    names = [campaign] if campaign else sorted(one.parent.name for one in folder.glob(f"*/{site}"))
     found = {name: one for name in names if (one := _read(folder, name, site))}
     if not found:
-        of = f"campaign '{campaign}' on " if campaign else ""
-        raise UserError(f"no published night of {of}site '{site}' over pairs of nodes", folder)
+        raise common.no_night(folder, site, campaign, " over pairs of nodes")
     if drain:
         _print_drain_commands(found, hosts)
     elif as_json:
@@ -156,14 +151,12 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """What all nights of a campaign say; None for one that is not over pairs of nodes."""
     from roundtrip.collect import analysis
-    from roundtrip.history import ledger, nodes
+    from roundtrip.history import nodes
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import flaky
     from roundtrip.stats.nodes.judge import judge
 
-    known = ledger.read_ledger(reports, campaign, site)
-    for warning in known.warnings:
-        print(f"warning: {printable(warning)}", file=sys.stderr)
+    known = common.read_ledger(reports, campaign, site)
     if known.pairs.is_empty():
         return None
     thresholds = analysis.for_site(site)

@@ -32,9 +32,9 @@ _SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
 
 def require_resources() -> None:
     """UserError if this user may not start the threads, or reserve the space, of a command."""
-    told = os.environ.get("POLARS_MAX_THREADS", "1")
-    if not re.fullmatch("0*[1-9][0-9]{0,4}", told):
-        raise UserError(f"POLARS_MAX_THREADS={told!r}: right is a number from 1, or to unset it")
+    most = os.environ.get("POLARS_MAX_THREADS", "1")
+    if not re.fullmatch("0*[1-9][0-9]{0,4}", most):
+        raise UserError(f"POLARS_MAX_THREADS={most!r}: right is a number from 1, or to unset it")
     processors = len(os.sched_getaffinity(0))
     space = _SPACE + processors * _SPACE_PER_PROCESSOR
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -125,8 +125,8 @@ def _misused(error: Any) -> int:
         return USER
     path = error.ctx.command_path if error.ctx else "roundtrip"
     command = path.partition(" ")[2]
-    told = " ".join(error.format_message().split()).removesuffix(".")
-    return _print_error(f"{command + ': ' if command else ''}{told}; see: {path} --help", USER)
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    return _print_error(f"{command + ': ' if command else ''}{message}; see: {path} --help", USER)
 
 
 def _print_error(what: str, status: int) -> int:
@@ -138,8 +138,8 @@ def _print_error(what: str, status: int) -> int:
 
 def _bug(error: BaseException) -> str:
     """The line about an unforeseen exception, whose traceback is written to a file."""
-    told = "".join(traceback.format_exception(error))
-    text = f"roundtrip {__version__}, Python {sys.version}\n{sys.argv}\n{told}"
+    trace = "".join(traceback.format_exception(error))
+    text = f"roundtrip {__version__}, Python {sys.version}\n{sys.argv}\n{trace}"
     try:
         descriptor, place = tempfile.mkstemp(prefix="roundtrip-bug-", suffix=".txt")
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as stream:

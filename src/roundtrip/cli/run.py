@@ -7,20 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, round_robin, tree
 from roundtrip.campaign.tree import revision
-from roundtrip.cli import app, current, process
+from roundtrip.cli import app, common, current, process
+from roundtrip.cli.common import say
 from roundtrip.errors import UserError, writing
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
     from roundtrip.campaign.outcome import Outlook
-
-_console = Console(stderr=True, markup=False)
 
 
 @app.command()
@@ -32,7 +30,7 @@ def run(
             autocompletion=current.campaigns, help="Name in campaigns/, or a TOML file."
         ),
     ],
-    site: current.SITE_OPTION,
+    site: common.SITE_OPTION,
     resume: Annotated[bool, typer.Option(help="Complete the newest unfinished run.")] = False,
     tree_path: Annotated[
         Path | None, typer.Option("--tree", help="The run to resume, if not the newest.")
@@ -45,9 +43,7 @@ def run(
         bool, typer.Option(help="Print the matrix and what it will be able to claim, then stop.")
     ] = False,
     report: Annotated[bool, typer.Option(help="Collect and report at the end.")] = True,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
-    ] = False,
+    wait: common.WAIT = False,
     allow_underpowered: Annotated[
         bool,
         typer.Option("--allow-underpowered", help="Run with too few launches for any verdict."),
@@ -85,25 +81,25 @@ def run(
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
     from roundtrip.campaign.runner import Runner
-    from roundtrip.cli import blame, confirmation
-    from roundtrip.cli.report import publish_run
+    from roundtrip.cli import cause, confirmation
+    from roundtrip.cli.share import publish_run
     from roundtrip.history import annotations
 
-    annotations.load_site(site)  # a fault in them is told before anything is measured
+    annotations.load_site(site)  # a fault in them ends it before anything is measured
     if allow_mute:
-        _say("warning: --allow-mute is called --allow-underpowered now")
+        say("warning: --allow-mute is called --allow-underpowered now")
     may_be_underpowered = allow_underpowered or allow_mute or declared.allow_untold
     if not may_be_underpowered and not _existing(declared.name, site, resume, tree_path, night):
         outlook.require_enough_launches()
     if warning := outlook.warning():
-        _say(f"warning: {warning}")
-    for told in environment.tuning_warnings(here):
-        _say(f"warning: {told}")
+        say(f"warning: {warning}")
+    for warning in environment.tuning_warnings(here):
+        say(f"warning: {warning}")
     if not all(item.simulated for item in plan.expected):  # simulated times need no quiet machine
-        context.with_resource(tree.hold_site(here, declared.name, wait, _say))
+        context.with_resource(tree.hold_site(here, declared.name, wait, say))
     run_tree = _existing(declared.name, site, resume, tree_path, night)
     if night and run_tree and run_tree.complete:
-        _say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
+        say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
         return
     if run_tree and not _goes_on(run_tree, plan, declared.file, night):
         run_tree = None
@@ -119,7 +115,7 @@ def run(
     with writing(run_tree.path), run_tree:
         again = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
         in_time, is_stopped = True, False
-        with TerminalProgress(declared.title, _console) as progress:
+        with TerminalProgress(declared.title, common.console) as progress:
             try:
                 environment.record_environment(here, plan, run_tree.path / "env")
                 session.build_all(here, plan.expected, run_tree, progress)
@@ -127,55 +123,51 @@ def run(
                 runner = Runner(declared, here, run_tree, arranged.launched, progress)
                 in_time = runner.run()
                 if report and declared.confirm_minutes:
-                    confirmation.launch(runner, thresholds.statistics, _say)
+                    confirmation.launch(runner, thresholds.statistics, say)
             except process.Terminated:
                 is_stopped = True
-                _console.print("told to stop: reporting what is there")
+                say("told to stop: reporting what is there")
             except KeyboardInterrupt:
-                _console.print(f"interrupted; nothing is lost. Go on with: {again}", soft_wrap=True)
+                say(f"interrupted; nothing is lost. Go on with: {again}")
                 raise typer.Exit(130) from None
         process.ignore_term()
         outcome = Outcome.from_tree(run_tree)
         if outcome.whole:
             run_tree.finish()
     if stopped := run_tree.state.get("stopped"):
-        _say(f"stopped: {stopped}; what was measured before is kept")
+        say(f"stopped: {stopped}; what was measured before is kept")
     if not in_time and not outcome.whole:
         limit, counts = f"{declared.time_limit_minutes:g} minutes", outcome.counts
-        _say(
+        say(
             f"time limit of {limit} ended this run after {counts.completed} of {counts.wanted} "
             f"launches; go on with: {again}"
         )
     for line in outcome.lines():
-        _say(line)
+        say(line)
     decided = True
     if report and outcome.passed:
         page = publish_run(run_tree.path)
-        decided = _says_what_is_decided(page.parent / "bundle", declared) or declared.allow_untold
-        confirmed = confirmation.tell(run_tree.path, page.parent, _say)
+        decided = _is_decided(page.parent / "bundle", declared) or declared.allow_untold
+        confirmed = confirmation.tell(run_tree.path, page.parent, say)
         if outcome.whole:
             with writing(run_tree.path):
                 run_tree.reported(page)
             if declared.blame_minutes and not is_stopped:
-                blame.after_night(here, declared, confirmed, _say)
+                cause.after_night(here, declared, confirmed)
     raise typer.Exit(0 if outcome.whole and decided else 1)
 
 
-def _says_what_is_decided(bundle: Path, declared: model.Campaign) -> bool:
+def _is_decided(bundle: Path, declared: model.Campaign) -> bool:
     """Whether the report of this bundle decides anything; says why if it does not."""
     from roundtrip.report import build, data
 
     held = data.read(bundle)
     if not (why := build.undecided(held, build.judge_report(held))):
         return True
-    _say(f"measured, but nothing can be decided: {why}")
+    say(f"measured, but nothing can be decided: {why}")
     if not declared.allow_untold:
-        _say(f"where that is meant, declare allow_untold = true in {declared.file}")
+        say(f"where that is meant, declare allow_untold = true in {declared.file}")
     return False
-
-
-def _say(line: str) -> None:
-    _console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _goes_on(
@@ -191,7 +183,7 @@ def _goes_on(
     except UserError as error:
         if night is None:
             raise
-        _say(f"not as night {night} began: {error}: a new run begins")
+        say(f"not as night {night} began: {error}: a new run begins")
         return False
     return True
 
@@ -208,8 +200,8 @@ def _existing(
         chosen = tree.RunTree(path)
         begun = chosen.state.get("night")
         if night and begun != night:
-            told = f"began as night {begun}" if begun else "began without a night"
-            raise UserError(f"this run {told}, not as {night}: leave --tree or --night out", path)
+            began = f"began as night {begun}" if begun else "began without a night"
+            raise UserError(f"this run {began}, not as {night}: leave --tree or --night out", path)
         return chosen
     if night:
         return tree.find_night(paths.runs(), campaign, site, night)

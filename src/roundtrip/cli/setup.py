@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from roundtrip import paths, studies
-from roundtrip.cli import app, listing
+from roundtrip.cli import app, common
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError, writing
 from roundtrip.host import facts
@@ -118,7 +118,7 @@ def _show(wanted: Iterable[Toolchain], store: Store) -> None:
     table = Table("toolchain", "state", box=None)
     for name, state in states(wanted, store).items():
         table.add_row(name, state)
-    listing.show(table)
+    common.show(table)
 
 
 class _Board:
@@ -165,7 +165,7 @@ def list_studies() -> None:
     table = Table("study", "title", "question", box=None, pad_edge=False)
     for study in studies.load():
         table.add_row(*map(Text, (study.name, study.title, study.question)))
-    listing.show(table)
+    common.show(table)
 
 
 @study_app.command("new")

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from roundtrip import paths
-from roundtrip.cli import app, listing
+from roundtrip.cli import app, common
 from roundtrip.errors import UserError
 from roundtrip.sites import data, live, probe, software, toolchains
 from roundtrip.sites import lock as locks
@@ -25,7 +24,6 @@ from roundtrip.sites.software import one_build_per_mpi
 
 site_app = typer.Typer(no_args_is_help=True, help="Write a site's folder, or check one.")
 app.add_typer(site_app, name="site")
-_console = Console(soft_wrap=True, markup=False)
 _MARKS = {"ok": "ok         ", "fault": "FAULT      ", "not checked": "not checked"}
 
 
@@ -44,7 +42,7 @@ def check(
             help="With --live: write the lines that mend site.toml into it, and try again."
         ),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: common.JSON = False,
 ) -> None:
     """Check a site: loads, fabric and binding, Slurm at hand, Spack part, lock file, job scripts.
 
@@ -69,7 +67,7 @@ def check(
 
 def _try(site: Site, write: bool, status: int, written: tuple[live.Line, ...] = ()) -> int:
     """Live findings; with `write`, all those of the site with the lines in it that mend it."""
-    result = live.check_live(site, _submitting)
+    result = live.check_live(site, lambda jobs: typer.echo(f"submitting   {jobs}"))
     status = max(status, print_findings(result.findings))
     lines = [line for line in result.lines if line not in written]
     if not write or not lines:
@@ -77,13 +75,9 @@ def _try(site: Site, write: bool, status: int, written: tuple[live.Line, ...] = 
     file = site.folder / data.FILE
     file.write_text(live.apply_lines(file.read_text(), lines))
     for line in lines:
-        _console.print(f"written      {file}: {line}", highlight=False)
+        typer.echo(f"written      {file}: {line}")
     mended = Site(site.name, site.checkout)
     return _try(mended, write, print_findings(check_site(mended, None)), (*written, *lines))
-
-
-def _submitting(jobs: str) -> None:
-    _console.print(f"submitting   {jobs}", highlight=False)
 
 
 @site_app.command()
@@ -105,11 +99,9 @@ def new(
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
     facts = probe.look()
     for line in facts.lines():
-        _console.print(line, highlight=False)
+        typer.echo(line)
     folder = write_site(name, facts, paths.checkout(), partition or (), software)
-    _console.print(
-        f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`"
-    )
+    typer.echo(f"\nwrote {folder}: go through its README.md, then `roundtrip site check {name}`")
 
 
 @site_app.command()
@@ -135,7 +127,7 @@ def lock(
     for item in toolchains.toolchains(held, label):
         mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
-    listing.show(table)
+    common.show(table)
     raise typer.Exit(status)
 
 
@@ -155,8 +147,7 @@ def mirror(words: Annotated[list[str], typer.Argument()]) -> None:
 def print_findings(findings: list[Finding]) -> int:
     """Print a line for each finding; 1 if one is a fault, else 0."""
     for item in findings:
-        line = f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}"
-        _console.print(line, highlight=False)
+        typer.echo(f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}")
     return status_of(findings)
 
 

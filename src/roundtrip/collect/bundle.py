@@ -164,7 +164,7 @@ def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
         node["host"]: {
             "node": names.pseudonym(node["host"]),
             "state": names.kept(node["state"]),
-            "reason": names.message(node["reason"]),
+            "reason": names.text(node["reason"]),
         }
         for partition in partitions.values()
         for node in partition["not_measured"]

@@ -90,7 +90,9 @@ def read_tables(bundle: Path) -> Tables:
 
 @contextmanager
 def decoding(file: Path) -> Iterator[Path]:
-    """Turn every error of the parquet decoder, panics included, into a UserError."""
+    """Turn every error of the parquet decoder of `file`, panics included, into a UserError."""
+    if not file.is_file():
+        raise UserError("missing", file)
     try:
         yield file
     except pl.exceptions.SchemaError:
@@ -124,8 +126,6 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
     """
     schema = columns(row)
     with decoding(file):
-        if not file.is_file():
-            raise UserError("missing", file)
         there = pl.read_parquet_schema(file)
         _require_columns(there, schema, later(row), file)
         if there != {name: schema[name] for name in there}:
@@ -143,8 +143,6 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
 def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
     """A table of rows `row` that may lack the columns `missing`."""
     with decoding(file):
-        if not file.is_file():
-            raise UserError("missing", file)
         frame = scan_table(file, row, missing)
         _require_few(frame.select(pl.len()).collect().item(), file)
         return frame.collect()
@@ -177,11 +175,17 @@ def require_tables(made: Tables, file: Callable[[str], Path]) -> None:
     `file` gives the file of a table, for messages: of ``cases``, or ``details/<study>``.
     """
     launches = made.frames["cases"]
-    _require_cases(launches, file("cases"))
+    passed = launches.filter(pl.col("status") == "passed")
+    for name in _PASSED:
+        if passed[name].null_count():
+            raise UserError(f"{name} is empty where it cannot be", file("cases"))
+    if passed.is_empty():
+        raise UserError("no launch completed: nothing to report", file("cases"))
+    _require_once(launches, ["launch"], "a launch has two rows", file("cases"))
     for name, frame in made.frames.items():
         require_rows(frame, ROWS[name], file(name))
     of_all = launches.select("launch")
-    passed = launches.filter(pl.col("status") == "passed").select("launch", "case_id", "study")
+    passed = passed.select(*LABELS)
     for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
         require_known(made.frames[name], of_all, "no launch of cases.parquet", file(name))
     require_known(made.frames["points"], passed, "no launch that passed", file("points"))
@@ -196,22 +200,12 @@ def require_tables(made: Tables, file: Callable[[str], Path]) -> None:
 
 def require_samples(taken: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
     """UserError for samples that no reader would have accepted, or of no launch that passed."""
-    passed = launches.filter(pl.col("status") == "passed").select("launch", "case_id", "study")
-    keys = taken.select("launch", "case_id", "study").unique().sort("launch")
+    passed = launches.filter(pl.col("status") == "passed").select(*LABELS)
+    keys = taken.select(*LABELS).unique().sort("launch")
     require_known(keys.collect(), passed, "no launch that passed", file)
     whole = pl.all_horizontal(pl.all().is_not_null().all())
     if not taken.select(whole & samples.all_good()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
-
-
-def _require_cases(launches: pl.DataFrame, file: Path) -> None:
-    passed = launches.filter(pl.col("status") == "passed")
-    for name in _PASSED:
-        if passed[name].null_count():
-            raise UserError(f"{name} is empty where it cannot be", file)
-    if passed.is_empty():
-        raise UserError("no launch completed: nothing to report", file)
-    _require_once(launches, ["launch"], "a launch has two rows", file)
 
 
 def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Path) -> None:

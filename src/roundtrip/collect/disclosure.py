@@ -135,8 +135,6 @@ class Disclosure:
             self.refused.add(place)
         return cleaned
 
-    message = text
-
     def library(self, text: str) -> str:
         """A library's description of itself; ``user@host`` is left out."""
         return self.text(_USER_AT_HOST.sub("", text), "cases.parquet mpi_library")

@@ -89,10 +89,8 @@ class Allocation:
         nodes = expanded(listed)
         if nodes is None:
             raise UserError(f"{listed[:60]!r} is no list of nodes", folder / ALLOCATION)
-        submitted, job = (
-            _short(variables.get("SLURM_SUBMIT_HOST", "")),
-            variables.get("SLURM_JOB_ID", ""),
-        )
+        submitted = _short(variables.get("SLURM_SUBMIT_HOST", ""))
+        job = variables.get("SLURM_JOB_ID", "")
         return Allocation(nodes, submitted, job, _beside(lines, nodes, variables))
 
     def other_job(self, submitted: str | None) -> str:

@@ -59,18 +59,18 @@ class _Matches:
 def _match(base: Side, new: Side) -> _Matches:
     """Match the cases of `base` with those of `new`, each with one at most."""
     free = _free(base, new)
-    ones, others = _grouped(base.units), _grouped(new.units)
+    of_base, of_new = _grouped(base.units), _grouped(new.units)
     pairs: list[tuple[Unit, Unit]] = []
     refused: list[str] = []
-    for what in dict.fromkeys([*ones, *others]):
-        mine, theirs = ones[what], others[what]
+    for what in dict.fromkeys([*of_base, *of_new]):
+        bases, news = of_base[what], of_new[what]
         pairs += [
             (one, other)
-            for one in mine
-            if (other := _best(one, theirs, free)) and _best(other, mine, free) is one
+            for one in bases
+            if (other := _best(one, news, free)) and _best(other, bases, free) is one
         ]
-        if {unit.kind for unit in mine}.isdisjoint(unit.kind for unit in theirs):
-            refused += [_not_alike(mine[0], theirs[0])] if mine and theirs else []
+        if {unit.kind for unit in bases}.isdisjoint(unit.kind for unit in news):
+            refused += [_not_alike(bases[0], news[0])] if bases and news else []
     taken = {id(unit) for pair in pairs for unit in pair}
     return _Matches(
         tuple(pairs),
@@ -186,8 +186,8 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
 
 def _shared(base: Side, new: Side) -> list[Unit]:
     """The cases of `base` whose launches `new`, a side of the same run, has too."""
-    theirs = {str(row["launch"]) for unit in new.units for row in unit.launches}
-    return [unit for unit in base.units if str(unit.launches[0]["launch"]) in theirs]
+    launches = {str(row["launch"]) for unit in new.units for row in unit.launches}
+    return [unit for unit in base.units if str(unit.launches[0]["launch"]) in launches]
 
 
 def _points(one: Unit, other: Unit, values: list[Values]) -> list[Point]:
@@ -203,12 +203,12 @@ def _points(one: Unit, other: Unit, values: list[Values]) -> list[Point]:
 
 def _paired(pairing: Pairing, point: Point, values: list[Values], is_abba: bool) -> list[float]:
     """Speed of the new side over that of the base, one for each round that has both, or for two."""
-    found = {}
+    ratios = {}
     for number, (one, other) in zip(pairing.numbers, pairing.pairs, strict=True):
-        mine, theirs = values[0].get(one, {}).get(point), values[1].get(other, {}).get(point)
-        if mine and theirs and min(mine.number, theirs.number) > 0:
-            found[number] = _speed(mine.number, theirs.number, point)
-    return in_twos(found) if is_abba else list(found.values())
+        base, new = values[0].get(one, {}).get(point), values[1].get(other, {}).get(point)
+        if base and new and min(base.number, new.number) > 0:
+            ratios[number] = _speed(base.number, new.number, point)
+    return in_twos(ratios) if is_abba else list(ratios.values())
 
 
 def _speed(base: float, new: float, point: Point) -> float:

@@ -19,9 +19,10 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import bundle, manifest, reader
+from roundtrip.collect import manifest
 from roundtrip.collect.bundle_rows import NODE_FACTS, TITLES
 from roundtrip.collect.columns import setting_texts
+from roundtrip.collect.reader import Reader
 from roundtrip.errors import UserError, writing
 from roundtrip.history import published
 from roundtrip.report import data, labels
@@ -42,6 +43,7 @@ KEYS = {
 _SELECTED = re.compile(r"(?P<source>.+?):(?P<chosen>[a-z]+=[^:]*)")
 _NIGHT = re.compile(r"(?P<site>[^/]+)/(?P<campaign>[^/]+)/(?P<rest>\d{4}-\d\d-\d\d[^/]*(/r\d+)?)/?")
 _BEGINNING = ("boost", "spack")
+_UNKNOWN = "not recorded"
 
 
 @dataclass(frozen=True)
@@ -137,27 +139,21 @@ def _units(data: Data) -> list[Unit]:
         grouped.setdefault(key, []).append(row)
     return [
         Unit(
-            study,
-            check,
-            parameters,
-            kind,
-            site,
-            partition,
-            toolchain,
+            *key,
             mpi=_all(rows, "mpi_library"),
             boost=_all(rows, "boost"),
             compiler=_all(rows, "compiler"),
             flags=_all(rows, "compiler_flags"),
-            spack=specs.get(toolchain, "not recorded"),
+            spack=specs.get(key[-1], _UNKNOWN),
             launches=tuple(rows),
         )
-        for (study, check, parameters, kind, site, partition, toolchain), rows in grouped.items()
+        for key, rows in grouped.items()
     ]
 
 
 def _all(rows: list[dict[str, Any]], column: str) -> str:
     """What the launches say; all of it, if they do not agree."""
-    return " / ".join(sorted({str(row.get(column) or "not recorded") for row in rows}))
+    return " / ".join(sorted({str(row.get(column) or _UNKNOWN) for row in rows}))
 
 
 def _specs(data: Data) -> dict[str, str]:
@@ -175,10 +171,11 @@ def _specs(data: Data) -> dict[str, str]:
 @dataclass(frozen=True)
 class Sources:
     """Opens sources, each once; `reports` is where reports are published, `scratch` is a folder
-    for the bundles of run trees."""
+    for the bundles of run trees, and `decoder` reads tables before this process does."""
 
     reports: Path
     scratch: Path
+    decoder: Reader
     _opened: dict[Path, Data] = field(default_factory=dict)
 
     def side(self, spec: str, more: Mapping[str, str] | None = None) -> Side:
@@ -195,11 +192,13 @@ class Sources:
         folder = self._folder(source).resolve()
         if folder not in self._opened:
             if (folder / "state.json").is_file():
+                from roundtrip.collect import bundle  # published reports do not need it
+
                 with writing(self.scratch):
                     built = bundle.build(folder, self.scratch / f"{len(self._opened)}")
                 self._opened[folder] = data.read(built)
             else:
-                reader.require(folder)
+                self.decoder.require(sorted(folder.rglob("*.parquet")))
                 self._opened[folder] = data.read(folder)
         return self._opened[folder]
 
@@ -241,8 +240,8 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 @contextmanager
 def open_sources(reports: Path) -> Iterator[Sources]:
     """Sources whose scratch folder lasts as long as the block."""
-    with tempfile.TemporaryDirectory(prefix="roundtrip-compare-") as folder:
-        yield Sources(reports, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="roundtrip-compare-") as folder, Reader() as decoder:
+        yield Sources(reports, Path(folder), decoder)
 
 
 #: Facts of the machine that change without a cause, or that other facts repeat.
@@ -260,7 +259,6 @@ _UNIT_FACTS = {
 }
 #: Of ReFrame's configuration of a toolchain, what is no path of one machine.
 _STARTED = tuple(f"reframe extras {name}" for name in ("launcher", "transport"))
-_UNKNOWN = "not recorded"
 
 
 @dataclass(frozen=True)

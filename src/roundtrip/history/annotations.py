@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from roundtrip import paths, tables
+from roundtrip import files, paths, tables
 from roundtrip.collect import disclosure
 from roundtrip.errors import UserError, writing
 from roundtrip.model import Table
@@ -147,10 +147,8 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
         f"  text: {_quoted(reason)}\n"
         for glob in globs
     ]
-    partial = file.with_name(f".partial-{FILE_NAME}")
     with writing(folder):
-        partial.write_text(before + "".join(entries), encoding="utf-8")
-        partial.replace(file)
+        files.replace(file, (before + "".join(entries)).encode())
     return file
 
 
@@ -165,11 +163,12 @@ def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFram
     What is left out already keeps its reason; of two annotations the first counts.
     """
     cases = nights["case_id"].unique().to_list()
-    reason = pl.col("left_out")
+    reason, night = pl.col("left_out"), pl.col("night")
     for one in annotations:
         if one.leave_out:
             its = [case for case in cases if fnmatchcase(case, one.series)]
-            is_its = _is_within(one) & pl.col("case_id").is_in(its)
+            began, ended = (night.str.head(len(end)) for end in (one.start, one.last))
+            is_its = (began >= one.start) & (ended <= one.last) & pl.col("case_id").is_in(its)
             reason = pl.when((reason == "") & is_its).then(pl.lit(one.words)).otherwise(reason)
     return nights.with_columns(reason.alias("left_out"))
 
@@ -184,13 +183,6 @@ def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tupl
     for one in annotations:
         later = [night for night in ordered if night[: len(one.start)] >= one.start]
         is_between = one.to is None and later != ordered
-        last = one.to or one.start
-        if later and (is_between or later[0][: len(last)] <= last):
+        if later and (is_between or later[0][: len(one.last)] <= one.last):
             said.append((later[0], one.words))
     return sorted(said, key=lambda note: note[0])
-
-
-def _is_within(one: Annotation) -> pl.Expr:
-    last = one.to or one.start
-    night = pl.col("night")
-    return (night.str.head(len(one.start)) >= one.start) & (night.str.head(len(last)) <= last)

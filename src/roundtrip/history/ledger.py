@@ -15,8 +15,6 @@ import hashlib
 import hmac
 import io
 import json
-import os
-import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip import __version__, imported
+from roundtrip import __version__, files, imported
 from roundtrip.collect import analysis, bundle_tables, manifest, pseudonyms, reader, signature
 from roundtrip.collect.columns import Row, Schema
 from roundtrip.collect.manifest import Manifest
@@ -134,22 +132,18 @@ def store_cache(site: Path, cache: Cache) -> None:
     """Replace what is there at once; nothing if the folder cannot be written."""
     signed = {digest: [one.state, one.key] for digest, one in cache.signed.items()}
     index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
-    contents = [json.dumps(index).encode()]
+    parts = [json.dumps(index).encode()]
     for frame in (cache.nights, cache.provenance, cache.pairs):
         buffer = io.BytesIO()
         frame.write_parquet(buffer, compression="zstd", compression_level=1)
-        contents.append(buffer.getvalue())
+        parts.append(buffer.getvalue())
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for member, part in zip((_INDEX, *_CACHED), parts, strict=True):
+            archive.writestr(member, part)
+        archive.writestr(_PROOF, pseudonyms.proof(site.name, *parts))
     with contextlib.suppress(OSError):
-        handle, name = tempfile.mkstemp(prefix=".history-", dir=site)
-        try:
-            with os.fdopen(handle, "wb") as stream, zipfile.ZipFile(stream, "w") as archive:
-                for member, content in zip((_INDEX, *_CACHED), contents, strict=True):
-                    archive.writestr(member, content)
-                archive.writestr(_PROOF, pseudonyms.proof(site.name, *contents))
-            Path(name).chmod(0o644)
-            Path(name).replace(site / CACHE_FILE)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        files.replace(site / CACHE_FILE, packed.getvalue())
 
 
 def _cached_table(content: bytes, schema: Schema) -> pl.DataFrame:
@@ -290,6 +284,8 @@ def _read_revisions(
     revisions: Sequence[Revision], campaign: str, site: str
 ) -> tuple[Cache, list[str]]:
     """Rows of revisions that are not in the cache; their stamps are left empty."""
+    if not revisions:
+        return Cache(), []
     thresholds = analysis.default()
     level = thresholds.statistics.confidence_level
     undecodable = dict(_undecodable(revisions))
@@ -303,7 +299,7 @@ def _read_revisions(
             try:
                 batch.append(night.read_night(one, campaign, site))
             except UserError as error:
-                warnings.append(f"{one.path}: {str(error).replace(f'{one.path}/', '')}")
+                warnings.append(f"{one.path}: {published.without_folder(one.path, error)}")
         rows, known, wrong = night.join_nights(batch, level)
         nights.append(rows)
         facts.append(known)
@@ -328,7 +324,7 @@ def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
             try:
                 decoder.require([file for file in tables if file.is_file()])
             except UserError as error:
-                yield one.path, str(error).replace(f"{one.path}/", "")
+                yield one.path, published.without_folder(one.path, error)
 
 
 def _with_digests(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.DataFrame:

@@ -21,9 +21,8 @@ from roundtrip.errors import UserError
 from roundtrip.history import pairs, published
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
 from roundtrip.stats.nodes.failures import Outcomes
-from roundtrip.stats.nodes.healthy import effects
 from roundtrip.stats.nodes.judge import Measure
-from roundtrip.stats.nodes.launches import NOBODY, Launches
+from roundtrip.stats.nodes.launches import NOBODY, Launches, effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 

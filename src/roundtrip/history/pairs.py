@@ -54,9 +54,9 @@ def measure_pairs(
         return no_pairs()
     small, large = pl.col("size_bytes") <= settings.small_bytes, _is_large(settings)
     is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
-    mine = pl.col("launch").is_in(known["launch"].to_list())
+    passed = pl.col("launch").is_in(known["launch"].to_list())
     found = (
-        samples.filter(mine, pl.col("phase") == "measure", pl.col("value") > 0)
+        samples.filter(passed, pl.col("phase") == "measure", pl.col("value") > 0)
         .filter((is_time & (small | large)) | (is_rate & large))
         .group_by("launch", *_SERIES, "unit")
         .agg(median=pl.col("value").median(), mean=pl.col("value").mean(), n=pl.len())

@@ -55,28 +55,28 @@ def stamp(folder: Path) -> str:
     """
     if not folder.is_dir():
         return ""
-    told = sorted(_stamps(folder, ""))
-    return hashlib.sha256("\n".join(told).encode(errors="surrogateescape")).hexdigest()
+    entries = sorted(_stamps(folder, ""))
+    return hashlib.sha256("\n".join(entries).encode(errors="surrogateescape")).hexdigest()
 
 
 def number(name: str) -> int | None:
     """N of ``r<N>``; None for any other name."""
-    found = _NAME.fullmatch(name)
-    return int(found[1]) if found else None
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def revisions(folder: Path) -> list[Path]:
     """Published revisions of a night, oldest first."""
-    found = [(count, path) for path in folder.glob("r*") if (count := number(path.name))]
-    return [path for _, path in sorted(found)]
+    numbered = [(count, path) for path in folder.glob("r*") if (count := number(path.name))]
+    return [path for _, path in sorted(numbered)]
 
 
 def nights(site: Path) -> list[Path]:
     """Folders of nights of a campaign on a site, oldest date first; links are none."""
     if not site.is_dir():
         return []
-    found = [(_NIGHT.fullmatch(path.name), path) for path in site.iterdir()]
-    dated = [(name[1], int(name[2] or 1), path) for name, path in found if name]
+    names = [(_NIGHT.fullmatch(path.name), path) for path in site.iterdir()]
+    dated = [(name[1], int(name[2] or 1), path) for name, path in names if name]
     return [path for _, _, path in sorted(dated) if path.is_dir() and not path.is_symlink()]
 
 
@@ -101,8 +101,8 @@ def read_facts(revision: Path) -> dict[str, Any] | None:
 
 def measurement(facts: dict[str, Any] | None) -> str | None:
     """The digest of what was measured, by the facts of a revision; None if they do not say it."""
-    told = facts and facts.get("measurement", facts.get("digest"))
-    return told if isinstance(told, str) else None
+    digest = facts and facts.get("measurement", facts.get("digest"))
+    return digest if isinstance(digest, str) else None
 
 
 def is_search(bundle: Path) -> bool:
@@ -117,16 +117,16 @@ def counting(site: Path) -> tuple[list[Revision], list[str]]:
     """
     kept, warnings = [], []
     for night in nights(site):
-        found = []
+        readable = []
         for path in revisions(night):
             if is_search(path / BUNDLE):
                 continue
             try:
-                found.append(_read(path))
+                readable.append(_read(path))
             except UserError as error:
-                warnings.append(f"{path}: {_without(path, error)}")
-        gone = {one.supersedes for one in found}
-        kept += [one for one in found if one.path.name not in gone]
+                warnings.append(f"{path}: {without_folder(path, error)}")
+        superseded = {one.supersedes for one in readable}
+        kept += [one for one in readable if one.path.name not in superseded]
     return kept, warnings
 
 
@@ -139,8 +139,8 @@ def _read(path: Path) -> Revision:
     if hashlib.sha256(listing).hexdigest() != digest:
         raise UserError(f"its bundle is not the one that {FACTS} names")
     if supersedes is not None:
-        mine, other = number(path.name), number(str(supersedes))
-        if not mine or not other or other >= mine:
+        own, earlier = number(path.name), number(str(supersedes))
+        if not own or not earlier or earlier >= own:
             raise UserError(f"supersedes {str(supersedes)[:20]!a}, which is no earlier revision")
     return Revision(path, str(digest), supersedes, *_from_manifest(listing))
 
@@ -166,15 +166,15 @@ def every_digest(site: Path) -> set[str]:
     return {str(facts.get("digest")) for facts in every if facts}
 
 
-def _without(path: Path, error: UserError) -> str:
-    """The text of the error, without the folder that the message names already."""
+def without_folder(path: Path, error: UserError) -> str:
+    """The text of an error, without the folder that a message names already."""
     return str(error).replace(f"{path}/", "")
 
 
 def _stamps(folder: Path, prefix: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            found = entry.stat(follow_symlinks=False)
-            yield f"{prefix}{entry.name} {found.st_mode} {found.st_size} {found.st_mtime_ns}"
+            stat = entry.stat(follow_symlinks=False)
+            yield f"{prefix}{entry.name} {stat.st_mode} {stat.st_size} {stat.st_mtime_ns}"
             if entry.is_dir(follow_symlinks=False):
                 yield from _stamps(Path(entry.path), f"{prefix}{entry.name}/")

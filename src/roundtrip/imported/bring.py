@@ -216,7 +216,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
     kept = store.without_repeats(as_kept(values, names))
     # Nothing private is in what is kept, because it may be published.
-    lines = [names.message(f"{UserError(one.reason, found[n].name, one.line)}") for n, one in aside]
+    lines = [names.text(f"{UserError(one.reason, found[n].name, one.line)}") for n, one in aside]
     source = {"campaign": campaign, "site": site, **_source(found, options)}
     written = store.write(root / campaign / site / store.FOLDER, kept, source, lines)
     series = kept.select("case_id", "metric", "unit").n_unique()
@@ -259,7 +259,7 @@ def as_kept(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
         for joined in values["hosts"].unique()
     }
     texts = {
-        column: {text: names.message(text) for text in values[column].unique()}
+        column: {text: names.text(text) for text in values[column].unique()}
         for column in ("modules", "facts")
     }
     return (

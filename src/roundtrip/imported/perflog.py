@@ -1,5 +1,9 @@
 """Reads performance logs of ReFrame 4: any format, one line a test or one line a variable.
 
+ReFrame makes the header from the site's own format, so order, delimiter and number of columns are
+free.  A name of an attribute stands in the header where its value stands in a row, with the text
+around it: ``jobid=jobid`` is the header of ``jobid=4711``.
+
 ReFrame writes no quotes, so a text with the delimiter in it makes a row too long.  Such a row is
 taken if all readings of it that fit say the same; what does not fit is set aside.
 """
@@ -9,11 +13,126 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
 
 import polars as pl
 
-from roundtrip.imported.layout import HINT, Layout, Place, parse_header
-from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read, parse_time
+from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read, parse_times
+
+#: Attributes that identify a row or describe it.
+_KNOWN = (
+    *("job_completion_time_unix", "job_completion_time", "asctime", "version", "result"),
+    *("display_name", "info", "name", "unique_name", "short_name", "system", "partition"),
+    *("environ", "jobid", "job_nodelist", "modules", "num_tasks"),
+    *("perf_var", "perf_value", "perf_unit", "perf_ref", "perf_result"),
+    *("perf_lower_thres", "perf_upper_thres", "perf_lower", "perf_upper"),
+)
+#: Those of them that say when a job ended.
+_TIMES = {"job_completion_time", "job_completion_time_unix", "asctime"}
+#: Those of them that name the test, the best first.
+_NAMES = ("display_name", "name", "info", "unique_name", "short_name")
+#: Those of them that may hold any text; a description may too, and a parameter.
+_TEXTS = ("display_name", "info", "name", "job_nodelist", "modules")
+#: Columns whose values ReFrame writes as JSON.
+_JSON = ("env_vars", "extra_resources")
+#: A column of one variable, in a log with one line a test; releases before 4.1 say `lower`.
+_PART = "(value|unit|ref|lower_thres|upper_thres|lower|upper|result)"
+_WIDE = re.compile(rf"((?:(?!_{_PART}\W).)+)_(?P<part>{_PART})")
+_TOKEN = re.compile(rf"(?<![\w%])(?:{'|'.join(sorted(_KNOWN, key=len, reverse=True))})(?!\w)")
+#: What every header has one of.
+_HINT = r"job_completion_time|perf_value|_value|display_name|asctime"
+_DELIMITERS = "|,;\t"
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """Column `index`, and group `group` of `pattern` in it; the whole column without a pattern."""
+
+    index: int
+    pattern: str = ""
+    group: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """`known` places of attributes, `wide` columns of each variable, `json` columns.
+
+    `fault` says why rows of this layout cannot be used; "" if they can.
+    """
+
+    delimiter: str
+    width: int
+    known: dict[str, Place]
+    wide: dict[str, dict[str, int]]
+    json: tuple[int, ...]
+    fault: str
+
+    def texts(self) -> list[int]:
+        """The columns that may hold any text, the delimiter too."""
+        fixed = {index for columns in self.wide.values() for index in columns.values()}
+        fixed |= {place.index for name, place in self.known.items() if name not in _TEXTS}
+        return [index for index in range(self.width) if index not in fixed]
+
+
+@lru_cache(maxsize=256)
+def parse_header(line: str) -> Layout | None:
+    """The layout that `line` announces; None if it is no header."""
+    found = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
+    best = max(found, key=lambda layout: len(layout.known) + len(layout.wide), default=None)
+    if best is None or len(best.known) + 3 * len(best.wide) < _FEWEST:
+        return None
+    return best if _TIMES & {*best.known} or best.wide or "perf_value" in best.known else None
+
+
+def _layout(line: str, delimiter: str) -> Layout:
+    known: dict[str, Place] = {}
+    wide: dict[str, dict[str, int]] = {}
+    strange = ""
+    cells = line.split(delimiter)
+    units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
+    for index, cell in enumerate(cells):
+        if cell in _KNOWN:
+            known.setdefault(cell, Place(index))
+        elif column := _WIDE.fullmatch(cell):
+            wide.setdefault(column[1], {})[column["part"]] = index
+        # Of a name that stands twice, as ``jobid=jobid``, the last counts.
+        elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
+            pattern, end = "^", 0
+            for group, token in enumerate(tokens.values(), 1):
+                pattern += f"{re.escape(cell[end : token.start()])}(.*?)"
+                end = token.end()
+                known.setdefault(token[0], Place(index, "", group))
+            pattern += f"{re.escape(cell[end:])}$"
+            for name, place in list(known.items()):
+                if place.index == index:
+                    known[name] = Place(index, pattern, place.group)
+        elif "_value" in cell:
+            strange = cell
+    # A variable has a value, and a unit where any has one: `max_value` alone is no variable.
+    real = {
+        name: columns
+        for name, columns in wide.items()
+        if "value" in columns and ("unit" in columns or not units)
+    }
+    of_json = tuple(index for index, cell in enumerate(cells) if cell in _JSON)
+    return Layout(delimiter, len(cells), known, real, of_json, _header_fault(known, strange))
+
+
+def _header_fault(known: dict[str, Place], strange: str) -> str:
+    if strange:
+        return f"the header has {strange[:60]!a}: right is one column for each part of a value"
+    if not _TIMES & {*known}:
+        return "the header has no job_completion_time"
+    if "info" not in known and not {"system", "partition", "environ"} <= {*known}:
+        return "the header has neither info nor system, partition and environ"
+    if not {*_NAMES} & {*known}:
+        return "the header has no name of the test, such as display_name"
+    return ""
+
 
 #: How many delimiters a text of a row may hold: more is taken for damage.
 _MOST_EXTRA = 4
@@ -26,7 +145,9 @@ def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> Read:
     """The values of a log, sorted by line; a time that names no zone is one of `zone`."""
     read = Read()
     found = []
-    for layout, rows in _by_layout(_lines(content, read), read):
+    for layout, texts in _by_layout(_lines(content, read), read):
+        delimiters = pl.col("text").str.count_matches(layout.delimiter, literal=True)
+        rows = texts.with_columns(width=delimiters.cast(pl.Int64) + 1)
         whole = rows.filter(pl.col("width") == layout.width)
         found.append(_values(whole, layout, zone, read))
         for extra in range(1, _MOST_EXTRA + 1):
@@ -34,15 +155,15 @@ def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> Read:
             if longer.height:
                 found.append(_too_long(longer, layout, extra, zone, read))
         other = ~pl.col("width").is_between(layout.width, layout.width + _MOST_EXTRA)
-        for line, _, width in rows.filter(other).iter_rows():
-            _reject(read, line, width, layout)
+        _reject(rows.filter(other), layout, read)
     read.rows = pl.concat([read.rows, *found]).sort("line", maintain_order=True)
     read.aside.sort(key=lambda one: one.line)
     return read
 
 
-def _reject(read: Read, line: int, width: int, layout: Layout) -> None:
-    read.reject(line, f"{width} columns; the header has {layout.width}")
+def _reject(rows: pl.DataFrame, layout: Layout, read: Read) -> None:
+    for line, _, width in rows.iter_rows():
+        read.reject(line, f"{width} columns; the header has {layout.width}")
 
 
 def _lines(content: bytes, read: Read) -> pl.DataFrame:
@@ -60,33 +181,22 @@ def _lines(content: bytes, read: Read) -> pl.DataFrame:
 
 
 def _by_layout(lines: pl.DataFrame, read: Read) -> list[tuple[Layout, pl.DataFrame]]:
-    """The rows of each layout, with their width; a log may have several headers."""
-    likely = lines.with_row_index("at").filter(pl.col("text").str.contains(HINT))
+    """The rows of each layout; a log may have several headers."""
+    likely = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
     headers = [(at, found) for at, _, text in likely.iter_rows() if (found := parse_header(text))]
     first = headers[0][0] if headers else lines.height
     if first:
         why = f"{first} rows before any header, which says what their columns are"
         read.reject(lines["line"][0], why)
-    parts: dict[int, tuple[Layout, list[pl.DataFrame]]] = {}
+    parts: defaultdict[Layout, list[pl.DataFrame]] = defaultdict(list)
     ends = [at for at, _ in headers[1:]] + [lines.height]
     for (at, layout), end in zip(headers, ends, strict=False):
         rows = lines[at + 1 : end]
         if layout.fault and rows.height:
             read.reject(lines["line"][at], layout.fault)
         elif rows.height:
-            parts.setdefault(id(layout), (layout, []))[1].append(rows)
-    return [
-        (
-            layout,
-            pl.concat(rows).with_columns(
-                width=pl.col("text")
-                .str.count_matches(layout.delimiter, literal=True)
-                .cast(pl.Int64)
-                + 1
-            ),
-        )
-        for layout, rows in parts.values()
-    ]
+            parts[layout].append(rows)
+    return [(layout, pl.concat(rows)) for layout, rows in parts.items()]
 
 
 def _too_long(
@@ -105,8 +215,7 @@ def _too_long(
     per_line = values.group_by("line", "metric").len()
     doubtful = per_line.filter(pl.col("len") > 1)["line"]
     values = values.filter(~pl.col("line").is_in(doubtful.implode()))
-    for line, _, width in rows.filter(~pl.col("line").is_in(values["line"].implode())).iter_rows():
-        _reject(read, line, width, layout)
+    _reject(rows.filter(~pl.col("line").is_in(values["line"].implode())), layout, read)
     return values
 
 
@@ -233,7 +342,6 @@ def _without(frame: pl.DataFrame, reasons: pl.Series, read: Read) -> pl.DataFram
 
 #: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; the hash and the place need not be there.
 _INFO = r"^(.*?)(?: /[0-9a-f]{6,})?(?: @([^:\s]+):([^+\s]+)\+(\S+))?$"
-_NAMES = ("display_name", "name", "info", "unique_name", "short_name")
 
 
 def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.DataFrame:
@@ -288,16 +396,4 @@ def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Seri
     if key is None or not nothing.null_count():
         return nothing
     texts = table.select(_cell(layout.known[key]).alias("text"))["text"]
-    return nothing.zip_with(nothing.is_not_null(), _parsed(texts, zone))
-
-
-def _parsed(texts: pl.Series, zone: datetime.tzinfo) -> pl.Series:
-    """Times in any form of ISO 8601; ReFrame's usual one fast, others each different text once."""
-    usual = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%:z", time_unit="us", strict=False)
-    found = usual.dt.replace_time_zone(None)
-    rest = texts.filter(found.is_null() & texts.is_not_null()).unique()
-    if rest.is_empty():
-        return found
-    times = {text: parse_time(text, zone) for text in rest}
-    other = texts.replace_strict(times, default=None, return_dtype=pl.Datetime("us"))
-    return found.zip_with(found.is_not_null(), other)
+    return nothing.zip_with(nothing.is_not_null(), parse_times(texts, zone))

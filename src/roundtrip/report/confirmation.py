@@ -153,11 +153,11 @@ def pairs(
 
 def _order(line: Line, bad: set[Any]) -> Callable[[Line], tuple[Any, ...]]:
     def order(one: Line) -> tuple[Any, ...]:
-        mine, other = line.series.names, one.series.names
+        own, other = line.series.names, one.series.names
         case = str(other["case_id"])
-        alike = (mine[name] != other[name] for name in ("phase", "metric", "variant"))
-        elsewhere = _partition(mine) != _partition(other)
-        sizes = [math.log2(1 + (names["size_bytes"] or 0)) for names in (mine, other)]
+        alike = (own[name] != other[name] for name in ("phase", "metric", "variant"))
+        elsewhere = _partition(own) != _partition(other)
+        sizes = [math.log2(1 + (names["size_bytes"] or 0)) for names in (own, other)]
         apart = abs(sizes[0] - sizes[1])
         return (case in bad, elsewhere, case, *alike, apart, one.label)
 
@@ -204,8 +204,8 @@ def confirmed(held: Data, judged: Judged) -> Confirmed:
     level = held.analysis.statistics.false_discovery_level
     verdicts = confirm([one for one, _ in found], [one for one, _ in beside], level)
     series = {
-        line.series.key: Again(line, control, mine, its, verdict, away + its_away)
-        for (line, control), (mine, away), (its, its_away), verdict in zip(
+        line.series.key: Again(line, control, own, its, verdict, away + its_away)
+        for (line, control), (own, away), (its, its_away), verdict in zip(
             chosen, found, beside, verdicts, strict=True
         )
     }

@@ -11,7 +11,8 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Text, plain
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nodes.failures import Flaky
-from roundtrip.stats.nodes.launches import Evidence, Kind, NodeVerdicts, Outlier, TooFew
+from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, TooFew
+from roundtrip.stats.nodes.launches import Kind
 
 #: From here on an effect is a factor, not in percent.
 _FACTOR = 3.0

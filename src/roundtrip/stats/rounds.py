@@ -56,14 +56,14 @@ def pair_by_round(one: Sequence[RoundLaunch], other: Sequence[RoundLaunch]) -> P
 
     Rounds that overlap in time are refused too: they come from two campaigns in one tree.
     """
-    mine, theirs = _by_round(one), _by_round(other)
-    rounds = len(mine.keys() | theirs.keys())
-    shared = sorted(mine.keys() & theirs.keys())
+    first, second = _by_round(one), _by_round(other)
+    rounds = len(first.keys() | second.keys())
+    shared = sorted(first.keys() & second.keys())
     if not shared:
-        where = f"one in {_span(mine)}, the other in {_span(theirs)}"
+        where = f"one in {_span(first)}, the other in {_span(second)}"
         why = f"no round launched both ({where}): what was not interleaved cannot be compared"
         return Pairing((), rounds, refused=why)
-    spans = [sorted((mine[number].started, theirs[number].started)) for number in shared]
+    spans = [sorted((first[number].started, second[number].started)) for number in shared]
     for (number, span), (_, after) in pairwise(zip(shared, spans, strict=True)):
         if span[0] and after[0] and span[1] > after[0]:
             why = (
@@ -72,9 +72,9 @@ def pair_by_round(one: Sequence[RoundLaunch], other: Sequence[RoundLaunch]) -> P
             )
             return Pairing((), rounds, refused=why)
     return Pairing(
-        tuple((mine[number].launch, theirs[number].launch) for number in shared),
+        tuple((first[number].launch, second[number].launch) for number in shared),
         rounds,
-        sum(mine[number].started < theirs[number].started for number in shared),
+        sum(first[number].started < second[number].started for number in shared),
         numbers=tuple(shared),
     )
 

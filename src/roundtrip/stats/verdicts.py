@@ -7,9 +7,9 @@ margin (the confidence-interval form of two one-sided tests: D. J. Schuirmann, J
 and Biopharmaceutics 15, 1987).  Margins are symmetric for a ratio: 1/(1+d) .. 1+d.
 
 Signed-rank test: under the null the signs of log(ratio) are independent coin tosses given their
-absolute values, so the null distribution of the rank sum is known exactly (F. Wilcoxon, Individual
-Comparisons by Ranking Methods, Biometrics Bulletin 1, 1945).  It assumes that log(ratio) is
-symmetric about its median.
+absolute values, so the null distribution of the rank sum is known exactly, ties or not (F.
+Wilcoxon, Individual Comparisons by Ranking Methods, Biometrics Bulletin 1, 1945).  It assumes that
+log(ratio) is symmetric about its median.
 
 Families.  The correction (Y. Benjamini and Y. Hochberg, J. R. Statist. Soc. B 57, 1995) bounds the
 share of false claims among all claims that are tested together.  One family of all claims would do
@@ -31,16 +31,12 @@ from functools import cache
 from typing import TypeVar
 
 import numpy as np
-import scipy
 
 from roundtrip.stats.planning import fewest_launches, least_p
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval, median_interval
 
 Key = TypeVar("Key", bound=Hashable)
-
-#: Up to here the null distribution with ties is enumerated, 2^n sign patterns.
-_ENUMERATED = 14
 
 
 def signed_rank_p(ratios: Sequence[float]) -> float:
@@ -51,27 +47,21 @@ def signed_rank_p(ratios: Sequence[float]) -> float:
     """
     logs = np.log(np.asarray(ratios, dtype=float))
     logs = logs[logs != 0]
-    if not logs.size:
-        return 1.0
-    if np.unique(np.abs(logs)).size == logs.size:
-        above = np.argsort(np.argsort(np.abs(logs)))[logs > 0] + 1
-        return _exact_p(int(above.sum()), logs.size)
-    is_few = logs.size <= _ENUMERATED
-    method: object = scipy.stats.PermutationMethod(n_resamples=np.inf) if is_few else "approx"
-    return float(scipy.stats.wilcoxon(logs, method=method).pvalue)
+    _, place, count = np.unique(np.abs(logs), return_inverse=True, return_counts=True)
+    twice = (2 * np.cumsum(count) - count + 1)[place]  # equal ones share their mean rank, a half
+    return _exact_p(int(twice[logs > 0].sum()), tuple(np.sort(twice).tolist()))
 
 
 @cache
-def _exact_p(rank_sum: int, count: int) -> float:
-    """The p-value of a sum of the ranks above 1, of so many ratios without ties.
+def _exact_p(above: int, ranks: tuple[int, ...]) -> float:
+    """The p-value where the ratios above 1 have ranks of the sum `above`, of all these `ranks`.
 
-    Campaigns of many toolchains ask for the same few sums again and again.  `scipy.stats` has it
-    too, and takes half a second to load.
+    Campaigns of many toolchains ask for the same few sums again and again.
     """
-    chances = np.ones(1)  # of each sum: every rank is above 1 in half of the cases
-    for rank in range(1, count + 1):
+    chances = np.ones(1)  # of each sum, as each rank counts in half of the cases
+    for rank in ranks:
         chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
-    least = min(rank_sum, chances.size - 1 - rank_sum)
+    least = min(above, chances.size - 1 - above)
     return min(1.0, 2 * float(chances[: least + 1].sum()))
 
 
@@ -173,12 +163,12 @@ def judge(
     judged = judge_families(claims, levels, family, median_interval, signed_rank_p)
     return {
         key: replace(
-            one,
-            would_do=_would_do(one, levels),
-            more=_more(one, levels),
+            claim,
+            would_do=_would_do(claim, levels),
+            more=_more(claim, levels),
             minimum_effect=levels.minimum_effect,
         )
-        for key, one in judged.items()
+        for key, claim in judged.items()
     }
 
 
@@ -205,29 +195,29 @@ def judge_families(
     return {key: judged[key] for key in claims}
 
 
-def _would_do(one: ClaimVerdict, levels: Levels) -> int | None:
-    if one.verdict is not Verdict.CANNOT_TELL:
+def _would_do(claim: ClaimVerdict, levels: Levels) -> int | None:
+    if claim.verdict is not Verdict.CANNOT_TELL:
         return None
-    is_least_p = one.p <= least_p(one.interval.n) * (1 + 1e-9)
-    is_clear = decide(one.interval, 0.0, levels) is not Verdict.CANNOT_TELL
-    if not one.interval.exists or (is_least_p and is_clear):
-        return fewest_launches(one.claims, levels)
+    is_least_p = claim.p <= least_p(claim.interval.n) * (1 + 1e-9)
+    is_clear = decide(claim.interval, 0.0, levels) is not Verdict.CANNOT_TELL
+    if not claim.interval.exists or (is_least_p and is_clear):
+        return fewest_launches(claim.claims, levels)
     return None
 
 
-#: No number of further launches is told that is more than so many times those made.
+#: No number of further launches is named that is more than so many times those made.
 _MOST_TIMES = 10
 
 
-def _more(one: ClaimVerdict, levels: Levels) -> int | None:
+def _more(claim: ClaimVerdict, levels: Levels) -> int | None:
     """By the interval's width, which shrinks with the square root of the number of launches."""
-    found = one.interval
-    if one.verdict is not Verdict.CANNOT_TELL or found.low is None or found.high is None:
+    interval = claim.interval
+    if claim.verdict is not Verdict.CANNOT_TELL or interval.low is None or interval.high is None:
         return None
-    low, median, high = map(math.log, (found.low, found.median, found.high))
+    low, median, high = map(math.log, (interval.low, interval.median, interval.high))
     on_par = math.log1p(levels.equivalence_margin) - abs(median)
     apart = abs(median) if abs(median) >= math.log1p(levels.minimum_effect) else 0.0
     room, width = max(on_par, apart), max(high - median, median - low)
     if room * math.sqrt(_MOST_TIMES) < width:
         return None
-    return max(1, math.ceil(found.n * ((width / room) ** 2 - 1)))
+    return max(1, math.ceil(interval.n * ((width / room) ** 2 - 1)))

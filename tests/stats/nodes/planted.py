@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from roundtrip.collect import analysis
-from roundtrip.stats.nodes.judge import Measure, judge
-from roundtrip.stats.nodes.launches import Launches, NodeVerdicts
+from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
+from roundtrip.stats.nodes.launches import Launches
 
 SETTINGS = analysis.default().nodes
 LEAST = SETTINGS.least(is_tail=False)

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from roundtrip.stats.nodes.healthy import Scores, fit
-from roundtrip.stats.nodes.launches import NOBODY, Kind, Launches
+from roundtrip.stats.nodes.launches import NOBODY, Kind, Launches, Scores, fit
 
 from .planted import SETTINGS, judged, launches, names
 

@@ -11,9 +11,8 @@ import functools
 import hashlib
 import json
 import os
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata, resources
 from importlib.resources.abc import Traversable
@@ -22,8 +21,9 @@ from typing import Any
 
 import polars as pl
 from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict
 
-from roundtrip import imported, paths
+from roundtrip import files, imported, paths
 from roundtrip.collect import analysis, pseudonyms
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError, writing
@@ -211,20 +211,28 @@ def overall_levels(nights: pl.DataFrame) -> list[float]:
     return every["worse"].to_list()
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(BaseModel):
     """Of a campaign on a site: how many series have each verdict, the level of all nights, marks.
 
-    `levels` are those of `overall`; `nights` counts imported ones too; `has_page`: whether
-    there is a history.  `values` are those of its newest nights that everyone asks for.
+    `levels` are `overall_levels`; `nights` counts imported ones too; `page` is the sha256 of the
+    page of its history, "" without one.  `values` are those of its newest nights that everyone asks
+    for; `made_from` changes with whatever the page is made from.
     """
 
-    counts: Sequence[tuple[Verdict, int]]
-    levels: Sequence[float | None]
-    mark: str
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    made_from: str = ""
+    page: str = ""
     nights: int
-    has_page: bool
-    values: Sequence[machines.Value] = ()
+    counts: tuple[tuple[Verdict, int], ...] = ()
+    levels: tuple[float | None, ...] = ()
+    mark: str = ""
+    values: tuple[machines.Value, ...] = ()
+
+    @property
+    def picture(self) -> Markup:
+        """All nights, from left to right."""
+        return chart.small(self.levels)
 
 
 @functools.cache
@@ -242,31 +250,18 @@ def stored_summary(site: Path, made_from: str, page: Path) -> Summary | None:
     try:
         record = json.loads((site / STATE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
-        if not proof or proof != _proof(site.name, record):
-            return None
-        if record["made_from"] != made_from or record["page"] not in ("", _digest(page)):
-            return None
-        counts = [(Verdict(name), int(count)) for name, count in record["counts"]]
-        levels = [None if one is None else float(one) for one in record["levels"]]
-        values = [machines.Value.model_validate(one) for one in record["values"]]
-        mark, nights = str(record["mark"]), int(record["nights"])
-        return Summary(counts, levels, mark, nights, record["page"] != "", values)
+        summary = Summary.model_validate(record)
     except (OSError, ValueError, LookupError, TypeError):
         return None
+    is_ours = proof and proof == _proof(site.name, record)
+    is_same = summary.made_from == made_from and summary.page in ("", _digest(page))
+    return summary if is_ours and is_same else None
 
 
-def state_text(made_from: str, page: Path, summary: Summary) -> str:
-    """The text of the file that `stored_summary` reads, of `page` as it lies there."""
-    record: dict[str, Any] = {
-        "made_from": made_from,
-        "page": _digest(page) if summary.has_page else "",
-        "counts": list(summary.counts),
-        "levels": list(summary.levels),
-        "mark": summary.mark,
-        "nights": summary.nights,
-        "values": [one.model_dump() for one in summary.values],
-    }
-    return json.dumps({**record, "proof": _proof(page.parent.name, record)})
+def state_text(site: str, summary: Summary) -> str:
+    """The text of the file that `stored_summary` reads."""
+    record = summary.model_dump(mode="json")
+    return json.dumps({**record, "proof": _proof(site, record)})
 
 
 def _proof(site: str, record: Mapping[str, Any]) -> str:
@@ -301,17 +296,17 @@ def write_pages(reports: Path) -> None:
     """
     faults: list[UserError] = []
     with writing(reports), locked(reports / ".pages.lock"):
-        entries = []
-        for one in read_shelves(reports):
+        entries: list[tuple[Shelf, Summary]] = []
+        for shelf in read_shelves(reports):
             try:
-                summary = _write_history(reports, one)
+                summary = _write_history(reports, shelf)
             except Exception as error:
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                faults.append(UserError(f"{kind}{error}", reports / one.path))
-                summary = _summarize(one, None)
-            entries.append(_Entry(one, summary))
+                faults.append(UserError(f"{kind}{error}", reports / shelf.path))
+                summary = Summary(nights=len(shelf.nights))
+            entries.append((shelf, summary))
         values = sorted(
-            (one for entry in entries for one in entry.summary.values),
+            (one for _, summary in entries for one in summary.values),
             key=lambda one: (one.what, one.site, one.where, one.campaign, one.toolchain),
         )
         page = renderers.template_page(
@@ -323,66 +318,38 @@ def write_pages(reports: Path) -> None:
             most_values=machines.MOST_VALUES,
             most_toolchains=machines.MOST_TOOLCHAINS,
         )
-        _replace(reports / INDEX, page)
+        files.replace(reports / INDEX, page.encode())
     if faults:
         raise faults[0]
 
 
-def _write_history(reports: Path, one: Shelf) -> Summary:
+def _write_history(reports: Path, shelf: Shelf) -> Summary:
     """Write the history page of a shelf, unless it lies there as it would be; its summary."""
-    folder = reports / one.path
-    file, source = folder / HISTORY, read_source(reports, one)
+    folder = reports / shelf.path
+    file, source = folder / HISTORY, read_source(reports, shelf)
     if known := stored_summary(folder, source.digest, file):
         return known
-    found = read_history(source)
-    values = list(machines.values(found, source.thresholds)) if found else []
-    summary = _summarize(one, found, values)
-    if found is not None:
-        _replace(file, history.render(found))
-    _replace(folder / STATE, state_text(source.digest, file, summary))
+    summary = Summary(made_from=source.digest, nights=len(shelf.nights))
+    if found := read_history(source):
+        page = history.render(found).encode()
+        summary = _summarize(found, source, hashlib.sha256(page).hexdigest())
+        files.replace(file, page)
+    files.replace(folder / STATE, state_text(shelf.site, summary).encode())
     return summary
 
 
-def _replace(file: Path, text: str) -> None:
-    """Put `text` there at once, readable by all who may read the folder; not if it is the same."""
-    content = text.encode()
-    if file.is_file() and file.read_bytes() == content:
-        return
-    handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)
-    partial = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        partial.chmod(0o644)
-        partial.replace(file)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A campaign on a site, and what its history tells."""
-
-    shelf: Shelf
-    summary: Summary
-
-    @property
-    def picture(self) -> Markup:
-        """All nights, from left to right."""
-        return chart.small(self.summary.levels)
-
-
-def _summarize(
-    shelf: Shelf, found: History | None, values: Sequence[machines.Value] = ()
-) -> Summary:
-    """What the index says of a history; of none, how many nights there are."""
-    if found is None:
-        return Summary((), (), "", len(shelf.nights), has_page=False)
+def _summarize(found: History, source: Source, page: str) -> Summary:
+    """What the index says of a history, whose page has this digest."""
     verdicts: Counter[Verdict] = Counter()
     for one in split_series(found.nights):
         known = found.known[tuple(one.names.values())]
         verdicts[judgement(known, lower_is_better=one.lower_is_better).verdict] += 1
-    counts = [(one, verdicts[one]) for one in Verdict if verdicts[one]]
-    mark = "; ".join(sorted(set(labels.from_history(found.provenance).values())))
-    nights = found.nights["night"].n_unique()
-    return Summary(counts, overall_levels(found.nights), mark, nights, True, values)
+    return Summary(
+        made_from=source.digest,
+        page=page,
+        nights=found.nights["night"].n_unique(),
+        counts=tuple((one, verdicts[one]) for one in Verdict if verdicts[one]),
+        levels=tuple(overall_levels(found.nights)),
+        mark="; ".join(sorted(set(labels.from_history(found.provenance).values()))),
+        values=tuple(machines.values(found, source.thresholds)),
+    )

@@ -36,8 +36,7 @@ from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import Heat, MapCell
 from roundtrip.report.units import Unit
 from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
-from roundtrip.stats.nodes.judge import judge
-from roundtrip.stats.nodes.launches import NodeVerdicts
+from roundtrip.stats.nodes.judge import NodeVerdicts, judge
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts
 

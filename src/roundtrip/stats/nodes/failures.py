@@ -98,11 +98,11 @@ def flaky(outcomes: Outcomes, settings: NodeSettings) -> tuple[Flaky, ...]:
         for width in widths
     )
     every = [one for window in windows for one in window.flaky()]
-    found: dict[frozenset[str], Flaky] = {}
+    best: dict[frozenset[str], Flaky] = {}
     for one in sorted(every, key=lambda one: one.chance):
-        found.setdefault(frozenset(one.names), one)
-    decided = {one.names[0] for one in found.values() if len(one.names) == 1}
-    kept = [one for one in found.values() if len(one.names) == 1 or not decided & set(one.names)]
+        best.setdefault(frozenset(one.names), one)
+    decided = {one.names[0] for one in best.values() if len(one.names) == 1}
+    kept = [one for one in best.values() if len(one.names) == 1 or not decided & set(one.names)]
     return tuple(sorted(kept, key=lambda one: (one.chance, one.names)))
 
 
@@ -158,36 +158,36 @@ class _Window:
         """The node or nodes of `group`, if flaky by both tests against all but `aside`."""
         outcomes, settings, node = self.outcomes, self.settings, group[0]
         kept = self._without([one for one in aside if one not in group])
-        mine = self._on(node)
+        on_node = self._on(node)
         window = kept & (outcomes.night >= self.first)
-        bad, every = _counts(outcomes.failed[window & mine])
-        away, rest = _counts(outcomes.failed[kept & ~mine & (outcomes.night >= self.since)])
+        bad, every = _counts(outcomes.failed[window & on_node])
+        away, rest = _counts(outcomes.failed[kept & ~on_node & (outcomes.night >= self.since)])
         if not bad or bad / every - away / max(1, rest) < settings.failures_least:
             return None
-        last = outcomes.night[window & mine & outcomes.failed].max()
-        calm = int((window & mine & (outcomes.night > last)).sum())
+        last = outcomes.night[window & on_node & outcomes.failed].max()
+        calm = int((window & on_node & (outcomes.night > last)).sum())
         if calm and (1 - bad / (every - calm)) ** calm < _RECOVERED:
             return None
         tests = len(outcomes.names) * self.windows
         chance = tests * float(_chance(bad, every, away, rest - away)[0])
         if chance > settings.failures_level:
             return None
-        by_night = tests * self._by_night(bad, window, mine)
+        by_night = tests * self._by_night(bad, window, on_node)
         if by_night > settings.failures_night_level:
             return None
-        nights = np.unique(outcomes.night[window & mine]).size
+        nights = np.unique(outcomes.night[window & on_node]).size
         names = tuple(outcomes.names[one] for one in group)
-        elsewhere = _counts(outcomes.failed[window & ~mine])
+        elsewhere = _counts(outcomes.failed[window & ~on_node])
         return Flaky(names, (bad, every), elsewhere, nights, min(1.0, chance))
 
-    def _by_night(self, bad: int, window: np.ndarray, mine: np.ndarray) -> float:
+    def _by_night(self, bad: int, window: np.ndarray, on_node: np.ndarray) -> float:
         """The probability of `bad` failures or more, given what failed in each stratum."""
         total = np.ones(1)
         strata = self.outcomes.stratum
-        for stratum in np.unique(strata[window & mine]):
+        for stratum in np.unique(strata[window & on_node]):
             inside = window & (strata == stratum)
             wrong, every = _counts(self.outcomes.failed[inside])
-            total = np.convolve(total, _hypergeometric(every, wrong, int((inside & mine).sum())))
+            total = np.convolve(total, _hypergeometric(every, wrong, int((inside & on_node).sum())))
         return float(total[bad:].sum())
 
     def _without(self, aside: Sequence[int]) -> np.ndarray:
@@ -197,9 +197,9 @@ class _Window:
         return kept
 
     def _on(self, node: int) -> np.ndarray:
-        found = np.zeros(self.outcomes.failed.size, dtype=bool)
-        found[self.outcomes.launch[self.outcomes.node == node]] = True
-        return found
+        on_node = np.zeros(self.outcomes.failed.size, dtype=bool)
+        on_node[self.outcomes.launch[self.outcomes.node == node]] = True
+        return on_node
 
     def _count(self, launches: np.ndarray) -> np.ndarray:
         """Of the launches in this mask, how many were on each node."""
@@ -231,6 +231,6 @@ def _counts(failed: np.ndarray) -> tuple[int, int]:
 
 
 @cache
-def _hypergeometric(every: int, wrong: int, mine: int) -> np.ndarray:
-    counts = np.arange(min(wrong, mine) + 1)
-    return np.asarray(scipy.stats.hypergeom.pmf(counts, every, wrong, mine))
+def _hypergeometric(launches: int, failed: int, drawn: int) -> np.ndarray:
+    counts = np.arange(min(failed, drawn) + 1)
+    return np.asarray(scipy.stats.hypergeom.pmf(counts, launches, failed, drawn))

@@ -12,27 +12,14 @@ measures of the same launches depend on each other.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy
 
-from roundtrip.stats.nodes.healthy import Healthy
-from roundtrip.stats.nodes.launches import (
-    NOBODY,
-    Evidence,
-    Kind,
-    Launches,
-    NodeVerdicts,
-    Outlier,
-    Sensitivity,
-    TooFew,
-    Unit,
-    UnitEffect,
-    units,
-)
+from roundtrip.stats.nodes.launches import NOBODY, Healthy, Kind, Launches, Unit, units
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import median_interval
 
@@ -57,6 +44,83 @@ class Measure:
     least: float
 
 
+@dataclass(frozen=True)
+class UnitEffect:
+    """One unit in one window of nights.  `effect`, `low`, `high`: logarithms, more is worse.
+
+    `low` and `high` are None with too few launches for an interval.  `p`: how likely healthy
+    launches alone are so bad; `newest`: the median effect in the newest night in which it was
+    measured.  `nights` were used, of the `window`.
+    """
+
+    unit: Unit
+    effect: float
+    low: float | None
+    high: float | None
+    p: float
+    launches: int
+    partners: int
+    nights: int
+    window: int
+    newest: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Why a unit is named in one measure: its window with the least `q`."""
+
+    measure: Hashable
+    tested: UnitEffect
+    q: float
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A node, switch or link that stands out; the strongest evidence comes first."""
+
+    kind: Kind
+    name: str
+    members: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class TooFew:
+    """A node with too few launches for a verdict, and how many more rounds would do."""
+
+    name: str
+    launches: int
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What one measure can show: all nodes in all nights of the widest window.
+
+    `effects` by node, with their intervals.  `would_see`: the effect of a node, a logarithm, that
+    would be detected with the power asked for; None if these launches can show none, and then
+    `rounds` more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the
+    number of nodes with launches, also those with too few for a verdict.
+    """
+
+    effects: tuple[UnitEffect, ...]
+    would_see: float | None
+    rounds: int
+    spread: float
+    measured: int
+
+
+@dataclass(frozen=True)
+class NodeVerdicts:
+    """All that is found.  `nodes` were measured, `tests` were made."""
+
+    named: tuple[Outlier, ...]
+    too_few: tuple[TooFew, ...]
+    sight: Mapping[Hashable, Sensitivity]
+    nodes: tuple[str, ...]
+    tests: int
+
+
 def judge(measures: list[Measure], settings: NodeSettings, confidence: float) -> NodeVerdicts:
     """What stands out in any of `measures`; `confidence` is the level of intervals.
 
@@ -66,20 +130,21 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     every = [(search, effect) for search in searches for effect in search.effects]
     p = [effect.p for _, effect in every]
     q = scipy.stats.false_discovery_control(p, method="by") if p else []
-    found: dict[tuple[Kind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
+    by_unit: dict[tuple[Kind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
     for (search, effect), chance in zip(every, q, strict=True):
         # The effect is of interest, and was so when the unit was last measured.
         is_large = min(effect.effect, effect.newest) > search.measure.least
         if chance > settings.false_discovery_level or not is_large:
             continue
         names = tuple(search.launches.names[one] for one in effect.unit.members)
-        mine = found.setdefault((effect.unit.kind, effect.unit.name, names), {})
-        known = mine.get(search.measure.name)
+        evidence = by_unit.setdefault((effect.unit.kind, effect.unit.name, names), {})
+        known = evidence.get(search.measure.name)
         # The chance of a wide window may be as small, and its effect is known better.
         if known is None or (chance, -effect.launches) < (known.q, -known.tested.launches):
-            mine[search.measure.name] = Evidence(search.measure.name, effect, float(chance))
+            evidence[search.measure.name] = Evidence(search.measure.name, effect, float(chance))
     named = [
-        Outlier(*key, tuple(sorted(mine.values(), key=_strength))) for key, mine in found.items()
+        Outlier(*unit, tuple(sorted(evidence.values(), key=_strength)))
+        for unit, evidence in by_unit.items()
     ]
     widest = {one.measure.name: one for one in searches}
     sensitivities = {name: one.sensitivity(len(every)) for name, one in widest.items()}

@@ -1,8 +1,10 @@
-"""``roundtrip collect``, ``report``, ``publish``: from a run to a page, and to a tree for all."""
+"""``roundtrip collect``, ``report``, ``publish``, ``import``, ``schema``: what others can read."""
 
 from __future__ import annotations
 
+import datetime
 import sys
+import zoneinfo
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,15 +12,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roundtrip import files, paths
+from roundtrip import output as outputs
 from roundtrip.cli import app
+from roundtrip.cli.common import warn
 from roundtrip.collect import manifest, reader, signature
 from roundtrip.errors import UserError, writing
+from roundtrip.model import NAME_WORDS, is_name
 
 if TYPE_CHECKING:
     from roundtrip.history.annotations import Annotation
 
 
 _PAGE, _FACTS, _SUMMARY = "report.html", "report.json", "summary.md"
+#: How many of the rows that an import sets aside are printed; set-aside.txt has all of them.
+_SHOWN = 20
+_OUTPUTS = ", ".join(outputs.OUTPUTS)
 
 
 @app.command()
@@ -57,7 +65,7 @@ def report(
         write_pages(reports)
     if verify:
         _verify(revision)
-    _warn(revision)
+    _print_warnings(revision)
     if summary:
         typer.echo(files.read_text(revision / _SUMMARY))
     typer.echo(f"report: {revision / _PAGE}")
@@ -70,7 +78,7 @@ def publish_run(run_dir: Path) -> Path:
     """
     revision = _revision_of(run_dir, paths.reports(), None, None)
     write_pages(paths.reports())
-    _warn(revision)
+    _print_warnings(revision)
     page = revision / _PAGE
     typer.echo(f"report: {page}")
     return page
@@ -88,21 +96,16 @@ def write_pages(reports: Path) -> bool:
         write.write_pages(reports)
     except Exception as error:
         kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-        print_warning(f"index and history pages: {kind}{error}")
+        warn(f"index and history pages: {kind}{error}")
         return False
     return True
 
 
-def _warn(revision: Path) -> None:
+def _print_warnings(revision: Path) -> None:
     from roundtrip.report import publish  # as below
 
     for warning in publish.warnings(revision):
-        print_warning(warning)
-
-
-def print_warning(text: str) -> None:
-    """One line on standard error."""
-    print(f"warning: {text}", file=sys.stderr)
+        warn(warning)
 
 
 def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: str | None) -> Path:
@@ -110,7 +113,7 @@ def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: st
     from roundtrip.report.build import Correction
 
     correction = Correction(supersedes, reason) if supersedes and reason else None
-    return publish.publish(_bundle(source), reports, correction, print_warning, _annotations)
+    return publish.publish(_bundle(source), reports, correction, warn, _annotations)
 
 
 def _annotations(site: str) -> tuple[Annotation, ...]:
@@ -120,7 +123,7 @@ def _annotations(site: str) -> tuple[Annotation, ...]:
     try:
         return annotations.load_site(site)
     except UserError as error:
-        print_warning(f"{error}; the report is made without annotations")
+        warn(f"{error}; the report is made without annotations")
         return ()
 
 
@@ -132,7 +135,7 @@ def _bundle(source: Path) -> Path:
     if (source / "state.json").is_file():
         from roundtrip.collect.bundle import build  # as above
 
-        return build(source, tell=print_warning)
+        return build(source, tell=warn)
     raise UserError("neither a bundle nor the tree of a campaign run", source)
 
 
@@ -159,7 +162,7 @@ def collect(
     """
     from roundtrip.collect import bundle  # takes a second to load
 
-    typer.echo(f"bundle: {bundle.build(run_dir, tell=print_warning)}")
+    typer.echo(f"bundle: {bundle.build(run_dir, tell=warn)}")
 
 
 @app.command("publish")
@@ -222,3 +225,72 @@ def _preview(found: Sequence[Path], to: Path) -> bool:
         for one in sorted(listed, key=lambda field: (not field.is_new, not field.fresh)):
             typer.echo(f"  {one.line}")
     return refused
+
+
+@app.command("import")
+def bring(
+    site: Annotated[str, typer.Argument(help="Folder in site-configs/.")],
+    places: Annotated[
+        list[Path], typer.Argument(help="Performance logs, reports, databases, or folders of them.")
+    ],
+    campaign: Annotated[str, typer.Option(help="The campaign they become part of.")] = "imported",
+    timezone: Annotated[
+        str, typer.Option(help="Of times that name no zone, such as Europe/Berlin.")
+    ] = "UTC",
+    lower_is_better: Annotated[
+        list[str] | None, typer.Option(help="A variable, or a pattern of names; repeatable.")
+    ] = None,
+    higher_is_better: Annotated[
+        list[str] | None, typer.Option(help="The same, for the other direction.")
+    ] = None,
+) -> None:
+    """Bring ReFrame's performance logs, JSON reports and results databases into the history.
+
+    What is damaged is set aside with file and line, and the rest is taken.  What was imported
+    before counts once.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
+    """
+    from roundtrip.imported.bring import Options  # takes a second, and others need not
+    from roundtrip.imported.bring import bring as bring_in
+    from roundtrip.sites.site import Site
+
+    Site(site, paths.checkout())
+    if not is_name(campaign):
+        raise UserError(f"--campaign {campaign!r}: {NAME_WORDS}")
+    lower, higher = lower_is_better or [], higher_is_better or []
+    options = Options(_zone(timezone), timezone, lower, higher)
+    brought = bring_in(paths.reports(), campaign, site, places, options)
+    if brought.folder is None and len(brought.aside) == 1:
+        raise UserError(brought.aside[0])
+    for line in brought.aside[:_SHOWN]:
+        print(line, file=sys.stderr)
+    if more := brought.aside[_SHOWN:]:
+        print(f"and {len(more)} more", file=sys.stderr)
+    if brought.folder is None:
+        raise UserError(f"nothing usable in {brought.files} files")
+    typer.echo(
+        f"{brought.values} values of {brought.series} series from {brought.files} files, "
+        f"{brought.empty} rows without a value, {len(brought.aside)} set aside"
+    )
+    typer.echo(f"imported: {brought.folder}")
+    write_pages(paths.reports())
+    raise typer.Exit(int(bool(brought.aside)))
+
+
+def _zone(name: str) -> datetime.tzinfo:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise UserError(f"--timezone {name!r}: right is a name such as Europe/Berlin") from None
+
+
+@app.command("schema")
+def print_schema(
+    command: Annotated[str, typer.Argument(metavar="COMMAND", help=f"One of {_OUTPUTS}.")],
+) -> None:
+    """Print the JSON Schema of what a command prints as JSON.
+
+    Exit status: 0 printed; 2 the command prints no JSON (UserError).
+    """
+    if command not in outputs.OUTPUTS:
+        raise UserError(f"no JSON of {command!r}: right is one of {_OUTPUTS}")
+    typer.echo(outputs.schema(outputs.OUTPUTS[command]))

@@ -1,24 +1,29 @@
-"""``roundtrip blame``: which of the facts that differ made a step, by launches."""
+"""``roundtrip bisect``, ``blame``: what made a step, a version or facts, by launches."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
+import secrets
 import shlex
-from collections.abc import Callable, Collection
+import sys
+from collections.abc import Collection
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, tree
-from roundtrip.cli import app, current, process
+from roundtrip.cli import app, common, process
+from roundtrip.cli.common import say
+from roundtrip.cli.compare import fraction
 from roundtrip.cli.process import INTERRUPTED
-from roundtrip.cli.report import write_pages
+from roundtrip.cli.share import write_pages
 from roundtrip.collect import analysis
-from roundtrip.errors import UserError, writing
+from roundtrip.errors import UserError, printable, writing
 from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
@@ -26,7 +31,117 @@ if TYPE_CHECKING:
     from roundtrip.cause.journal import Journal, Plan
     from roundtrip.cause.steps import Found
 
-_console = Console(stderr=True, markup=False)
+
+class Over(StrEnum):
+    """What the versions are."""
+
+    GIT = "git"
+    SPACK = "spack"
+    VARIABLE = "variable"
+
+
+@app.command()
+def bisect(
+    context: typer.Context,
+    old: Annotated[str, typer.Argument(help="The older version: a commit, a spec or a value.")],
+    new: Annotated[str, typer.Argument(help="The newer one, in which it is slower, or faster.")],
+    over: Annotated[Over, typer.Option(help="What the versions are.")],
+    launch: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Measures a version, in its build folder.")
+    ],
+    site: common.SITE_OPTION,
+    build: Annotated[
+        str, typer.Option(metavar="COMMAND", help="Builds a version, in its folder.")
+    ] = "",
+    repository: Annotated[Path, typer.Option(help="Of git: a clone.")] = Path(),
+    variable: Annotated[str, typer.Option(help="Of a variable: its name.")] = "",
+    values: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Values, or versions of Spack, in order.")
+    ] = "",
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="REGEX", help="Its first group is the result in the output; else the time."
+        ),
+    ] = "",
+    higher_is_better: Annotated[bool, typer.Option(help="The result is a rate.")] = False,
+    least: Annotated[str, typer.Option(metavar="5%", help="A smaller step is none.")] = "5%",
+    noise: Annotated[
+        str, typer.Option(metavar="2%", help="How launches scatter, for what is expected.")
+    ] = "2%",
+    budget: common.BUDGET = "1h",
+    resume: Annotated[bool, typer.Option(help="Go on with the newest search of this.")] = False,
+    wait: common.WAIT = False,
+) -> None:
+    """Find the first slow version between two, and a second one.
+
+    Each probe launches a version between two others, in rounds, until it differs from one of them
+    by a sequential test.  A wrong turn has a probability of at most 5 % over the whole search.
+    Builds are kept, versions that cannot be built are skipped, and a search that was interrupted
+    goes on with --resume.  Exit status: 0 there is no step; 1 a step, found or not; 2 bad input, or
+    nothing could be decided; 130 interrupted.
+    """
+    # These take a second to load, which --help need not spend.
+    from roundtrip.cause import commands, conduct, page
+    from roundtrip.cause.journal import Plan
+
+    common.require_names(site)
+    minutes = common.minutes(budget)
+    smallest = fraction(least, "--least") or 0.0
+    scatter = fraction(noise, "--noise") or 0.0
+    try:
+        groups = re.compile(metric).groups
+    except re.error as error:
+        raise UserError(f"--metric {metric!r}: {error}") from None
+    if metric and groups != 1:
+        raise UserError(f"--metric {metric!r}: right is a regular expression with one group")
+    listed = [one for one in values.split(",") if one]
+    if over is Over.GIT:
+        versions = commands.git_versions(repository, old, new)
+    elif over is Over.SPACK:
+        versions = commands.spack_versions(old, new, listed)
+    else:
+        versions = commands.variable_versions(variable, old, new, listed)
+    if len(versions) < 2:
+        raise UserError(f"{old} and {new} are one version")
+    launcher = commands.Commands(
+        versions,
+        paths.runs() / "bisect-builds",
+        build,
+        launch,
+        metric,
+        higher_is_better,
+        60 * minutes,
+    )
+    plan = Plan(
+        kind="bisect",
+        title=printable(f"Which version between {old} and {new} changed it?")[:1000],
+        measures="what --metric finds" if metric else "wall time of a launch",
+        name=f"bisect-{over}",
+        site=site,
+        started=conduct.now(),
+        seed=secrets.randbits(32),
+        arms=[printable(one.name) for one in versions],
+        step=math.log1p(smallest),
+    )
+    here = Site(site, paths.checkout())
+    context.with_resource(tree.hold_site(here, plan.name, wait, say))
+    plan, opened = conduct.open_journal(plan, resume)
+    say(f"{len(versions)} versions; {conduct.forecast(plan, scatter, math.log1p(2 * smallest))}")
+    process.on_term()
+    try:
+        found = conduct.conduct(plan, opened, launcher, minutes, say)
+    except KeyboardInterrupt:
+        again = shlex.join(["roundtrip", *sys.argv[1:], *([] if resume else ["--resume"])])
+        say(f"interrupted; nothing is lost. Go on with: {again}")
+        raise typer.Exit(INTERRUPTED) from None
+    for line in page.plain_sentences(plan, found):
+        typer.echo(line)
+    typer.echo(f"{found.launches} launches, {launcher.builds} builds")
+    typer.echo(f"report: {conduct.publish(opened, say)}")
+    write_pages(paths.reports())
+    is_step = getattr(found, "differ", None)
+    raise typer.Exit(2 if is_step is None else int(is_step))
 
 
 @app.command()
@@ -35,12 +150,10 @@ def blame(
     site: Annotated[str, typer.Argument(help="The site on which the step is.")],
     series: Annotated[str, typer.Argument(help="Text in the name of the series, in any case.")],
     night: Annotated[str, typer.Option(help="When the step began; the newest by default.")] = "",
-    campaign: current.CAMPAIGN = None,
-    budget: Annotated[str, typer.Option(metavar="2h", help="Time for launches at most.")] = "2h",
+    campaign: common.CAMPAIGN = None,
+    budget: common.BUDGET = "2h",
     resume: Annotated[bool, typer.Option(help="Go on with the newest search.")] = False,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until no campaign measures on the site.")
-    ] = False,
+    wait: common.WAIT = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be launched, and launch nothing.")
     ] = False,
@@ -56,20 +169,18 @@ def blame(
     from roundtrip.cause import conduct, steps
     from roundtrip.cause.facts import Ending
 
-    current.require_names(site, campaign)
-    minutes = model.parse_minutes(budget)
-    if minutes is None:
-        raise UserError(f"--budget {budget}: {model.DURATION}")
+    common.require_names(site, campaign)
+    minutes = common.minutes(budget)
     found = steps.find(site, series, night, campaign, paths.reports())
-    _say(f"{found.label}: {_percent(found)} of its time since {found.night[:10]}")
+    say(f"{found.label}: {_percent(found)} of its time since {found.night[:10]}")
     for name, test in found.others:
-        _say(f"cannot be switched from here: {name}; what would test it: {test}")
+        say(f"cannot be switched from here: {name}; what would test it: {test}")
     if not found.switches:
         raise UserError(f"nothing that differs since {found.night[:10]} can be switched from here")
     for one in found.switches:
-        _say(f"can be switched: {one.name}")
+        say(f"can be switched: {one.name}")
     plan = conduct.plan_blame(found, site)
-    _say(conduct.forecast(plan, max(found.noise, 1e-4), found.step))
+    say(conduct.forecast(plan, max(found.noise, 1e-4), found.step))
     conduct.require_budget(minutes, found.launch_s)
     if dry_run:
         raise typer.Exit
@@ -77,7 +188,7 @@ def blame(
     path = model.find_campaign(found.campaign, paths.checkout() / "campaigns")
     declared = model.load_campaign(path)
     item, found, hosts = _prepare(declared, here, found)
-    context.with_resource(tree.hold_site(here, plan.name, wait, _say))
+    context.with_resource(tree.hold_site(here, plan.name, wait, say))
     process.on_term()
     again = shlex.join(["roundtrip", "blame", site, series, "--resume"])
     begun = conduct.open_journal(conduct.plan_blame(found, site), resume)
@@ -85,9 +196,7 @@ def blame(
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
-def after_night(
-    here: Site, declared: model.Campaign, confirmed: Collection[str], say: Callable[[str], None]
-) -> None:
+def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]) -> None:
     """Search for what made the largest confirmed step of a campaign, as its `blame` declares.
 
     `confirmed` are keys of series.  Each step is searched for once; a search that a night could not
@@ -140,7 +249,7 @@ def _prepare(
     hosts = checks.find_hosts(here, item, found.switches)
     sets = {side for one in found.switches if one.is_nodes for side in (one.old, one.new)}
     if not sets <= hosts.keys():
-        _say("the nodes of before and those of now are not all in use: they are not switched")
+        say("the nodes of before and those of now are not all in use: they are not switched")
         found = steps.without_nodes(found)
     if not found.switches:
         raise UserError(f"nothing that differs since {found.night[:10]} can be switched now")
@@ -172,7 +281,7 @@ def _search(
     root = _root(opened.folder, declared, here, alone)
     series = found.line.series
     try:
-        with root, TerminalProgress(plan.title, _console) as progress:
+        with root, TerminalProgress(plan.title, common.console) as progress:
             session.build_all(here, alone.expected, root, progress)
             _require_built(root)
         launcher = Checks(
@@ -185,9 +294,9 @@ def _search(
             minutes,
             hosts,
         )
-        causes = conduct.conduct(plan, opened, launcher, minutes, _say)
+        causes = conduct.conduct(plan, opened, launcher, minutes, say)
     except KeyboardInterrupt:
-        _say(f"interrupted; nothing is lost. Go on with: {again}")
+        say(f"interrupted; nothing is lost. Go on with: {again}")
         raise typer.Exit(INTERRUPTED) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
     sentences = page.plain_sentences(plan, causes)
@@ -196,7 +305,7 @@ def _search(
     if causes.named and causes.ending is Ending.FOUND:
         accept = ["roundtrip", "history", here.name, "--accept", found.label]
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', sentences[0]])}")
-    typer.echo(f"report: {conduct.publish(opened, _say)}")
+    typer.echo(f"report: {conduct.publish(opened, say)}")
     write_pages(paths.reports())
     return causes
 
@@ -227,7 +336,3 @@ def _require_built(root: tree.RunTree) -> None:
     environment.record_pins(root)
     if why := environment.find_change(root):
         raise UserError(f"{why}; start a new search")
-
-
-def _say(line: str) -> None:
-    _console.print(line, highlight=False, markup=False, soft_wrap=True)

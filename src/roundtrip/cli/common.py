@@ -1,0 +1,123 @@
+"""What commands share: parameters that several of them have, and lines for people."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from roundtrip import paths
+from roundtrip.cli import current
+from roundtrip.errors import UserError, printable
+from roundtrip.model import NAME_WORDS, is_name
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from roundtrip.history.annotations import Annotation
+    from roundtrip.history.ledger import Ledger
+
+#: Standard error, where a progress bar is shown.
+console = Console(stderr=True, markup=False, emoji=False)
+#: Wider than any row.
+_ANY_WIDTH = 100_000
+
+#: A site that is not given is `current.site()`.
+SITE_OPTION = Annotated[
+    str,
+    typer.Option(
+        default_factory=current.site,
+        show_default="the one here",
+        autocompletion=current.sites,
+        help="Folder in site-configs/.",
+    ),
+]
+SITE = Annotated[
+    str,
+    typer.Argument(
+        default_factory=current.site,
+        show_default="the one here",
+        autocompletion=current.sites,
+        help="The site whose reports are read.",
+    ),
+]
+CAMPAIGN = Annotated[
+    str | None,
+    typer.Argument(autocompletion=current.campaigns, help="One campaign; all by default."),
+]
+REPORTS = Annotated[
+    Path | None, typer.Option(help="Where reports are published; reports/ by default.")
+]
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+BUDGET = Annotated[str, typer.Option(metavar="20m", help="Time for launches at most.")]
+WAIT = Annotated[
+    bool, typer.Option("--wait", help="Wait until no other campaign measures on the site.")
+]
+
+
+def require_names(*names: str | None) -> None:
+    """UserError for a name of a site or campaign that none can have."""
+    for name in filter(None, names):
+        if not is_name(name):
+            raise UserError(f"{name!r}: {NAME_WORDS}")
+
+
+def minutes(budget: str) -> float:
+    """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
+    from roundtrip.campaign import model  # commands that launch nothing do not need it
+
+    length = model.parse_minutes(budget)
+    if length is None:
+        raise UserError(f"--budget {budget}: {model.DURATION}")
+    return length
+
+
+def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Path, list[str]]:
+    """The folder of the reports, and the campaign that was named or all that the site has."""
+    require_names(site, campaign)
+    folder = reports or paths.reports()
+    every = sorted(one.parent.name for one in folder.glob(f"*/{site}"))
+    return folder, [campaign] if campaign else every
+
+
+def no_night(folder: Path, site: str, campaign: str | None, of: str = "") -> UserError:
+    """What to raise where a site has no published night, or none `of` some kind."""
+    which = f"campaign '{campaign}' on " if campaign else ""
+    return UserError(f"no published night of {which}site '{site}'{of}", folder)
+
+
+def read_ledger(
+    folder: Path, campaign: str, site: str, annotations: Sequence[Annotation] = ()
+) -> Ledger:
+    """The nights of a campaign on a site; what was left out is printed as warnings."""
+    from roundtrip.history import ledger  # it loads polars
+
+    nights = ledger.read_ledger(folder, campaign, site, annotations)
+    for warning in nights.warnings:
+        warn(printable(warning))
+    return nights
+
+
+def warn(text: str) -> None:
+    """One line on standard error."""
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def say(line: str) -> None:
+    """One line on standard error, above a progress bar that is shown there."""
+    console.print(line, highlight=False, soft_wrap=True)
+
+
+def show(table: Table) -> None:
+    """Print `table`, nothing of it cut off: folded to a terminal, else one line for each row."""
+    for column in table.columns:
+        column.overflow = "fold"
+    page = Console(markup=False, highlight=False)
+    if not page.is_terminal and "COLUMNS" not in os.environ:
+        page.width = _ANY_WIDTH
+    page.print(table)
