@@ -14,6 +14,7 @@ from support.audited import (
     judged,
     limit,
     part,
+    study_named,
     table,
 )
 from support.bundles import RECORDED
@@ -50,8 +51,8 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
     make_tree: Callable[..., Any],
 ) -> None:
     read = data.read(bundle.build(make_tree(launches=6, environs=("openmpi41-boost181",)).path))
-    known = Chapter(part(table()), "A thing", FACTS, "thing", tuple(judged()))
-    bare = Chapter(part(), "Another", Facts(), "another", ())
+    known = Chapter(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
+    bare = Chapter(part(), Facts(), study_named("another", "Another"), ())
     rules = section.part(read, judged(), [known, bare], []).blocks[-1]
     assert isinstance(rules, Table)
     told = [[cell.text for cell in row] for row in rules.rows]

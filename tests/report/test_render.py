@@ -207,7 +207,7 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
         )
         parts = (Part("a", "A", (Gallery(("Figures.",), many), table)),)
         parsed = _Tags()
-        parsed.feed(renderers.html(Report("Title", (), (), parts, many)))
+        parsed.feed(renderers.html(Report("Title", (), (), parts)))
         return parsed
 
     few, many = page(32, 200), page(33, 201)

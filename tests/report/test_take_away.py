@@ -13,7 +13,7 @@ import pytest
 from support.browser import CHROMIUM, WHY_SKIPPED, browser
 
 from roundtrip.collect import bundle
-from roundtrip.report import csv_tables, painter, pdf, publish, renderers
+from roundtrip.report import painter, pdf, plain_tables, publish, renderers
 from roundtrip.report.blocks import Answer, Cell, Column, Part, Report, Table, answer
 from roundtrip.report.plot import Curve, Plot, Scale, View
 from roundtrip.report.units import Quantity, Unit
@@ -72,7 +72,7 @@ def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
         (Cell("size"), Cell(Quantity(value=65536, unit=Unit.SIZE))),
         (Cell("=1+1"), Cell("none")),
     )
-    text = csv_tables.csv_text(Table("A", (Column("What"), Column("MPI", "right")), rows))
+    text = plain_tables.csv_text(Table("A", (Column("What"), Column("MPI", "right")), rows))
     assert list(csv.reader(io.StringIO(text))) == [
         ["What", "MPI", "MPI: unit", "MPI: low", "MPI: high", "MPI: n", "MPI: verdict"],
         ["latency", "0.333333", "µs", "0.25", "0.5", "9", "faster"],
@@ -82,7 +82,7 @@ def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
 
 
 def test_a_table_without_rows_is_its_headings() -> None:
-    assert csv_tables.csv_text(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
+    assert plain_tables.csv_text(Table("A", (Column("What"), Column("n")), ())) == "What,n\n"
 
 
 def report(answers: tuple[Answer, ...]) -> Report:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from roundtrip.report.sections.races import race_answers, race_tables, races, top_tables
+from roundtrip.report.sections.toolchains import race_answers, race_tables, races, top_tables
 from roundtrip.report.speeds import Setting, ToolchainComparison
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -27,7 +27,7 @@ def judged(*pairs: tuple[str, Verdict, float], size: int | None = 1, what: str =
 
 
 def cell(*pairs: tuple[str, Verdict, float]) -> tuple[str, str]:
-    (table,) = race_tables(races(judged(*pairs)), TITLES)
+    (table,) = race_tables(races(judged(*pairs), {}), TITLES)
     (row,) = table.rows
     assert [one.text for one in row[:2]] == ["MPI", "Boost 1.81"]
     return row[2].text, row[2].verdict.replace("\N{NO-BREAK SPACE}", " ")
@@ -57,13 +57,13 @@ def test_the_winner(pairs: list[tuple[str, Verdict, float]], wanted: tuple[str, 
 def test_of_many_that_none_is_faster_than_a_few_are_named() -> None:
     pairs = judged(*((f"{one}{other}", FASTER, 1.3) for one in "abcdefgh" for other in "z"))
     titles = {name: f"MPI {name}, Boost 1.81" for name in "abcdefghz"}
-    (table,) = race_tables(races(pairs), titles)
+    (table,) = race_tables(races(pairs, {}), titles)
     named = " or ".join(f"MPI {name}" for name in "abcdef")
     assert table.rows[0][2].text == f"{named} or 2 more"
 
 
 def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
-    found = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)))
+    found = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)), {})
     assert [race.runners for race in found] == [("a", "b"), ("c", "d")]
     (answer,) = race_answers(found, TITLES)
     assert answer.text == (
@@ -74,15 +74,15 @@ def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
 
 def test_only_so_many_rows_stand_at_the_top_and_the_others_are_counted() -> None:
     many = {k: v for n in range(20) for k, v in judged(("ab", ON_PAR, 1.0), what=f"w{n}").items()}
-    (table,) = top_tables(races(many), TITLES)
+    (table,) = top_tables(races(many, {}), TITLES)
     assert len(table.rows) == 12 and table.caption.endswith(" 8 more below.")
-    (whole,) = race_tables(races(many), TITLES)
+    (whole,) = race_tables(races(many, {}), TITLES)
     assert len(whole.rows) == 20
 
 
 def test_values_without_a_size_have_a_column() -> None:
     both = {**judged(("ab", ON_PAR, 1.0), size=None), **judged(("ab", FASTER, 2.0), size=8)}
-    (table,) = race_tables(races(both), TITLES)
+    (table,) = race_tables(races(both, {}), TITLES)
     assert [column.name.replace("\N{NO-BREAK SPACE}", " ") for column in table.columns[2:]] == [
         "All",
         "8 B",

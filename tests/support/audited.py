@@ -27,6 +27,7 @@ from roundtrip.report.units import Level, Quantity, Unit, count
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, judge
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail
+from roundtrip.studies.study import Study
 
 LEVELS = analysis.default().statistics
 TIME = Summary("time", Kind.COST, "the samples of a launch", MEDIAN)
@@ -180,11 +181,23 @@ def points(*changes: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame([{**known, **one} for one in changes or ({},)], schema_overrides=schema)
 
 
+def study_named(study: str, words: str) -> Study:
+    """A study that nobody loads."""
+
+    class Thing(Study):
+        name = study
+        title = words
+
+    return Thing()
+
+
 SETTINGS = analysis.default()
 PRINTED = {SETTINGS.text: "“Provenance”"}
 SOUND = Subject(
     title="A thing",
-    chapter=Chapter(part(table(), gallery(figure(limit()))), "A thing", FACTS, "thing", ()),
+    chapter=Chapter(
+        part(table(), gallery(figure(limit()))), FACTS, study_named("thing", "A thing"), ()
+    ),
     launches=launches(),
     lost=launches().head(1).with_columns(reason=pl.lit("the node went down")),
     points=points(),

@@ -112,7 +112,7 @@ def report(bundle: Path) -> Report:
         ("Measured", plan.measures),
         ("Launches", f"{len(values)}, and {len(_failed(entries))} that failed"),
     )
-    return Report(plan.title, listed, (), parts, figures)
+    return Report(plan.title, listed, (), parts)
 
 
 _CAPTION = (

@@ -15,7 +15,7 @@ from roundtrip import output
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
 from roundtrip.compare.side import Fact, Side, Unit
-from roundtrip.report import terminal, units
+from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
     Cell,
@@ -28,6 +28,7 @@ from roundtrip.report.blocks import (
     text_cells,
     text_columns,
 )
+from roundtrip.report.plain_tables import terminal_table
 from roundtrip.report.units import printable
 
 _SKIPPED = (Status.CANNOT_TELL, Status.NO_CLAIM)
@@ -62,9 +63,9 @@ def as_text(
         if comparison.rows:
             cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
             if page.width >= _WIDE:
-                page.print(terminal.table(_wide_table(comparison.rows, cases)))
+                page.print(terminal_table(_wide_table(comparison.rows, cases)))
             else:
-                page.print(terminal.table(_narrow_table(comparison.rows, cases), is_plain=True))
+                page.print(terminal_table(_narrow_table(comparison.rows, cases), is_plain=True))
             lines = [f"Case {number}: {case}" for number, case in enumerate(cases, 1)] + lines
         for line in lines:
             _print_line(page, line)
@@ -82,7 +83,7 @@ def _print_facts(page: Console, comparison: Comparison, everything: bool) -> Non
         return
     shown = facts if everything else facts[:_FACTS]
     title = "All that is recorded" if everything else "What differs besides speed"
-    page.print(terminal.table(_fact_table(title, shown, " =")))
+    page.print(terminal_table(_fact_table(title, shown, " =")))
     if more := len(facts) - len(shown):
         _print_line(page, f"and {units.plural(more, 'other')}; --all shows every fact")
 

@@ -6,7 +6,7 @@ All text is data: the renderers escape it.  Inline marks are types, never markup
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -242,8 +242,12 @@ class Report:
     facts: tuple[tuple[str, str], ...]
     notices: tuple[Text, ...]
     parts: tuple[Part, ...]
-    figures: tuple[Figure, ...] = field(default=())
     series: frozenset[str] = frozenset()
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The figures of all parts."""
+        return tuple(figure for part in self.parts for figure in part.figures)
 
     def link(self, cell: Cell) -> str:
         """From a cell to all nights of its series, relative to the report; "" if to none."""
@@ -258,13 +262,9 @@ class Report:
             for at, table in enumerate(part.tables, 1)
         }
 
-    @cached_property
-    def _files(self) -> Mapping[int, str]:
-        return {id(table): name for name, table in self.tables.items()}
-
     def file(self, table: Table) -> str:
         """The name of the file of a table of this report."""
-        return self._files[id(table)]
+        return next(name for name, one in self.tables.items() if one is table)
 
     @property
     def asked(self) -> tuple[Part, ...]:

@@ -35,7 +35,6 @@ from roundtrip.report.sections import headline, history, launches, nodes, proven
 from roundtrip.stats.planning import fewest_launches, needed_together
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
-from roundtrip.studies.derivation import Facts
 from roundtrip.studies.study import Claim, Section, Study
 
 #: Of a study or toolchains; a campaign of such launches says so by allow_untold.
@@ -214,13 +213,13 @@ def build(data: Data, correction: Correction | None = None) -> Report:
     tested = families_part(data, judged)
     parts += [tested] if tested else []
     if sick := nodes.part(data):
-        chapters.append(Chapter(sick, sick.title, nodes.FACTS))
+        chapters.append(Chapter(sick, nodes.FACTS))
         parts.append(sick)
     since = history.part(data)
-    chapters.append(Chapter(since, since.title, history.facts(data)))
+    chapters.append(Chapter(since, history.facts(data)))
     parts.append(since)
     came = launches.part(data)
-    chapters.append(Chapter(came, came.title, launches.facts(came)))
+    chapters.append(Chapter(came, launches.facts(came)))
     parts += [came, provenance.part(data)]
     parts.append(audit.part(data, judged, chapters, parts))
     warnings = [(Strong("Warning: "), one) for part in parts for one in part.warnings]
@@ -229,7 +228,6 @@ def build(data: Data, correction: Correction | None = None) -> Report:
         facts=_facts(data, judged),
         notices=(*_notices(data, judged, correction), *warnings),
         parts=tuple(parts),
-        figures=tuple(figure for part in parts for figure in part.figures),
         series=data.origins.keys | data.nights.keys,
     )
 
@@ -241,28 +239,20 @@ def judge_report(data: Data) -> dict[Claim, ClaimVerdict]:
 
 @dataclass(frozen=True)
 class _Section:
-    """A section with its claims, and with what it supplies for the audit."""
+    """A section with its claims; `study`: None for the comparison of toolchains."""
 
     made: Section
     claims: Mapping[Claim, Sequence[float]]
-    facts: Facts
     study: Study | None = None
 
     def chapter(self, data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Chapter:
-        part = self.made.part(judged)
-        study = self.study
-        if study and (values := headline.headline(data, study)):
+        part, study, claims = self.made.part(judged), self.study, tuple(self.claims)
+        if study is None:
+            return Chapter(part, toolchains.FACTS, None, claims)
+        part = replace(part, question=part.question or study.question)
+        if values := headline.headline(data, study):
             part = replace(part, summary=(values, *part.summary))
-        if study and not part.question:
-            part = replace(part, question=study.question)
-        return Chapter(
-            part,
-            study.title if study else part.title,
-            self.facts,
-            study.name if study else "",
-            tuple(self.claims),
-            study.thresholds if study else None,
-        )
+        return Chapter(part, study.facts(), study, claims)
 
 
 def _judge_sections(data: Data, sections: Sequence[_Section]) -> dict[Claim, ClaimVerdict]:
@@ -274,9 +264,9 @@ def _sections(data: Data) -> Iterator[_Section]:
     tested = labels.simulated(data).is_empty()
     for study in studies.load():
         if section := study.section(data):
-            yield _Section(section, section.claims() if tested else {}, study.facts(), study)
+            yield _Section(section, section.claims() if tested else {}, study)
     if tested and (compared := toolchains.section(data)):
-        yield _Section(compared, compared.claims(), toolchains.FACTS)
+        yield _Section(compared, compared.claims())
 
 
 def _facts(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str, str], ...]:

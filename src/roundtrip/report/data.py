@@ -22,6 +22,7 @@ from roundtrip.report.pages.series import Origins
 from roundtrip.stats import sequential, verdicts
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict
+from roundtrip.studies.derivation import ORIGIN
 
 if TYPE_CHECKING:
     from roundtrip.studies.study import Claim
@@ -74,6 +75,11 @@ class Data:
     def origins(self) -> Origins:
         """Which series of the history its values are."""
         return Origins(self.medians.join(self.completed, on="launch", how="semi"))
+
+    def series_of(self, case_id: str, value: Mapping[str, Any]) -> str:
+        """The series of the history that a value with the columns `ORIGIN` is of, "" if of none."""
+        names = {name: value[name] for name in ORIGIN if value[name] is not None}
+        return self.origins.key([case_id], value["size_bytes"] or 0, **names) if names else ""
 
     @cached_property
     def node_series(self) -> pl.DataFrame:

@@ -7,15 +7,13 @@ The page's script moves the marks when a reader zooms: every shape is a path thr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import groupby
 from typing import ClassVar
 
 from markupsafe import Markup
 
 from roundtrip.report import svg
-from roundtrip.report.plot import CHANGE, CIRCLE, NOTE, STEP, Curve
+from roundtrip.report.plot import CHANGE, CIRCLE, NOTE, STEP, Curve, View
 from roundtrip.report.svg import NAME, SIGN, Frame, Place, element, number
 
 #: Colours of a light page for programs that know no variables; `figure.css` has the others.
@@ -33,7 +31,8 @@ _LONE = 2.5  # half the width of a point that no line shows
 _FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
 _DASHES = "6 4"
 _GAP = 16  # between two lines of words
-SMALL, _EDGE, _MOST_ROWS = (220.0, 96.0), 4.0, 12
+_EDGE = 4.0  # around what is small
+_ROW_POINT = 4.0  # half the width of a point in a row, at least
 
 
 def coloured(
@@ -45,11 +44,9 @@ def coloured(
     return element("g", {**attributes, "style": f"--light:{light};--dark:{dark}"}, *inside)
 
 
-@dataclass(frozen=True)
 class Drawing(Frame):
     """What a frame holds, from below to above."""
 
-    dot: ClassVar[float] = 4.0  # half the width of a point in a row, at least
     #: By how much a page-coloured line below each line is wider: where lines cross, both are seen.
     casing: ClassVar[float] = 1.2
 
@@ -72,7 +69,7 @@ class Drawing(Frame):
             ends = svg.path(((x1, y1), (x2, y2)))
             return element("path", {"class": kind, "stroke": stroke, "d": ends})
 
-        for value in self.x_ticks:
+        for value in svg.ticks(view.x, view.width / 72):
             x = self.across(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
             words = svg.tick_label(value, view.x)
@@ -102,9 +99,8 @@ class Drawing(Frame):
         view = self.view
         axis = view.x if view.rows else view.y
         if view.strip and axis:
-            (x1, y1), (x2, y2) = self._rule(view.strip[0])
-            (x3, y3), (x4, y4) = self._rule(view.strip[1])
-            corners = svg.path(((x1, y1), (x2, y2), (x4, y4), (x3, y3)))
+            one, other = map(self._rule, view.strip)
+            corners = svg.path((*one, *reversed(other)))
             yield element("path", {"class": "strip", "fill": STRIP, "d": f"{corners}Z"})
         for rule in view.rules:
             if axis and axis.has_place(rule.value):
@@ -203,9 +199,9 @@ class Drawing(Frame):
             return
         if is_line:
             step = -(-len(places) // _MARKED)
-            places = places[self._order[curve.name] * step // len(self._order) :: step]
+            places = places[self.order[curve.name] * step // len(self.order) :: step]
         is_many = len(places) >= _MANY
-        size = max(curve.size, self.dot) if self.view.rows else max(curve.size, lone)
+        size = max(curve.size, _ROW_POINT) if self.view.rows else max(curve.size, lone)
         if not is_many:
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
             return
@@ -249,7 +245,7 @@ class Drawing(Frame):
         if self.view.is_stacked:
             inside.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
         elif curve.size:
-            size = max(curve.size, self.dot if is_row else 0.0 if curve.width else _LONE)
+            size = max(curve.size, _ROW_POINT if is_row else 0.0 if curve.width else _LONE)
             inside.append(svg.dot(curve.shape, 8, 0, size))
         return self._coloured(index, curve, *inside)
 
@@ -284,44 +280,23 @@ class Drawing(Frame):
         return element("g", attributes, *before, self._sign(index, curve), words)
 
     def _legend(self) -> Iterator[Markup]:
-        for index, (x, y) in enumerate(self.legend[0]):
+        for index, (x, y) in enumerate(self.legend):
             yield self._named(index, self.view.curves[index], "", x, y)
 
 
-@dataclass(frozen=True)
 class SmallDrawing(Drawing):
-    """The lines alone, or a point for each value of the first rows; all of it inside the frame."""
+    """The marks alone, all of them inside `size`, width and height."""
 
-    box_width: float = SMALL[0]
-    box_height: float = SMALL[1]
-    dot: ClassVar[float] = 2.5
     casing: ClassVar[float] = 0.0
-    left = top = _EDGE
 
-    @cached_property
-    def right(self) -> float:
-        """Its right edge."""
-        return self.box_width - _EDGE
+    def __init__(self, view: View, size: tuple[float, float]) -> None:
+        self.width, self.height = size
+        super().__init__("", view)
 
-    @cached_property
-    def bottom(self) -> float:
-        """Its lower edge."""
-        return self.box_height - _EDGE
-
-    @cached_property
-    def width(self) -> float:
-        """Of the whole drawing."""
-        return self.box_width
-
-    @cached_property
-    def height(self) -> float:
-        """Of the whole drawing."""
-        return self.box_height
-
-    @cached_property
-    def _heights(self) -> list[float]:
-        count = len(self.view.rows)
-        return [(self.bottom - self.top) / min(count, _MOST_ROWS)] * count
+    def lay_out(self) -> None:
+        """Leave an edge on all sides, and no room for words."""
+        self.left = self.top = _EDGE
+        self.right, self.bottom = self.width - _EDGE, self.height - _EDGE
 
     def across(self, value: float) -> float:
         """As in a frame, and never outside of this one."""
@@ -330,16 +305,3 @@ class SmallDrawing(Drawing):
     def up(self, value: float) -> float:
         """As in a frame, and never outside of this one."""
         return min(max(super().up(value), self.top), self.bottom)
-
-    def _rule(self, value: float) -> tuple[Place, Place]:
-        one, other = super()._rule(value)
-        return (max(one[0], self.left), one[1]), (min(other[0], self.right), other[1])
-
-    def _spread(self, curve: Curve) -> Iterator[Markup]:
-        return iter(())
-
-    def _line(self, curve: Curve) -> Iterator[Markup]:
-        is_line = bool(curve.width) and not self.view.rows and len(curve.points) > 1
-        shown = [point for point in curve.points if not self.view.rows or point[0] < _MOST_ROWS]
-        size = 0.0 if is_line else 2.5
-        return super()._line(replace(curve, points=tuple(shown), size=size))

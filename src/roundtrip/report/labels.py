@@ -53,6 +53,11 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
     return "; ".join(kinds)
 
 
+def marked(name: str, row: Mapping[str, Any]) -> str:
+    """The name of what a launch ran, with its `kind`."""
+    return f"{name} {kind(row['emulation'], row['simulated'])}".strip()
+
+
 def by_environ(launches: pl.DataFrame) -> dict[str, str]:
     """The `kind` of launches that passed, by environment; measured ones are left out.
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 
 from markupsafe import Markup
 
 from roundtrip.report import plot, svg
 from roundtrip.report.blocks import Figure
-from roundtrip.report.drawing import INK, MUTED, PAPER, SMALL, Drawing, SmallDrawing
+from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, SmallDrawing
 from roundtrip.report.plot import Heat, MapCell, Plot, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
@@ -39,27 +39,20 @@ def view_on_page(name: str, plot: Plot, view: View) -> Markup:
     attributes = {
         "class": "figure",
         "role": "img",
-        "viewBox": frame.box(0),
+        "viewBox": frame.box,
         "style": f"max-width:{round(frame.width)}px",
         "data-frame": " ".join(map(number, edges)),
         "aria-label": plot.about(view),
     }
-    return element("svg", attributes, _content(name, view))
+    return element("svg", attributes, *frame.all())
 
 
 def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
     """A view as a file for a column of text: `alt` is its title for those who cannot see it."""
     beside = Drawing(name, view).width - view.width
-    narrow = replace(view, width=max(_LEAST, _COLUMN - beside))
-    frame = Drawing(name, narrow)
-    heading, content = (plot.title, plot.subtitle), [_content(name, narrow)]
-    return document(alt, plot.about(view), heading, frame.width, frame.height, content)
-
-
-@lru_cache(maxsize=2048)
-def _content(name: str, view: View) -> Markup:
-    """What is drawn of a view."""
-    return Markup("").join(Drawing(name, view).all())
+    frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - beside)))
+    heading = plot.title, plot.subtitle
+    return document(alt, plot.about(view), heading, frame.width, frame.height, frame.all())
 
 
 def document(
@@ -104,10 +97,10 @@ def document(
     return f"{drawn}\n"
 
 
-def small(view: View, about: Mapping[str, str], size: tuple[float, float] = SMALL) -> Markup:
+def small(view: View, about: Mapping[str, str], size: tuple[float, float]) -> Markup:
     """The marks of a view alone, of that width and height; `about` are attributes of its SVG."""
-    frame = SmallDrawing("", view, *size)
-    attributes = {"class": "figure", "viewBox": frame.box(0), **about}
+    frame = SmallDrawing(view, size)
+    attributes = {"class": "figure", "viewBox": frame.box, **about}
     return element("svg", attributes, *frame.marks())
 
 
@@ -159,7 +152,8 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
         yield svg.text(name, x, y, transform=turned, **attributes)
     shades: dict[int, list[MapCell]] = {}
     for cell in heat.cells:
-        shades.setdefault(_shade(cell.effect), []).append(cell)
+        shade = round(_SHADES * max(-1.0, min(1.0, cell.effect / _DARKEST)))
+        shades.setdefault(shade, []).append(cell)
     for shade in sorted(shades):
         squares = []
         for cell in shades[shade]:
@@ -178,10 +172,6 @@ def _legend(top: float) -> Iterator[Markup]:
     for end, (words, anchor) in enumerate(ends):
         yield svg.text(words, 4 + _LEGEND * end / 2, top + 25, text_anchor=anchor, fill=MUTED)
     yield svg.text(_MEANING, _LEGEND + 14, top + 9.5, class_="ink", fill=INK)
-
-
-def _shade(effect: float) -> int:
-    return round(_SHADES * max(-1.0, min(1.0, effect / _DARKEST)))
 
 
 def _shaded(shade: int, *inside: Markup) -> Markup:

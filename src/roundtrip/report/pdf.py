@@ -32,7 +32,8 @@ _ARROW_WIDTH, _ARROW_LINE, _BOLD = 0.6, 0.08, 0.045
 _FILLED, _OUTLINED = 0, 2
 _INHERITED = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
 _STEP = re.compile("([MLhZ])([^MLhZ]*)")
-_MOVE = re.compile(r"(translate|rotate)\(([^)]*)\)")
+#: ``translate(x,y)`` or ``rotate(angle x y)``.
+_MOVE = re.compile(r"(?:translate|rotate)\(([^)]*)\)")
 _CAPS = {"butt": 0, "round": 1, "square": 2}
 _Attributes = Mapping[str, str]
 
@@ -82,8 +83,12 @@ class _Page:
         own = node.attrib
         paint = {**above, **{name: own[name] for name in _INHERITED if name in own}}
         self.canvas.saveState()
-        for kind, words in _MOVE.findall(own.get("transform", "")):
-            self._move(kind, [float(one) for one in re.split("[ ,]+", words)])
+        for words in _MOVE.findall(own.get("transform", "")):
+            *angle, x, y = map(float, re.split("[ ,]+", words))
+            self.canvas.translate(x, y)
+            if angle:
+                self.canvas.rotate(angle[0])
+                self.canvas.translate(-x, -y)
         clip = self.clips.get(own.get("clip-path", ""))
         if clip is not None:
             self.canvas.clipPath(self._rect(clip.attrib), stroke=0, fill=0)
@@ -104,15 +109,6 @@ class _Page:
             case "text":
                 self._write(node.text or "", own, paint)
         self.canvas.restoreState()
-
-    def _move(self, kind: str, numbers: list[float]) -> None:
-        if kind == "translate":
-            self.canvas.translate(*numbers)
-            return
-        angle, x, y = numbers
-        self.canvas.translate(x, y)
-        self.canvas.rotate(angle)
-        self.canvas.translate(-x, -y)
 
     def _rect(self, own: _Attributes) -> PDFPathObject:
         path = self.canvas.beginPath()
@@ -170,14 +166,9 @@ class _Page:
     def _arrow(self, x: float, size: float, up: int) -> None:
         middle, centre, half = x + size * _ARROW_WIDTH / 2, size * 0.35, size * 0.35 * up
         wing, tip = size * 0.18, centre + half
-        arrow = self.canvas.beginPath()
-        for begin, end in (
-            ((middle, centre - half), (middle, tip)),
-            ((middle - wing, tip - wing * up), (middle, tip)),
-            ((middle + wing, tip - wing * up), (middle, tip)),
-        ):
-            arrow.moveTo(*begin)
-            arrow.lineTo(*end)
+        edge = tip - wing * up
+        begins = (middle, centre - half), (middle - wing, edge), (middle + wing, edge)
+        arrow = self._path("".join(f"M{x},{y}L{middle},{tip}" for x, y in begins))
         self.canvas.setLineWidth(_ARROW_LINE * size)
         self.canvas.drawPath(arrow, fill=0, stroke=1)
 

@@ -30,7 +30,7 @@ from roundtrip.errors import UserError, writing
 from roundtrip.history import ledger, published
 from roundtrip.history.annotations import Annotation
 from roundtrip.history.published import BUNDLE, FACTS
-from roundtrip.report import csv_tables, data, painter, pdf, renderers
+from roundtrip.report import data, painter, pdf, plain_tables, renderers
 from roundtrip.report.blocks import Report
 from roundtrip.report.build import Correction, build
 
@@ -312,7 +312,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
             (folder / "figures" / f"{stem}.pdf").write_bytes(pdf.from_svg(text))
     (folder / "tables").mkdir()
     for name, table in report.tables.items():
-        (folder / "tables" / name).write_text(csv_tables.csv_text(table), encoding="utf-8")
+        (folder / "tables" / name).write_text(plain_tables.csv_text(table), encoding="utf-8")
 
 
 def _report(bundle: Path, correction: Correction | None) -> Report:

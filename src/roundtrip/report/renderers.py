@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -36,59 +36,46 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.pages import series
 
-_NO_FILTERS: Mapping[str, Callable[..., Any]] = {}
 
-
-def template_page(
-    template: str,
-    scripts: Sequence[str],
-    filters: Mapping[str, Callable[..., Any]] = _NO_FILTERS,
-    **values: Any,
-) -> str:
-    """The page; `scripts` are files in templates/, put together in this order, without comments.
-
-    `filters`: functions for the template besides Jinja's own, by name.
-    """
-    script = _script(tuple(scripts))
+def template_page(template: str, scripts: Sequence[str], **values: Any) -> str:
+    """The page; `scripts` are files in templates/, put together in this order, without comments."""
+    script = _script(scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    environment = _environment()
-    environment.filters.update(filters)
-    return environment.get_template(template).render(
+    return _environment().get_template(template).render(
         script=Markup(script),  # noqa: S704  ours, from a file of the package
-        digest=digest if script else "",
+        digest=digest,
         **values,
     )
 
 
-def _script(names: tuple[str, ...]) -> str:
+def _script(names: Sequence[str]) -> str:
     folder = resources.files("roundtrip.report") / "templates"
     texts = [(folder / name).read_text(encoding="utf-8") for name in names]
     lines = [
         line for text in texts for line in text.splitlines() if line.strip()[:2] not in ("", "//")
     ]
-    return "\n".join(['"use strict";', *lines, ""]) if texts else ""
+    return "\n".join(['"use strict";', *lines, ""])
 
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("roundtrip.report", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters.update(
+        inline=_html_text,
+        kind=lambda block: type(block).__name__.lower(),
+        drawings=painter.on_page,
+        stems=painter.stems,
+        values=painter.values,
+    )
+    return environment
 
 
-_KINDS = {
-    Heading: "heading",
-    Paragraph: "paragraph",
-    Items: "items",
-    Verbatim: "verbatim",
-    Table: "table",
-    Gallery: "gallery",
-    Fold: "fold",
-}
 #: A gallery of more figures shows the first ones and folds the others, at the top of the report
 #: most of them; longer tables are folded.
 _FOLDING = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
@@ -110,15 +97,16 @@ SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
 def html(report: Report) -> str:
     """The whole page as one HTML text."""
-    above = {"index": series.INDEX, "history": series.HISTORY}
-    take = {"summary": summary(report), "files": FILES}
     return template_page(
-        "report.html.j2", SCRIPTS, _FILTERS, report=report, **take, **above, **_FOLDING
+        "report.html.j2",
+        SCRIPTS,
+        report=report,
+        summary=summary(report),
+        files=FILES,
+        index=series.INDEX,
+        history=series.HISTORY,
+        **_FOLDING,
     )
-
-
-def _kind(block: object) -> str:
-    return _KINDS[type(block)]
 
 
 def _html_text(text: Text) -> Markup:
@@ -133,15 +121,6 @@ def _html_inline(part: Inline) -> Markup:
             return Markup("<strong>{}</strong>").format(text)
         case _:
             return Markup("{}").format(str(part))
-
-
-_FILTERS: Mapping[str, Callable[..., object]] = {
-    "inline": _html_text,
-    "kind": _kind,
-    "drawings": painter.on_page,
-    "stems": painter.stems,
-    "values": painter.values,
-}
 
 
 #: Characters that could begin a link, an image, HTML, emphasis, code, a cell, an entity or maths.

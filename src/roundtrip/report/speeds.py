@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ from roundtrip.report import labels
 from roundtrip.report.data import Data
 from roundtrip.stats.rounds import Pairing, RoundLaunch, in_twos, pair_by_round
 from roundtrip.stats.verdicts import Family
-from roundtrip.studies.derivation import ORIGIN
 from roundtrip.studies.study import BOOST, MPI
 
 
@@ -57,13 +56,9 @@ def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
         own = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
         frame = study.speeds(data.samples.filter(own), data.analysis)
         for row in frame.iter_rows(named=True):
-            launch, number = row.pop("launch"), row.pop("value")
-            origin = {name: row.pop(name) for name in ORIGIN}
-            names = {name: value for name, value in origin.items() if value is not None}
-            point = Point(**row)
-            size = point.size_bytes or 0
-            series = data.origins.key([cases[launch]], size, **names) if names else ""
-            values[launch][point] = Value(number, series)
+            point = Point(**{one.name: row[one.name] for one in fields(Point)})
+            launch = row["launch"]
+            values[launch][point] = Value(row["value"], data.series_of(cases[launch], row))
     return values
 
 
@@ -231,7 +226,7 @@ class Toolchains:
             tuple(value.number for value in others),
             point.unit,
             point.lower_is_better,
-            (_single(ones), _single(others)),
+            (single_series(ones), single_series(others)),
             self._data.is_abba,
         )
 
@@ -255,7 +250,7 @@ class Toolchains:
         return speeds_of_launches(self._data, [row["launch"] for row in rows])
 
 
-def _single(values: Iterable[Value]) -> str:
+def single_series(values: Iterable[Value]) -> str:
     """The series that all of them are of; "" if there are several."""
     found = {value.series for value in values}
     return found.pop() if len(found) == 1 else ""

@@ -7,8 +7,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
 from markupsafe import Markup, escape
 
@@ -137,7 +135,8 @@ def apart(wanted: Mapping[int, float], gap: float, low: float, high: float) -> d
 
 def ticks(scale: Scale, count: float) -> tuple[float, ...]:
     """About `count` values from `low` to `high` that read well; the scale's own ones, if it has."""
-    inside = tuple(one for one in scale.ticks if _is_inside(one, scale))
+    slack = _SLACK * max(abs(scale.low), abs(scale.high))
+    inside = tuple(one for one in scale.ticks if scale.low - slack <= one <= scale.high + slack)
     if len(inside) > 1:
         return inside
     binary = scale.unit == Unit.BYTES and math.log2(scale.low or 1.0).is_integer()
@@ -159,11 +158,6 @@ def _grouped(text: str) -> str:
     sign = "\N{MINUS SIGN}" if text.startswith("-") else ""
     whole, dot, part = text.lstrip("-").partition(".")
     return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
-
-
-def _is_inside(value: float, scale: Scale) -> bool:
-    slack = _SLACK * max(abs(scale.low), abs(scale.high))
-    return scale.low - slack <= value <= scale.high + slack
 
 
 def _powers(scale: Scale, count: float, base: int) -> tuple[float, ...]:
@@ -196,80 +190,65 @@ def _clean(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-@dataclass(frozen=True)
 class Frame:
-    """Where things are in the drawing of a view; all numbers are pixels."""
+    """Where things are in the drawing of a view; all numbers are pixels.
 
-    name: str
-    view: View
+    `left`, `right`, `top` and `bottom` are the edges of the drawing area; `width` and `height` are
+    those of the whole drawing, with names, axis and legend.  `y_ticks`: values of the vertical axis
+    that are labelled; none with rows.
+    """
 
-    @cached_property
-    def x_ticks(self) -> tuple[float, ...]:
-        """Values of the horizontal axis that are labelled."""
-        return ticks(self.view.x, self.view.width / 72)
+    y_ticks: tuple[float, ...] = ()
+    top: float
+    left: float
+    right: float
+    bottom: float
+    width: float
+    height: float
 
-    @cached_property
-    def y_ticks(self) -> tuple[float, ...]:
-        """Values of the vertical axis that are labelled; none with rows."""
-        return ticks(self.view.y, _HEIGHT / 36) if self.view.y else ()
+    def __init__(self, name: str, view: View) -> None:
+        self.name, self.view = name, view
+        self.order = {curve.name: at for at, curve in enumerate(view.curves)}
+        rows = [point[0] for curve in view.curves for point in curve.points]
+        there = set(rows)
+        #: How many curves stand under each other in a row: 1 where each row has one of its own.
+        self.slots = len(view.curves) if len(there) < len(rows) else 1
+        # A row with several curves is higher, the parts of a bar share one.
+        high = _PART if view.is_stacked else max(_ROW, self.slots * _SLOT + 6)
+        self.heights: list[float] = [
+            high if row in there else _ROW for row in range(len(view.rows))
+        ]
+        #: Where the names of several curves begin under a figure of rows.
+        self.legend: list[Place] = []
+        self.lay_out()
 
-    @cached_property
-    def left(self) -> float:
-        """The left edge of the drawing area, right of all labels."""
-        axis = self.view.y
-        names = [tick_label(one, axis) for one in self.y_ticks] if axis else self.view.rows
-        return max((width(name) for name in names), default=0.0) + 12
-
-    @cached_property
-    def right(self) -> float:
-        """Its right edge."""
-        return self.left + self.view.width
-
-    @cached_property
-    def top(self) -> float:
-        """Its upper edge."""
-        return 6 if self.view.rows else _TOP
-
-    @cached_property
-    def bottom(self) -> float:
-        """Its lower edge."""
-        view = self.view
-        return self.top + (sum(self._heights) if view.rows else _HEIGHT)
-
-    @cached_property
-    def width(self) -> float:
-        """Of the whole drawing, with the names of curves."""
-        names = () if self.view.rows else self.view.curves
+    def lay_out(self) -> None:
+        """Set all edges, and what lies around them."""
+        view, axis = self.view, self.view.y
+        self.y_ticks = ticks(axis, _HEIGHT / 36) if axis else ()
+        labels = [tick_label(one, axis) for one in self.y_ticks] if axis else view.rows
+        self.left = max(map(width, labels), default=0.0) + 12
+        self.right = self.left + view.width
+        self.top = 6 if view.rows else _TOP
+        self.bottom = self.top + (sum(self.heights) if view.rows else _HEIGHT)
+        names = () if view.rows else view.curves
         room = [SIGN + NAME + width(f"{one.name} ↑") for one in names]
-        return self.right + max(_RIGHT, *room, 0)
+        self.width = self.right + max(_RIGHT, *room, 0)
+        self.height = self.bottom + _BOTTOM
+        if view.rows and self.slots > 1:
+            x, y = 0.0, self.height + 8
+            for curve in view.curves:
+                wide = NAME + width(curve.name) + 14
+                if x and x + wide > self.width:
+                    x, y = 0.0, y + 20
+                self.legend.append((x, y))
+                x += wide
+            self.height = y + 12
 
-    @cached_property
-    def height(self) -> float:
-        """Of the whole drawing, with its axis and legend."""
-        return self.bottom + _BOTTOM + self.legend[1]
-
-    def box(self, above: float) -> str:
-        """The view box, with so much room above."""
-        return f"0 {number(-above)} {number(self.width)} {number(self.height + above)}"
-
-    @cached_property
-    def _heights(self) -> list[float]:
-        """Of each row: a row with several curves is higher, the parts of a bar share one."""
-        view = self.view
-        there = {point[0] for curve in view.curves for point in curve.points}
-        one = _PART if view.is_stacked else max(_ROW, self._slots * _SLOT + 6)
-        return [one if row in there else _ROW for row in range(len(view.rows))]
-
-    @cached_property
-    def _slots(self) -> int:
-        """How many curves stand under each other in a row: 1 where each row has one of its own."""
-        curves = self.view.curves
-        rows = [point[0] for curve in curves for point in curve.points]
-        return len(curves) if len(set(rows)) < len(rows) else 1
-
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        return {curve.name: at for at, curve in enumerate(self.view.curves)}
+    @property
+    def box(self) -> str:
+        """The view box."""
+        return f"0 0 {number(self.width)} {number(self.height)}"
 
     def across(self, value: float) -> float:
         """Where a value of the horizontal axis is, from the left."""
@@ -282,7 +261,7 @@ class Frame:
 
     def middle(self, row: int) -> float:
         """The middle of a row, from the top."""
-        return self.top + sum(self._heights[:row]) + self._heights[row] / 2
+        return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
     def place(self, curve: Curve, place: float, value: float | None) -> Place | None:
         """Where a value is; None if the axes cannot show it."""
@@ -292,20 +271,6 @@ class Frame:
             return None
         if not view.rows:
             return (self.across(place), self.up(value)) if view.x.has_place(place) else None
-        slot = self._order[curve.name] if self._slots > 1 else 0
-        aside = (slot - (self._slots - 1) / 2) * _SLOT
+        slot = self.order[curve.name] if self.slots > 1 else 0
+        aside = (slot - (self.slots - 1) / 2) * _SLOT
         return self.across(value), self.middle(int(place)) + aside
-
-    @cached_property
-    def legend(self) -> tuple[list[Place], float]:
-        """Where the names of several curves begin under a figure of rows, and their height."""
-        if self._slots == 1 or not self.view.rows:
-            return [], 0.0
-        places, x, y = [], 0.0, self.bottom + _BOTTOM + 8
-        for curve in self.view.curves:
-            wide = NAME + width(curve.name) + 14
-            if x and x + wide > self.width:
-                x, y = 0.0, y + 20
-            places.append((x, y))
-            x += wide
-        return places, y + 12 - self.bottom - _BOTTOM

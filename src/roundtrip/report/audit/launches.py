@@ -21,37 +21,29 @@ _ROUNDS_FOR_ORDER = 8
 _OVERHEAD, _FINER = 0.05, 10
 _FOR_A_TAIL = 100  # samples, of which one is beyond the 99th percentile
 _PERCENTILE = 99
-#: By what run.json says in `timing`: the fact that a section declares, a clause for each word.
-_CLAUSES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "clock": (
-        "clock",
-        {
-            "one rank": "one rank reads its own clock",
-            "each rank": "each rank reads its own clock",
-            "several": "some samples are timed by one rank, others by each",
-        },
-    ),
-    "synchronisation": (
-        "synchronised",
-        {
-            "barrier": "a barrier before each sample",
-            "message": "a message between two ranks before each sample",
-            "none": "ranks are not synchronised",
-            "several": "some samples begin with a synchronisation, others without",
-        },
-    ),
-    "over_ranks": (
-        "over_ranks",
-        {
-            "one rank": "the time of one rank is the sample",
-            "maximum": "the time of the slowest rank is the sample",
-            "several": "the time of one rank is the sample, or that of the slowest",
-        },
-    ),
-    "cache": (
-        "cache",
-        {"warm": "warm", "flushed": "flushed", "several": "warm in some series, flushed in others"},
-    ),
+#: By what run.json says in `timing`: a clause for each word.
+_CLAUSES: Mapping[str, Mapping[str, str]] = {
+    "clock": {
+        "one rank": "one rank reads its own clock",
+        "each rank": "each rank reads its own clock",
+        "several": "some samples are timed by one rank, others by each",
+    },
+    "synchronisation": {
+        "barrier": "a barrier before each sample",
+        "message": "a message between two ranks before each sample",
+        "none": "ranks are not synchronised",
+        "several": "some samples begin with a synchronisation, others without",
+    },
+    "over_ranks": {
+        "one rank": "the time of one rank is the sample",
+        "maximum": "the time of the slowest rank is the sample",
+        "several": "the time of one rank is the sample, or that of the slowest",
+    },
+    "cache": {
+        "warm": "warm",
+        "flushed": "flushed",
+        "several": "warm in some series, flushed in others",
+    },
 }
 
 
@@ -228,10 +220,11 @@ def single_events(one: Subject) -> Outcome:
 
 def clause(one: Subject, name: str) -> str:
     """For the reader, of an entry of `timing`; "" if neither launches nor section tell."""
-    declared, words = _CLAUSES[name]
+    words = _CLAUSES[name]
     column = one.launches[f"timing_{name}"]
     found = [words[word] for word in words if (column == word).any()]
     if not found:
+        declared = {"synchronisation": "synchronised"}.get(name, name)
         return str(getattr(one.facts, declared))
     silent = column.null_count()
     unsaid = f", {units.plural(silent, 'launch', 'launches')} not saying" if silent else ""

@@ -202,7 +202,13 @@ def thresholds(one: Subject) -> Outcome:
     if not all(text in one.printed for text in texts):
         return held(False, f"not printed with the value that is used: {', '.join(used)}")
     there = _used(one, analysis.parse(one.analysis.text, Path(analysis.FILE_NAME)))
-    if off := [name for table, keys in used.items() for name in _differing(table, keys, there)]:
+    off = [
+        f"{table} {key}"
+        for table, keys in used.items()
+        for key, value in keys.items()
+        if there[table].get(key) != value
+    ]
+    if off:
         return held(False, f"not printed with the value that is used: {', '.join(off)}")
     where = ", ".join(dict.fromkeys(one.printed[text] for text in texts))
     detail = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in used.items())
@@ -211,19 +217,15 @@ def thresholds(one: Subject) -> Outcome:
 
 def _used(one: Subject, known: analysis.Analysis) -> dict[str, dict[str, Any]]:
     """The thresholds by which a subject is told, by table and key."""
-    assert one.chapter is not None  # noqa: S101  of those that have one
     names = ("statistics", "disturbance", *one.facts.tables)
     tables = {name: dict(getattr(known, name)) for name in names}
-    if one.chapter.thresholds is not None:
-        tables[one.chapter.study] = dict(known.of(one.chapter.thresholds))
+    study = one.chapter.study if one.chapter else None
+    if study and study.thresholds:
+        tables[study.name] = dict(known.of(study.thresholds))
     return {
         name: {key: value for key, value in table.items() if value != ()}
         for name, table in tables.items()
     }
-
-
-def _differing(table: str, keys: dict[str, Any], there: dict[str, dict[str, Any]]) -> list[str]:
-    return [f"{table} {key}" for key, value in keys.items() if there[table].get(key) != value]
 
 
 def values(one: Subject) -> Outcome:

@@ -309,7 +309,7 @@ def _held(rule: Rule, about: Sequence[Subject], whole: Subject) -> Iterator[tupl
 def _is_about(of: Of, one: Subject) -> bool:
     chapter = one.chapter
     if of is Of.LAUNCHES:
-        return chapter is None or bool(chapter.study)
+        return chapter is None or chapter.study is not None
     if of is Of.CLAIMS:
         return chapter is not None and chapter.claims is not None
     return chapter is not None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ from roundtrip.report.pages.series import Origins
 from roundtrip.report.units import Quantity
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies.derivation import Facts
-from roundtrip.studies.study import Claim
+from roundtrip.studies.study import Claim, Study
 
 CLOCK = ("clock_overhead_s", "clock_resolution_s")
 #: Texts of files that a report prints, and where.
@@ -73,18 +73,21 @@ class Number:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of the report before its audit: who tells it, what it claims, what it supplies.
+    """A part of the report before its audit: what it supplies of itself, and what it claims.
 
-    `study` is the name of its study as in case.json; "" if it is about several.  `claims` are those
-    that it makes; None if it is not asked for any.
+    `study`: None if it is about several.  `claims` are those that it makes; None if it is not asked
+    for any.
     """
 
     part: Part
-    title: str
-    facts: Facts = field(default_factory=Facts)
-    study: str = ""
+    facts: Facts
+    study: Study | None = None
     claims: tuple[Claim, ...] | None = None
-    thresholds: type | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is about."""
+        return self.study.title if self.study else self.part.title
 
 
 @dataclass(frozen=True)
@@ -155,14 +158,12 @@ class Subject:
 
 def printed(parts: Sequence[Part]) -> Printed:
     """The files that parts print unchanged, and the parts."""
-    return dict(_printed(parts))
-
-
-def _printed(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
-    for part in parts:
-        for block in flat(part.blocks):
-            if isinstance(block, Verbatim):
-                yield block.text, f"“{part.title}”"
+    return {
+        block.text: f"“{part.title}”"
+        for part in parts
+        for block in flat(part.blocks)
+        if isinstance(block, Verbatim)
+    }
 
 
 def subjects(
@@ -176,9 +177,9 @@ def subjects(
     made = []
     for chapter in chapters:
         claims = {claim: judged[claim] for claim in chapter.claims or ()}
-        mine = studies == chapter.study if chapter.study else studies.is_null()
+        mine = studies == chapter.study.name if chapter.study else studies.is_null()
         made.append(_subject(data, chapter.title, chapter, mine, claims, there))
-    untold = sorted(set(studies) - {chapter.study for chapter in chapters if chapter.study})
+    untold = sorted(set(studies) - {one.study.name for one in chapters if one.study})
     for name in untold:
         title = name or "launches whose study is not known"
         made.append(_subject(data, title, None, studies == name, {}, there))

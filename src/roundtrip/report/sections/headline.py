@@ -11,10 +11,9 @@ from roundtrip.collect.columns import setting_texts
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell, Column, Table
 from roundtrip.report.data import Data
-from roundtrip.report.speeds import distinct_titles
+from roundtrip.report.speeds import Value, distinct_titles, single_series
 from roundtrip.report.units import Level, Quantity
 from roundtrip.stats.summaries import median_interval
-from roundtrip.studies.derivation import ORIGIN
 from roundtrip.studies.study import Study
 
 #: More rows or columns than these are not shown on top.
@@ -30,13 +29,6 @@ class _Row(NamedTuple):
     kind: str
     unit: str
     lower_is_better: bool
-
-
-class _Value(NamedTuple):
-    """A value of a launch, and the series of the history of which it is."""
-
-    number: float
-    series: str
 
 
 def headline(data: Data, study: Study) -> Table | None:
@@ -93,18 +85,21 @@ def _caption(rows: int, toolchains: int) -> str:
 
 def _values(
     data: Data, study: Study, launches: dict[str, dict[str, Any]]
-) -> dict[_Row, dict[str, list[_Value]]]:
+) -> dict[_Row, dict[str, list[Value]]]:
     own = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-    rows: dict[_Row, dict[str, list[_Value]]] = defaultdict(lambda: defaultdict(list))
+    rows: dict[_Row, dict[str, list[Value]]] = defaultdict(lambda: defaultdict(list))
     for value in study.headline(data.samples.filter(own), data.analysis).iter_rows(named=True):
         launch = launches[value["launch"]]
-        names = {name: value[name] for name in ORIGIN if value[name] is not None}
-        size = value["size_bytes"]
-        series = data.origins.key([launch["case_id"]], size or 0, **names) if names else ""
-        kind = labels.kind(launch["emulation"], launch["simulated"])
-        of_all = value["unit"], value["lower_is_better"]
-        row = _Row(value["what"], size, _place(launch), kind, *of_all)
-        rows[row][launch["environ"]].append(_Value(value["value"], series))
+        row = _Row(
+            value["what"],
+            value["size_bytes"],
+            _place(launch),
+            labels.kind(launch["emulation"], launch["simulated"]),
+            value["unit"],
+            value["lower_is_better"],
+        )
+        series = data.series_of(launch["case_id"], value)
+        rows[row][launch["environ"]].append(Value(value["value"], series))
     # What waits for processors stands apart, below the rest.
     return dict(sorted(rows.items(), key=lambda item: labels.OVERSUBSCRIBED in item[0].where))
 
@@ -118,11 +113,10 @@ def _place(launch: dict[str, Any]) -> str:
     return ", ".join(filter(None, (*values, place)))
 
 
-def _cell(values: list[_Value], unit: str, level: Level) -> Quantity:
-    series = {value.series for value in values}
+def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
     found = median_interval([value.number for value in values], level)
-    origin = series.pop() if len(series) == 1 else ""
-    return Quantity.over(found, unit, series=origin, says_unit=unit not in units.UNPRINTED)
+    series = single_series(values)
+    return Quantity.over(found, unit, series=series, says_unit=unit not in units.UNPRINTED)
 
 
 def _name(row: _Row, has_places: bool) -> str:

@@ -131,7 +131,7 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{said.verdict}{', new' if said.is_news else ''}"
     return (
-        _named(line),
+        _of(line),
         Cell(word, TONES[said.verdict]),
         _of(line, line.before),
         _of(line, _ratio(step.ratio, low=step.low, high=step.high, n=step.nights)),
@@ -143,13 +143,9 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
     )
 
 
-def _named(line: Line) -> Cell:
-    return _of(line, line.label)
-
-
-def _of(line: Line, shown: Inline | Text, tone: Tone = "plain") -> Cell:
-    """A cell that leads to all nights of its series."""
-    return Cell(shown, tone, series=line.series.key)
+def _of(line: Line, shown: Inline | Text = "", tone: Tone = "plain") -> Cell:
+    """What is shown of a series, by default its name; the cell leads to all its nights."""
+    return Cell(shown or line.label, tone, series=line.series.key)
 
 
 def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
@@ -161,7 +157,7 @@ def _pairs(judged: Judged) -> Iterator[Block]:
     yield Paragraph((young_sentence(judged),))
     rows = tuple(
         (
-            _named(one.line),
+            _of(one.line),
             *(_of(one.line, shown) for shown in (one.before, one.newest, one.ratio)),
             Cell(one.distance),
         )
@@ -179,40 +175,39 @@ def _pairs(judged: Judged) -> Iterator[Block]:
     yield folded(f"{len(rows)} series", Table(caption, columns, rows))
 
 
+def _listed(title: str, items: Sequence[str], most: int | None = None) -> Iterator[Block]:
+    """Under a heading, at most so many of the items; nothing without one."""
+    if not items:
+        return
+    more = len(items) - len(items[:most])
+    rest = [f"and {more} more series"] if more else []
+    yield Heading(3, title)
+    yield Items(tuple((one,) for one in [*items[:most], *rest]))
+
+
 def _flapping(judged: Judged) -> Iterator[Block]:
     """Series whose bad nights come and go, or that visit one of two modes more often."""
     found = [line for line in judged.lines if line.comes_and_goes]
-    if not found:
-        return
-    yield Heading(3, "Nights that come and go")
-    yield Items(tuple((f"{line.label}: {line.judgement.ratio}.",) for line in found[:_SHOWN]))
-    if len(found) > _SHOWN:
-        yield Paragraph((f"And {len(found) - _SHOWN} more series.",))
+    items = [f"{line.label}: {line.judgement.ratio}." for line in found]
+    return _listed("Nights that come and go", items, _SHOWN)
 
 
 def _revised(judged: Judged) -> Iterator[Block]:
     """Change points that the report of the night before had elsewhere, or that are withdrawn."""
-    if found := [line for line in judged.lines if line.revised]:
-        yield Heading(3, "Revised since the night before")
-        yield Items(tuple((f"{line.label}: {'; '.join(line.revised)}.",) for line in found))
+    items = [f"{line.label}: {'; '.join(line.revised)}." for line in judged.lines if line.revised]
+    return _listed("Revised since the night before", items)
 
 
 def _small(judged: Judged) -> Iterator[Block]:
     """Change points that are smaller than the least effect: they decide nothing."""
-    found = [line for line in judged.lines if line.is_small]
-    if not found:
-        return
-    yield Heading(3, "Smaller than the least effect")
     items = []
-    for line in found[:_SHOWN]:
-        step, least = line.known.steps[-1], units.percent(line.known.least)
-        since = judged.calendar.label(judged.calendar.nights[step.night])
-        items.append(
-            (f"{line.label}: {units.change(step.ratio)} since {since}; least effect {least}.",)
-        )
-    if len(found) > _SHOWN:
-        items.append((f"and {len(found) - _SHOWN} more series",))
-    yield Items(tuple(items))
+    for line in judged.lines:
+        if line.is_small:
+            step, least = line.known.steps[-1], units.percent(line.known.least)
+            since = judged.calendar.label(judged.calendar.nights[step.night])
+            change = units.change(step.ratio)
+            items.append(f"{line.label}: {change} since {since}; least effect {least}.")
+    return _listed("Smaller than the least effect", items, _SHOWN)
 
 
 def _drifts(judged: Judged) -> Iterator[Block]:
@@ -222,7 +217,7 @@ def _drifts(judged: Judged) -> Iterator[Block]:
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night, so no single night is to blame.",))
     rows = tuple(
-        (_named(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found
+        (_of(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found
     )
     caption = "Level of a year later over that of today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
@@ -254,7 +249,7 @@ def _newest_row(line: Line) -> tuple[Cell, ...]:
     assert newest is not None  # noqa: S101  of those that have one
     this, low, high = (_ratio(one, Unit.PURE) for one in (newest.ratio, newest.low, newest.high))
     expected = _of(line, (low, " to ", high))
-    return _named(line), Cell(str(verdict), TONES[verdict]), _of(line, this, "warn"), expected
+    return _of(line), Cell(str(verdict), TONES[verdict]), _of(line, this, "warn"), expected
 
 
 def _accepted(judged: Judged) -> Iterator[Block]:
@@ -263,15 +258,12 @@ def _accepted(judged: Judged) -> Iterator[Block]:
     for line in judged.lines:
         if line.accepted:
             groups.setdefault((line.accepted.last, line.accepted.text), []).append(line)
-    if not groups:
-        return
-    yield Heading(3, "Accepted levels")
     items = []
     for (until, why), lines in sorted(groups.items()):
         named = _first([line.label for line in lines])
         count = units.plural(len(lines), "series", "series")
-        items.append((f"{count} up to {until}, by the annotation “{why}”: {named}.",))
-    yield Items(tuple(items))
+        items.append(f"{count} up to {until}, by the annotation “{why}”: {named}.")
+    return _listed("Accepted levels", items)
 
 
 def _first(labels: Sequence[str]) -> str:
@@ -282,10 +274,9 @@ def _first(labels: Sequence[str]) -> str:
 
 def _notes(judged: Judged, data: Data) -> Iterator[Block]:
     """What annotations say of nights."""
-    notes = data.history.notes.rows()
-    if notes:
-        yield Heading(3, "Annotations of these nights")
-        yield Items(tuple((f"{judged.calendar.label(night)}: {text}",) for night, text in notes))
+    label = judged.calendar.label
+    items = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
+    return _listed("Annotations of these nights", items)
 
 
 def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
@@ -298,25 +289,26 @@ def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
         reasons.update(point.left_out for point in points if point.left_out)
         if points[-1].night != tonight:
             gone.append(line.label)
-    items: list[Text] = [
-        (f"{units.plural(count, 'value')} of single nights: {why}.",)
+    items = [
+        f"{units.plural(count, 'value')} of single nights: {why}."
         for why, count in sorted(reasons.items())
     ]
     if gone:
         count = units.plural(len(gone), "series", "series")
-        items.append((f"{count} of earlier nights not measured this night: {_first(gone)}.",))
+        items.append(f"{count} of earlier nights not measured this night: {_first(gone)}.")
     unknown = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if unknown.height:
         count = units.plural(unknown["night"].n_unique(), "night")
-        items.append((f"Of {count} it is not known which nodes they ran on.",))
+        items.append(f"Of {count} it is not known which nodes they ran on.")
     why = Counter(line.judgement.why for line in judged.with_verdict(Verdict.TOO_FEW_NIGHTS))
     items += [
-        (f"{units.plural(count, 'series', 'series')}: {reason}.",)
+        f"{units.plural(count, 'series', 'series')}: {reason}."
         for reason, count in sorted(why.items())
         if reason
     ]
-    yield Heading(3, "Left out")
-    yield Items(tuple(items)) if items else Paragraph(("Nothing: every night counts.",))
+    if items:
+        return _listed("Left out", items)
+    return iter((Heading(3, "Left out"), Paragraph(("Nothing: every night counts.",))))
 
 
 def _basis(data: Data) -> Paragraph:

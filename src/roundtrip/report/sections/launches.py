@@ -171,23 +171,26 @@ def completed(data: Data) -> Counts:
 
 def _counts(data: Data) -> Table:
     rows = []
-    kinds = _kinds(data)
+    cases = _cases(data)
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
         counts = [int((status == name).sum()) for name in STATUSES]
         disturbed = group.filter(pl.col("disturbed").fill_null(False)).height
-        case = Cell(f"{case_id} {kinds.get(str(case_id), '')}".strip())
-        rows.append((case, *count_cells(*counts, disturbed)))
+        rows.append((Cell(cases[str(case_id)]), *count_cells(*counts, disturbed)))
     names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     columns = (Column("Case"), *number_columns(*names))
     return Table("Every case of the campaign.", columns, tuple(rows))
 
 
-def _kinds(data: Data) -> dict[str, str]:
-    """By case, what is emulated or simulated in it; a launch that is missing does not tell."""
-    rows = data.launches.select("case_id", "emulation", "simulated").iter_rows()
-    marks = ((case_id, labels.kind(emulation, simulated)) for case_id, emulation, simulated in rows)
-    return {case_id: mark for case_id, mark in marks if mark}
+def _cases(data: Data) -> dict[str, str]:
+    """The name of each case, with what is emulated or simulated in any of its launches."""
+    rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
+    found: dict[str, str] = {}
+    for row in rows:
+        case, marked = row["case_id"], labels.marked(row["case_id"], row)
+        if marked != case or case not in found:  # a launch that is missing does not tell
+            found[case] = marked
+    return found
 
 
 def _unsealed(data: Data) -> Iterator[Block]:
@@ -227,14 +230,14 @@ def _lost(data: Data) -> list[Block]:
     if lost.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]
     rows = []
-    kinds = _kinds(data)
+    cases = _cases(data)
     keys = ["status", "case_id", "reason"]
     grouped = lost.group_by(keys, maintain_order=True).agg(pl.col("launch"))
     for status, case_id, reason, launches in grouped.iter_rows():
         named = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
         rows.append(
             (
-                Cell(f"{case_id} {kinds.get(case_id, '')}".strip()),
+                Cell(cases[case_id]),
                 Cell(status, _TONES.get(status, "warn")),
                 *text_cells(reason or "no reason given", named),
             )
@@ -251,10 +254,9 @@ def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
     heading = Heading(3, "Disturbed launches")
     if disturbed.is_empty():
         return [heading, Paragraph(("None, by the thresholds printed below.",))]
-    facts = ("launch", "toolchain", "emulation", "simulated", "disturbed_why")
     rows = [
-        text_cells(launch, f"{toolchain} {labels.kind(emulation, simulated)}".strip(), why)
-        for launch, toolchain, emulation, simulated, why in disturbed.select(facts).iter_rows()
+        text_cells(row["launch"], labels.marked(row["toolchain"], row), row["disturbed_why"])
+        for row in disturbed.iter_rows(named=True)
     ]
     caption = "Something other than the benchmark used the machine during these launches."
     listed = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
@@ -275,12 +277,11 @@ def _effect(data: Data, found: pl.DataFrame) -> Table:
         if not group["disturbed"].any():
             continue
         first = group.row(0, named=True)
-        kind = labels.kind(first["emulation"], first["simulated"])
         calm = group.filter(~pl.col("disturbed"))
         shown = [_figure(frame, first["unit"]) for frame in (group, calm)]
         shown.append(_change(group.filter(pl.col("disturbed")), calm))
         series = spread.series_of_yardstick(data.origins, first)
-        named = text_cells(f"{first['toolchain']} {kind}".strip(), str(first["case"]))
+        named = text_cells(labels.marked(first["toolchain"], first), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
         rows.append((*named, figure, *(Cell(one, series=series) for one in shown)))
     return Table(

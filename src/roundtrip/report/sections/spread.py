@@ -144,11 +144,10 @@ def _rows(
         samples = group["samples"].to_list()
         if group.height < 2:
             continue
-        kind = labels.kind(first["emulation"], first["simulated"])
         seconds = group["elapsed_s"].median()
         parts = components(samples, seconds) if isinstance(seconds, float) else None
         yield (
-            *text_cells(f"{first['toolchain']} {kind}".strip(), f"{first['case']}"),
+            *text_cells(labels.marked(first["toolchain"], first), f"{first['case']}"),
             Cell(f"{first['name']}, {first['unit']}", series=series_of_yardstick(origins, first)),
             Cell(units.count(group.height)),
             _in_launch(samples, levels.confidence_level),

@@ -11,9 +11,9 @@ function button(words, told, isOn, act) {
 // The buttons that fit the view; the one that has the focus keeps it.
 function menus(figure) {
   const { data, state, tools, legend, view } = figure;
-  const focused = [...tools.children, ...legend.querySelectorAll("button")]
-    .find((one) => one === document.activeElement)?.getAttribute("aria-label");
-  const act = (change) => () => { change(); figure.draw(); share(figure); };
+  const named = () => [...tools.children, ...legend.querySelectorAll("button")];
+  const focused = named().find((one) => one === document.activeElement)?.getAttribute("aria-label");
+  const act = (change) => () => { change(); redraw(figure); };
   const views = data.views.length < 2 ? [] : data.views.map((one, index) => button(
     one.name, `Show: ${one.name}`, index === state.view, act(() => figure.show(index))));
   const logs = ["x", "y"].map((name, index) => (view[name] && figure.canLog(name) ? button(
@@ -29,14 +29,12 @@ function menus(figure) {
   figure.link = element("a", { title: "Address of what you see here" }, "Link");
   tools.replaceChildren(...views, ...logs, ...zooms, reset, figure.link);
   legend.replaceChildren(...view.curves.map((_, index) => element("li", {}, key(figure, index))));
-  if (focused) {
-    [...tools.children, ...legend.querySelectorAll("button")]
-      .find((one) => one.getAttribute("aria-label") === focused)?.focus();
-  }
+  if (focused) named().find((one) => one.getAttribute("aria-label") === focused)?.focus();
 }
 
 // Figures beside each other share what they show: curves go by name.
-function share(figure) {
+function redraw(figure) {
+  figure.draw();
   const { state, data } = figure, named = (other) => other.view.curves.map((curve) => curve.name);
   const off = new Set([...state.off].map((index) => named(figure)[index]));
   for (const panel of figure.panel.parentElement.querySelectorAll("[data-plot]")) {
@@ -58,8 +56,7 @@ function key(figure, index) {
     if (event.shiftKey || event.detail === 2) figure.state.off = new Set(others);
     else if (!off.delete(index)) off.add(index);
     if (figure.state.at && figure.state.off.has(figure.state.at[0])) figure.state.at = null;
-    figure.draw();
-    share(figure);
+    redraw(figure);
   });
   made.append(figure.swatch(index), curve.name);
   made.title = "Click: on or off. Shift and click: only this one.";
@@ -100,9 +97,9 @@ function listen(figure, svg) {
     start.moved = true;
     if (event.shiftKey) { pan(figure, dx, dy); start.at = [x, y]; figure.draw(); return; }
     frame ??= svg.appendChild(element("rect", { class: "chosen" }));
-    for (const [name, value] of Object.entries({ x: Math.min(x, start.at[0]), width: Math.abs(dx),
+    set(frame, { x: Math.min(x, start.at[0]), width: Math.abs(dx),
       y: figure.rows ? figure.box.top : Math.min(y, start.at[1]),
-      height: figure.rows ? figure.box.bottom - figure.box.top : Math.abs(dy) })) frame.setAttribute(name, value);
+      height: figure.rows ? figure.box.bottom - figure.box.top : Math.abs(dy) });
   });
   svg.addEventListener("pointerup", (event) => {
     const [x, y] = at(event), begun = start?.at, chosen = frame, wasMoved = start?.moved;
@@ -112,8 +109,7 @@ function listen(figure, svg) {
       if (!figure.rows && Math.abs(y - begun[1]) > DRAG) {
         figure.state.y = [Math.max(y, begun[1]), Math.min(y, begun[1])].map(figure.y.of);
       }
-      figure.draw();
-      share(figure);
+      redraw(figure);
     } else if (!wasMoved) {
       const found = figure.nearest(x, y);
       figure.pinned = Boolean(found);
@@ -123,7 +119,7 @@ function listen(figure, svg) {
   });
   svg.addEventListener("pointercancel", stop);
   svg.addEventListener("pointerleave", () => { if (!start && !figure.pinned) figure.hold(null); });
-  svg.addEventListener("dblclick", () => { figure.pinned = false; figure.show(figure.state.view); figure.draw(); share(figure); });
+  svg.addEventListener("dblclick", () => { figure.pinned = false; figure.show(figure.state.view); redraw(figure); });
   svg.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
@@ -203,8 +199,6 @@ function fragment(figure) {
   return `#${data.name}?${said}`;
 }
 
-function link(figure) { if (figure.link) figure.link.href = fragment(figure); }
-
 function address(figure) {
   try { history.replaceState(null, "", fragment(figure)); } catch { /* a page that may not */ }
 }
@@ -231,4 +225,30 @@ function restore(figure, said) {
   figure.pinned = Boolean(at);
   state.at = at;
   figure.draw();
+}
+
+// Keys scroll what is wider than the page.
+const sized = new ResizeObserver((seen) => {
+  for (const { target } of seen) target.toggleAttribute("tabindex", false);
+  for (const { target } of seen) if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+});
+for (const one of document.querySelectorAll(".scroll")) sized.observe(one);
+
+// Rows, the heads first, as a table that is made when a reader opens it: it may be long. Columns
+// from the second one on are numbers, as far as the one of number `words`.
+function tabulate(panel, title, rows, words = Infinity) {
+  const all = element("details", {}, element("summary", {}, title));
+  all.addEventListener("toggle", () => {
+    all.querySelector(".scroll")?.remove();
+    if (!all.open) return;
+    const [heads, ...some] = rows(), side = (at) => (at && at < words ? "right" : "left");
+    const cell = (text, at) => (at ? element("td", { class: side(at), "data-label": heads[at] }, element("span", {}, text))
+      : element("th", { scope: "row" }, text));
+    const head = heads.map((text, at) => element("th", { scope: "col", class: side(at) }, text));
+    const body = some.map((row) => element("tr", {}, ...row.map(cell)));
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
+    all.append(element("div", { class: "scroll" }, table));
+    sized.observe(all.lastChild);
+  });
+  panel.append(all);
 }

@@ -7,9 +7,13 @@ const SHAPES_OF_SVG = ["svg", "g", "path", "line", "rect", "text", "title", "cir
 
 function element(name, attributes = {}, ...children) {
   const made = SHAPES_OF_SVG.includes(name) ? document.createElementNS(SVG, name) : document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   made.append(...children);
-  return made;
+  return set(made, attributes);
+}
+
+function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
 }
 
 // A function for each shape that moves it: `to` gives the new place of one where it was painted.
@@ -76,9 +80,8 @@ class Figure {
     panel.querySelector(".plot-title").after(this.tools);
     panel.append(this.readout);
     for (const { svg } of this.stages) {
-      for (const [name, value] of Object.entries({ tabindex: "0", role: "application",
-        "aria-roledescription": "interactive figure",
-        "aria-label": `${about}. Arrow keys step through the points.` })) svg.setAttribute(name, value);
+      set(svg, { tabindex: "0", role: "application", "aria-roledescription": "interactive figure",
+        "aria-label": `${about}. Arrow keys step through the points.` });
       svg.style.maxWidth = "none";
       listen(this, svg);
     }
@@ -129,8 +132,7 @@ class Figure {
     this.label([...svg.querySelectorAll(".events text")]);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.style.height = `${height}px`;
-    const clip = svg.querySelector("clipPath rect");
-    for (const [name, value] of Object.entries({ x: left, y: top, width: right - left, height: bottom - top })) clip.setAttribute(name, value);
+    set(svg.querySelector("clipPath rect"), { x: left, y: top, width: right - left, height: bottom - top });
     svg.querySelector(".frame").replaceChildren(...this.frame());
     for (const one of svg.querySelectorAll("[data-curve]")) one.style.display = this.state.off.has(Number(one.dataset.curve)) ? "none" : "";
     painted.stage.append(this.tip, this.legend);
@@ -153,8 +155,7 @@ class Figure {
       const begin = isLeft ? x - 8 - wide : x;
       line = begin < end ? 1 - line : 0;
       end = begin + wide + 8;
-      const made = { "text-anchor": isLeft ? "end" : "start", x: isLeft ? x - 8 : x, y: this.box.top + 12 + GAP * line };
-      for (const [name, value] of Object.entries(made)) node.setAttribute(name, value);
+      set(node, { "text-anchor": isLeft ? "end" : "start", x: isLeft ? x - 8 : x, y: this.box.top + 12 + GAP * line });
     }
   }
 
@@ -273,7 +274,7 @@ class Figure {
     this.state.at = at;
     this.mark.replaceChildren();
     this.tip.hidden = !at;
-    link(this);
+    this.link.href = fragment(this);
     if (!at) { if (isTold) this.readout.textContent = ""; return; }
     const curve = this.view.curves[at[0]], point = curve.points[at[1]], spot = this.place(curve, point);
     const { name, where, value, spread, count } = this.words(at);

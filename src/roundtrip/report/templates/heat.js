@@ -8,9 +8,8 @@ class HeatMap {
     this.svg = panel.querySelector("svg");
     this.readout = element("output", { "aria-live": "polite" });
     this.mark = element("rect", { class: "held", visibility: "hidden", fill: "none" });
-    for (const [name, value] of Object.entries({ tabindex: "0", role: "application",
-      "aria-roledescription": "interactive map",
-      "aria-label": `${panel.getAttribute("aria-label")}. Arrow keys step through the cells.` })) this.svg.setAttribute(name, value);
+    set(this.svg, { tabindex: "0", role: "application", "aria-roledescription": "interactive map",
+      "aria-label": `${panel.getAttribute("aria-label")}. Arrow keys step through the cells.` });
     for (const rect of this.svg.querySelectorAll("[data-at]")) rect.append(element("title", {}, this.words(this.at.get(rect.dataset.at))));
     this.svg.append(this.mark);
     panel.append(this.readout);

@@ -6,27 +6,9 @@ function alive(panel) {
   const name = panel.dataset.plot;
   if (!figures.has(name)) {
     figures.set(name, new Figure(panel));
-    tabulate(panel, () => values(figures.get(name)));
+    tabulate(panel, "Values", () => values(figures.get(name)));
   }
   return figures.get(name);
-}
-
-// Rows of text, the heads first, as a table that is made when a reader opens it.
-function tabulate(panel, rows) {
-  const all = element("details", {}, element("summary", {}, "Values"));
-  all.addEventListener("toggle", () => {
-    all.querySelector(".scroll")?.remove();
-    if (!all.open) return;
-    const [heads, ...some] = rows();
-    const cells = (row) => row.map((text, at) => (at ? element("td", { class: "right", "data-label": heads[at] }, text)
-      : element("th", { scope: "row" }, text)));
-    const head = heads.map((text, at) => element("th", { scope: "col", class: at ? "right" : "left" }, text));
-    const body = some.map((row) => element("tr", {}, ...cells(row)));
-    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...body));
-    all.append(element("div", { class: "scroll" }, table));
-    sized.observe(all.lastChild);
-  });
-  panel.append(all);
 }
 
 // What a figure shows, a row for each place and a column for each curve.
@@ -66,7 +48,7 @@ const near = new IntersectionObserver((seen) => {
 for (const panel of document.querySelectorAll("[data-plot]")) near.observe(panel);
 for (const panel of document.querySelectorAll("[data-heat]")) {
   const { cells, names } = new HeatMap(panel).data;
-  tabulate(panel, () => [["Between", "and", "Value", "% worse than usual", "n"],
+  tabulate(panel, "Values", () => [["Between", "and", "Value", "% worse than usual", "n"],
     ...cells.map(([row, column, ...rest]) => [names[row], names[column], ...rest.map(String)])]);
 }
 
@@ -94,13 +76,6 @@ async function copied(from, text) {
   await navigator.clipboard.writeText(text);
   from.textContent = "Copied";
 }
-
-// Keys scroll what is wider than the page.
-const sized = new ResizeObserver((seen) => {
-  for (const { target } of seen) target.toggleAttribute("tabindex", false);
-  for (const { target } of seen) if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-});
-for (const one of document.querySelectorAll(".scroll")) sized.observe(one);
 
 function markdown(figure, caption) {
   const plain = (cell) => cell.textContent.replace(/\s+/g, " ").trim().replaceAll("|", "\\|");

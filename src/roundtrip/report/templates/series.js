@@ -58,21 +58,14 @@ function remark(series, one) {
   return [one.left, series.spikes.includes(one.night) ? "stands alone" : ""].filter(Boolean).join(", ");
 }
 
-function lines(heads, body) {
-  const cell = (text, at) => element("td", at && at < 7 ? { class: "right" } : {}, element("span", {}, text));
-  return element("table", {},
-    element("thead", {}, element("tr", {}, ...heads.map((text, at) => element("th", { scope: "col", class: at && at < 7 ? "right" : "" }, text)))),
-    element("tbody", {}, ...body.map(([first, ...rest]) => element("tr", {}, element("th", { scope: "row" }, first), ...rest.map((text, at) => cell(text, at + 1))))));
-}
-
-// The numbers of the figure; made when it is opened, because it may have a thousand rows.
+// The numbers of the figure, the newest night first.
 function numbers({ series, points }) {
   const heads = ["Night", "Number", `Median, ${series.unit}`, "Low", "High", "Launches", "Disturbed", "Nodes", "Remark"];
-  return lines(heads, points.map((one) => {
+  return [heads, ...points.map((one) => {
     const link = data.reports[one.night], name = data.nights[one.night];
     return [link ? element("a", { href: link }, name) : name, `${one.night + 1}`, number(one.median, 4), number(one.low, 4), number(one.high, 4),
       `${one.launches}`, `${one.disturbed}`, one.nodes, remark(series, one)];
-  }).reverse());
+  }).reverse()];
 }
 
 // The points of each curve that was painted, in its order.
@@ -128,11 +121,7 @@ class Nights extends Figure {
     if (items.length) {
       this.panel.append(element("details", {}, element("summary", {}, `What changed beside it, on ${items.length} ${items.length === 1 ? "night" : "nights"}`), element("ul", {}, ...items)));
     }
-    const all = element("details", {}, element("summary", {}, "All numbers"));
-    all.addEventListener("toggle", () => {
-      if (!all.querySelector("table")) all.append(element("div", { class: "scroll" }, numbers(this.data)));
-    });
-    this.panel.append(all);
+    tabulate(this.panel, "All numbers", () => numbers(this.data), 7);
   }
 }
 

@@ -1,17 +1,24 @@
-"""Tables as CSV, for a spreadsheet or a program."""
+"""Tables as CSV, for a spreadsheet or a program, and for a terminal.
+
+Nothing in them is a formula or markup, or moves the cursor.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import rich.table
+from rich.text import Text
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Cell, Table
+from roundtrip.report.blocks import Cell, Table, Tone
 from roundtrip.report.units import Quantity
 
 #: A spreadsheet takes a text that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@")
+_STYLES: Mapping[Tone, str] = {"good": "green", "bad": "red"}
 
 
 def csv_text(table: Table) -> str:
@@ -41,7 +48,7 @@ def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str
             for cell, one in zip(cells, numbers, strict=True)
         ),
     ]
-    if not unit and any(_prints_unit(one) for one in known):
+    if not unit and any(one.says_unit or one.unit == units.Unit.SIZE for one in known):
         yield [f"{heading}: unit", *(_unit(one) if one else "" for one in numbers)]
     if any(one.n is not None for one in known):
         for name in ("low", "high", "n"):
@@ -62,10 +69,6 @@ def _digits(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(f"{value:.6g}"))
 
 
-def _prints_unit(one: Quantity) -> bool:
-    return one.says_unit or one.unit == units.Unit.SIZE
-
-
 def _unit(one: Quantity) -> str:
     """The unit of the value itself: a size is in bytes, and a part of 1 has none."""
     if one.unit == units.Unit.SIZE:
@@ -76,3 +79,20 @@ def _unit(one: Quantity) -> str:
 def _text(words: str) -> str:
     text = units.printable(words)
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
+    """The table under its caption; numbers are never folded.  `is_plain`: without a frame."""
+
+    def words(text: str, style: str = "") -> Text:
+        return Text(units.printable(text), style)
+
+    frame = {"box": None, "pad_edge": False} if is_plain else {}
+    drawn = rich.table.Table(title=words(block.caption), title_justify="left", **frame)  # type: ignore[arg-type]
+    for column in block.columns:
+        is_number = column.align == "right"
+        heading = words(column.heading)
+        drawn.add_column(heading, justify=column.align, no_wrap=is_number, overflow="fold")
+    for row in block.rows:
+        drawn.add_row(*(words(cell.text, _STYLES.get(cell.tone, "")) for cell in row))
+    return drawn
