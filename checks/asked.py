@@ -3,8 +3,9 @@
 ReFrame makes every test there is before it looks which are wanted, some milliseconds each.  The
 environment variable ROUNDTRIP_TESTS names the wanted ones, in JSON: check -> a list of products,
 each parameter -> its values as names show them; a parameter that is left out has all.  Of several
-products of one check, all tests of the values that any of them names are made.  Without the
-variable all tests are made.
+products of one check, all tests of the values that any of them names are made.  Or the variable is
+the word "ends": of each parameter but the placement, the first and the last value, for a check of
+a site, which needs one test of each kind.  Without the variable all tests are made.
 """
 
 import json
@@ -21,19 +22,38 @@ def simple_test(check):
     """As `rfm.simple_test`, of the asked values of the parameters of `check`."""
     if _ASKED is None:
         return rfm.simple_test(check)
-    if products := _ASKED.get(check.__name__):
-        fewer = {
-            name: _narrowed(known, {value for product in products for value in product[name]})
-            for name, known in check.raw_params.items()
-            if all(name in product for product in products)
-        }
+    fewer = _ends(check) if _ASKED == "ends" else _products(check)
+    if fewer is not None:
         rfm.simple_test(make_test(check.__name__, (check,), fewer, module=check.__module__))
     return check
 
 
-def _narrowed(known, shown):
+def _ends(check):
+    return {
+        name: _narrowed(known, lambda values: dict.fromkeys((values[0], values[-1])))
+        for name, known in check.raw_params.items()
+        if name != "placement"
+    }
+
+
+def _products(check):
+    """The asked values of each parameter that all products name; None if no test is asked for."""
+    products = _ASKED.get(check.__name__)
+    if not products:
+        return None
+    shown = {
+        name: {value for product in products for value in product[name]}
+        for name in check.raw_params
+        if all(name in product for product in products)
+    }
+    return {name: _shown(check.raw_params[name], values) for name, values in shown.items()}
+
+
+def _shown(known, shown):
+    return _narrowed(known, lambda values: (v for v in values if f"{known.format(v)}" in shown))
+
+
+def _narrowed(known, choose):
     return parameter(
-        inherit_params=True,
-        filter_params=lambda values: tuple(v for v in values if f"{known.format(v)}" in shown),
-        fmt=known.format,
+        inherit_params=True, filter_params=lambda values: tuple(choose(values)), fmt=known.format
     )

@@ -6,8 +6,8 @@ import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import SanityError
 
+from roundtrip import simgrid
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform
 from roundtrip.sites.scales import SIMULATED
 
 #: The least time limit of a simulation, s: its budget is of simulated time, and does not tell how
@@ -41,7 +41,7 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
         UserError if it has fewer hosts.
         """
         what = self.simulation
-        made = platform.read_platform(
+        made = simgrid.read_platform(
             self.platform_file, what["host_flops"], what.get("added_rtt_ms")
         )
         made.write(pathlib.Path(self.stagedir), ranks)
@@ -73,7 +73,7 @@ class Simulation(OnSimulatedHosts):
         self.time_limit = max(self.time_limit or 0, _PATIENCE)
         if hasattr(self, "build"):  # a program of ours: two launches are to be equal
             self.executable_opts = [*self.executable_opts, "--seed=1"]
-        self.keep_files = [*self.keep_files, platform.PLATFORM_FILE, platform.HOSTS_FILE]
+        self.keep_files = [*self.keep_files, simgrid.PLATFORM_FILE, simgrid.HOSTS_FILE]
 
     @property
     def simulated_by(self):
@@ -87,5 +87,5 @@ class Simulation(OnSimulatedHosts):
     def require_that_the_simulation_went_well(self):
         if self.simulated:
             said = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
-            if wrong := platform.fault(said):
+            if wrong := simgrid.fault(said):
                 raise SanityError(f"SimGrid: {wrong}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import ab_campaign, model
+from roundtrip.campaign import model, session
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import CheckPlan
 from roundtrip.errors import UserError
@@ -20,7 +20,7 @@ WANTED = [
 
 
 def order(seed: int, number: int) -> str:
-    sides = ab_campaign.abba_order(WANTED, seed, number)
+    sides = session.abba_order(WANTED, seed, number)
     assert sorted(len(side) for side in sides) == [2, 2]
     for side in sides:
         assert len({item.case.environ for item in side}) == 1
@@ -41,15 +41,15 @@ def test_the_coins_are_fair_differ_by_seed_and_are_those_of_the_seed_again() -> 
 
 def test_a_toolchain_that_was_given_up_leaves_the_other_one() -> None:
     alone = [item for item in WANTED if item.case.environ == "b"]
-    assert ab_campaign.abba_order(alone, 7, 3) == [alone]
+    assert session.abba_order(alone, 7, 3) == [alone]
 
 
 def test_the_seed_is_in_the_campaign_that_a_resumed_run_reads(tmp_path: Path) -> None:
     plans = (CheckPlan("Ping", 0),)
     for seed in (None, 0, 4294967295):
-        content = ab_campaign.campaign_text(("a", "b"), plans, 1.0, abba_seed=seed)
+        content = model.campaign_text(("a", "b"), plans, 1.0, abba_seed=seed)
         assert (
-            model.load_campaign(ab_campaign.write_campaign(tmp_path, ("a", "b"), content)).abba_seed
+            model.load_campaign(model.write_campaign(tmp_path, ("a", "b"), content)).abba_seed
             == seed
         )
 

@@ -29,18 +29,11 @@ n9|mixed|ib,fat|none
 """
 
 
-#: Of nodes whose numbers have one digit: ``n[1,9]`` as a line each.
-HOSTNAMES = (
-    'for n in $(echo "$3" | tr -dc "0-9,-" | tr "," " "); do seq -f n%g ${n%-*} ${n#*-}; done'
-)
-
-
 def site(folder: Path, sinfo: str, **partition: object) -> Any:
     """A site whose sinfo is this shell script."""
-    for name, script in (("sinfo", sinfo), ("scontrol", HOSTNAMES)):
-        program = folder / name
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(0o755)
+    program = folder / "sinfo"
+    program.write_text(f"#!/bin/sh\n{sinfo}\n")
+    program.chmod(0o755)
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     partitions = {"p": {"scheduler": "slurm", **partition}}
     return SimpleNamespace(

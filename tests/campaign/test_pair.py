@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip.campaign import ab_campaign, model
+from roundtrip.campaign import matrix, model
 from roundtrip.campaign.matrix import Expected, Matrix, Skipped
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.errors import UserError
@@ -24,17 +24,17 @@ DECLARED = (
 
 
 def test_without_checks_those_of_the_campaign_are_launched() -> None:
-    assert ab_campaign.select_checks(DECLARED, (), ()) == DECLARED
+    assert model.select_checks(DECLARED, (), ()) == DECLARED
 
 
 def test_what_a_check_does_not_say_stays_as_declared() -> None:
-    (plan,) = ab_campaign.select_checks(DECLARED, ["Ping:mode=stream,mode=both"], ["end=64"])
+    (plan,) = model.select_checks(DECLARED, ["Ping:mode=stream,mode=both"], ["end=64"])
     assert plan.parameters == {"mode": ("stream", "both"), "kind": ("raw",)}
     assert plan.variables == {"budget": "3", "end": "64"}
 
 
 def test_a_check_that_the_campaign_does_not_have_is_taken_as_it_is() -> None:
-    plans = ab_campaign.select_checks(DECLARED, ["Pong", "Ping"], [])
+    plans = model.select_checks(DECLARED, ["Pong", "Ping"], [])
     assert [plan.name for plan in plans] == ["Pong", "Ping"]
     assert plans[0].parameters == {} and plans[0].variables == {}
 
@@ -44,15 +44,15 @@ def test_a_check_that_the_campaign_does_not_have_is_taken_as_it_is() -> None:
 )
 def test_what_cannot_be_read_is_told(asked: list[str], variables: list[str]) -> None:
     with pytest.raises(UserError, match="is not of the form name=value"):
-        ab_campaign.select_checks(DECLARED, asked, variables)
+        model.select_checks(DECLARED, asked, variables)
 
 
 def test_the_file_reads_back_as_what_was_asked(tmp_path: Path) -> None:
     odd = CheckPlan("Odd", 0, parameters={"p": ('a"b\\', "c")}, variables={"v": "1,2"})
-    content = ab_campaign.campaign_text(("one", "other"), (*DECLARED, odd), 1.5, ["smp"])
-    read = model.load_campaign(ab_campaign.write_campaign(tmp_path, ("one", "other"), content))
+    content = model.campaign_text(("one", "other"), (*DECLARED, odd), 1.5, ["smp"])
+    read = model.load_campaign(model.write_campaign(tmp_path, ("one", "other"), content))
     assert read.name == "ab-one-other"
-    assert (read.launches, read.time_limit_minutes) == (ab_campaign.MOST_ROUNDS, 1.5)
+    assert (read.launches, read.time_limit_minutes) == (model.MOST_ROUNDS, 1.5)
     assert "sequential = true" in content
     for plan, wanted in zip(read.checks, (*DECLARED, odd), strict=True):
         assert plan.toolchains == ("one", "other")
@@ -81,7 +81,7 @@ def campaign() -> Campaign:
 def test_only_cases_that_both_can_run_are_launched() -> None:
     lonely = expected("one", partition="gpu")
     cases = (expected("one"), expected("other"), lonely)
-    plan = ab_campaign.shared_cases(Matrix(cases, (Skipped("S", "why"),)), campaign())
+    plan = matrix.shared_cases(Matrix(cases, (Skipped("S", "why"),)), campaign())
     assert plan.expected == cases[:2]
     assert [item.case for item in plan.skipped] == ["S", lonely.case.id]
 
@@ -89,10 +89,10 @@ def test_only_cases_that_both_can_run_are_launched() -> None:
 def test_what_is_simulated_is_not_repeated_until_it_is_told_apart() -> None:
     both = tuple(replace(expected(name), simulated=True) for name in ("one", "other"))
     with pytest.raises(UserError, match="site 's' simulates: it gives the same values each time"):
-        ab_campaign.shared_cases(Matrix(both, ()), campaign())
+        matrix.shared_cases(Matrix(both, ()), campaign())
 
 
 def test_no_case_for_both_is_told_with_the_reason() -> None:
     plan = Matrix((expected("one"),), (Skipped("S", "toolchain 'other' is not installed"),))
     with pytest.raises(UserError, match="both toolchains can run: toolchain 'other' is not"):
-        ab_campaign.shared_cases(plan, campaign())
+        matrix.shared_cases(plan, campaign())

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from roundtrip.simulated import platform
+from roundtrip import simgrid
 
 CHECKOUT = Path(__file__).parents[2]
 FILE = CHECKOUT / "checks" / "mixins" / "simulation.py"
@@ -47,13 +47,13 @@ def test_a_budget_of_simulated_time_limits_no_real_time(
 
 def test_what_simulated_a_program_of_others_is_told_for_it(tmp_path: Path) -> None:
     check = launched(tmp_path, None)
-    assert (tmp_path / platform.HOSTS_FILE).read_text().split() == [f"odin{n}" for n in range(4)]
+    assert (tmp_path / simgrid.HOSTS_FILE).read_text().split() == [f"odin{n}" for n in range(4)]
     told = simulation.Simulation.simulated_by.fget(check)
     assert told == {
         "simgrid": "3.32",
-        "platform": check.env_vars[platform.NAME],
-        "platform_sha256": check.env_vars[platform.SHA256],
-        "host_flops": json.loads(check.env_vars[platform.FLOPS]),
+        "platform": check.env_vars[simgrid.NAME],
+        "platform_sha256": check.env_vars[simgrid.SHA256],
+        "host_flops": json.loads(check.env_vars[simgrid.FLOPS]),
     }
     check.simulated = False
     assert simulation.Simulation.simulated_by.fget(check) is None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from roundtrip.collect import analysis
-from roundtrip.host import echo, facts, interference
+from roundtrip.host import facts, interference
 from roundtrip.host.interference import Block, Ticks
 
 LEVELS = analysis.default().statistics
@@ -135,16 +135,16 @@ class Silence:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(echo, "_PATIENCE", 10)
+    monkeypatch.setattr(interference, "_PATIENCE", 10)
 
 
 @pytest.mark.usefixtures("impatient")
 def test_the_other_end_does_not_outlive_its_parent() -> None:
     memory: Any = Silence(100)
-    echo.serve(memory, parent=-1)
+    interference.serve(memory, parent=-1)
     assert next(memory.left) == 10
     with pytest.raises(StopIteration):
-        echo.serve(memory, os.getppid())
+        interference.serve(memory, os.getppid())
 
 
 def test_a_block_has_as_many_times_of_a_as_of_b(monkeypatch: pytest.MonkeyPatch) -> None:

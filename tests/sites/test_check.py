@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from roundtrip.cli import app
 from roundtrip.errors import UserError
-from roundtrip.sites import check, differences, software
-from roundtrip.sites.site import Site
+from roundtrip.sites import check, slurm, software
+from roundtrip.sites.site import Finding, Site
 
 CHECKOUT = Path(__file__).parents[2]
 Edit = Callable[[str], str]
@@ -199,19 +199,22 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
         (tools / program).write_text(f"#!/bin/sh\ncat <<'TEXT'\n{text}\nTEXT\n")
         (tools / program).chmod(0o755)
 
+    def compared() -> list[Finding]:
+        return check.compare_slurm(site, slurm.look_at_slurm())
+
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")
     say("sinfo", "batch*|64|2|16|(null)|b[1-64]\ngpu|2|1|8|(null)|g[1-2]")
-    found = differences.compare(site)
+    found = compared()
     assert found[0].detail == "there is no partition 'compute'; there are: batch, gpu"
     say("sinfo", "compute*|12|2|16|ib|c[1-12]\ncompute*|2|1|24|ib|c[13-14]")
-    details = [item.detail for item in differences.compare(site)]
+    details = [item.detail for item in compared()]
     assert "partition 'ib-rc': 16 nodes, and sinfo has 14" in details
     assert "partition 'ib-rc': 32 cores a node, and sinfo has 24" in details
     assert "openmpi is started with --mpi=pmix, and srun has none, pmi2" in details
     say("srun", "MPI plugin types are...\n\tpmi2\n\tpmix")
     say("sinfo", "compute|128|2|24|ib|c[1-128]")
-    faults = [f for f in differences.compare(site) if f.verdict != "ok"]
+    faults = [f for f in compared() if f.verdict != "ok"]
     assert faults == []
 
 

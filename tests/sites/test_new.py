@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.sites import check, data, differences, new, render, spackpart, yamlfile
+from roundtrip.sites import check, data, new, render, software, spackpart, yamlfile
 from roundtrip.sites.probe import Facts, Library, Port
 from roundtrip.sites.site import Site
 from roundtrip.sites.slurm import Partition
@@ -78,7 +78,7 @@ def test_a_cluster_gets_a_site_that_loads_and_is_sound(
     assert (first["extras"]["nodes"], first["extras"]["cores"]) == (nodes, cores)
     assert {f"nodes_{nodes}", f"cores_{cores}"} <= set(first["features"])
     assert f"nodes_{2 * nodes}" not in first["features"]
-    assert differences.check_pmix_package(
+    assert software.check_pmix_package(
         data.load(folder / "site.toml", checkout), folder / "spack/packages.yaml"
     )[0].verdict == ("ok")
     for partition in site.partitions.values():
@@ -193,8 +193,8 @@ def test_pmix_is_built_in_the_series_of_slurms(
     assert site.pmix == wanted
     assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{wanted} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
-    assert differences.pmix_mismatch(site, plugins) == []
-    assert differences.pmix_mismatch(site, ["pmix_v6"]) == [
+    assert software.pmix_mismatch(site, plugins) == []
+    assert software.pmix_mismatch(site, ["pmix_v6"]) == [
         'srun has PMIx of series 6: `pmix = "6"` in site.toml'
     ]
 

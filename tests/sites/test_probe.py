@@ -20,7 +20,6 @@ NO_PROCESSOR: dict[str, Any] = dict.fromkeys(("cpu", "target", "sockets", "cores
 OUTPUTS = {
     "sinfo -h": "sinfo.txt",
     "srun --mpi=list": "srun-mpi-list.txt",
-    "ibv_devinfo": "ibv_devinfo.txt",
 }
 TEXTS = {
     "sinfo --version": "slurm 23.11.1\n",
@@ -39,19 +38,32 @@ def cluster(*command: str) -> str | None:
     return next((text for start, text in TEXTS.items() if words.startswith(start)), None)
 
 
-def interfaces(folder: Path) -> Path:
-    """A /sys/class/net with an Ethernet device, an IPoIB device and a loopback."""
+PORTS = (
+    Port("mlx5_0", 1, True, "InfiniBand"),
+    Port("mlx5_1", 1, False, "Ethernet"),
+    Port("mlx5_1", 2, True, "Ethernet"),
+)
+
+
+def devices(folder: Path) -> Path:
+    """A /sys/class with `PORTS`, an Ethernet device, an IPoIB device and a loopback."""
     for name, kind in (("eno1", "1"), ("ib0", "32"), ("lo", "772")):
-        (folder / name).mkdir(parents=True)
-        (folder / name / "type").write_text(kind + "\n")
+        place = folder / "net" / name
+        place.mkdir(parents=True)
+        (place / "type").write_text(kind + "\n")
         if name != "lo":
-            (folder / name / "device").mkdir()
+            (place / "device").mkdir()
+    for port in PORTS:
+        place = folder / "infiniband" / port.device / "ports" / str(port.number)
+        place.mkdir(parents=True)
+        (place / "state").write_text("4: ACTIVE\n" if port.active else "1: DOWN\n")
+        (place / "link_layer").write_text(f"{port.link_layer}\n")
     return folder
 
 
 def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "read_host", lambda: HOST)
-    facts = probe.look(cluster, interfaces(tmp_path))
+    facts = probe.look(cluster, devices(tmp_path))
     assert facts.slurm == "23.11.1"
     assert facts.partition is not None
     assert facts.partition.features == ("cascadelake", "ib", "icelake")
@@ -87,25 +99,15 @@ def test_nodes_that_differ_count_by_the_smallest() -> None:
     assert not debug.default
 
 
-def test_every_port_is_found_and_those_down_are_marked() -> None:
-    ports = probe.parse_ibv_devinfo((DATA / "ibv_devinfo.txt").read_text())
-    assert [(p.device, p.number, p.active, p.link_layer) for p in ports] == [
-        ("mlx5_0", 1, True, "InfiniBand"),
-        ("mlx5_1", 1, False, "Ethernet"),
-        ("mlx5_1", 2, True, "Ethernet"),
-    ]
+def test_every_port_is_found_and_those_down_are_marked(tmp_path: Path) -> None:
+    ports = probe.ports(devices(tmp_path) / "infiniband")
+    assert ports == PORTS
     assert Facts(ports=ports[1:]).port == ports[2]
-    assert probe.parse_ibstat((DATA / "ibstat.txt").read_text()) == (
-        Port("mlx4_0", 1, True, "InfiniBand"),
-        Port("mlx4_0", 2, False, "Ethernet"),
-    )
 
 
 def test_garbage_gives_nothing() -> None:
     for text in ("", "sinfo: error: Unable to contact slurm controller", "a|b|c|d", "hca"):
         assert slurm.parse_sinfo(text) == ()
-        assert probe.parse_ibv_devinfo(text) == ()
-        assert probe.parse_ibstat(text) == ()
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from roundtrip.sites import check, differences, new, probe, slurm
+from roundtrip.sites import check, new, probe, slurm
 from roundtrip.sites.check import Script
 from roundtrip.sites.probe import Facts
 from roundtrip.sites.site import Case, Site
@@ -86,7 +86,7 @@ def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str)
 
 def compared(site: Site, name: str, **changed: str) -> list[Any]:
     says = facts(name, **changed).cluster
-    return differences.compare_limits(site, says, said(name)["scontrol show config"] or "")
+    return check.compare_limits(site, says)
 
 
 def test_what_was_recorded_is_of_three_kinds() -> None:

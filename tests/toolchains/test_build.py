@@ -11,9 +11,8 @@ import pytest
 from roundtrip import paths
 from roundtrip.toolchains import plan
 from roundtrip.toolchains.build import selftest, selftest_faults
-from roundtrip.toolchains.plan import Store
+from roundtrip.toolchains.plan import BuildError, Store
 from roundtrip.toolchains.spec import catalogue
-from roundtrip.toolchains.steps import BuildError
 
 SMOKE, TOOLCHAINS = catalogue().smoke, catalogue().toolchains
 OPENMPI = "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"

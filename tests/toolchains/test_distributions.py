@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,7 +108,9 @@ def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.Monke
     known = on("ubuntu24.04", monkeypatch)
     assert not known.mpis["mpich40"].offered
     assert "mpich42" not in known.mpis
-    assert known.mpis["mpich40"] == replace(catalogue().mpis["mpich40"], offered=False)
+    assert known.mpis["mpich40"] == catalogue().mpis["mpich40"].model_copy(
+        update={"offered": False}
+    )
 
 
 def test_the_release_of_a_distribution(monkeypatch: pytest.MonkeyPatch) -> None:

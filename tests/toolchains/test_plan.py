@@ -36,10 +36,11 @@ def test_plan_says_where_things_come_from() -> None:
 def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define() -> None:
     made = TOOLCHAINS["smpi-boost181"]
     planned = plan.toolchain_plan(made).mpi
-    assert (planned.version, planned.pin) == ("3.32", None)
+    assert (planned.version, planned.mpi.pin) == ("3.32", None)
     assert planned.origin == "Debian libsimgrid-dev 3.32, unpacked"
-    fewer = replace(made.mpi, unpacked=made.mpi.unpacked[:-1])
-    bare = replace(made.mpi, kind=made.mpi.kind.model_copy(update={"definitions": ()}))
+    fewer = made.mpi.model_copy(update={"unpacked": made.mpi.unpacked[:-1]})
+    kind = made.mpi.kind.model_copy(update={"definitions": ()})
+    bare = made.mpi.model_copy(update={"kind": kind})
     assert len({planned.key, plan.mpi_plan(fewer).key, plan.mpi_plan(bare).key}) == 3
 
 

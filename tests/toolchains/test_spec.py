@@ -65,7 +65,7 @@ def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.M
     older = plan.toolchain_plan(found.toolchains["mpich43-boost181"])
     newer = plan.toolchain_plan(found.toolchains["mpich50-boost181"])
     assert (older.mpi.origin, newer.mpi.origin) == ("PyPI mpich 4.3.2", "PyPI mpich 5.0.2")
-    assert older.mpi.pin == "mpich==4.3.2 \\\n    --hash=sha256:0123\n"
+    assert older.mpi.mpi.pin == "mpich==4.3.2 \\\n    --hash=sha256:0123\n"
     assert older.mpi.key != newer.mpi.key
     assert older.toolchain.mpi.title == "MPICH 4.3"
 

@@ -17,12 +17,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from roundtrip import paths
+from roundtrip import paths, simgrid
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform
-from roundtrip.simulated.platform import Platform
-from roundtrip.simulated.trace import REPRODUCIBLE, RUN, Trace, record, replay
+from roundtrip.simgrid import REPRODUCIBLE, RUN, Platform, Trace, record, replay
 
 CHECKOUT = Path(__file__).parents[2]
 BUILD = CHECKOUT / "build" / "workloads-smpi"
@@ -58,7 +56,7 @@ DIGITS = 1e-5
 
 
 def grid() -> Platform:
-    return platform.read_platform(GRID, 2e8, 0)
+    return simgrid.read_platform(GRID, 2e8, 0)
 
 
 @cache
@@ -109,7 +107,7 @@ def test_times_are_equal_on_every_machine_and_to_those_of_a_replay(
     assert run["simulated"] == {
         "simgrid": "3.32",
         "platform": "grid",
-        "platform_sha256": grid().variables[platform.SHA256],
+        "platform_sha256": grid().variables[simgrid.SHA256],
         "host_flops": 2e8,
     }
     assert run["disturbance"] is None
@@ -127,7 +125,7 @@ def test_a_time_is_that_of_a_processor_of_2008(tmp_path: Path) -> None:
     wrapper.chmod(0o755)
     words = ["-wrapper", str(wrapper), *REPRODUCIBLE, str(built("npb"))]
     flags = ["--benchmark", "MG", "--class", "S", "--samples", "samples.csv"]
-    platform.run_smpirun([*words, *flags], 16, grid(), tmp_path)
+    simgrid.run_smpirun([*words, *flags], 16, grid(), tmp_path)
     assert json.loads((tmp_path / RUN).read_text())["npb"]["seconds"] == GOLDEN["MG", 16]
 
 
@@ -147,7 +145,7 @@ def declared(benchmark: str, ranks: int, run: dict[str, Any]) -> float:
     ("options", "variables", "told"),
     [
         (["--cfg=smpi/simulate-computation:yes"], {}, "--cfg=smpi/simulate-computation:no"),
-        ([], {platform.FLOPS: "1e9"}, "is 1e9, but a host of the platform does 200000000.0 flop/s"),
+        ([], {simgrid.FLOPS: "1e9"}, "is 1e9, but a host of the platform does 200000000.0 flop/s"),
     ],
 )
 def test_a_simulation_that_nobody_could_repeat_is_refused(
@@ -155,9 +153,9 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
 ) -> None:
     grid().write(tmp_path, 2)
     words = ["-np", "2", "-platform", "platform.xml", "-hostfile", "hosts.txt"]
-    words += ["--cfg=smpi/simulate-computation:no", *options, *platform.LOGGED]
+    words += ["--cfg=smpi/simulate-computation:no", *options, *simgrid.LOGGED]
     done = subprocess.run(
-        [platform.smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
+        [simgrid.smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
         cwd=tmp_path,
         env={**os.environ, **variables},
         capture_output=True,
@@ -179,7 +177,7 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
 ) -> None:
     flags = ["--end", "1000", "--budget", "5", "--samples", "samples.csv"]
     words = [*REPRODUCIBLE, str(built("ring")), *flags]
-    said = platform.run_smpirun(words, 4, grid(), tmp_path).stdout
+    said = simgrid.run_smpirun(words, 4, grid(), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=4 hosts=4" in said
     run = json.loads((tmp_path / RUN).read_text())
     reasons = {one["variant"]: one["reason"] for one in run["ring"]["skipped"]}
@@ -202,7 +200,7 @@ def test_a_ring_of_hundreds_of_ranks_takes_seconds(tmp_path: Path) -> None:
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
     words = [*REPRODUCIBLE, str(built("ring")), *flags]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = platform.run_smpirun(words, 256, platform.read_platform(HDR, 1e10), tmp_path).stdout
+    said = simgrid.run_smpirun(words, 256, simgrid.read_platform(HDR, 1e10), tmp_path).stdout
     assert "ROUNDTRIP COMPLETE ranks=256 hosts=256" in said
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert after.ru_utime - before.ru_utime < 20
@@ -214,7 +212,7 @@ def test_a_simulated_round_trip_is_a_batch(tmp_path: Path) -> None:
         pytest.skip("Boost for SimGrid is not built: roundtrip toolchains smpi-boost181")
     flags = ["--variants=mpi", "--end=8", "--samples=s.csv", "--perturbation=0", "--budget=0.01"]
     words = [*REPRODUCIBLE, str(built("netpipe", boost)), *flags]
-    platform.run_smpirun(words, 2, platform.read_platform(HDR, 1e10), tmp_path)
+    simgrid.run_smpirun(words, 2, simgrid.read_platform(HDR, 1e10), tmp_path)
     points = json.loads((tmp_path / RUN).read_text())["points"]
     assert {(point["batch"], point["status"]) for point in points} == {(1, "converged")}
 
@@ -224,7 +222,7 @@ def test_a_ring_round_many_nodes_has_a_name_of_its_own_that_is_short(
     ranks: int, shape: str, tmp_path: Path
 ) -> None:
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
-    platform.run_smpirun([*REPRODUCIBLE, str(built("ring")), *flags], ranks, grid(), tmp_path)
+    simgrid.run_smpirun([*REPRODUCIBLE, str(built("ring")), *flags], ranks, grid(), tmp_path)
     run = json.loads((tmp_path / RUN).read_text())
     assert run["ring"]["ranks_on_nodes"] == shape
     assert {point["case"] for point in run["points"]} == {shape}

@@ -295,3 +295,27 @@ def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> 
     if lacking:
         return f"partition '{partition}' with '{environ}' does not offer: {', '.join(lacking)}"
     return "ReFrame does not list it on this site"
+
+
+def shared_cases(plan: Matrix, campaign: Campaign) -> Matrix:
+    """The cases that both toolchains of ``roundtrip ab`` can run; others are skipped with reason.
+
+    UserError if there is none, and for what is simulated.
+    """
+    if simulated := next((item for item in plan.expected if item.simulated), None):
+        raise UserError(
+            f"site '{simulated.case.system}' simulates: it gives the same values each time, so "
+            "there is nothing to repeat until two differ; a campaign runs both"
+        )
+    alike: dict[tuple[object, ...], list[Expected]] = {}
+    for item in plan.expected:
+        case = item.case
+        alike.setdefault((case.check, case.parameters, case.partition), []).append(item)
+    both = [item for items in alike.values() if len(items) == 2 for item in items]
+    alone = [item.case for items in alike.values() if len(items) < 2 for item in items]
+    reason = "the other toolchain cannot run it: nothing to compare it with"
+    skipped = (*plan.skipped, *(Skipped(case.id, reason) for case in alone))
+    if not both:
+        why = "; ".join(sorted({item.reason for item in plan.skipped})) or reason
+        raise UserError(f"no case that both toolchains can run: {why}", campaign.file)
+    return Matrix(tuple(both), skipped)

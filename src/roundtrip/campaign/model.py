@@ -5,8 +5,10 @@ The keys of its file are those of `collect.declared.CampaignTable`, which docs/r
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from roundtrip import tables
@@ -16,6 +18,9 @@ from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.tables import Places
 from roundtrip.toolchains.spec import SMOKE, catalogue
 
+#: Rounds of `roundtrip ab` at most, whatever the budget.
+MOST_ROUNDS = 200
+_ASSIGNED = re.compile(r"(?P<key>\w+)=(?P<value>[^,]+)")
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
 _MOST_HOURS = 7 * 24
 #: The form of a text that `parse_minutes` reads.
@@ -186,3 +191,86 @@ def _as_option(value: object) -> str:
     if isinstance(value, list):
         return ",".join(_as_option(item) for item in value)
     return str(value)
+
+
+def campaign_name(base: str, new: str) -> str:
+    """The name of the campaign of ``roundtrip ab``, below which its runs lie."""
+    return f"ab-{base}-{new}"
+
+
+def select_checks(
+    declared: Sequence[CheckPlan], specs: Sequence[str], variables: Sequence[str]
+) -> tuple[CheckPlan, ...]:
+    """The checks that ``roundtrip ab`` launches.
+
+    Parameters
+    ----------
+    declared
+        Those of a campaign; all of them are launched without `specs`.
+    specs
+        ``NAME`` or ``NAME:parameter=value,...``, a parameter with several values as often.  Other
+        parameters stay as the campaign declares them for a check of that name.
+    variables
+        ``variable=value``, set for all checks.
+
+    UserError for another form.
+    """
+    plans = [_changed(spec, declared) for spec in specs] or list(declared)
+    changes = {key: values[-1] for key, values in _assigned(variables, "--set").items()}
+    return tuple(replace(plan, variables={**plan.variables, **changes}) for plan in plans)
+
+
+def _changed(spec: str, declared: Sequence[CheckPlan]) -> CheckPlan:
+    check, colon, parameters = spec.partition(":")
+    known = next((plan for plan in declared if plan.name == check), CheckPlan(check, 0))
+    changes = _assigned(parameters.split(","), f"--checks {spec}") if colon else {}
+    return replace(known, parameters={**known.parameters, **changes})
+
+
+def _assigned(items: Iterable[str], where: str) -> dict[str, tuple[str, ...]]:
+    values: dict[str, tuple[str, ...]] = {}
+    for item in items:
+        match = _ASSIGNED.fullmatch(item.strip())
+        if not match:
+            raise UserError(f"{where}: '{item}' is not of the form name=value")
+        values[match["key"]] = (*values.get(match["key"], ()), match["value"])
+    return values
+
+
+def campaign_text(
+    toolchains: tuple[str, str],
+    plans: Sequence[CheckPlan],
+    minutes: float,
+    partitions: Sequence[str] = (),
+    abba_seed: int | None = None,
+) -> str:
+    """The TOML file of the campaign of ``roundtrip ab``; `load_campaign` reads the same checks."""
+    base, new = toolchains
+    lines = [
+        f"title = {json.dumps(f'{new} against {base}')}",
+        f"launches = {MOST_ROUNDS} # at most: a run ends when it can tell, or its time is over",
+        f"time_limit_minutes = {minutes:g}",
+        "sequential = true",
+        *([] if abba_seed is None else [f"abba_seed = {abba_seed}"]),
+    ]
+    for plan in plans:
+        lines += ["", "[[check]]", f"name = {json.dumps(plan.name)}"]
+        lines.append(f"toolchains = {json.dumps(list(toolchains))}")
+        if places := list(partitions) or list(plan.partitions or ()):
+            lines.append(f"partitions = {json.dumps(places)}")
+        parameters = {key: list(values) for key, values in plan.parameters.items()}
+        inline = (("parameters", parameters), ("variables", plan.variables))
+        lines += [f"{name} = {_inline_table(table)}" for name, table in inline if table]
+    return "\n".join(lines) + "\n"
+
+
+def _inline_table(table: Mapping[str, object]) -> str:
+    pairs = (f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items())
+    return f"{{ {', '.join(pairs)} }}"
+
+
+def write_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
+    """The file of the campaign in `folder`, under the campaign's name."""
+    file = folder / f"{campaign_name(*toolchains)}.toml"
+    file.write_text(content, encoding="utf-8")
+    return file

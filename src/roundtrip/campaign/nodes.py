@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import shlex
 import subprocess
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -26,45 +24,6 @@ _IN_USE = ("idle", "allocated", "mixed", "completing", "planned")
 _OUT = {"*": "not responding", "$": "in maintenance", "%": "powering down"}
 _LONGEST_WAIT_S = 600.0
 _FIELDS = "%N|%T|%f|%E"
-
-
-@dataclass(frozen=True)
-class NodeOptions:
-    """Options of sbatch that choose nodes; "" for one that is not given.
-
-    `queue` is a partition of Slurm; `names` and `excluded` are host lists as Slurm writes them,
-    `features` is an expression.
-    """
-
-    queue: str = ""
-    features: str = ""
-    names: str = ""
-    excluded: str = ""
-
-    def __str__(self) -> str:
-        """The options for people, without the queue's."""
-        named = (
-            ("constraint", self.features),
-            ("nodelist", self.names),
-            ("exclude", self.excluded),
-        )
-        return " ".join(f"--{option}={value}" for option, value in named if value)
-
-
-def parse_options(access: Iterable[str]) -> NodeOptions:
-    """The options in `access`; of an option that is given twice the last counts."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    parser.add_argument("-p", "--partition", dest="queue", default="")
-    parser.add_argument("-C", "--constraint", dest="features", default="")
-    parser.add_argument("-w", "--nodelist", dest="names", default="")
-    parser.add_argument("-x", "--exclude", dest="excluded", default="")
-    try:
-        known, _ = parser.parse_known_args(
-            [word for option in access for word in shlex.split(option)]
-        )
-    except argparse.ArgumentError:
-        return NodeOptions()
-    return NodeOptions(**vars(known))
 
 
 def satisfies(expression: str, features: Collection[str]) -> bool:
@@ -124,46 +83,46 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
             f"the nodes of partition '{partition}' of site '{site.name}' are not known: "
             f"its scheduler is '{declared['scheduler']}', and only Slurm lists them"
         )
-    options = parse_options(declared.get("access", ()))
-    command = ["sinfo", "--noheader", "--Node", f"--format={_FIELDS}"]
-    if options.queue:
-        command.append(f"--partition={options.queue}")
-    nodes = parse_sinfo(_query(site, partition, command))
-    lists = {
-        text: set(_query(site, partition, ["scontrol", "show", "hostnames", text]).split())
-        for text in (options.names, options.excluded)
-        if text
-    }
+    options = slurm.access_options(declared.get("access", ()))
+    nodes = parse_sinfo(_sinfo(site, partition, options.get("partition")))
+    named, excluded = (
+        {*slurm.expand_hosts(options.get(key, ""))} for key in ("nodelist", "exclude")
+    )
+    features = options.get("constraint")
     try:
         chosen = [
             node
             for node in nodes
-            if (not options.names or node.name in lists[options.names])
-            and (not options.excluded or node.name not in lists[options.excluded])
-            and (not options.features or satisfies(options.features, node.features))
+            if node.name in (named or {node.name})
+            and node.name not in excluded
+            and (not features or satisfies(features, node.features))
         ]
     except ValueError as error:
         raise UserError(
             f"the nodes of partition '{partition}' of site '{site.name}' cannot be chosen by "
-            f"--constraint={options.features}: {error}; right are features with &, | and ( )"
+            f"--constraint={features}: {error}; right are features with &, | and ( )"
         ) from None
     if nodes and not chosen:
+        keys = ("constraint", "nodelist", "exclude")
+        asked = " ".join(f"--{key}={options[key]}" for key in keys if key in options)
         raise UserError(
             f"none of the {len(nodes)} nodes of partition '{partition}' of site '{site.name}' is "
-            f"what its options ask for: {options}"
+            f"what its options ask for: {asked}"
         )
     return chosen
 
 
-def _query(site: Site, partition: str, command: Sequence[str]) -> str:
-    """What a command of Slurm prints; it waits while Slurm does not answer."""
+def _sinfo(site: Site, partition: str, queue: str | None) -> str:
+    """Slurm's list of the nodes of its partition `queue`; waits while Slurm does not answer."""
+    command = ["sinfo", "--noheader", "--Node", f"--format={_FIELDS}"]
+    command += [f"--partition={queue}"] if queue else []
     wait = scheduler.SlurmWait(time.time() + _LONGEST_WAIT_S, site.checkout)
     environment = wait.environment(site.environment)
     del environment["ROUNDTRIP_SLURM_LOG"]  # there is no run yet to note it in
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
     except FileNotFoundError:
-        raise UserError(f"there is no {command[0]} in PATH: is Slurm installed here?") from None
+        raise UserError("there is no sinfo in PATH: is Slurm installed here?") from None
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise UserError(f"cannot ask Slurm for the nodes of partition '{partition}': {why}")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TextColumn
 from rich.text import Text
 
 #: More refreshes would take processor time from the program that is measured.
@@ -32,7 +32,7 @@ class TerminalProgress:
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            _StatusColumn(self.status),
+            RenderableColumn(self),
             console=console,
             refresh_per_second=_REFRESHES_PER_SECOND,
             disable=not console.is_terminal,
@@ -95,6 +95,10 @@ class TerminalProgress:
         if verdict != "OK":
             self._say(f"{self._count()} {verdict}: {name}", style="red")
 
+    def __rich__(self) -> Text:
+        """The status, asked for whenever the bar is drawn."""
+        return Text(self.status())
+
     def status(self) -> str:
         """What runs now, and how long the rest will take if that is known."""
         parts = [self._now(), self._note()]
@@ -127,17 +131,6 @@ class TerminalProgress:
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
-
-
-class _StatusColumn(ProgressColumn):
-    """A column whose text is asked for whenever it is drawn."""
-
-    def __init__(self, ask: Callable[[], str]) -> None:
-        super().__init__()
-        self._ask = ask
-
-    def render(self, task: Task) -> Text:
-        return Text(self._ask())
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from roundtrip.campaign import ab_campaign, environment, nodes, scheduler, session, tree
+from roundtrip.campaign import environment, nodes, scheduler, session, tree
 from roundtrip.campaign.matrix import Expected
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.progress import TerminalProgress, duration
@@ -31,21 +31,13 @@ _NODE_FAILED = "a node failed under the launch"
 _LIMIT = "Slurm takes no more jobs of this user or account now (a limit of submitted jobs)"
 
 
-@dataclass(frozen=True)
-class _Round:
-    """How long its launches took, s; why nothing completed if that is no fault of a launch."""
-
-    seconds: float
-    idle: str
-
-
 @dataclass
 class Runner:
     """Launches what is missing, one performance job at a time, until nothing is missing.
 
     A round launches every case that still needs a launch once, in random order, so that a drift
     of the machine affects all cases alike (a randomised block design); or in the order of
-    `ab_campaign.abba_order`.
+    `session.abba_order`.
     """
 
     campaign: Campaign
@@ -53,11 +45,8 @@ class Runner:
     tree: RunTree
     expected: Sequence[Expected]
     progress: TerminalProgress
-    order: random.Random = field(default_factory=random.Random)
     #: Called before each round; True ends the run, whatever is missing.
     enough: Callable[[], bool] = lambda: False
-    #: What changed under the run, which ended it then; "" if nothing did.
-    changed: str = ""
     #: When the time limit is over, on the clock ``time.monotonic``; known once it runs.
     deadline: float = 0.0
     _failures: Counter[Key] = field(default_factory=Counter)
@@ -67,7 +56,7 @@ class Runner:
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False if time ended first.
 
-        It ends before a launch of what is not as it was when the run began, and `changed` says why.
+        It ends before a launch of what is not as it was when the run began.
 
         A round is the unit of pairing.  It does not begin if, by the length of the others, it would
         not end in time.  Time for building and for waiting for Slurm is not part of its length.
@@ -106,23 +95,22 @@ class Runner:
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > self.deadline:
                 return False
-            done = self._round(wanted)
-            if done.idle:
+            seconds, idle = self._round(wanted)
+            if idle:
                 # Nothing was measured, and the next round would fail at once as well.
-                if not pauses.take(done.idle):
+                if not pauses.take(idle):
                     return False
             else:
-                lengths_s.append(done.seconds)
-                self._launch_s.append(done.seconds / len(wanted))
+                lengths_s.append(seconds)
+                self._launch_s.append(seconds / len(wanted))
                 pauses.end()
         return True
 
     def _is_changed(self) -> bool:
         """Whether something is not as it was when the run began; recorded, as nothing follows."""
-        self.changed = environment.find_change(self.tree)
-        if self.changed:
-            self.tree.write_state(stopped=self.changed)
-        return bool(self.changed)
+        if changed := environment.find_change(self.tree):
+            self.tree.write_state(stopped=changed)
+        return bool(changed)
 
     def _cancel(self) -> None:
         scheduler.cancel(self._label, self.site.environment, self._wait)
@@ -140,8 +128,8 @@ class Runner:
     def _label(self) -> str:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
-    def _round(self, wanted: Sequence[Expected]) -> _Round:
-        """Launch each case once.
+    def _round(self, wanted: Sequence[Expected]) -> tuple[float, str]:
+        """Launch each case once; the seconds that took, and why nothing completed if blameless.
 
         A launch that failed while Slurm did not answer does not count against its case, nor does
         one that Slurm displaced.
@@ -174,19 +162,19 @@ class Runner:
         after, _ = self._passed()
         failed = {item.key for item in wanted if after[item.key] == before[item.key]}
         self._failures.update(failed - excused.keys())
-        idle = bool(failed) and failed <= excused.keys() and after == before
-        return _Round(
-            max(0.0, seconds), _commonest(excused[case] for case in failed) if idle else ""
-        )
+        why = ""
+        if failed and failed <= excused.keys() and after == before:
+            ((why, _),) = Counter(excused[key] for key in failed).most_common(1)
+        return max(0.0, seconds), why
 
     def _blocks(self, wanted: Sequence[Expected], number: int) -> list[list[Expected]]:
         """The sessions of a round, in their order."""
         seed = self.campaign.abba_seed
-        sides = [wanted] if seed is None else ab_campaign.abba_order(wanted, seed, number)
+        sides = [wanted] if seed is None else session.abba_order(wanted, seed, number)
         found = []
         for side in sides:
             blocks = session.blocks(side)
-            self.order.shuffle(blocks)
+            random.shuffle(blocks)
             found += blocks
         return found
 
@@ -239,10 +227,6 @@ class Runner:
     def _left(self, wanted: Iterable[Expected]) -> int:
         passed, _ = self._passed()
         return sum(max(1, self.campaign.launches - passed[item.key]) for item in wanted)
-
-
-def _commonest(reasons: Iterable[str]) -> str:
-    return Counter(reasons).most_common(1)[0][0]
 
 
 def _words(launch: Launch) -> str:

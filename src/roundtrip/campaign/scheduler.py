@@ -17,7 +17,7 @@ from urllib.parse import quote
 from roundtrip.campaign import progress
 from roundtrip.collect import completion, scheduler_log
 from roundtrip.errors import UserError
-from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
+from roundtrip.sites.slurm import NO_REQUEUE, is_slurm, scontrol_records
 
 #: Wrappers of Slurm's commands that try again while Slurm does not answer.
 _COMMANDS = Path(__file__).parent / "slurm"
@@ -211,8 +211,7 @@ def parse_maintenances(text: str) -> list[Maintenance]:
     Times there are in the local zone, or seconds since 1970 with ``SLURM_TIME_FORMAT=%s``.
     """
     maintenances = []
-    for line in text.splitlines():
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+    for fields in scontrol_records(text):
         if "MAINT" not in fields.get("Flags", "").split(","):
             continue
         start, end = (_seconds(fields.get(key, "")) for key in ("StartTime", "EndTime"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import random
 import re
 import signal
 import subprocess
@@ -67,6 +68,20 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
         key = (*alike, tuple(sorted(chosen)))
         products[key].extend(chosen.values())
     return [*products.values(), *paired.values()]
+
+
+def abba_order(wanted: Sequence[Expected], seed: int, number: int) -> list[list[Expected]]:
+    """The cases of round `number`, from 1 on, by toolchain, in the order to launch them.
+
+    Two rounds, 1 and 2, then 3 and 4, share a coin: AB BA or BA AB, so that a steady drift leaves
+    their mean ratio as it is.  The coins follow from a seed in the campaign's file, so a resumed
+    run goes on with them, whatever rounds it lost.
+    """
+    environs = sorted({item.case.environ for item in wanted})
+    coin = random.Random(f"{seed} {(number + 1) // 2}").random() < 0.5  # noqa: S311  no secret
+    if coin == (number % 2 == 0):
+        environs.reverse()
+    return [[item for item in wanted if item.case.environ == one] for one in environs]
 
 
 def command_line(site: Site, block: Sequence[Expected], folder: Path, label: str) -> list[str]:

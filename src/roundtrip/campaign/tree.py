@@ -77,13 +77,10 @@ class RunTree:
 
     def __enter__(self) -> RunTree:
         self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _try_lock(self._lock):
             os.close(self._lock)
-            raise UserError(
-                "another campaign is running in this tree; wait for it or stop it", self.path
-            ) from None
+            busy = "another campaign is running in this tree; wait for it or stop it"
+            raise UserError(busy, self.path)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -123,25 +120,27 @@ class RunTree:
 
     def next_round(self) -> int:
         """The number of a new round, higher than that of any session."""
-        return 1 + max((records.read_round(folder) or 0 for folder in self._sessions()), default=0)
+        rounds = (records.read_round(folder) or 0 for folder in self._numbered("rounds"))
+        return 1 + max(rounds, default=0)
 
     def next_session(self, round_number: int) -> Path:
         """Make a folder ``rounds/NNN``, marked as part of that round; NNN is never used again."""
-        number = 1 + max((int(folder.name) for folder in self._sessions()), default=0)
-        folder = self.path / "rounds" / f"{number:03d}"
-        folder.mkdir(parents=True)
+        folder = self._next("rounds")
         records.write_round(folder, round_number)
         return folder
 
     def next_build(self) -> Path:
         """Make a folder ``builds/NNN`` for a session that only builds."""
-        number = 1 + sum(1 for path in (self.path / "builds").glob("*") if path.name.isdigit())
-        folder = self.path / "builds" / f"{number:03d}"
+        return self._next("builds")
+
+    def _next(self, kind: str) -> Path:
+        number = 1 + max((int(folder.name) for folder in self._numbered(kind)), default=0)
+        folder = self.path / kind / f"{number:03d}"
         folder.mkdir(parents=True)
         return folder
 
-    def _sessions(self) -> list[Path]:
-        return [path for path in (self.path / "rounds").glob("*") if path.name.isdigit()]
+    def _numbered(self, kind: str) -> list[Path]:
+        return [path for path in (self.path / kind).glob("*") if path.name.isdigit()]
 
 
 def create_tree(
@@ -161,33 +160,11 @@ def create_tree(
     would refuse the record, or a run began in the same second.
     """
     start = datetime.now(UTC)
-    state = _first_state(campaign, site, matrix, revision, report, _utc(start))
-    state["night"] = night
-    if fault := model.fault(records.State, state):
-        raise UserError(f"the collector would refuse {fault}", campaign.file)
-    path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
-    try:
-        path.mkdir(parents=True)
-    except FileExistsError:
-        raise UserError(
-            "a campaign was started here in this very second; try again", path
-        ) from None
-    shutil.copyfile(campaign.file, path / "campaign.toml")
-    (path / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
-    tree = RunTree(path)
-    tree.write_state(**state)
-    return tree
-
-
-def _first_state(
-    campaign: Campaign, site: str, matrix: Matrix, revision: Revision, report: bool, started: str
-) -> dict[str, Any]:
-    """The content of state.json before the first launch."""
-    return {
+    state = {
         "schema": 1,
         "campaign": campaign.name,
         "site": site,
-        "started": started,
+        "started": _utc(start),
         "git": {"commit": revision.commit, "dirty": revision.dirty},
         "job": os.environ.get("SLURM_JOB_ID"),
         "repeats": campaign.launches,
@@ -202,7 +179,22 @@ def _first_state(
         "skipped": [{"case": item.case, "reason": item.reason} for item in matrix.skipped],
         "finished": None,
         "report": "wanted" if report else None,
+        "night": night,
     }
+    if fault := model.fault(records.State, state):
+        raise UserError(f"the collector would refuse {fault}", campaign.file)
+    path = runs / campaign.name / site / start.strftime("%Y%m%dT%H%M%SZ")
+    try:
+        path.mkdir(parents=True)
+    except FileExistsError:
+        raise UserError(
+            "a campaign was started here in this very second; try again", path
+        ) from None
+    shutil.copyfile(campaign.file, path / "campaign.toml")
+    (path / analysis.FILE_NAME).write_text(thresholds.text, encoding="utf-8")
+    tree = RunTree(path)
+    tree.write_state(**state)
+    return tree
 
 
 def inner_tree(tree: RunTree, name: str, expected: Sequence[Expected], launches: int) -> RunTree:
@@ -244,12 +236,11 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
 
     UserError if there is none.
     """
-    folder = runs / campaign / site
-    for path in sorted(folder.glob("*/state.json"), reverse=True):
-        tree = RunTree(path.parent)
+    for tree in _newest_first(runs / campaign / site):
         if not tree.complete:
             return tree
-    raise UserError(f"no unfinished run of '{campaign}' on site '{site}' to resume", folder)
+    missing = f"no unfinished run of '{campaign}' on site '{site}' to resume"
+    raise UserError(missing, runs / campaign / site)
 
 
 def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
@@ -257,11 +248,13 @@ def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | No
 
     The number of a Slurm job would not do as a name, because Slurm uses numbers again.
     """
-    for path in sorted((runs / campaign / site).glob("*/state.json"), reverse=True):
-        tree = RunTree(path.parent)
-        if tree.state.get("night") == night:
-            return tree
-    return None
+    trees = _newest_first(runs / campaign / site)
+    return next((tree for tree in trees if tree.state.get("night") == night), None)
+
+
+def _newest_first(folder: Path) -> Iterator[RunTree]:
+    for path in sorted(folder.glob("*/state.json"), reverse=True):
+        yield RunTree(path.parent)
 
 
 def _utc(moment: datetime) -> str:
@@ -300,7 +293,7 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
         yield
 
 
-def _try_lock(file: IO[str]) -> bool:
+def _try_lock(file: IO[str] | int) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

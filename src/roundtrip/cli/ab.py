@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from roundtrip import paths
-from roundtrip.campaign import ab_campaign, environment, matrix, model, tree
+from roundtrip.campaign import environment, matrix, model, tree
 from roundtrip.campaign.tree import revision
 from roundtrip.cli import app, common, process
 from roundtrip.cli.common import say
@@ -89,13 +89,13 @@ def ab(
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
         wanted = model.load_campaign(model.find_campaign(campaign, checkout / "campaigns")).checks
-        plans = ab_campaign.select_checks(wanted, checks or (), variables or ())
+        plans = model.select_checks(wanted, checks or (), variables or ())
         seed = secrets.randbits(32) if order is Order.ABBA else None
-        content = ab_campaign.campaign_text((base, new), plans, minutes, partitions or (), seed)
-    declared = model.load_campaign(ab_campaign.write_campaign(scratch, (base, new), content))
+        content = model.campaign_text((base, new), plans, minutes, partitions or (), seed)
+    declared = model.load_campaign(model.write_campaign(scratch, (base, new), content))
     declared = replace(declared, time_limit_minutes=minutes)
     try:
-        plan = ab_campaign.shared_cases(matrix.build_matrix(declared, here), declared)
+        plan = matrix.shared_cases(matrix.build_matrix(declared, here), declared)
     except UserError as error:  # of a file that the user never sees
         raise UserError(error.what) if error.file == str(declared.file) else error from None
     context.with_resource(tree.hold_site(here, declared.name, wait, say))
@@ -176,7 +176,7 @@ def _measure(
 
 def _newest(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
-    folder = paths.runs() / ab_campaign.campaign_name(base, new) / site
+    folder = paths.runs() / model.campaign_name(base, new) / site
     found = sorted(folder.glob("*/state.json"))
     if not found:
         raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)

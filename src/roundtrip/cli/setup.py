@@ -22,9 +22,8 @@ from roundtrip.errors import UserError, writing
 from roundtrip.host import facts
 from roundtrip.host.doctor import Finding, examine, possible
 from roundtrip.toolchains.build import build, pending
-from roundtrip.toolchains.plan import Store, states
+from roundtrip.toolchains.plan import BuildError, Store, states
 from roundtrip.toolchains.spec import Toolchain, catalogue
-from roundtrip.toolchains.steps import BuildError
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: What a wheel holds of a campaign folder; a checkout has these folders itself.

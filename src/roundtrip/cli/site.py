@@ -120,8 +120,7 @@ def lock(
     label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
         software.require_current(held, site)
-        declared = data.from_folder(site.folder, site.checkout)
-        label = declared.label if declared else ()
+        label = site.declared.label if site.declared else ()
     status = print_findings(one_build_per_mpi(held, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
     for item in toolchains.toolchains(held, label):

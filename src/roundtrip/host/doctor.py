@@ -24,12 +24,18 @@ class Finding:
     advice: str = ""
 
 
+def warn_if(is_bad: bool, topic: str, detail: str, advice: str) -> Finding:
+    """A warning with advice if something spoils measurements; else what was found."""
+    return Finding(topic, "warn", detail, advice) if is_bad else Finding(topic, "ok", detail)
+
+
 #: Clock sources that are read without a system call: cheap and fine enough to time messages.
 _GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase")
 #: Load average, in cores, above which other work disturbs a launch.
 _LOAD_LIMIT = 0.25
 #: Share of the time since boot that the hypervisor took; above it, timings show it.
 _STEAL_LIMIT = 0.001
+_UNKNOWN = "the kernel does not say"
 
 
 def cores(host: Host) -> Finding:
@@ -40,10 +46,8 @@ def cores(host: Host) -> Finding:
             "two ranks need a core each: no measurement here means anything; use another machine"
         )
         return Finding("cores", "impossible", found, advice)
-    if host.cores == 2:
-        advice = "two ranks leave no core for the system: expect wide intervals, use more repeats"
-        return Finding("cores", "warn", found, advice)
-    return Finding("cores", "ok", found)
+    advice = "two ranks leave no core for the system: expect wide intervals, use more repeats"
+    return warn_if(host.cores == 2, "cores", found, advice)
 
 
 def oversubscription(host: Host) -> Finding:
@@ -62,38 +66,32 @@ def oversubscription(host: Host) -> Finding:
 
 def smt(host: Host) -> Finding:
     """Whether two hardware threads share a core."""
-    if host.smt:
-        advice = (
-            "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
-        )
-        return Finding("SMT", "warn", "on: two threads share a core", advice)
-    return Finding("SMT", "ok", "off" if host.smt is False else "the kernel does not say")
+    found = {True: "on: two threads share a core", False: "off", None: _UNKNOWN}[host.smt]
+    advice = "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
+    return warn_if(host.smt is True, "SMT", found, advice)
 
 
 def governor(host: Host) -> Finding:
     """Whether the kernel may lower the processors' frequency."""
-    if not host.governors:
-        return Finding("governor", "ok", "frequency is not under this kernel's control")
-    found = ", ".join(host.governors)
-    if host.governors == ("performance",):
-        return Finding("governor", "ok", found)
-    return Finding("governor", "warn", found, "cpupower frequency-set -g performance")
+    found = ", ".join(host.governors) or "frequency is not under this kernel's control"
+    is_bad = host.governors not in ((), ("performance",))
+    return warn_if(is_bad, "governor", found, "cpupower frequency-set -g performance")
 
 
 def turbo(host: Host) -> Finding:
     """Whether the processors' frequency depends on their temperature."""
-    if host.turbo:
-        advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
-        return Finding("turbo", "warn", "on", advice + " (or echo 0 > .../cpu/cpufreq/boost)")
-    return Finding("turbo", "ok", "off" if host.turbo is False else "the kernel does not say")
+    found = {True: "on", False: "off", None: _UNKNOWN}[host.turbo]
+    advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
+    return warn_if(
+        host.turbo is True, "turbo", found, advice + " (or echo 0 > .../cpu/cpufreq/boost)"
+    )
 
 
 def load(host: Host) -> Finding:
     """Whether other work ran in the last minute."""
     found = f"load average {host.load[0]:.2f} over the last minute"
-    if host.load[0] > _LOAD_LIMIT:
-        return Finding("load", "warn", found, "stop other work, or wait until it is done")
-    return Finding("load", "ok", found)
+    is_bad = host.load[0] > _LOAD_LIMIT
+    return warn_if(is_bad, "load", found, "stop other work, or wait until it is done")
 
 
 def virtualisation(host: Host) -> Finding:
@@ -111,36 +109,32 @@ def virtualisation(host: Host) -> Finding:
 def clock(host: Host) -> Finding:
     """Whether the kernel reads its clock without a system call."""
     name = host.clocksource
-    if name is None or name in _GOOD_CLOCKS:
-        return Finding("clock source", "ok", name or "the kernel does not say")
     advice = "slow to read: boot with clocksource=tsc if the processor's TSC is stable"
-    return Finding("clock source", "warn", name, advice)
+    is_bad = name is not None and name not in _GOOD_CLOCKS
+    return warn_if(is_bad, "clock source", name or _UNKNOWN, advice)
 
 
 def swap(host: Host) -> Finding:
     """Whether memory has been swapped out."""
-    if host.swap_used_kib:
-        found = f"{host.swap_used_kib / 1024:.0f} MiB in use"
-        return Finding("swap", "warn", found, "free memory, then swapoff -a && swapon -a")
-    return Finding("swap", "ok", "not in use" if host.swap_kib else "none")
+    used = host.swap_used_kib
+    found = f"{used / 1024:.0f} MiB in use" if used else "not in use" if host.swap_kib else "none"
+    return warn_if(used > 0, "swap", found, "free memory, then swapoff -a && swapon -a")
 
 
 def huge_pages(host: Host) -> Finding:
     """Whether the kernel turns large buffers into huge pages by itself."""
-    if host.thp == "always":
-        advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
-        return Finding(
-            "transparent huge pages", "warn", "always", advice + "transparent_hugepage/enabled"
-        )
-    return Finding("transparent huge pages", "ok", host.thp or "the kernel does not say")
+    advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
+    advice += "transparent_hugepage/enabled"
+    found = host.thp or _UNKNOWN
+    return warn_if(host.thp == "always", "transparent huge pages", found, advice)
 
 
 def numa(host: Host) -> Finding:
     """Whether the kernel moves pages between memory nodes while programs run."""
-    if host.numa_nodes > 1 and host.numa_balancing:
-        found = f"{host.numa_nodes} nodes, the kernel moves pages between them"
-        return Finding("NUMA", "warn", found, "echo 0 > /proc/sys/kernel/numa_balancing")
-    return Finding("NUMA", "ok", f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}")
+    found = f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}"
+    if is_bad := host.numa_nodes > 1 and bool(host.numa_balancing):
+        found += ", the kernel moves pages between them"
+    return warn_if(is_bad, "NUMA", found, "echo 0 > /proc/sys/kernel/numa_balancing")
 
 
 def packages(missing: Sequence[str] | None) -> Finding:

@@ -13,8 +13,9 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,21 +35,26 @@ def listed_packages(listing: str, purposes: Iterable[str]) -> list[str]:
     return names
 
 
-def installed_packages(names: Sequence[str]) -> dict[str, str] | None:
+#: How to ask the package manager for the state, name and version of packages, by its program.
+_QUERIES = {
+    "dpkg-query": ("-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"),
+    "rpm": ("-q", "--qf", "installed %{NAME} %{VERSION}-%{RELEASE}\n"),
+}
+
+
+def installed_packages(names: Iterable[str]) -> dict[str, str] | None:
     """Versions, by name, of those of `names` that are installed; None without dpkg and rpm."""
-    query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"]
-    if not shutil.which(query[0]):
-        query = ["rpm", "-q", "--qf", "installed %{NAME} %{VERSION}-%{RELEASE}\n"]
-    try:
-        output = subprocess.run([*query, *names], capture_output=True, text=True).stdout
-    except OSError:
-        return None
-    lines = [line.split() for line in output.splitlines()]
-    return {
-        name: version
-        for status, name, version in (w for w in lines if len(w) == 3)
-        if status == "installed"
-    }
+    for program, options in _QUERIES.items():
+        if place := shutil.which(program):
+            return dict(_installed((place, *options, *names)))
+    return None
+
+
+@cache
+def _installed(query: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    output = subprocess.run(query, capture_output=True, text=True).stdout
+    lines = (line.split() for line in output.splitlines())
+    return tuple((w[1], w[2]) for w in lines if len(w) == 3 and w[0] == "installed")
 
 
 def upstream(version: str) -> str:

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import multiprocessing
 import os
 import random
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from roundtrip.errors import UserError
-from roundtrip.host import echo
-from roundtrip.host.doctor import Finding
+from roundtrip.host.doctor import Finding, warn_if
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
 
@@ -28,6 +27,10 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
 BLOCKS = 12
 _BATCH_S = 0.002
 _LOOP = 100_000
+#: Offsets of the request and of the reply, one byte each, in a cache line of its own.
+_REQUEST, _REPLY = 0, 128
+_STOP = 255
+_PATIENCE = 1_000_000
 _PER_SECOND = os.sysconf("SC_CLK_TCK")
 #: Limits: processors that others use, processors that are stolen, relative change of speed.
 _OTHERS, _STEAL, _SPEED = 0.1, 0.001, 0.02
@@ -140,7 +143,7 @@ def _others(blocks: Sequence[Block]) -> Finding:
     used = statistics.mean(block.others for block in blocks)
     detail = f"{used:.2f} processors while the test ran{_slowdown(lambda b: b.others, blocks)}"
     advice = "stop other work, or wait until it is done"
-    return _limited("others' load", used > _OTHERS, detail, advice)
+    return warn_if(used > _OTHERS, "others' load", detail, advice)
 
 
 def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
@@ -151,14 +154,14 @@ def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
         return Finding("sched_autogroup", "ok", f"{state}; {got}")
     detail = f"on: each session gets an equal share, even of niced jobs; {got}"
     advice = "as root, in the session that measures: echo -20 > /proc/self/autogroup"
-    return _limited("sched_autogroup", share < _WHOLE, detail, advice)
+    return warn_if(share < _WHOLE, "sched_autogroup", detail, advice)
 
 
 def _steal(blocks: Sequence[Block]) -> Finding:
     stolen = statistics.mean(block.stolen for block in blocks)
     detail = f"{stolen:.3f} processors while the test ran{_slowdown(lambda b: b.stolen, blocks)}"
     advice = "the hypervisor's other guests: repeat at quieter times"
-    return _limited("CPU steal", stolen > _STEAL, detail, advice)
+    return warn_if(stolen > _STEAL, "CPU steal", detail, advice)
 
 
 def _frequency(blocks: Sequence[Block]) -> Finding:
@@ -167,12 +170,7 @@ def _frequency(blocks: Sequence[Block]) -> Finding:
     detail = f"the same loop took up to {change:.1%} more processor time than at best"
     detail += _slowdown(lambda block: block.loop_s, blocks)
     advice = "frequency, or a neighbour on the core or its caches: fix the frequency, leave SMT off"
-    return _limited("speed", change > _SPEED, detail, advice)
-
-
-def _limited(topic: str, is_above: bool, detail: str, advice: str) -> Finding:
-    """A warning with the advice if a limit is exceeded."""
-    return Finding(topic, "warn", detail, advice) if is_above else Finding(topic, "ok", detail)
+    return warn_if(change > _SPEED, "speed", detail, advice)
 
 
 def _slowdown(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> str:
@@ -193,10 +191,8 @@ def _test(result: ClaimVerdict, levels: Levels) -> Finding:
     if result.verdict in (Verdict.FASTER, Verdict.SLOWER):
         advice = "a false claim: measure nothing here before it is gone"
         return Finding("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
-    if least > levels.minimum_effect:
-        advice = "follow the advice above, or plan for more launches"
-        return Finding("A/A test", "warn", detail, advice)
-    return Finding("A/A test", "ok", detail)
+    advice = "follow the advice above, or plan for more launches"
+    return warn_if(least > levels.minimum_effect, "A/A test", detail, advice)
 
 
 def measure(seconds: float = 10.0) -> list[Block]:
@@ -223,7 +219,7 @@ class _End:
     """This end of the ping-pong; `request` is the last byte that was sent, 1..200."""
 
     memory: mmap.mmap
-    other: subprocess.Popen[bytes]
+    other: BaseProcess
     request: int = 0
 
     def batch(self, hands: int) -> float:
@@ -232,9 +228,9 @@ class _End:
         begin = time.perf_counter()
         for _ in range(hands):
             request = request % 200 + 1
-            memory[echo.REQUEST] = request
-            while memory[echo.REPLY] != request:
-                if time.perf_counter() - begin > 5 and self.other.poll() is not None:
+            memory[_REQUEST] = request
+            while memory[_REPLY] != request:
+                if time.perf_counter() - begin > 5 and not self.other.is_alive():
                     raise UserError("the other end of the A/A test has died")
         self.request = request
         return time.perf_counter() - begin
@@ -266,20 +262,38 @@ class _End:
 @contextlib.contextmanager
 def _answering(processor: int) -> Iterator[_End]:
     """Start the other end on `processor`; it ends with the block."""
-    shared = os.memfd_create("roundtrip-aa")
-    try:
-        os.ftruncate(shared, echo.SIZE)
-        command = [sys.executable, "-m", "roundtrip.host.echo", str(shared), str(processor)]
-        with mmap.mmap(shared, echo.SIZE) as memory:
-            other = subprocess.Popen(command, pass_fds=(shared,))
-            try:
-                yield _End(memory, other)
-            finally:
-                memory[echo.REQUEST] = echo.STOP
-                other.terminate()
-                other.wait()
-    finally:
-        os.close(shared)
+    with mmap.mmap(-1, 2 * _REPLY) as memory:
+        # Only a fork shares this memory.
+        context = multiprocessing.get_context("fork")
+        other = context.Process(target=_answer, args=(memory, processor, os.getpid()))
+        other.start()
+        try:
+            yield _End(memory, other)
+        finally:
+            memory[_REQUEST] = _STOP
+            other.terminate()
+            other.join()
+
+
+def _answer(memory: mmap.mmap, processor: int, parent: int) -> None:
+    os.sched_setaffinity(0, {processor})
+    serve(memory, parent)
+
+
+def serve(memory: mmap.mmap, parent: int) -> None:
+    """The other end: repeat every byte until it is `_STOP`, or until process `parent` has died."""
+    seen = waited = 0
+    while True:
+        request = memory[_REQUEST]
+        if request != seen:
+            seen, waited = request, 0
+            memory[_REPLY] = request
+            if request == _STOP:
+                return
+        else:
+            waited += 1
+            if waited % _PATIENCE == 0 and os.getppid() != parent:
+                return
 
 
 def _ticks() -> Ticks:

@@ -41,10 +41,14 @@ def template_page(template: str, scripts: Sequence[str], **values: Any) -> str:
     """The page; `scripts` are files in templates/, put together in this order, without comments."""
     script = _script(scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return _environment().get_template(template).render(
-        script=Markup(script),  # noqa: S704  ours, from a file of the package
-        digest=digest,
-        **values,
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            script=Markup(script),  # noqa: S704  ours, from a file of the package
+            digest=digest,
+            **values,
+        )
     )
 
 

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
 import tempfile
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, differences, slurm, software
+from roundtrip.sites import data, slurm, software
 from roundtrip.sites.data import FILE, RDMA
 from roundtrip.sites.scales import SIMULATED
-from roundtrip.sites.site import Case, Finding, Site, select_tests, summarise
+from roundtrip.sites.site import Case, Finding, Site, last_line, summarise
 from roundtrip.sites.slurm import SlurmFacts
-from roundtrip.sites.trials import mpi_key, run_reframe
 
 #: Lines of a file of a site.
 LONGEST_FILE = 100
@@ -45,57 +46,20 @@ class Script:
         return f"{check}@{self.case.partition}+{self.case.environ}.sh"
 
 
-def choose_cases(site: Site, cases: Iterable[Case]) -> list[Case]:
-    """One case of each check, placement, partition and MPI, because their scripts can differ."""
-    chosen: dict[tuple[str, ...], Case] = {}
-    for case in sorted(cases, key=lambda case: case.id):
-        placement = dict(case.parameters).get("placement", "")
-        mpi = mpi_key(site, case.environ)
-        chosen.setdefault((case.check, placement, case.partition, *mpi), case)
-    return list(chosen.values())
-
-
-def render_scripts(site: Site, cases: Iterable[Case]) -> list[Script]:
-    """Scripts of `cases`; UserError if ReFrame wrote no script for one of them."""
-    by_partition: dict[str, list[Case]] = defaultdict(list)
-    for case in cases:
-        by_partition[case.partition].append(case)
-    scripts = []
-    with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as name:
-        folder = Path(name)
-        for partition, group in by_partition.items():
-            output = _dry_run(site, partition, group, folder)
-            for case in group:
-                stage = folder / "stage" / site.name / partition / case.environ
-                files = sorted(stage.glob(f"{case.check}*_{case.hash}/rfm_job.sh"))
-                if not files:
-                    raise UserError(f"ReFrame rendered no job script for {case.id}: {output}")
-                scripts.append(Script(case, _neutral(files[0].read_text(), site, folder)))
-    return scripts
-
-
-def _dry_run(site: Site, partition: str, cases: list[Case], folder: Path) -> str:
-    """Let ReFrame render the scripts of `cases`; return its last line, for a message."""
-    # Only their tests: to instantiate all tests of the checks takes ReFrame seconds.
-    tests: dict[str, list[dict[str, list[str]]]] = defaultdict(list)
-    for case in cases:
-        tests[case.check].append({key: [value] for key, value in case.parameters})
-    options = [
-        *(f"--checkpath={file}" for file in sorted({site.checks[case.check] for case in cases})),
-        "--dry-run",
-        *(f"--name=/{hash_}" for hash_ in sorted({case.hash for case in cases})),
-    ]
-    environs = sorted({case.environ for case in cases})
-    variables = {**select_tests(tests), "ROUNDTRIP_RUNS": str(folder)}
-    return run_reframe(site, partition, environs, folder, options, variables)
-
-
-def _neutral(text: str, site: Site, folder: Path) -> str:
-    text = text.replace(str(folder), "@STAGE@")
+def render_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[Script]:
+    """Scripts of `cases`; by default as of `Site.scripts`.  UserError if one has none."""
+    with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
+        rendered = site.scripts(Path(folder), cases)
+    places = {folder: "@STAGE@"}
     if environment := site.environment.get("SPACK_ENV"):
-        text = text.replace(environment, "@SPACK_ENV@")
-    text = text.replace(str(site.checkout), "@CHECKOUT@")
-    return re.sub(r"(?<=_)[0-9a-f]{8}(?=\")", "@HASH@", text)
+        places[environment] = "@SPACK_ENV@"
+    places[str(site.checkout)] = "@CHECKOUT@"
+    scripts = []
+    for case, text in rendered.items():
+        for place, placeholder in places.items():
+            text = text.replace(place, placeholder)
+        scripts.append(Script(case, re.sub(r"(?<=_)[0-9a-f]{8}(?=\")", "@HASH@", text)))
+    return scripts
 
 
 def check_files(site: Site) -> list[Finding]:
@@ -167,66 +131,228 @@ def _unbound_toolchains(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def compare_limits(site: Site, cluster: SlurmFacts) -> list[Finding]:
+    """Findings on features, accelerators, QOS and accounts; accounting; binding; the nightly job.
+
+    What Slurm does not say is no fault.
+    """
+    faults: list[str] = []
+    for name, partition in site.partitions.items():
+        access = slurm.access_options(partition.get("access", []))
+        if "partition" in access:
+            faults += [f"partition '{name}': {fault}" for fault in _refused(access, cluster)]
+    findings = summarise("features, QOS and accounts", faults, "all that the site asks, Slurm has")
+    return [
+        *findings,
+        *summarise("accounting", _unaccounted(site, cluster.config), "as the scheduler needs"),
+        *summarise("task binding", _unbound_by_srun(site, cluster.config), "as asked"),
+        *summarise("nightly job", _nightly(site.environment, cluster), "Slurm would take it"),
+    ]
+
+
+def _refused(access: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
+    """What the access of a partition asks and Slurm has not, or does not give to the user."""
+    slurms = access["partition"]
+    kinds, limits = cluster.kinds.get(slurms, ()), cluster.limit(slurms)
+    faults = [] if limits.up else [f"Slurm's '{slurms}' is not up: it starts no job"]
+    features = {feature for kind in kinds for feature in kind.features}
+    for feature in re.findall(r"[A-Za-z_][\w.-]*", access.get("constraint", "") if kinds else ""):
+        if feature not in features:
+            there = ", ".join(sorted(features)) or "none"
+            faults.append(f"no node of '{slurms}' has the feature '{feature}'; there are: {there}")
+    gres = access.get("gres", "").split(":")[0]
+    if gres and kinds and not any(kind.gres.split(":")[0] == gres for kind in kinds):
+        faults.append(f"no node of '{slurms}' has '{gres}'")
+    for what, wanted, known, allowed in (
+        ("QOS", access.get("qos"), tuple(cluster.qos), limits.qos),
+        ("account", access.get("account"), cluster.accounts, limits.accounts),
+    ):
+        if wanted and known and wanted not in known:
+            faults.append(f"there is no {what} '{wanted}' for you; there are: {', '.join(known)}")
+        elif wanted and allowed and wanted not in allowed:
+            faults.append(f"'{slurms}' takes no {what} '{wanted}', only {', '.join(allowed)}")
+    return faults
+
+
+def _unaccounted(site: Site, config: str) -> list[str]:
+    if not config or "accounting_storage/slurmdbd" in config:
+        return []
+    return [
+        f"partition '{name}': scheduler 'slurm' asks sacct, which answers nothing here: "
+        'ReFrame would end without a result; `scheduler = "squeue"`'
+        for name, partition in site.partitions.items()
+        if partition["scheduler"] == "slurm"
+    ]
+
+
+def _unbound_by_srun(site: Site, config: str) -> list[str]:
+    plugin = slurm.setting(config, "TaskPlugin")
+    if not plugin or "task/affinity" in plugin:
+        return []
+    extras = {name: item.get("extras", {}) for name, item in site.toolchains.items()}
+    return [
+        f"toolchain '{name}' is bound by srun, and TaskPlugin is {plugin}, without task/affinity"
+        for name, own in extras.items()
+        if own.get("launcher") == "srun"
+        and any(option.startswith("--cpu-bind") for option in own.get("launcher_options", []))
+    ]
+
+
+def _nightly(environment: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
+    """Options of nightly.sbatch, by the site's `environment`, that Slurm would refuse."""
+    partition = environment.get("SBATCH_PARTITION")
+    if not partition or not cluster.limits:
+        return []
+    if partition not in cluster.limits:
+        there = ", ".join(sorted(cluster.limits))
+        return [f"SBATCH_PARTITION: there is no partition '{partition}'; there are: {there}"]
+    names = {"partition": "SBATCH_PARTITION", "qos": "SBATCH_QOS", "account": "SBATCH_ACCOUNT"}
+    access = {key: environment[name] for key, name in names.items() if environment.get(name)}
+    faults = _refused(access, cluster)
+    longest = cluster.limits[partition].longest_s
+    wanted = slurm.seconds(environment.get("SBATCH_TIMELIMIT", "06:00:00"))
+    if longest is not None and wanted is not None and wanted > longest:
+        faults.append(
+            f"SBATCH_TIMELIMIT: {wanted // 60} minutes, and '{partition}' allows {longest // 60}"
+        )
+    return faults
+
+
+def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
+    """Findings on partitions, their sizes, PMI and limits; or why they were not checked."""
+    options = {
+        name: slurm.access_options(p.get("access", [])) for name, p in site.partitions.items()
+    }
+    wanted = {name: own["partition"] for name, own in options.items() if "partition" in own}
+    subject = "Slurm partitions"
+    if not wanted:
+        return [Finding("not checked", subject, "the site names none")]
+    names = ", ".join(sorted(set(wanted.values())))
+    if not shutil.which("sinfo"):
+        return [Finding("not checked", subject, f"no sinfo on this machine ({names})")]
+    done = subprocess.run(["sinfo", "-h", "-o", slurm.SINFO], capture_output=True, text=True)
+    if done.returncode:
+        return [Finding("not checked", subject, f"sinfo failed: {last_line(done.stderr)}")]
+    there = {each.name: each for each in slurm.parse_sinfo(done.stdout)}
+    faults = [
+        f"there is no partition '{name}'; there are: {', '.join(sorted(there))}"
+        for name in sorted(set(wanted.values()) - set(there))
+    ]
+    sizes = [
+        line
+        for name, slurms in wanted.items()
+        if slurms in there
+        for line in _compare_size(name, site.partitions[name].get("extras", {}), there[slurms])
+    ]
+    return [
+        *summarise(subject, faults, names),
+        *summarise("nodes, cores and sockets", sizes, "as sinfo has them, or fewer"),
+        *_compare_pmi(site),
+        *compare_limits(site, cluster),
+    ]
+
+
+def _compare_size(name: str, extras: Mapping[str, Any], there: slurm.Partition) -> list[str]:
+    """What is more than Slurm has; a site may well offer less than there is."""
+    lines = []
+    for what in ("nodes", "cores", "sockets"):
+        count, declared = getattr(there, what), extras.get(what)
+        if declared is None and (count or what != "sockets"):
+            lines.append(f"partition '{name}' does not say how many {what}: sinfo has {count}")
+        elif declared is not None and count and declared > count:
+            each = "" if what == "nodes" else " a node"
+            lines.append(f"partition '{name}': {declared} {what}{each}, and sinfo has {count}")
+    return lines
+
+
+def _compare_pmi(site: Site) -> list[Finding]:
+    """Every ``--mpi=`` of a toolchain is one that srun has."""
+    subject = "PMI"
+    wanted = {
+        (item["extras"].get("mpi") or item["name"], option.removeprefix("--mpi="))
+        for item in site.toolchains.values()
+        for option in item.get("extras", {}).get("launcher_options", [])
+        if option.startswith("--mpi=")
+    }
+    if not wanted:
+        return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
+    if not shutil.which("srun"):
+        return [Finding("not checked", subject, "no srun on this machine")]
+    known = slurm.plugins()
+    if not known:
+        return [Finding("not checked", subject, "`srun --mpi=list` names none")]
+    faults = [
+        f"{mpi} is started with --mpi={pmi}, and srun has {', '.join(known)}"
+        for mpi, pmi in sorted(wanted)
+        if pmi not in known
+    ]
+    faults += software.pmix_mismatch(site.declared, known) if site.declared else []
+    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in wanted})))
+
+
 def check_site(site: Site, scripts_to: Path | None = None) -> list[Finding]:
     """Findings in the order of the site's parts; writes job scripts to `scripts_to` if given."""
+    scripts, failed = [], ""
+    try:
+        scripts = render_scripts(site)  # before all else: ReFrame tells its configuration as well
+    except (UserError, FileNotFoundError) as error:
+        failed = str(error)
     try:
         _ = site.partitions
     except UserError as error:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
     except FileNotFoundError as error:
         return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
-    findings = [*check_files(site), *check_partitions(site), *differences.compare(site)]
+    cluster = slurm.look_at_slurm()
+    findings = [*check_files(site), *check_partitions(site)]
+    findings += compare_slurm(site, cluster)
     environment = site.checkout / "spack.yaml"
     if folder := site.spack:
         try:
             findings += software.check_files(folder, environment)
-            if declared := data.from_folder(site.folder, site.checkout):
-                findings += differences.check_pmix_package(declared, folder / "packages.yaml")
+            if site.declared:
+                findings += software.check_pmix_package(site.declared, folder / "packages.yaml")
         except UserError as error:
             findings.append(Finding("fault", "Spack part", str(error)))
         findings += software.check_schema(folder, environment)
         findings += software.check_lock_file(site, folder, environment)
     findings += _check_nights(site)
-    return findings + _check_scripts(site, scripts_to)
+    if failed:
+        return [*findings, Finding("fault", "job scripts", failed)]
+    return findings + _check_scripts(site, scripts, cluster, scripts_to)
 
 
 def _check_nights(site: Site) -> Iterator[Finding]:
     """Faults in what the site says of its nights, and in its own thresholds."""
-    from roundtrip.collect import analysis  # takes a second, which other commands need not spend
-    from roundtrip.history import annotations
-
-    for name, load in (
-        (annotations.FILE_NAME, annotations.load),
-        (analysis.FILE_NAME, analysis.load),
+    for name, module in (
+        ("annotations.yaml", "history.annotations"),
+        ("analysis.toml", "collect.analysis"),
     ):
-        try:
-            if (site.folder / name).exists():
-                load(site.folder / name)
-        except UserError as error:
-            yield Finding("fault", name, str(error))
+        if (site.folder / name).exists():
+            try:
+                # Takes a second, which other sites need not spend.
+                import_module(f"roundtrip.{module}").load(site.folder / name)
+            except UserError as error:
+                yield Finding("fault", name, str(error))
 
 
-def _check_scripts(site: Site, folder: Path | None) -> list[Finding]:
+def _check_scripts(
+    site: Site, scripts: Sequence[Script], cluster: SlurmFacts, folder: Path | None
+) -> list[Finding]:
     subject = "job scripts"
-    try:
-        cases = site.cases()
-        if not cases:
-            features = [set(p.get("features", [])) for p in site.partitions.values()]
-            is_historical = all(HISTORICAL in each for each in features)
-            why = "historical: nothing runs" if is_historical else "no toolchain is installed"
-            return [Finding("not checked", subject, f"ReFrame lists no case here: {why}")]
-        rendered = render_scripts(site, choose_cases(site, cases))
-    except UserError as error:
-        return [Finding("fault", subject, str(error))]
-    longer = too_long(rendered, site, differences.ask_slurm()[0])
+    if not scripts:
+        features = [set(p.get("features", [])) for p in site.partitions.values()]
+        is_historical = all(HISTORICAL in each for each in features)
+        why = "historical: nothing runs" if is_historical else "no toolchain is installed"
+        return [Finding("not checked", subject, f"ReFrame lists no case here: {why}")]
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
-        for script in rendered:
+        for script in scripts:
             (folder / script.name).write_text(script.text)
-    checks = sorted({script.case.check for script in rendered})
+    checks = sorted({script.case.check for script in scripts})
     place = f", in {folder}" if folder else ""
-    fine = f"{len(rendered)} rendered for {', '.join(checks)}{place}"
-    return summarise(subject, longer, fine)
+    fine = f"{len(scripts)} rendered for {', '.join(checks)}{place}"
+    return summarise(subject, too_long(scripts, site, cluster), fine)
 
 
 def too_long(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list[str]:
@@ -234,7 +360,7 @@ def too_long(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list
     faults = set()
     for script in scripts:
         partition = site.partitions[script.case.partition]
-        access = differences.access_options(partition.get("access", []))
+        access = slurm.access_options(partition.get("access", []))
         longest = cluster.limit(access.get("partition", "")).longest_s
         match = _TIME.search(script.text)
         wanted = slurm.seconds(match[1]) if match else None

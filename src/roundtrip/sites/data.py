@@ -277,12 +277,6 @@ FILLED = {
 }
 
 
-def from_folder(folder: Path, checkout: Path) -> SiteData | None:
-    """The site in `folder`; None for one that is written in Python, without a data file."""
-    file = folder / FILE
-    return load(file, checkout) if file.is_file() else None
-
-
 def load(file: Path, checkout: Path) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault."""
     data, places = _with_bases(file, checkout / "site-configs" / "base", ())

@@ -5,8 +5,9 @@ A new site starts an MPI by srun if srun has a PMI for it and binds, else by the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roundtrip.sites.probe import Facts
@@ -32,6 +33,14 @@ _ON_SOCKETS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "mpirun": {"one-socket": ("--map-by", "core"), "two-sockets": ("--map-by", "socket")},
     "mpiexec": {"one-socket": ("-map-by", "core"), "two-sockets": ("-map-by", "socket")},
 }
+
+
+def start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
+    """What decides how the ranks of an environment start: MPI, version and transport.
+
+    Boost changes nothing about it.
+    """
+    return tuple(str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport"))
 
 
 def at_first_failure(launcher: str) -> list[str]:
@@ -87,9 +96,8 @@ _PMIS = {
     "mvapich": ("pmi2", "pmix"),
     "mvapich2": ("pmi2", "pmix"),
 }
-#: The MPI's own program, and its option that binds a rank to a core.
-_OWN = {"openmpi": ("mpirun", "--bind-to")}
-_HYDRA = ("mpiexec", "-bind-to")
+_OWN = {"openmpi": "mpirun"}  # the MPI's own program, of all others `_HYDRA`
+_HYDRA = "mpiexec"
 
 
 def srun_pmi(mpi: str, facts: Facts) -> str | None:
@@ -104,8 +112,8 @@ def srun_pmi(mpi: str, facts: Facts) -> str | None:
 def start_options(mpi: str, offered: Sequence[str]) -> list[tuple[str, ...]]:
     """Every launcher with options for `mpi`: srun with the PMIs `offered`, or its own program."""
     by_srun = [("srun", f"--mpi={name}") for name in _PMIS.get(mpi, ()) if name in offered]
-    launcher, bind = _OWN.get(mpi, _HYDRA)
-    return [*by_srun, (launcher, bind, "core")]
+    launcher = _OWN.get(mpi, _HYDRA)
+    return [*by_srun, (launcher, *_BIND[launcher])]
 
 
 def launch_tables(facts: Facts) -> str:
@@ -114,9 +122,9 @@ def launch_tables(facts: Facts) -> str:
     for mpi, (usual, *_) in _PMIS.items():
         chosen = srun_pmi(mpi, facts)
         if chosen is None:
-            launcher, bind = _OWN.get(mpi, _HYDRA)
+            launcher = _OWN.get(mpi, _HYDRA)
             text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {_why(mpi, facts)}\n'
-            text += f'options = ["{bind}", "core"]\n'
+            text += f"options = {json.dumps(_BIND[launcher])}\n"
         elif chosen != usual:
             text += f'\n[launch.{mpi}]\npmi = "{chosen}" # srun has no {usual}\n'
     return text
@@ -127,7 +135,7 @@ def start_lines(facts: Facts) -> list[str]:
     starts = []
     for mpi in _PMIS:
         pmi = srun_pmi(mpi, facts)
-        own = f"{_OWN.get(mpi, _HYDRA)[0]}, {_why(mpi, facts)}"
+        own = f"{_OWN.get(mpi, _HYDRA)}, {_why(mpi, facts)}"
         starts.append(f"{mpi}: {f'srun --mpi={pmi}' if pmi else own}")
     return [f"how ranks start: {'; '.join(starts)}"]
 

@@ -36,6 +36,11 @@ class Concrete:
     def label(self) -> str:
         return f"{self.name}@{self.version}"
 
+    def value(self, variant: str) -> str:
+        """The value of a variant, as Spack writes it."""
+        value = self.parameters.get(variant)
+        return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
 
 @dataclass(frozen=True)
 class Root:
@@ -169,17 +174,13 @@ def split_targets(lock: Lock) -> list[str]:
 def _difference(usual: Concrete, odd: Concrete) -> str:
     names = sorted({*usual.parameters, *odd.parameters})
     parts = [
-        f"{name}={_text(odd.parameters.get(name))} instead of {_text(usual.parameters.get(name))}"
+        f"{name}={odd.value(name)} instead of {usual.value(name)}"
         for name in names
         if odd.parameters.get(name) != usual.parameters.get(name)
     ]
     if odd.target != usual.target:
         parts.append(f"target={odd.target} instead of {usual.target}")
     return ", ".join(parts) or "a dependency"
-
-
-def _text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _target(value: Any) -> str:

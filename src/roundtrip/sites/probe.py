@@ -1,7 +1,7 @@
 """What a machine says of itself: processors, InfiniBand or RoCE ports, Slurm, installed libraries.
 
-Each parser takes the text of one command, so that it can be tested without the machine.
-A command that is missing or fails is no error: that fact stays unknown.
+Commands are run by a function, and devices of the kernel are below a folder, so that tests need no
+such machine.  A command that is missing or fails is no error: that fact stays unknown.
 
 A library without its headers runs programs and builds none: as an external of Spack it would end
 the configure step of an MPI, half an hour later.
@@ -9,7 +9,6 @@ the configure step of an MPI, half an hour later.
 
 from __future__ import annotations
 
-import getpass
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -201,16 +200,15 @@ class Facts:
         ]
 
 
-def look(run: slurm.Runner | None = None, net: Path = Path("/sys/class/net")) -> Facts:
+def look(run: slurm.Runner = slurm.ask, devices: Path = Path("/sys/class")) -> Facts:
     """Ask this machine; `run(*command)` returns what a command prints, or None if it fails."""
-    run = run or slurm.ask
     sinfo = run("sinfo", "-h", "-o", slurm.SINFO)
     version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
     host = read_host()
-    config = run("scontrol", "show", "config")
+    cluster = slurm.look_at_slurm(run)
 
     def has(setting: str, value: str) -> bool | None:
-        return None if config is None else value in slurm.setting(config, setting)
+        return value in slurm.setting(cluster.config, setting) if cluster.config else None
 
     return Facts(
         partitions=slurm.parse_sinfo(sinfo or ""),
@@ -222,34 +220,24 @@ def look(run: slurm.Runner | None = None, net: Path = Path("/sys/class/net")) ->
         target=_target(),
         sockets=host.sockets,
         cores=host.cores // host.sockets,
-        ports=parse_ibv_devinfo(run("ibv_devinfo") or "") or parse_ibstat(run("ibstat") or ""),
-        interfaces=interfaces(net),
+        ports=ports(devices / "infiniband"),
+        interfaces=interfaces(devices / "net"),
         libraries=tuple(find_libraries(run, version[1] if version else None)),
-        cluster=slurm.look_at_slurm(run, config or "", getpass.getuser()),
+        cluster=cluster,
     )
 
 
-def parse_ibv_devinfo(text: str) -> tuple[Port, ...]:
-    """From ``ibv_devinfo``: a block for each device, with a block for each port."""
-    return _ports(text, r"^hca_id:\s*", r"^\s*port:\s*", "state", "PORT_ACTIVE")
-
-
-def parse_ibstat(text: str) -> tuple[Port, ...]:
-    """From ``ibstat``: ``CA 'mlx5_0'`` blocks with ``Port 1:`` blocks."""
-    return _ports(text, r"^CA '", r"^\s*Port (?=\d+:)", "State", "Active")
-
-
-def _ports(text: str, device: str, port: str, state: str, active: str) -> tuple[Port, ...]:
-    """`device` and `port` match before a name and a number; `active` is the `state` of a port."""
-    ports = []
-    for block in re.split(device, text, flags=re.MULTILINE)[1:]:
-        name = re.split(r"[\s']", block, maxsplit=1)[0]
-        for part in re.split(port, block, flags=re.MULTILINE)[1:]:
-            number = re.split(r"[\s:]", part, maxsplit=1)[0]
-            is_active = re.search(rf"\b{state}:\s*{active}\b", part) is not None
-            layer = re.search(r"[Ll]ink[_ ]layer:\s*(\S+)", part)
-            ports.append(Port(name, int(number), is_active, layer[1] if layer else "InfiniBand"))
-    return tuple(ports)
+def ports(folder: Path) -> tuple[Port, ...]:
+    """The ports in ``/sys/class/infiniband``: of InfiniBand, and of RDMA over Ethernet."""
+    return tuple(
+        Port(
+            device=port.parents[1].name,
+            number=int(port.name),
+            active=(port / "state").read_text().strip().endswith("ACTIVE"),
+            link_layer=(port / "link_layer").read_text().strip(),
+        )
+        for port in sorted(folder.glob("*/ports/*"))
+    )
 
 
 def interfaces(net: Path) -> tuple[tuple[str, bool], ...]:

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +18,12 @@ from typing import Any, Literal
 
 from roundtrip.errors import UserError
 from roundtrip.model import is_name
+from roundtrip.sites import data
+from roundtrip.sites.data import SiteData
 
-#: Check -> products of parameters, values as in names: the tests that ReFrame instantiates.
-TestSelection = Mapping[str, Sequence[Mapping[str, Sequence[str]]]]
+#: The tests that ReFrame instantiates: check -> products of parameters, values as in names; "ends":
+#: of each parameter but the placement, the first and the last value.
+TestSelection = Mapping[str, Sequence[Mapping[str, Sequence[str]]]] | Literal["ends"]
 
 _CHECK = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
 _CONTROL = re.compile(r"\x1b\[[0-9;]*m")
@@ -93,6 +97,12 @@ class Site:
         """The folder that spack.yaml includes, if Spack builds this site's software."""
         folder = self.folder / "spack"
         return folder if folder.is_dir() else None
+
+    @cached_property
+    def declared(self) -> SiteData | None:
+        """What site.toml declares; None for a site that is written in Python, without one."""
+        file = self.folder / data.FILE
+        return data.load(file, self.checkout) if file.is_file() else None
 
     @cached_property
     def environment(self) -> dict[str, str]:
@@ -170,23 +180,66 @@ class Site:
 
         UserError if ReFrame fails, or if a check does not load.
         """
-        named = list(files) or sorted({str(file) for file in self.checks.values()})
-        command = [sys.executable, "-P", "-m", "roundtrip.sites.listing", *named]
-        printed = self._run(command, "the listing of checks", selection)
-        return [
+        return list(self._listing(selection, {"files": [*files] or self._files}))
+
+    def scripts(self, folder: Path, cases: Sequence[Case] | None = None) -> dict[Case, str]:
+        """The job scripts that ReFrame renders in `folder` for `cases`.
+
+        By default for one case of each check, placement, partition and MPI, because their scripts
+        can differ.  UserError as of `cases`, and if ReFrame renders none of a case.
+        """
+        request: dict[str, Any] = {"files": self._files, "folder": str(folder)}
+        selection: TestSelection = "ends"  # to instantiate all tests takes ReFrame seconds
+        if cases is not None:
+            named = defaultdict[str, list[Mapping[str, Sequence[str]]]](list)
+            for case in cases:
+                named[case.check].append({key: [value] for key, value in case.parameters})
+            selection, files = named, sorted({str(self.checks[check]) for check in named})
+            request |= {"files": files, "names": [case.id for case in cases]}
+        listed = self._listing(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
+        return {case: script for case, script in listed.items() if script is not None}
+
+    @property
+    def _files(self) -> list[str]:
+        return sorted({str(file) for file in self.checks.values()})
+
+    def _listing(
+        self,
+        selection: TestSelection | None,
+        request: Mapping[str, Any],
+        variables: Mapping[str, str] | None = None,
+    ) -> dict[Case, str | None]:
+        """What `sites.listing` answers to a request: cases, each with its script if it has one."""
+        command = [sys.executable, "-P", "-m", "roundtrip.sites.listing"]
+        what = "the listing of checks"
+        printed = self._run(command, what, selection, variables, json.dumps(request))
+        answer = json.loads(printed.splitlines()[-1])
+        self._config = answer["config"]
+        scripts = answer.get("scripts", {})
+        cases = (
             Case(**{**one, "parameters": tuple(map(tuple, one["parameters"]))})
-            for one in json.loads(printed.splitlines()[-1])
-        ]
+            for one in answer["cases"]
+        )
+        return {case: scripts.get(case.id) for case in cases}
 
     def _reframe(self, *arguments: str, selection: TestSelection | None = None) -> str:
         return self._run(["reframe", *arguments], f"reframe {arguments[-1]}", selection)
 
-    def _run(self, command: Sequence[str], what: str, selection: TestSelection | None) -> str:
+    def _run(
+        self,
+        command: Sequence[str],
+        what: str,
+        selection: TestSelection | None,
+        variables: Mapping[str, str] | None = None,
+        given: str = "",
+    ) -> str:
+        chosen = select_tests(selection) if selection else {}
         try:
             done = subprocess.run(
                 command,
                 cwd=self.checkout,
-                env={**self.environment, **(select_tests(selection) if selection else {})},
+                env={**self.environment, **chosen, **(variables or {})},
+                input=given,
                 capture_output=True,
                 text=True,
             )

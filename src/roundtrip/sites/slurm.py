@@ -6,7 +6,10 @@ A command that is missing or fails is no error: that fact stays unknown.
 
 from __future__ import annotations
 
+import argparse
+import getpass
 import re
+import shlex
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +27,6 @@ _PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
 _TOPOLOGY = ("scontrol", "show", "topology")
 _QOS = ("sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall")
 _ACCOUNTS = ("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=Account,User,QOS")
-_ANY = ("ALL", "")
 #: The oldest series that Spack's packages release v2025.11 can build.
 _OLDEST = 4
 
@@ -77,19 +79,39 @@ def partition_size(text: str, partition: str) -> dict[str, int]:
 
 def expand_hosts(hosts: str) -> list[str]:
     """Names that a Slurm host list stands for: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1."""
-    found = []
-    for part in re.findall(r"[^,\[]+(?:\[[^\]]*\])?", hosts):
-        prefix, bracket, numbers = part.partition("[")
-        if not bracket:
-            found.append(prefix)
-            continue
-        for item in numbers.rstrip("]").split(","):
-            first, _, last = item.partition("-")
-            found += [
-                f"{prefix}{number:0{len(first)}d}"
-                for number in range(int(first), int(last or first) + 1)
-            ]
-    return found
+    from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # few commands need it
+        RESOLVER_NOGROUP,
+        NodeSet,
+    )
+
+    return list(NodeSet(hosts, resolver=RESOLVER_NOGROUP))
+
+
+#: Options of sbatch that choose nodes and rights, and their short forms.
+_OPTIONS = (
+    ("-p", "--partition"),
+    ("-C", "--constraint"),
+    ("-w", "--nodelist"),
+    ("-x", "--exclude"),
+    ("-q", "--qos"),
+    ("-A", "--account"),
+    ("--gres",),
+)
+
+
+def access_options(access: Iterable[str]) -> dict[str, str]:
+    """What the `access` of a partition asks of Slurm, by the long name of each of its options.
+
+    Of an option that is given twice the last counts.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    for names in _OPTIONS:
+        parser.add_argument(*names, default=argparse.SUPPRESS)
+    try:
+        known, _ = parser.parse_known_args([word for one in access for word in shlex.split(one)])
+    except (argparse.ArgumentError, ValueError):  # ValueError: a quote is not closed
+        return {}
+    return vars(known)
 
 
 @dataclass(frozen=True)
@@ -115,21 +137,29 @@ class Limits:
     longest_s: int | None = None
     qos: tuple[str, ...] = ()
     accounts: tuple[str, ...] = ()
-    tier: int = 1
 
 
 @dataclass(frozen=True)
 class SlurmFacts:
     """All of it; empty where nothing was found.  `qos` has the longest job of each in seconds, None
-    without a limit; `switches` the nodes of each leaf switch."""
+    without a limit; `switches` the nodes of each leaf switch; `config` is what scontrol shows."""
 
     kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     limits: Mapping[str, Limits] = field(default_factory=dict)
     qos: Mapping[str, int | None] = field(default_factory=dict)
     accounts: tuple[str, ...] = ()
     switches: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    preempts: bool = False
-    crontab: bool = False
+    config: str = ""
+
+    @property
+    def preempts(self) -> bool:
+        """Whether Slurm ends jobs for others."""
+        return setting(self.config, "PreemptType") not in ("", "preempt/none")
+
+    @property
+    def crontab(self) -> bool:
+        """Whether users may have a crontab."""
+        return "enable" in setting(self.config, "ScronParameters")
 
     def up(self, partition: str) -> bool:
         """Whether the partition starts jobs, as far as that is known."""
@@ -140,19 +170,25 @@ class SlurmFacts:
         return self.limits.get(partition, Limits())
 
 
-def look_at_slurm(run: Runner, config: str, user: str) -> SlurmFacts:
-    """Ask Slurm; `run(*command)` returns what a command prints, or None if it fails.
+def ask(*command: str) -> str | None:
+    """What a command of this machine prints; None if it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    # Some versions of srun list their plugins on standard error.
+    return (done.stdout or done.stderr) if done.returncode == 0 else None
 
-    `config` is the output of ``scontrol show config``, `user` who would measure.
-    """
+
+def look_at_slurm(run: Runner = ask) -> SlurmFacts:
+    """Ask Slurm; `run(*command)` returns what a command prints, or None if it fails."""
     return SlurmFacts(
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
         limits=parse_partitions(run(*_PARTITIONS) or ""),
         qos=parse_qos(run(*_QOS) or ""),
-        accounts=parse_accounts(run(*_ACCOUNTS) or "", user),
+        accounts=parse_accounts(run(*_ACCOUNTS) or "", getpass.getuser()),
         switches=parse_topology(run(*_TOPOLOGY) or ""),
-        preempts=setting(config, "PreemptType") not in ("", "preempt/none"),
-        crontab="enable" in setting(config, "ScronParameters"),
+        config=run("scontrol", "show", "config") or "",
     )
 
 
@@ -230,22 +266,24 @@ def pmix_series(plugins: Iterable[str]) -> str | None:
     return str(max(*found, _OLDEST)) if found else None
 
 
+def scontrol_records(text: str) -> Iterator[dict[str, str]]:
+    """The fields of each line that ``scontrol show ... --oneliner`` prints."""
+    for line in text.splitlines():
+        yield dict(word.split("=", 1) for word in line.split() if "=" in word)
+
+
 def parse_partitions(text: str) -> dict[str, Limits]:
     """From ``scontrol show partition --oneliner``."""
-    found = {}
-    for line in text.splitlines():
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if "PartitionName" not in fields:
-            continue
-        tier = fields.get("PriorityTier", "1")
-        found[fields["PartitionName"]] = Limits(
+    return {
+        fields["PartitionName"]: Limits(
             up=fields.get("State", "UP") == "UP",
             longest_s=seconds(fields.get("MaxTime", "")),
             qos=_names(fields.get("AllowQos", "ALL")),
             accounts=_names(fields.get("AllowAccounts", "ALL")),
-            tier=int(tier) if tier.isdigit() else 1,
         )
-    return found
+        for fields in scontrol_records(text)
+        if "PartitionName" in fields
+    }
 
 
 def parse_qos(text: str) -> dict[str, int | None]:
@@ -262,12 +300,11 @@ def parse_accounts(text: str, user: str) -> tuple[str, ...]:
 
 def parse_topology(text: str) -> dict[str, tuple[str, ...]]:
     """From ``scontrol show topology``: nodes by leaf switch; empty without a tree."""
-    found = {}
-    for line in text.splitlines():
-        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        if fields.get("Level") == "0" and "SwitchName" in fields:
-            found[fields["SwitchName"]] = tuple(expand_hosts(fields.get("Nodes", "")))
-    return found
+    return {
+        fields["SwitchName"]: tuple(expand_hosts(fields.get("Nodes", "")))
+        for fields in scontrol_records(text)
+        if fields.get("Level") == "0" and "SwitchName" in fields
+    }
 
 
 def seconds(text: str) -> int | None:
@@ -284,20 +321,10 @@ def seconds(text: str) -> int | None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return () if text in _ANY or text == "(null)" else tuple(text.split(","))
+    return () if text in ("ALL", "", "(null)") else tuple(text.split(","))
 
 
 def setting(config: str, name: str) -> str:
     """The value of `name` in the output of ``scontrol show config``; "" without one."""
     match = re.search(rf"^{name}\s*=\s*(.*)$", config, re.MULTILINE)
     return match[1].strip() if match else ""
-
-
-def ask(*command: str) -> str | None:
-    """What a command of this machine prints; None if it is missing or fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    # Some versions of srun list their plugins on standard error.
-    return (done.stdout or done.stderr) if done.returncode == 0 else None

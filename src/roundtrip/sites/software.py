@@ -2,6 +2,9 @@
 
 A lock file of another site, or of an older ``spack.yaml``, would put wrong labels on all numbers:
 `require_ready` refuses it before anything is launched.
+
+Spack would take the newest PMIx.  A client of another series than the server starts by luck only,
+and fails on the nodes with messages that do not name the cause.
 """
 
 from __future__ import annotations
@@ -13,14 +16,15 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roundtrip.errors import UserError
-from roundtrip.sites import data, differences, toolchains, yamlfile
 from roundtrip.sites import lock as locks
+from roundtrip.sites import slurm, toolchains, yamlfile
+from roundtrip.sites.data import SiteData
 from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
 
@@ -205,15 +209,67 @@ def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding
         lock = locks.read(active)
         wanted = expand_matrix(environment, definitions(folder))
         fine = f"{len(wanted)} roots, all in the lock file"
-        declared = data.from_folder(site.folder, site.checkout)
         return [
-            *one_build_per_mpi(lock, declared.label if declared else ()),
+            *one_build_per_mpi(lock, site.declared.label if site.declared else ()),
             *summarise("matrix", mismatches(lock, wanted), fine),
             *one_to_one(lock, list(site.toolchains.values())),
-            *(differences.check_pmix_lock(declared, lock) if declared else []),
+            *(check_pmix_lock(site.declared, lock) if site.declared else []),
         ]
     except UserError as error:
         return [Finding("fault", "lock file", str(error))]
+
+
+def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
+    """Whether ``packages.yaml`` requires the series that the site names."""
+    if site.pmix is None or not _uses_pmix(site):
+        return []
+    versions = _versions((yamlfile.load(packages) or {}).get("packages", {}).get("pmix", {}))
+    needs = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
+    faults = [] if versions else [needs]
+    faults += [
+        f"packages.yaml: pmix is {version}, and site.toml says that Slurm has {site.pmix}"
+        for version in versions
+        if version.split(".")[0] != site.pmix
+    ]
+    return summarise("PMIx", faults, f"series {site.pmix}, as Slurm's")
+
+
+def check_pmix_lock(site: SiteData, held: Lock) -> list[Finding]:
+    """Whether every PMIx in the lock file is of the series that the site names."""
+    if site.pmix is None or not _uses_pmix(site):
+        return []
+    built = sorted({spec.version for spec in held.specs.values() if spec.name == "pmix"})
+    faults = [
+        f"the lock file has pmix {version}, and Slurm has series {site.pmix}: "
+        f"`require: ['@{site.pmix}']` in packages.yaml, then `spack concretize -f`"
+        for version in built
+        if version.split(".")[0] != site.pmix
+    ]
+    return summarise("PMIx in the lock file", faults, ", ".join(built) or "none")
+
+
+def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
+    """A line if Slurm's newest PMIx is of another series than the site says."""
+    there = slurm.pmix_series(plugins)
+    if not _uses_pmix(site) or there is None or there == site.pmix:
+        return []
+    return [f'srun has PMIx of series {there}: `pmix = "{there}"` in site.toml']
+
+
+def _uses_pmix(site: SiteData) -> bool:
+    return any(
+        launch.pmi and launch.pmi.startswith("pmix") and launch.launcher in (None, "srun")
+        for launch in site.launch.values()
+    )
+
+
+def _versions(entry: dict[str, Any]) -> list[str]:
+    """Versions that an entry of ``packages.yaml`` requires, or has as externals."""
+    required = entry.get("require", [])
+    texts = [required] if isinstance(required, str) else list(required)
+    texts += [item["spec"] for item in entry.get("externals", [])]
+    matches = [re.search(r"@=?([\d.]+)", text) for text in texts if isinstance(text, str)]
+    return [match[1] for match in matches if match]
 
 
 def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
@@ -279,8 +335,7 @@ def require_ready(site: Site) -> None:
         raise UserError(_no_lock(site))
     lock = locks.read(file)
     require_current(lock, site)
-    declared = data.from_folder(site.folder, site.checkout)
-    if split := split_labels(lock, declared.label if declared else ()):
+    if split := split_labels(lock, site.declared.label if site.declared else ()):
         raise UserError(split[0], file)
     odd = one_to_one(lock, list(site.toolchains.values()))
     if faults := [finding.detail for finding in odd if finding.verdict == "fault"]:

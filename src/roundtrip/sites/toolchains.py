@@ -278,7 +278,7 @@ def toolchain_title(
         if part == COMPILER:
             below = _compiler(root, lock)
         elif part in mpi.parameters:
-            titles.append(f"{part} {_value(mpi.parameters[part])}")
+            titles.append(f"{part} {mpi.value(part)}")
             continue
         else:
             below = _below(mpi, lock, part)
@@ -295,7 +295,7 @@ def series_name(spec: Concrete, length: int = 2) -> str:
 def _part(spec: Concrete, lock: Lock, part: str) -> str:
     if part in spec.parameters:
         value = spec.parameters[part]
-        text = part if value is True else f"no-{part}" if value is False else _value(value)
+        text = part if value is True else f"no-{part}" if value is False else spec.value(part)
         return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
     below = _below(spec, lock, part)
     return series_name(below) if below else ""
@@ -317,7 +317,3 @@ def _numbers(spec: Concrete) -> list[str]:
 
 def _title(spec: Concrete) -> str:
     return f"{_TITLES.get(spec.name, spec.name)} {spec.version}"
-
-
-def _value(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

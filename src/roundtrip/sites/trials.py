@@ -18,6 +18,7 @@ from typing import Any
 
 from roundtrip import files
 from roundtrip.errors import UserError
+from roundtrip.sites import launchers
 from roundtrip.sites.data import RDMA
 from roundtrip.sites.site import Site, last_line
 from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
@@ -162,7 +163,6 @@ def describe(output: TrialOutput) -> str:
     )
 
 
-REPORT = "report.json"
 #: Below the checkout.
 CHECK = Path("reframe", "live", "start.py")
 #: A launcher of ReFrame and its options; empty: as the site says.
@@ -195,21 +195,13 @@ class Trial:
 
 
 def places(site: Site) -> list[Place]:
-    """One for each installed MPI and transport of the site, on the first partition that has it.
-
-    Boost changes nothing about how ranks start.
-    """
+    """One for each installed MPI and transport of the site, on the first partition that has it."""
     by_mpi: dict[tuple[str, ...], Place] = {}
     for name, partition in site.partitions.items():
         for environ in partition["environs"]:
-            by_mpi.setdefault(mpi_key(site, environ), Place(name, environ))
+            extras = site.toolchains.get(environ, {}).get("extras", {})
+            by_mpi.setdefault(launchers.start_key(extras), Place(name, environ))
     return list(by_mpi.values())
-
-
-def mpi_key(site: Site, environ: str) -> tuple[str, ...]:
-    """What decides how ranks start: MPI, version and transport of an environment."""
-    extras = site.toolchains.get(environ, {}).get("extras", {})
-    return tuple(str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport"))
 
 
 def survey(site: Site, place: Place, say: Say) -> dict[str, set[str]]:
@@ -250,52 +242,33 @@ def _run_cases(
     runs = Path(site.environment["RFM_PREFIX"]).parent
     with tempfile.TemporaryDirectory(prefix="live-", dir=runs) as name:
         folder = Path(name)
-        options = [
+        report = folder / "report.json"
+        command = [
+            "reframe",
             f"--checkpath={site.checkout / CHECK}",
             "--run",
             f"--name=^{check}",
             "--exec-policy=serial",
-            *([NO_REQUEUE] if is_slurm(site.partitions[partition]["scheduler"]) else []),
-        ]
-        variables = {"ROUNDTRIP_STARTS": json.dumps(starts)}
-        line = run_reframe(site, partition, environs, folder, options, variables)
-        report = folder / REPORT
-        if not report.is_file():
-            raise UserError(f"ReFrame tried nothing: {line}")
-        cases: list[dict[str, Any]] = files.read_json(report)["runs"][-1]["testcases"]
-        return [{**case, **{key: _text(case, key) for key in _STREAMS}} for case in cases]
-
-
-def run_reframe(
-    site: Site,
-    partition: str,
-    environs: Iterable[str],
-    folder: Path,
-    options: Iterable[str],
-    variables: Mapping[str, str],
-) -> str:
-    """Run a session of ReFrame that writes into `folder` only; return its last line.
-
-    The exit status means little here: in a dry run, sanity lacks its output.
-    """
-    database = {"RFM_SQLITE_DB_FILE": str(folder / "results.db")}
-    done = subprocess.run(
-        [
-            "reframe",
-            *options,
             "--keep-stage-files",
             f"--prefix={folder}",
             f"--perflogdir={folder / 'perflogs'}",
-            f"--report-file={folder / REPORT}",
+            f"--report-file={report}",
             f"--system={site.name}:{partition}",
             f"--prgenv=^({'|'.join(environs)})$",
-        ],
-        cwd=site.checkout,
-        env={**site.environment, **variables, **database},
-        capture_output=True,
-        text=True,
-    )
-    return last_line(done.stdout + done.stderr)
+            *([NO_REQUEUE] if is_slurm(site.partitions[partition]["scheduler"]) else []),
+        ]
+        variables = {
+            "ROUNDTRIP_STARTS": json.dumps(starts),
+            "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
+        }
+        environment = {**site.environment, **variables}
+        done = subprocess.run(
+            command, cwd=site.checkout, env=environment, capture_output=True, text=True
+        )
+        if not report.is_file():
+            raise UserError(f"ReFrame tried nothing: {last_line(done.stdout + done.stderr)}")
+        cases: list[dict[str, Any]] = files.read_json(report)["runs"][-1]["testcases"]
+        return [{**case, **{key: _text(case, key) for key in _STREAMS}} for case in cases]
 
 
 def _is_build(case: dict[str, Any]) -> bool:

@@ -13,10 +13,20 @@ from pathlib import Path
 from roundtrip.collect import identity
 from roundtrip.host.facts import distributor
 from roundtrip.toolchains import prefixes
-from roundtrip.toolchains.plan import CXX, MpiPlan, Plan, Store, boost_key, toolchain_plan
+from roundtrip.toolchains.plan import (
+    CXX,
+    FLAGS,
+    BuildError,
+    MpiPlan,
+    Plan,
+    Store,
+    boost_key,
+    clean_environment,
+    run,
+    toolchain_plan,
+)
 from roundtrip.toolchains.prefixes import Archive, make_mpi
 from roundtrip.toolchains.spec import Toolchain
-from roundtrip.toolchains.steps import BuildError, clean_environment, run
 
 #: Is called with the name of a toolchain and its current step, at last ``good``.
 Report = Callable[[str, str], None]
@@ -98,7 +108,7 @@ def _make_mpi(plan: MpiPlan, archive: Archive, place: Path) -> None:
     if plan.mpi.unpacked:
         prefixes.make_simulator(plan.mpi, archive, place)
     else:
-        make_mpi(plan, place, archive.log)
+        make_mpi(plan.mpi, place, archive.log)
 
 
 def _make(
@@ -124,7 +134,7 @@ def _make(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
         where = "a tar file's" if os.environ.get("ROUNDTRIP_BOOST") else f"{distributor()}'s"
-        origin, flags = f"built from {where} boost{boost.series} sources", list(plan.flags)
+        origin, flags = f"built from {where} boost{boost.series} sources", list(FLAGS)
     say("self-test: two ranks")
     selftest(plan, place, mpi, log)
     record = {

@@ -16,9 +16,10 @@ import fcntl
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -111,6 +112,74 @@ class Store:
         shutil.rmtree(self.root / "work", ignore_errors=True)
 
 
+#: Prefixes of variables of an outer MPI or batch job, which would change the tested MPI.
+_FOREIGN = ("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "SLURM_", "MPI_")
+
+
+class BuildError(Exception):
+    """A step failed: `what` it was, its `log`, and the `output` of the command."""
+
+    def __init__(self, what: str, log: Path, output: str = "") -> None:
+        self.what = what
+        self.log = log
+        self.output = output
+        super().__init__(what)
+
+    def explain(self, lines: int = 15) -> str:
+        """The last `lines` of the output, then a line with what failed and where the log is."""
+        printed = self.output.splitlines()[-lines:]
+        return "\n".join([*printed, f"{self.what}; whole log: {self.log}"])
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment of this process without variables that change an MPI or a compiler."""
+    compiler = {"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "LIBRARY_PATH"}
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_FOREIGN) and name not in compiler | {"LD_LIBRARY_PATH"}
+    }
+
+
+def run(
+    what: str,
+    command: Sequence[str | Path],
+    log: Path,
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float = 1800,
+) -> str:
+    """Run `command`, append its output to `log` and return it.
+
+    BuildError if it fails or takes longer than `timeout` seconds.
+    """
+    line = shlex.join(str(part) for part in command)
+    try:
+        result = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd,
+            env=dict(env) if env is not None else clean_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+        output, failure = result.stdout, result.returncode and f"status {result.returncode}"
+    except subprocess.TimeoutExpired:
+        output, failure = "", f"no end after {timeout:.0f} s"
+    except OSError as error:
+        output, failure = "", str(error)
+    with log.open("a") as out:
+        out.write(f"$ {line}\n{output}" + (f"failed: {failure}\n" if failure else ""))
+    if failure:
+        raise BuildError(f"{what} failed ({failure})", log, output)
+    return output
+
+
 #: Increase it when the build steps change in a way that no other input of the keys shows.
 RECIPE = 1
 CC, CXX = "/usr/bin/gcc", "/usr/bin/g++"
@@ -130,13 +199,12 @@ SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
 
 @dataclass(frozen=True)
 class MpiPlan:
-    """An MPI as it is on this machine: `origin` in words; `pin` is a wheel's locked requirement."""
+    """An MPI as it is on this machine: `origin` in words."""
 
     mpi: Mpi
     version: str
     origin: str
     key: str
-    pin: str | None = None
 
 
 @dataclass(frozen=True)
@@ -146,13 +214,12 @@ class Plan:
     toolchain: Toolchain
     mpi: MpiPlan
     compiler: str
-    flags: tuple[str, ...]
     key: str
 
     @property
     def from_debian(self) -> bool:
         """Whether Debian has a Boost.MPI that is linked with this MPI."""
-        return self.toolchain.mpi.boost_packages and has_apt()
+        return self.toolchain.mpi.boost == "debian" and has_apt()
 
 
 def has_apt() -> bool:
@@ -172,7 +239,6 @@ def compiler_version() -> str:
 
 def mpi_plan(mpi: Mpi) -> MpiPlan:
     """Plan of one MPI; UserError if its package is missing here, or of another series."""
-    pin = None
     if mpi.packages:
         installed = installed_packages(mpi.packages) or {}
         package = next((name for name in mpi.packages if name in installed), None)
@@ -185,16 +251,15 @@ def mpi_plan(mpi: Mpi) -> MpiPlan:
         # Which of Debian's packages it is, only the download tells; they are all of this series.
         version, origin = mpi.series, f"Debian {mpi.unpacked[0]} {mpi.series}, unpacked"
     else:
-        pin = mpi.pin or ""
-        wheel, version = pin.split()[0].split("==")
+        wheel, version = (mpi.wheel or "").split("==")
         origin = f"PyPI {wheel} {version}"
     if not f"{version}.".startswith(f"{mpi.series}."):
         raise UserError(f"{mpi.name} needs version {mpi.series}, not {origin}; {SPACK_ROUTE}")
     inputs: dict[str, object] = {"recipe": RECIPE, "unit": mpi.name, "origin": origin}
-    inputs |= {"pin": pin, "cxx": CXX}
+    inputs |= {"pin": mpi.pin, "cxx": CXX}
     if mpi.unpacked:
         inputs |= {"unpacked": mpi.unpacked, "definitions": mpi.kind.definitions}
-    return MpiPlan(mpi, version, origin, content_key(inputs), pin)
+    return MpiPlan(mpi, version, origin, content_key(inputs))
 
 
 def toolchain_plan(toolchain: Toolchain) -> Plan:
@@ -209,7 +274,7 @@ def toolchain_plan(toolchain: Toolchain) -> Plan:
         "compiler": [CXX, compiler],
         "flags": FLAGS,
     }
-    return Plan(toolchain, mpi, compiler, FLAGS, content_key(inputs))
+    return Plan(toolchain, mpi, compiler, content_key(inputs))
 
 
 def boost_key(boost: Boost, part: str) -> str:

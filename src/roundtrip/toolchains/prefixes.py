@@ -22,9 +22,8 @@ from functools import cached_property
 from pathlib import Path
 
 from roundtrip.host.facts import distributor
-from roundtrip.toolchains.plan import CC, CXX, MpiPlan, Plan, has_apt
+from roundtrip.toolchains.plan import CC, CXX, FLAGS, BuildError, Plan, has_apt, run
 from roundtrip.toolchains.spec import Boost, Mpi
-from roundtrip.toolchains.steps import BuildError, run
 
 
 def one_line_sources(text: str) -> str:
@@ -142,31 +141,27 @@ def system_program(name: str, family: str) -> Path:
     return own if own.exists() else Path(f"/usr/bin/{name}.{family}")
 
 
-def make_mpi(plan: MpiPlan, place: Path, log: Path) -> None:
+def make_mpi(mpi: Mpi, place: Path, log: Path) -> None:
     """Fill `place` with bin/ and, for a wheel, with the MPI itself.  BuildError if pip fails.
 
     Nothing in it links to a system folder, so that no clean-up can reach one.
     """
-    if plan.pin is None:
-        programs = {name: system_program(name, plan.mpi.family) for name in PROGRAMS}
+    if mpi.wheel is None:
+        programs = {name: system_program(name, mpi.family) for name in PROGRAMS}
     else:
         wheel = place / "wheel"
-        _install_wheel(plan.pin, wheel, place, log)
+        requirement = place / "requirement.txt"
+        requirement.write_text(mpi.pin or "")
+        command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+        command += ["--no-deps", "--ignore-installed", "--no-warn-script-location"]
+        options: list[str | Path] = ["--require-hashes", "--prefix", wheel, "-r", requirement]
+        run("installing the MPI wheel", [*command, *options], log)
         programs = {name: wheel / "bin" / name for name in PROGRAMS}
     (place / "bin").mkdir()
     for name, program in programs.items():
         path = place / "bin" / name
-        path.write_text(wrapper(plan.mpi, program))
+        path.write_text(wrapper(mpi, program))
         path.chmod(0o755)
-
-
-def _install_wheel(pin: str, wheel: Path, place: Path, log: Path) -> None:
-    requirement = place / "requirement.txt"
-    requirement.write_text(pin)
-    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]
-    command += ["--ignore-installed", "--no-warn-script-location", "--require-hashes"]
-    options: list[str | Path] = ["--prefix", wheel, "-r", requirement]
-    run("installing the MPI wheel", [*command, *options], log)
 
 
 _COMPILERS = {"smpicc": "mpicc", "smpicxx": "mpicxx"}
@@ -303,7 +298,7 @@ def compile_libraries(
                 continue
             output = objects / library / f"{source.stem}.o"
             output.parent.mkdir(parents=True, exist_ok=True)
-            flags = [*plan.flags, *_FLAGS[library], "-w", "-isystem", str(place / "include")]
+            flags = [*FLAGS, *_FLAGS[library], "-w", "-isystem", str(place / "include")]
             jobs[output] = [compiler, *flags, "-c", source, "-o", output]
     # The slowest file, a grammar, must not come last.
     order = sorted(jobs, key=lambda output: "grammar" not in output.stem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +13,7 @@ from roundtrip import paths, tables
 from roundtrip.errors import UserError
 from roundtrip.host import facts
 from roundtrip.model import Table
-from roundtrip.tables import Places, Strings
+from roundtrip.tables import Strings
 
 #: Names that ReFrame accepts, and of which the name of a toolchain can be composed.
 _NAME = re.compile(r"[a-z][a-z0-9]*")
@@ -42,6 +42,12 @@ class Family(Table):
 
 
 class _MpiTable(Table):
+    """What comes from one of the distribution's `packages`, from a `wheel` with its `hashes`, or
+    from Debian packages that are `unpacked` and not installed.
+
+    `boost` says whether Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE program.
+    """
+
     family: str
     series: str
     packages: Strings = ()
@@ -65,31 +71,23 @@ class _File(Table):
     boost: dict[str, _BoostTable]
 
 
-@dataclass(frozen=True)
-class Mpi:
-    """An MPI of version `series`, major.minor; `offered` says whether this machine can have it.
-
-    It comes from one of the distribution's `packages`, from the wheel that `pin`, a locked
-    requirement, names, or from Debian packages that are `unpacked` and not installed.
-    `boost_packages` says whether Debian has a Boost.MPI for it; `netpipe` is Debian's NetPIPE
-    program for it.
-    """
+class Mpi(_MpiTable):
+    """An MPI of version `series`, major.minor; `offered` says whether this machine can have it."""
 
     name: str
-    family: str
     kind: Family
-    series: str
-    packages: tuple[str, ...] = ()
-    pin: str | None = None
-    boost_packages: bool = False
-    netpipe: str | None = None
-    unpacked: tuple[str, ...] = ()
-    offered: bool = True
+    offered: bool
 
     @property
     def title(self) -> str:
         """``Open MPI 4.1``."""
         return f"{self.kind.title} {self.series}"
+
+    @property
+    def pin(self) -> str | None:
+        """The locked requirement of the wheel; None without one."""
+        hashes = [f"--hash={value}" for value in self.hashes]
+        return " \\\n    ".join([self.wheel, *hashes]) + "\n" if self.wheel else None
 
 
 @dataclass(frozen=True)
@@ -178,21 +176,29 @@ def load(file: Path) -> Catalogue:
     """The toolchains that `file` declares; UserError with the line of the first fault."""
     data, places = tables.read(file)
     content = tables.validate(data, _File, places, file)
-    for kind, table in (("mpi", content.mpi), ("boost", content.boost)):
-        for name in table:
+    for kind, names in (("mpi", [*content.mpi]), ("boost", [*content.boost])):
+        for name in names:
             if not _NAME.fullmatch(name):
                 message = f"'{name}' is no name: lower-case letters and digits only, a letter first"
                 raise tables.fault(message, (kind, name), places, file)
     if not content.boost or not content.mpi:
         raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
-    mpis = {name: _mpi(name, table, content, places, file) for name, table in content.mpi.items()}
+    here = facts.distribution()
+    mpis = {}
+    for name, table in content.mpi.items():
+        if fault := _fault(table, content):
+            raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), places, file)
+        has = here not in table.without and here in (table.distributions or [here])
+        family = content.family[table.family]
+        mpis[name] = Mpi(name=name, kind=family, offered=has, **table.model_dump())
     own = [mpi for mpi in mpis.values() if mpi.packages]
     installed = facts.installed_packages([name for mpi in own for name in mpi.packages]) or {}
     for mpi in own:
         found = _found(mpi, installed) if mpi.offered else None
-        mpis |= {mpi.name: replace(mpi, offered=False)} | ({found.name: found} if found else {})
+        mpis[mpi.name] = mpi.model_copy(update={"offered": False})
+        mpis |= {found.name: found} if found else {}
     boosts = {
-        name: Boost(name, boost.series, facts.distribution() in boost.distributions)
+        name: Boost(name, boost.series, here in boost.distributions)
         for name, boost in content.boost.items()
     }
     return Catalogue(mpis, boosts, content.family)
@@ -205,35 +211,20 @@ def _found(mpi: Mpi, installed: Mapping[str, str]) -> Mpi | None:
     if numbers[0] not in mpi.kind.accepts:
         return None
     series = ".".join(numbers[:2])
-    return replace(mpi, name=f"{mpi.family}{series.replace('.', '')}", series=series)
+    name = f"{mpi.family}{series.replace('.', '')}"
+    return mpi.model_copy(update={"name": name, "series": series})
 
 
-def _mpi(name: str, table: _MpiTable, content: _File, places: Places, file: Path) -> Mpi:
-    def refuse(message: str, key: str = "") -> UserError:
-        return tables.fault(f"mpi.{name}: {message}", ("mpi", name, key), places, file)
-
-    if table.family not in content.family:
+def _fault(mpi: _MpiTable, content: _File) -> tuple[str, str] | None:
+    """What is wrong with an MPI: its key, "" for the table, and why; None if nothing is."""
+    if mpi.family not in content.family:
         legal = ", ".join(content.family)
-        raise refuse(f"unknown family '{table.family}'; there are: {legal}", "family")
-    if sum((bool(table.packages), table.wheel is not None, bool(table.unpacked))) != 1:
-        raise refuse("it needs one of `packages`, `wheel` and `unpacked`: where it comes from")
-    pin = None
-    if table.wheel is not None:
-        if not re.fullmatch(r"[\w.-]+==[\w.]+", table.wheel):
-            raise refuse(f"wheel = '{table.wheel}' is not NAME==VERSION", "wheel")
-        if not table.hashes or not all(h.startswith("sha256:") for h in table.hashes):
-            raise refuse("a wheel needs `hashes`, each beginning with sha256:", "hashes")
-        pin = " \\\n    ".join([table.wheel, *(f"--hash={value}" for value in table.hashes)]) + "\n"
-    here = facts.distribution()
-    return Mpi(
-        name,
-        table.family,
-        content.family[table.family],
-        table.series,
-        table.packages,
-        pin,
-        table.boost == "debian",
-        table.netpipe,
-        table.unpacked,
-        here not in table.without and (not table.distributions or here in table.distributions),
-    )
+        return "family", f"unknown family '{mpi.family}'; there are: {legal}"
+    if sum((bool(mpi.packages), mpi.wheel is not None, bool(mpi.unpacked))) != 1:
+        return "", "it needs one of `packages`, `wheel` and `unpacked`: where it comes from"
+    if mpi.wheel is not None:
+        if not re.fullmatch(r"[\w.-]+==[\w.]+", mpi.wheel):
+            return "wheel", f"wheel = '{mpi.wheel}' is not NAME==VERSION"
+        if not mpi.hashes or not all(h.startswith("sha256:") for h in mpi.hashes):
+            return "hashes", "a wheel needs `hashes`, each beginning with sha256:"
+    return None

@@ -20,8 +20,7 @@ from roundtrip.report import data
 from roundtrip.report.blocks import Report, Table, flat
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
-from roundtrip.simulated.platform import Platform
-from roundtrip.simulated.trace import Trace
+from roundtrip.simgrid import Platform, Trace
 from roundtrip.studies.npb import sweep
 from roundtrip.studies.npb.hostspeeds import Curves, Sweeps
 

@@ -216,9 +216,7 @@ def _drifts(judged: Judged) -> Iterator[Block]:
         return
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night, so no single night is to blame.",))
-    rows = tuple(
-        (_of(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found
-    )
+    rows = tuple((_of(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found)
     caption = "Level of a year later over that of today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
     yield folded(f"{len(rows)} series that drift", table)

@@ -2,7 +2,7 @@
 
     python -m roundtrip.studies.npb.sweep --program build/npb --platform grid.xml --benchmark MG
 
-Both are recorded once and replayed at each point (`roundtrip.simulated.trace`), and every point is
+Both are recorded once and replayed at each point (`roundtrip.simgrid`), and every point is
 a simulation with a file of its own in ``points/``.  samples.csv has a row for each point: its case
 is ``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE` or `longer(rtt)`.  Files of
 what was measured elsewhere (`marks`) are copied into run.json, and into no row.
@@ -21,10 +21,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from roundtrip import files
+from roundtrip import files, simgrid
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform
-from roundtrip.simulated.trace import RUN, Trace, record, replay
+from roundtrip.simgrid import RUN, Trace, record, replay
 from roundtrip.studies import foreign
 from roundtrip.studies.npb import STUDY, marks
 
@@ -104,7 +103,7 @@ class Sweep:
         """
         asked = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
         command: list[str | Path] = [self.program, *asked]
-        place = platform.read_platform(self.file, _RECORDED_AT, 0.0)
+        place = simgrid.read_platform(self.file, _RECORDED_AT, 0.0)
         trace = record([*command, f"--seed={self.seed}"], ranks, place, folder)
         run = files.read_json(folder / RUN)
         if run[STUDY.name]["verified"] is not True:
@@ -123,14 +122,14 @@ class Sweep:
             yield from pool.map(lambda one: self._point(*one), settings)
 
     def _point(self, trace: Trace, flops: float, rtt: float | None) -> Point:
-        place = platform.read_platform(self.file, flops, rtt or 0.0)
+        place = simgrid.read_platform(self.file, flops, rtt or 0.0)
         return Point(
             self.benchmark,
             self.problem_class,
             trace.ranks,
             flops,
             rtt,
-            place.variables[platform.SHA256],
+            place.variables[simgrid.SHA256],
             replay(trace, place),
         )
 

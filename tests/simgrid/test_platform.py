@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from roundtrip import paths
+from roundtrip import paths, simgrid
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform
 
 PLATFORMS = Path(__file__).parents[2] / "site-configs" / "simulated" / "platforms"
 PROGRAM = Path(__file__).with_name("pingpong.c")
@@ -18,7 +17,7 @@ MIB4 = 4 * 2**20
 
 
 def test_a_platform_is_filled_in_and_tells_a_workload_what_it_is(tmp_path: Path) -> None:
-    grid = platform.read_platform(PLATFORMS / "grid.xml", 2.5e8, 4)
+    grid = simgrid.read_platform(PLATFORMS / "grid.xml", 2.5e8, 4)
     assert 'speed="250000000f"' in grid.text
     assert 'latency="2000us"' in grid.text
     assert (grid.hosts[0], grid.hosts[15], grid.hosts[16]) == ("a0", "a15", "b0")
@@ -31,8 +30,8 @@ def test_a_platform_is_filled_in_and_tells_a_workload_what_it_is(tmp_path: Path)
         "ROUNDTRIP_SIMULATED_HOST_FLOPS": "250000000",
         "ROUNDTRIP_SIMULATED_PLATFORM_SHA256": hashlib.sha256(written).hexdigest(),
     }
-    other = platform.read_platform(PLATFORMS / "grid.xml", 2.5e8, 0)
-    assert other.variables[platform.SHA256] != grid.variables[platform.SHA256]
+    other = simgrid.read_platform(PLATFORMS / "grid.xml", 2.5e8, 0)
+    assert other.variables[simgrid.SHA256] != grid.variables[simgrid.SHA256]
 
 
 @pytest.mark.parametrize("name", ["grid", "odin", "hdr"])
@@ -62,7 +61,7 @@ def test_a_platform_says_what_is_published_and_what_is_chosen_and_avoids_both_tr
 )
 def test_a_platform_is_refused(name: str, flops: float, rtt: float | None, told: str) -> None:
     with pytest.raises(UserError) as caught:
-        platform.read_platform(PLATFORMS / f"{name}.xml", flops, rtt)
+        simgrid.read_platform(PLATFORMS / f"{name}.xml", flops, rtt)
     assert told in str(caught.value)
 
 
@@ -77,12 +76,12 @@ def test_a_platform_is_refused(name: str, flops: float, rtt: float | None, told:
 def test_what_is_no_platform_is_refused(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "mine.xml").write_text(text)
     with pytest.raises(UserError, match="mine.xml") as caught:
-        platform.read_platform(tmp_path / "mine.xml", 1e9)
+        simgrid.read_platform(tmp_path / "mine.xml", 1e9)
     assert told in str(caught.value)
 
 
 def test_more_ranks_than_hosts_are_refused(tmp_path: Path) -> None:
-    odin = platform.read_platform(PLATFORMS / "odin.xml", 1e9)
+    odin = simgrid.read_platform(PLATFORMS / "odin.xml", 1e9)
     with pytest.raises(UserError, match="has 128 hosts, not 129"):
         odin.write(tmp_path, 129)
 
@@ -102,18 +101,18 @@ def test_a_simulation_that_went_wrong_is_known_by_what_it_says(
     program: Path, tmp_path: Path, how: str
 ) -> None:
     """Its status is that of success."""
-    platform.read_platform(PLATFORMS / "odin.xml", 1e9).write(tmp_path, 2)
+    simgrid.read_platform(PLATFORMS / "odin.xml", 1e9).write(tmp_path, 2)
     command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", "2"]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *platform.LOGGED]
+    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOGGED]
     done = subprocess.run(
         [*command, program, how], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0
-    assert how in platform.fault(done.stderr).lower()
+    assert how in simgrid.fault(done.stderr).lower()
     right = subprocess.run(
         [*command, program], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
-    assert platform.fault(right.stderr) == ""
+    assert simgrid.fault(right.stderr) == ""
 
 
 @pytest.mark.parametrize(
@@ -136,9 +135,9 @@ def test_a_message_takes_what_the_platform_says(
     latency_us: float,
     mb_s: float,
 ) -> None:
-    platform.read_platform(PLATFORMS / f"{name}.xml", 1e9, rtt).write(tmp_path, ranks)
+    simgrid.read_platform(PLATFORMS / f"{name}.xml", 1e9, rtt).write(tmp_path, ranks)
     command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", str(ranks)]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *platform.LOGGED]
+    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOGGED]
     command += ["--cfg=smpi/simulate-computation:no", program]
     runs = [
         subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout

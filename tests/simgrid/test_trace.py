@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.simulated.trace import Trace, cut
+from roundtrip.simgrid import Trace, cut
 
 RECORDED = Path(__file__).parents[1] / "data" / "simulated" / "mg-s-2"
 #: Of MG, class S: 58 operations a point and iteration.

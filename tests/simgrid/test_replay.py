@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from roundtrip import simgrid
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform
-from roundtrip.simulated.platform import Platform
-from roundtrip.simulated.trace import Trace, cut, replay
+from roundtrip.simgrid import Platform, Trace, cut, replay
 
 CHECKOUT = Path(__file__).parents[2]
 RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
@@ -19,7 +18,7 @@ PLATFORMS = CHECKOUT / "site-configs" / "simulated" / "platforms"
 def missing() -> str:
     """Why nothing can be replayed here; "" if it can."""
     try:
-        platform.smpirun()
+        simgrid.smpirun()
     except UserError as error:
         return str(error)
     return ""
@@ -34,7 +33,7 @@ def trace(tmp_path: Path) -> Trace:
 
 
 def grid(host_flops: float, added_rtt_ms: float = 0) -> Platform:
-    return platform.read_platform(PLATFORMS / "grid.xml", host_flops, added_rtt_ms)
+    return simgrid.read_platform(PLATFORMS / "grid.xml", host_flops, added_rtt_ms)
 
 
 #: Seconds by host speed.  SimGrid 3.32 computes them the same on every machine.
@@ -67,4 +66,4 @@ def test_a_platform_with_too_few_hosts_is_refused(trace: Trace) -> None:
 
 def test_smpirun_splits_words_at_blanks_so_none_is_taken(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="smpirun takes no blanks: 'a b'"):
-        platform.run_smpirun(["a b"], 2, grid(2e8), tmp_path)
+        simgrid.run_smpirun(["a b"], 2, grid(2e8), tmp_path)

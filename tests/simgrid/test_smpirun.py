@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from roundtrip import simgrid
 from roundtrip.errors import UserError
-from roundtrip.simulated import platform
-from roundtrip.simulated.trace import record
+from roundtrip.simgrid import record
 
 CHECKOUT = Path(__file__).parents[2]
 RECORDED = CHECKOUT / "tests" / "data" / "simulated" / "mg-s-2"
@@ -36,13 +36,13 @@ def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
     install: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of_path = install(folder="path")
-    assert platform.smpirun() == of_path
+    assert simgrid.smpirun() == of_path
     of_toolchain = install()
-    assert platform.smpirun() == of_toolchain
+    assert simgrid.smpirun() == of_toolchain
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="roundtrip toolchains smpi-boost181"):
-        platform.smpirun()
+        simgrid.smpirun()
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
     ],
 )
 def test_a_simulation_went_wrong_if_it_says_so(said: str, fault: str) -> None:
-    assert platform.fault(said) == fault
+    assert simgrid.fault(said) == fault
 
 
 def test_a_launch_that_ends_on_all_its_ranks_is_recorded(
     install: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # smpirun takes no path with blanks
-    grid, folder = platform.read_platform(GRID, 2e8, 0), tmp_path / "recorded"
+    grid, folder = simgrid.read_platform(GRID, 2e8, 0), tmp_path / "recorded"
     files = (f"cp -r {RECORDED}/. .", "echo {} > run.json", ": > samples.csv")
     marker = "echo 'ROUNDTRIP COMPLETE ranks=2 hosts=2'"
     for lines, ranks in ((files, 2), ((*files, marker), 4)):

@@ -1,1 +1,0 @@
-"""What sites that SimGrid simulates need: their platforms, as files for ``smpirun``."""
