@@ -41,6 +41,7 @@ def test_only_what_is_installed_is_run(local: Site) -> None:
     assert len(netpipe) == modes * variant_sets * toolchains
 
 
+@pytest.mark.nightly
 def test_the_smoke_campaign_is_two_cases(local: Site) -> None:
     plan = matrix.build_matrix(model.load_campaign(CHECKOUT / "campaigns" / "smoke.toml"), local)
     assert sorted(item.case.id for item in plan.expected) == [

@@ -20,7 +20,7 @@ from support.synthetic import Tree
 
 from roundtrip import files
 from roundtrip.campaign.progress import TerminalProgress
-from roundtrip.cli import process, run
+from roundtrip.cli import common, process, run
 from roundtrip.collect import bundle
 from roundtrip.errors import UserError
 
@@ -265,7 +265,7 @@ def test_what_may_end_a_command(
 def test_a_title_is_no_markup() -> None:
     for terminal in (False, True):
         out = StringIO()
-        console = Console(file=out, force_terminal=terminal, markup=run._console._markup)
+        console = Console(file=out, force_terminal=terminal, markup=common.console._markup)
         with TerminalProgress("[/b] [red]x", console) as progress:
             progress.launching(1, 1, 60)
             progress.result("OK", "[/b]")

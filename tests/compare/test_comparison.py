@@ -146,6 +146,7 @@ def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
     assert "roundtrip ab" not in notes
 
 
+@pytest.mark.nightly
 def test_what_simulated_both_sides_is_told_where_it_differs(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     simulate(one.path)

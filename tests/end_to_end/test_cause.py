@@ -91,7 +91,7 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
             *("roundtrip", "bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
             *("--repository", str(clone), "--build", f"{prefix}/mpicxx -O2 main.cpp -o main"),
             *("--launch", f"{prefix}/mpirun -n 2 ./main", "--metric", "seconds (.+)"),
-            *("--site", "local", "--budget", "15m", "--wait", "--least", "10%"),
+            *("--site", "local", "--budget", "5m", "--wait", "--least", "10%"),
         ],
         cwd=CHECKOUT,
         env=environ,
@@ -114,7 +114,7 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
 
 
 #: Of launching; after about ten all is proven.
-MINUTES = 6
+MINUTES = 4
 #: The limit counts only for the transport that both of these choose; the others do nothing.
 TOGETHER = [
     Switch("OMPI_MCA_btl", "self,vader", "self,tcp"),

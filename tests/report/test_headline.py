@@ -99,5 +99,5 @@ def test_emulated_values_say_so_and_no_values_are_no_table(
 
 
 def test_a_number_without_unit_prints_none() -> None:
-    ratio = headline._cell([headline._Value(1.5, "")], "ratio", units.Level(0.95))
+    ratio = headline._cell([headline.Value(1.5, "")], "ratio", units.Level(0.95))
     assert isinstance(ratio, Quantity) and not ratio.says_unit

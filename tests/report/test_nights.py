@@ -106,6 +106,7 @@ def test_the_same_run_is_published_once_whatever_came_between(
     assert started(third) == ["2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"]
 
 
+@pytest.mark.nightly
 def test_a_second_run_of_a_day_has_its_own_place(
     night: Callable[[str], Path], tmp_path: Path
 ) -> None:

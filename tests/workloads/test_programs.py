@@ -16,8 +16,8 @@ OPEN_MPI, MPICH = catalogue().smoke
 STUDIES = sorted(file.parent.name for file in (CHECKOUT / "workloads").glob("*/CMakeLists.txt"))
 #: Tests with more ranks than this machine has processors, where waiting ranks keep theirs.
 CROWDED = "crowded"
-
-pytestmark = pytest.mark.live
+#: What builds for minutes, and times nothing, leaves the processors to tests that run beside it.
+IDLY = ("nice", "-n", "19")
 
 
 def build(toolchain: str) -> Path:
@@ -41,12 +41,14 @@ def ctest(tree: Path, study: str, left_out: str) -> None:
     run("ctest", "--test-dir", tree, "--tests-regex", f"^{study}[._]", *options)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_quick_tests_of_a_study(study: str) -> None:
     ctest(build(OPEN_MPI), study, f"nightly|{CROWDED}")
 
 
 @pytest.mark.nightly
+@pytest.mark.live
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.parametrize("toolchain", [OPEN_MPI, MPICH])
 def test_all_tests_of_a_study(toolchain: str, study: str) -> None:
@@ -58,9 +60,9 @@ def test_all_tests_of_a_study(toolchain: str, study: str) -> None:
 def test_the_sanitizers_find_nothing(study: str) -> None:
     if not (paths.toolchains() / OPEN_MPI / "toolchain.json").exists():
         pytest.skip(f"toolchain {OPEN_MPI} is not installed: make setup")
-    run("make", "sanitize", f"STUDY={study}")
+    run(*IDLY, "make", "sanitize", f"STUDY={study}")
 
 
 @pytest.mark.nightly
 def test_clang_tidy_finds_nothing() -> None:
-    run("make", "tidy-all")
+    run(*IDLY, "make", "tidy-all")
