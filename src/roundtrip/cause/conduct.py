@@ -86,7 +86,9 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
     if newest is None:
         raise UserError(f"no search '{plan.name}' on site '{plan.site}' to resume", place)
     begun = newest.read()
-    drawn = {name: getattr(begun, name) for name in ("seed", "started", "step", "others")}
+    # A later night estimates the same step anew.
+    free = ("seed", "started", *(("step", "others") if plan.kind == "blame" else ()))
+    drawn = {name: getattr(begun, name) for name in free}
     if plan.model_copy(update=drawn) != begun:
         raise UserError(
             "this search began with other arguments; start a new one", newest.folder / journal.PLAN

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import polars as pl
 
@@ -256,8 +257,13 @@ def judged_lines(
         lines.append(
             Line(series, found, verdict, night, near, there, causes, mark, newest, revised)
         )
-    ordered = sorted(lines, key=lambda one: (*one.judgement.rank, one.label))
-    return Judged(calendar, tuple(ordered), changed)
+    return Judged(calendar, tuple(sorted(lines, key=_order)), changed)
+
+
+def _order(line: Line) -> tuple[Any, ...]:
+    """The worst first, then by what is measured, small messages before large ones."""
+    study, variant, size = (line.series.names[one] for one in ("study", "variant", "size_bytes"))
+    return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
 
 
 def _revised(
