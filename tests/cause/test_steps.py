@@ -93,6 +93,7 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
             Change("", "kernel", "6.1.0-20", "6.1.0-21"),
             Change("openmpi41", "MPI version", "4.1.4", "4.1.6"),
             Change("openmpi41", "variable LONG", "x", "y... (0123456789ab)"),
+            Change("openmpi41", "variable MINE", "not set", "private-0123456789ab"),
             Change("", "site configuration", "aa", "bb"),
             Change("", NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
         ]
@@ -108,6 +109,7 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
         "kernel",
         "MPI version (openmpi41)",
         "variable LONG (openmpi41)",
+        "variable MINE (openmpi41)",
     ]
     assert "roundtrip nodes" in dict(others)[others[1][0]]
     assert "roundtrip ab" in dict(others)[others[2][0]]

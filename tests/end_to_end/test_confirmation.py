@@ -59,7 +59,7 @@ HARMLESS = (
     "OMPI_MCA_mpi_show_handle_leaks",
     "OMPI_MCA_coll_base_verbose",
     "OMPI_MCA_pml_base_verbose",
-    "ROUNDTRIP_HARMLESS",
+    "OMPI_MCA_btl_base_verbose",
 )
 LIMIT = f', {VARIABLE} = "128"' + "".join(f', {name} = "0"' for name in HARMLESS)
 LINE = 'OMPI_MCA_btl = "tcp,vader,self"'
@@ -90,7 +90,7 @@ def night(cluster: Virtual) -> tuple[str, Path]:
     """What a night said, and its revision."""
     reports = cluster.share / "reports"
     before = set(reports.glob("eager/virtual/*/r1"))
-    job = cluster.submit(cluster.share / "eager.toml", "--wait", ROUNDTRIP_NIGHTLY_BEGIN="never")
+    job = cluster.submit(cluster.share / "eager.toml", ROUNDTRIP_NIGHTLY_BEGIN="never")
     assert cluster.await_end(job, 1800) == 0, cluster.output(job)
     (revision,) = set(reports.glob("eager/virtual/*/r1")) - before
     return cluster.output(job), revision

@@ -59,7 +59,9 @@ def test_a_damaged_launch_is_not_counted_and_the_other_is_kept(
     for number in range(50 if is_whole else 10):
         tree = tmp_path / str(number)
         shutil.copytree(whole, tree)
-        folders = sorted(file.parent for file in tree.glob("rounds/*/output/*/*/*/*/run.json"))
+        folders = sorted(
+            item.folder for item in scan(tree) if item.status == "passed" and item.folder
+        )
         hurt = chance.choice(folders)
         before = {folder: fingerprint(folder) for folder in folders}
         damage(hurt / chance.choice(("samples.csv", "run.json", "case.json")), chance)

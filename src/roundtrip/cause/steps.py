@@ -15,6 +15,7 @@ import polars as pl
 
 from roundtrip.cause.journal import read_plan
 from roundtrip.collect import analysis
+from roundtrip.collect.disclosure import DIGEST
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
@@ -30,7 +31,7 @@ _VARIABLE = re.compile(
     r"variable (?P<own>\w+)|(?P<partition>[A-Z_]\w*) of partition .+|(?P<user>\w+) of the user"
 )
 #: A value that only its digest stands for cannot be set.
-_DIGEST = re.compile(r"\.\.\. \([0-9a-f]{12}\)$|^sha256:|withheld")
+_DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|^{DIGEST}$")
 _NODES = re.compile(rf"{STABLE}(?:, {STABLE})*")
 #: What changes whenever a variable of the site does.
 _FOLLOWS = ("site configuration",)
