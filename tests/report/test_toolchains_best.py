@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from roundtrip.report.sections.toolchains import race_answers, race_tables, races, top_tables
+from roundtrip.report.sections.races import race_answers, race_tables, races, top_tables
 from roundtrip.report.speeds import Setting, ToolchainComparison
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
