@@ -61,9 +61,10 @@ def require_budget(minutes: float, launch_s: float) -> None:
 
 
 def is_begun(plan: Plan) -> bool:
-    """Whether a search for the same was begun; one that ended has a report."""
+    """Whether the newest search asks the same of the same facts; one that ended has a report."""
     opened = _newest(plan)
-    return opened is not None and opened.read().title == plan.title
+    begun = opened.read() if opened else plan
+    return opened is not None and (begun.title, begun.arms) == (plan.title, plan.arms)
 
 
 def _newest(plan: Plan) -> Journal | None:

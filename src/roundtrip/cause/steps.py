@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 
 from roundtrip.cause.journal import read_plan
-from roundtrip.collect import analysis
+from roundtrip.collect import analysis, reader
 from roundtrip.collect.disclosure import DIGEST
 from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
-from roundtrip.report import nights
+from roundtrip.report import data, nights
 from roundtrip.report.nights import Line
 from roundtrip.report.pages.series import NODE_SET, NOT_SET, Change
 from roundtrip.stats.nights.verdicts import Verdict
@@ -94,10 +94,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Found:
-    """A step of a series of `campaign`: log ratio of times, positive if slower; since `night`.
-
-    `launch_s`: how long a launch of its case ran in the newest night, s; 0 if that is not known.
-    """
+    """A step of a series of `campaign`: log ratio of times, positive if slower; since `night`."""
 
     campaign: str
     line: Line
@@ -106,7 +103,6 @@ class Found:
     noise: float
     switches: tuple[Switch, ...]
     others: tuple[tuple[str, str], ...]
-    launch_s: float = 0.0
 
     @property
     def label(self) -> str:
@@ -153,7 +149,7 @@ def find(site: str, series: str, night: str, campaign: str | None, reports: Path
     if not chosen:
         there = ", ".join(one[0][:10] for one in steps)
         raise UserError(f"--night {night}: no step began then; right is one of: {there}")
-    return _found(name, line, chosen[-1], reports / name / site)
+    return _found(name, line, chosen[-1])
 
 
 def unexplained(
@@ -179,7 +175,7 @@ def unexplained(
         if not (said.is_alarm and is_sure and (steps := _steps(line, calendar))):
             continue
         try:
-            found = _found(name, line, steps[-1], reports / name / site)
+            found = _found(name, line, steps[-1])
         except UserError:  # its facts contradict each other
             continue
         if found.switches and found.title not in known:
@@ -199,21 +195,25 @@ def _steps(line: Line, calendar: Sequence[str]) -> list[_Step]:
     return [*steps, (calendar[-1], newest.ratio, line.changes)] if newest else steps
 
 
-def _found(campaign: str, line: Line, step: _Step, place: Path) -> Found:
+def _found(campaign: str, line: Line, step: _Step) -> Found:
     night, ratio, changes = step
     size = math.log(ratio) if line.series.lower_is_better else -math.log(ratio)
     switches, others = split(changes)
-    seconds = _launch_s(place, str(line.series.names["case_id"]))
-    return Found(campaign, line, night, size, _noise(line), switches, others, seconds)
+    return Found(campaign, line, night, size, _noise(line), switches, others)
 
 
-def _launch_s(place: Path, case: str) -> float:
-    """How long a launch of a case ran in the newest night, s; 0 if that is not known."""
-    revisions = published.counting(place)[0]
-    table = revisions[-1].bundle / "cases.parquet" if revisions else Path()
-    if not table.is_file():
+def launch_s(found: Found, site: str, reports: Path) -> float:
+    """How long a launch of its case ran in the newest night, s; 0 if that is not known.
+
+    UserError for a damaged bundle.
+    """
+    revisions = published.counting(reports / found.campaign / site)[0]
+    if not revisions:
         return 0.0
-    ran = pl.read_parquet(table).filter(pl.col("case_id") == case)["elapsed_s"].median()
+    reader.require(revisions[-1].bundle)
+    launches = data.read(revisions[-1].bundle).launches
+    of_case = launches.filter(pl.col("case_id") == found.line.series.names["case_id"])
+    ran = of_case["elapsed_s"].median()
     return float(ran) if isinstance(ran, float) else 0.0
 
 

@@ -147,7 +147,7 @@ def _measure(
                 runner.enough = watch.enough
                 is_over = not runner.run()
             except process.Terminated:
-                say("told to stop: judging what is there")
+                say("stopped by TERM: judging what is there")
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True

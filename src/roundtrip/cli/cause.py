@@ -181,7 +181,7 @@ def blame(
         say(f"can be switched: {one.name}")
     plan = conduct.plan_blame(found, site)
     say(conduct.forecast(plan, max(found.noise, 1e-4), found.step))
-    conduct.require_budget(minutes, found.launch_s)
+    conduct.require_budget(minutes, steps.launch_s(found, site, paths.reports()))
     if dry_run:
         raise typer.Exit
     here = Site(site, paths.checkout())
@@ -211,7 +211,8 @@ def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]
         if found is None:
             return
         say(f"searching for what made {found.label} {_percent(found)} since {found.night[:10]}")
-        conduct.require_budget(minutes, found.launch_s)
+        launch_s = steps.launch_s(found, here.name, paths.reports())
+        conduct.require_budget(minutes, launch_s)
         item, found, hosts = _prepare(declared, here, found)
         plan = conduct.plan_blame(found, here.name)
         process.on_term()

@@ -126,7 +126,7 @@ def run(
                     confirmation.launch(runner, thresholds.statistics, say)
             except process.Terminated:
                 is_stopped = True
-                say("told to stop: reporting what is there")
+                say("stopped by TERM: reporting what is there")
             except KeyboardInterrupt:
                 say(f"interrupted; nothing is lost. Go on with: {again}")
                 raise typer.Exit(130) from None
