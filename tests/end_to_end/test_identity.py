@@ -37,6 +37,7 @@ variables = {{ budget = 0.5, perturbation = 0, end = 1024 }}
 pytestmark = [
     pytest.mark.live,
     pytest.mark.nightly,
+    pytest.mark.quiet,
     pytest.mark.skipif(
         not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists(),
         reason=f"toolchain {TOOLCHAIN} is not installed: make setup",

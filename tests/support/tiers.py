@@ -68,8 +68,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("live"):
             item.add_marker(pytest.mark.xdist_group("live"))
-    # What takes longest begins first, so that no worker is left with it in the end.
-    items.sort(key=lambda item: item.get_closest_marker("live") is None)
+    # What takes longest begins first, so that no worker is left with it in the end; of that, the
+    # files with quiet tests, while short tests are left that take turns with them.
+    quiet = {item.path for item in items if item.get_closest_marker("quiet")}
+    items.sort(key=lambda item: (item.get_closest_marker("live") is None, item.path not in quiet))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
