@@ -75,7 +75,7 @@ def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> 
     cells = [[cell.text for cell in row] for row in table.rows]
     assert [column.name for column in table.columns][2:] == ["2 nodes", "4 nodes", "8 nodes"]
     assert cells[0][:2] == ["allreduce, 8 B", "a"]
-    assert cells[0][2] == "100 %, 8 ranks"
-    assert cells[0][3].startswith("50.0 % (")
-    assert cells[1][3] == "100 %, 16 ranks"
+    assert cells[0][2] == "100\N{NO-BREAK SPACE}%, 8 ranks"
+    assert cells[0][3].startswith("50.0 [")
+    assert cells[1][3] == "100\N{NO-BREAK SPACE}%, 16 ranks"
     assert cells[2][0] == "allreduce, 8 B EMULATED NODES"

@@ -297,6 +297,11 @@ def spread(ratios: Sequence[float]) -> str:
     return "".join(map(str, ends(ratios)))
 
 
+def span(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
+    """The least and the largest of `values`, times `scale`; one number if they read the same."""
+    return _from_to(*(number(end * scale, digits) for end in (min(values), max(values))))
+
+
 #: A ratio of speeds beyond this, or below one over it, is written as times, not as a percentage.
 _TIMES_FROM = 2.0
 
@@ -311,7 +316,7 @@ def speed(low: float, high: float) -> str:
     factors, way = ((low, high), "faster") if low >= 1 else ((1 / high, 1 / low), "slower")
     if factors[1] > _TIMES_FROM:
         how = f"times {'as fast' if way == 'faster' else way}"
-        return f"{_from_to(*(number(one, 2) for one in factors))} {how}"
+        return f"{span(factors, digits=2)} {how}"
     shares = (percent(one - 1).removesuffix(f"{_SPACE}%") for one in factors)
     return f"{_from_to(*shares)}{_SPACE}% {way}"
 

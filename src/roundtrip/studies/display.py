@@ -94,12 +94,6 @@ def verdict(
     return Cell(ratio, tones.get(one.verdict, "plain"), words or one.words, series=series)
 
 
-def span_text(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
-    """The least and the largest of `values`, times `scale`; one number if they read the same."""
-    low, high = (units.number(end * scale, digits) for end in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
-
-
 def span(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
     """A cell with the smallest and the largest of some ratios, and their verdict in `words`."""
     return Cell(units.ends(ratios), tone, words) if ratios else NOT_MEASURED

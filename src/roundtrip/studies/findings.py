@@ -251,12 +251,12 @@ def _cost(ratios: Sequence[float]) -> str:
     """Of ratios of rates below 1: the further time."""
     times = [1 / ratio for ratio in ratios]
     if min(ratios) < _FACTOR:
-        return f"is {display.span_text(times, digits=2)} times slower"
+        return f"is {units.span(times, digits=2)} times slower"
     return f"costs {_percent([time - 1 for time in times])}"
 
 
 def _percent(parts: Sequence[float]) -> str:
-    return f"{display.span_text(parts, 100, digits=2)}{_NBSP}%"
+    return f"{units.span(parts, 100, 2)}{_NBSP}%"
 
 
 def _place(mine: Sequence[VerdictAt], found: Sequence[VerdictAt]) -> str:

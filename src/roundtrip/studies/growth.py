@@ -201,7 +201,7 @@ def _drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:
 
 
 def _cell(row: Mapping[str, Any]) -> Cell:
-    low, high = row["low"], row["high"]
-    spread = f" ({units.number(low)} to {units.number(high)})" if low and high else ""
-    median = Quantity(value=row["median"], unit=Unit.PERCENT)
-    return Cell((median, f" %{spread}, {row['ranks']} ranks"), unit=Unit.PERCENT)
+    efficiency = Quantity(
+        value=row["median"], unit=Unit.PERCENT, low=row["low"], high=row["high"], says_unit=True
+    )
+    return Cell((efficiency, f", {row['ranks']} ranks"), unit=Unit.PERCENT)

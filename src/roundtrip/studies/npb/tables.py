@@ -192,7 +192,7 @@ Compared = dict[NpbSources, ClaimVerdict]
 
 
 def compared(judged: Mapping[Claim, ClaimVerdict]) -> Compared:
-    """The source_verdicts on our programs against NPB's, in the order of the benchmarks."""
+    """The verdicts on our programs against NPB's, in the order of the benchmarks."""
     found = [(key, one) for key, one in judged.items() if isinstance(key, NpbSources)]
     return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
 
@@ -222,7 +222,7 @@ def source_verdicts(launches: Launches, found: Compared) -> Table:
 
 
 def source_rates(launches: Launches, found: Compared) -> Table:
-    """Both source_rates and their ratio."""
+    """Both rates and their ratio."""
     rows = []
     for key, one in found.items():
         pair = (key.native, key.upstream)

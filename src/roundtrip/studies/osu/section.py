@@ -258,9 +258,9 @@ def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
     """
     clauses = []
     if latencies := [one.median for panel in curves.panels if (one := _latency(curves, panel))]:
-        clauses.append(f"latency {display.span_text(latencies, 1e6)} µs at {units.size(8)}")
+        clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
-        clauses.append(f"bandwidth up to {display.span_text([rate for _, rate in peaks])} MB/s")
+        clauses.append(f"bandwidth up to {units.span([rate for _, rate in peaks])} MB/s")
     if not clauses:
         clauses += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
     if beside := _beside_netpipe(found):
@@ -308,7 +308,7 @@ def _collective(curves: Curves, name: str, size: int) -> str:
     counts = [panel.ranks for panel in found]
     few, many = min(counts), max(counts)
     ranks = f"{few}" if few == many else f"{few} to {many}"
-    return f"{name} {display.span_text([*found.values()], 1e6)} µs on {ranks} ranks"
+    return f"{name} {units.span([*found.values()], 1e6)} µs on {ranks} ranks"
 
 
 def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:

@@ -12,7 +12,6 @@ from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies import display
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import (
     Comparison,
@@ -145,7 +144,7 @@ def _passes(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> It
         if panel.in_one_node and (fixed := fixed_pass(curves, panel, settings))
     ]
     if costs:
-        times = display.span_text([fixed.cost.median * 1e6 for fixed in costs])
+        times = units.span([fixed.cost.median * 1e6 for fixed in costs])
         flat = all(fixed.is_flat_in_time for fixed in costs)
         how = " whatever its size" if flat else " (median over its sizes)"
         yield f"In a node a region is passed in {times} µs{how}."
@@ -160,7 +159,7 @@ def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
         and (gain := curves.interval(found))
     ]
     if gains:
-        times, at = display.span_text(gains), units.size(derived.STUDY_SIZE)
+        times, at = units.span(gains), units.size(derived.STUDY_SIZE)
         yield f"A region has {times} times the bandwidth of the best two-sided MPI at {at}."
 
 

@@ -84,7 +84,7 @@ def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> 
     if not costs:
         return display.NOT_MEASURED
     is_flat = all(cost.is_flat for cost in costs)
-    times = display.span_text([cost.cost.median * 1e6 for cost in costs])
+    times = units.span([cost.cost.median * 1e6 for cost in costs])
     return _judged(f"{times} µs{_mark(panels)}", is_flat, "constant", "not constant")
 
 
@@ -92,7 +92,7 @@ def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
     found = [rate.median for one in panels if (rate := curves.bandwidth_at(one, REGION, _LARGE))]
     if not found:
         return display.NOT_MEASURED
-    rates = display.span_text(found, 1e-3)
+    rates = units.span(found, 1e-3)
     return Cell(f"{rates} GB/s, effective: nothing is moved{_mark(panels)}")
 
 
@@ -104,7 +104,7 @@ def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> C
     for name, ratios in (("the best two-sided MPI", over_mpi), ("PVM", over_pvm)):
         gains = [gain for each in ratios if (gain := curves.interval(each))]
         if gains:
-            words.append(f"{display.span_text([one.median for one in gains])} times {name}")
+            words.append(f"{units.span([one.median for one in gains])} times {name}")
             holds += [one.low is not None and one.low > 1 for one in gains]
     if not words:
         return display.NOT_MEASURED
