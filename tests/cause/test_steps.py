@@ -14,7 +14,7 @@ from roundtrip.campaign import nodes as campaign_nodes
 from roundtrip.campaign.nodes import Node
 from roundtrip.cause import checks, conduct, steps
 from roundtrip.cause.journal import write_plan
-from roundtrip.cause.steps import Switch
+from roundtrip.cause.steps import Found, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
 from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
@@ -112,7 +112,27 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
         "variable MINE (openmpi41)",
     ]
     assert "roundtrip nodes" in dict(others)[others[1][0]]
-    assert "roundtrip ab" in dict(others)[others[2][0]]
+    assert "--old-toolchain" in dict(others)[others[2][0]]
+
+
+def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> None:
+    changes = [
+        Change("new", "MPI version", "4.1.4", "4.1.6"),
+        Change("", "kernel", "6.1.0-20", "6.1.0-21"),
+        Change("new", "Spack hash", "abc", "def"),
+    ]
+    switches, others = steps.split(changes)
+    line = SimpleNamespace(series=SimpleNamespace(names={"case_id": "NetPIPE/a=b@s:p+new"}))
+    found = Found("c", line, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
+    known = steps.with_toolchain(found, "old")
+    assert known.switches == (Switch(steps.TOOLCHAIN, "old", "new"),)
+    assert known.switches[0].name == "toolchain old \N{RIGHTWARDS ARROW} new"
+    assert [name.partition(":")[0] for name, _ in known.others] == ["kernel"]
+    assert checks.variables(known.switches, frozenset()) == ""
+    with pytest.raises(UserError, match="--old-toolchain old: nothing of new differs since 2026"):
+        steps.with_toolchain(known, "old")
+    with pytest.raises(UserError, match="--old-toolchain new: it is the one of this series"):
+        steps.with_toolchain(found, "new")
 
 
 def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(

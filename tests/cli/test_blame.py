@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,9 +20,10 @@ from roundtrip.cause import steps
 from roundtrip.cause.steps import Found, Switch
 from roundtrip.cli import app, cause
 from roundtrip.report import publish
+from roundtrip.report.pages.series import Change
 from roundtrip.sites.site import Case
 
-NAME = "openmpi41-boost181"
+NAME, OLD = "openmpi41-boost181", "mpich40-boost181"
 PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"))
 CAUSE = Switch("SLOW", None, "1")
 SWITCHES = (Switch("A", "1", "2"), CAUSE, Switch("B", None, "x"))
@@ -40,22 +42,24 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         monkeypatch.setenv(f"ROUNDTRIP_{name}", str(tmp_path / name.lower()))
     rng = np.random.default_rng(1)
     case = Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", NAME)
-    plan = Matrix((Expected(case, "netpipe.py", (), "netpipe"),), ())
+    cases = (case, replace(case, environ=OLD))
+    plan = Matrix(tuple(Expected(one, "netpipe.py", (), "netpipe") for one in cases), ())
     line = SimpleNamespace(
         label="mpi, 64 KiB",
         series=SimpleNamespace(names={**SERIES, "case_id": case.id}, lower_is_better=True),
     )
     found = Found("ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),))  # type: ignore[arg-type]
-    title, latency, boost, *rest = TOOLCHAINS[NAME]
+    known = dict(TOOLCHAINS)
 
     def launch(site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
         script = shlex.split(dict(block[0].variables)["prerun_cmds"])[1]
         slow = 1.5 if "export SLOW=1" in Path(script).read_text() else 1.0
-        per_byte, *others = rest
+        environ = block[0].case.environ
+        title, latency, boost, per_byte, *others = known[environ]
         speeds = (title, slow * latency, boost, slow * per_byte, *others)
-        monkeypatch.setitem(TOOLCHAINS, NAME, speeds)
+        monkeypatch.setitem(TOOLCHAINS, environ, speeds)
         tree = Tree(folder.parents[1], sizes=[65536], samples=5, steady=True)
-        tree.launch(int(folder.name), NAME, rng)
+        tree.launch(int(folder.name), environ, rng)
         return 0.0
 
     def build(site: object, expected: object, root: object, progress: object) -> None:
@@ -67,15 +71,20 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         spack=None,
         environment={},
         partitions={"smp": {"scheduler": "local"}},
+        toolchains=known,
         checkout=Path.cwd(),
     )
     monkeypatch.setattr(cause, "Site", lambda name, checkout: site)
-    monkeypatch.setattr(steps, "find", lambda *_: found)
     monkeypatch.setattr(matrix, "build_matrix", lambda declared, here: plan)
     monkeypatch.setattr(environment, "record_environment", lambda *_: None)
     monkeypatch.setattr(session, "build_all", build)
     monkeypatch.setattr(session, "run_session", launch)
-    return lambda *arguments: CliRunner().invoke(app, ["blame", "local", "mpi", *arguments])
+
+    def run(*arguments: str, **changes: object) -> Result:
+        monkeypatch.setattr(steps, "find", lambda *_: replace(found, **changes))
+        return CliRunner().invoke(app, ["blame", "local", "mpi", *arguments])
+
+    return run
 
 
 @pytest.mark.nightly
@@ -88,3 +97,21 @@ def test_the_cause_is_named_and_its_report_verified(played: Callable[..., Result
     page = Path(done.output.split("report: ")[1].splitlines()[0])
     assert publish.verify(page.parent) == []
     assert CAUSE.name in page.read_text()
+
+
+#: What `OLD` stands for: a fact that nothing but another toolchain can switch.
+OTHER_MPI = steps.split([Change(NAME, "MPI library", "MPICH 4.0", "Open MPI 4.1")])[1]
+
+
+@pytest.mark.nightly
+def test_the_toolchain_of_before_is_switched_like_a_variable(played: Callable[..., Result]) -> None:
+    facts = {"switches": (SWITCHES[0], SWITCHES[2]), "others": OTHER_MPI, "step": -0.15}
+    done = played(f"--old-toolchain={OLD}", **facts)
+    assert done.exit_code == 0, done.output
+    assert f"toolchain {OLD} \N{RIGHTWARDS ARROW} {NAME} explains " in done.output
+    assert "Cannot be switched" not in done.output
+
+
+def test_a_toolchain_that_is_not_installed_is_one_line(played: Callable[..., Result]) -> None:
+    done = played("--old-toolchain=gone", others=OTHER_MPI)
+    assert "unknown toolchain 'gone'; site 'local' has: mpich40" in str(done.exception)

@@ -1,4 +1,4 @@
-"""Launches one case of a campaign by ReFrame, with the variables of an arm.
+"""Launches one case of a campaign by ReFrame, with the variables, nodes and toolchain of an arm.
 
 Each arm is a run tree of its own below that of the search: inside it every launch is alike, so that
 what a launch reports of itself is compared with its own kind.  The variables of an arm are set by
@@ -38,7 +38,10 @@ _SERIES = ("case", "variant", "size_bytes", "phase", "metric")
 
 @dataclass
 class Checks:
-    """Launches `item` on `site`, below `root`; the result is the median of the series `names`."""
+    """Launches `item` on `site`, below `root`; the result is the median of the series `names`.
+
+    `others`: the same case of other toolchains, by their names.
+    """
 
     site: Site
     item: Expected
@@ -49,6 +52,7 @@ class Checks:
     minutes: float
     #: Of each set of nodes of `switches`, the names of its hosts.
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    others: Mapping[str, Expected] = field(default_factory=dict)
     _wait: scheduler.SlurmWait | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -70,14 +74,15 @@ class Checks:
 
         UserError if it failed.
         """
-        own = self._tree(arm)
+        chosen = self._item(arm)
+        own = self._tree(arm, chosen)
         setting = ("prerun_cmds", f". {shlex.quote(str(own.path / _VARIABLES))}")
         item = replace(
-            self.item,
-            variables=(*self.item.variables, setting),
+            chosen,
+            variables=(*chosen.variables, setting),
             nodelist=next(
                 (self.hosts[one.value(arm) or ""] for one in self.switches if one.is_nodes),
-                self.item.nodelist,
+                chosen.nodelist,
             ),
         )
         with own:
@@ -106,20 +111,27 @@ class Checks:
             raise UserError(f"its result is {value:g}; right is a number above 0")
         return value if self.lower_is_better else 1 / value
 
-    def _tree(self, arm: Hashable) -> RunTree:
+    def _item(self, arm: Hashable) -> Expected:
+        """The case with the toolchain of an arm."""
+        names = (one.value(arm) or "" for one in self.switches if one.is_toolchain)
+        return self.others.get(next(names, ""), self.item)
+
+    def _tree(self, arm: Hashable, item: Expected) -> RunTree:
         """The run tree of an arm, with the script that sets its variables."""
         name = hashlib.sha256(arm_name(arm).encode()).hexdigest()[:12]
         own = RunTree(self.root.path / "arms" / name)
         script = own.path / _VARIABLES
         if not script.exists():
-            own = tree.inner_tree(self.root, f"arms/{name}", [self.item], _MOST)
+            own = tree.inner_tree(self.root, f"arms/{name}", [item], _MOST)
             script.write_text(variables(self.switches, arm), encoding="utf-8")
         return own
 
 
 def variables(switches: Sequence[Switch], arm: Hashable) -> str:
     """The lines of a shell that set each variable to the value that it has in an arm."""
-    values = {one.variable: one.value(arm) for one in switches if not one.is_nodes}
+    values = {
+        one.variable: one.value(arm) for one in switches if not (one.is_nodes or one.is_toolchain)
+    }
     lines = [
         f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
         for name, value in values.items()

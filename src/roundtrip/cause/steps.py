@@ -36,6 +36,11 @@ _NODES = re.compile(rf"{STABLE}(?:, {STABLE})*")
 #: What changes whenever a variable of the site does.
 _FOLLOWS = ("site configuration",)
 _NAMED = 4
+#: The variable of a switch between two toolchains.
+TOOLCHAIN = "toolchain"
+_INSTALL = (
+    "install the old one as a toolchain of its own, and search again with --old-toolchain NAME"
+)
 #: What would test a fact, by words in its name.
 _TESTS = (
     (
@@ -52,7 +57,7 @@ _TESTS = (
             "hwloc",
             "gcc",
         ),
-        "install the old one as a toolchain of its own, then: roundtrip ab OLD NEW",
+        _INSTALL,
     ),
     (
         ("kernel", "microcode", "firmware", "clock source", "mitigation", "distribution"),
@@ -69,7 +74,8 @@ _OTHERWISE = "set it back for a night, and run the campaign"
 class Switch:
     """A variable that is launched with its old and its new value; None where it is not set.
 
-    `variable` may be `NODE_SET`: the values are pseudonyms of the nodes that are launched on.
+    `variable` may be `NODE_SET`: the values are pseudonyms of the nodes that are launched on; or
+    `TOOLCHAIN`: they are names of toolchains.
     """
 
     variable: str
@@ -80,6 +86,11 @@ class Switch:
     def is_nodes(self) -> bool:
         """Whether it is the set of nodes."""
         return self.variable == NODE_SET
+
+    @property
+    def is_toolchain(self) -> bool:
+        """Whether it is the toolchain."""
+        return self.variable == TOOLCHAIN
 
     def value(self, arm: Hashable) -> str | None:
         """Its value in an arm: a set of the names that are new."""
@@ -123,6 +134,19 @@ def without_nodes(found: Found) -> Found:
     gone = [one.name for one in found.switches if one.is_nodes]
     others = [(name, _test(Change("", NODE_SET, "", ""))) for name in gone]
     return replace(found, switches=kept, others=(*found.others, *others))
+
+
+def with_toolchain(found: Found, old: str) -> Found:
+    """The same where toolchain `old` is that of the series as it was before the step.
+
+    It stands for all facts of which installing the old one is the test.  UserError if none differs.
+    """
+    new = str(found.line.series.names["case_id"]).rpartition("+")[2]
+    others = tuple(one for one in found.others if one[1] != _INSTALL)
+    if old == new or others == found.others:
+        why = "it is the one of this series" if old == new else f"nothing of {new} differs"
+        raise UserError(f"--old-toolchain {old}: {why} since {found.night[:10]}")
+    return replace(found, switches=(*found.switches, Switch(TOOLCHAIN, old, new)), others=others)
 
 
 def search_name(campaign: str) -> str:

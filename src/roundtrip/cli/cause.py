@@ -9,6 +9,7 @@ import secrets
 import shlex
 import sys
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -151,6 +152,9 @@ def blame(
     series: Annotated[str, typer.Argument(help="Text in the name of the series, in any case.")],
     night: Annotated[str, typer.Option(help="When the step began; the newest by default.")] = "",
     campaign: common.CAMPAIGN = None,
+    old_toolchain: Annotated[
+        str, typer.Option(metavar="NAME", help="The toolchain of before, installed again as NAME.")
+    ] = "",
     budget: common.BUDGET = "2h",
     resume: Annotated[bool, typer.Option(help="Go on with the newest search.")] = False,
     wait: common.WAIT = False,
@@ -172,6 +176,8 @@ def blame(
     common.require_names(site, campaign)
     minutes = common.minutes(budget)
     found = steps.find(site, series, night, campaign, paths.reports())
+    if old_toolchain:
+        found = steps.with_toolchain(found, old_toolchain)
     say(f"{found.label}: {_percent(found)} of its time since {found.night[:10]}")
     for name, test in found.others:
         say(f"cannot be switched from here: {name}; what would test it: {test}")
@@ -187,12 +193,13 @@ def blame(
     here = Site(site, paths.checkout())
     path = model.find_campaign(found.campaign, paths.checkout() / "campaigns")
     declared = model.load_campaign(path)
-    item, found, hosts = _prepare(declared, here, found)
+    can, found = _prepare(declared, here, found)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     process.on_term()
-    again = shlex.join(["roundtrip", "blame", site, series, "--resume"])
+    option = [f"--old-toolchain={old_toolchain}"] if old_toolchain else []
+    again = shlex.join(["roundtrip", "blame", site, series, *option, "--resume"])
     begun = conduct.open_journal(conduct.plan_blame(found, site), resume)
-    causes = _search(here, declared, item, found, hosts, *begun, minutes, again)
+    causes = _search(here, declared, can, found, *begun, minutes, again)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
@@ -213,12 +220,12 @@ def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]
         say(f"searching for what made {found.label} {_percent(found)} since {found.night[:10]}")
         launch_s = steps.launch_s(found, here.name, paths.reports())
         conduct.require_budget(minutes, launch_s)
-        item, found, hosts = _prepare(declared, here, found)
+        can, found = _prepare(declared, here, found)
         plan = conduct.plan_blame(found, here.name)
         process.on_term()
         again = f"the next night, or: {shlex.join(['roundtrip', 'blame', here.name, found.label])}"
         begun = conduct.open_journal(plan, conduct.is_begun(plan))
-        _search(here, declared, item, found, hosts, *begun, minutes, f"{again} --resume")
+        _search(here, declared, can, found, *begun, minutes, f"{again} --resume")
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
@@ -231,10 +238,17 @@ def _percent(found: Found) -> str:
     return f"{100 * math.expm1(found.step):+.1f} %"
 
 
-def _prepare(
-    declared: model.Campaign, here: Site, found: Found
-) -> tuple[matrix.Expected, Found, dict[str, tuple[str, ...]]]:
-    """The case of a step, what of it can be launched now, and the hosts of each set of nodes.
+@dataclass(frozen=True)
+class _Launchable:
+    """The case of a step; the same of other toolchains; the hosts of each set of nodes."""
+
+    item: matrix.Expected
+    others: dict[str, matrix.Expected]
+    hosts: dict[str, tuple[str, ...]]
+
+
+def _prepare(declared: model.Campaign, here: Site, found: Found) -> tuple[_Launchable, Found]:
+    """What is launched for a step, and what of the step can be launched now.
 
     UserError if the campaign does not launch the case here, or simulates it, or if nothing is left.
     """
@@ -254,15 +268,36 @@ def _prepare(
         found = steps.without_nodes(found)
     if not found.switches:
         raise UserError(f"nothing that differs since {found.night[:10]} can be switched now")
-    return item, found, hosts
+    names = (one.old for one in found.switches if one.is_toolchain)
+    others = {name: _with_toolchain(declared, here, item, name) for name in names if name}
+    return _Launchable(item, others, hosts), found
+
+
+def _with_toolchain(
+    declared: model.Campaign, here: Site, item: matrix.Expected, name: str
+) -> matrix.Expected:
+    """The same case with another toolchain; UserError if the site cannot launch it."""
+    if name not in here.toolchains:
+        there = ", ".join(sorted(here.toolchains))
+        raise UserError(f"unknown toolchain '{name}'; site '{here.name}' has: {there}")
+    case = item.case
+    plans = (one for one in declared.checks if one.name == case.check)
+    wanted = (one for one in plans if case.environ in (one.toolchains or (case.environ,)))
+    checks = tuple(replace(one, toolchains=(name,)) for one in wanted)
+    whole = matrix.build_matrix(replace(declared, checks=checks), here)
+    alike = replace(case, environ=name).id
+    chosen = next((one for one in whole.expected if one.case.id == alike), None)
+    if chosen is None:
+        why = next(one.reason for one in whole.skipped if one.case == alike)
+        raise UserError(f"toolchain '{name}' cannot launch it: {why}")
+    return chosen
 
 
 def _search(
     here: Site,
     declared: model.Campaign,
-    item: matrix.Expected,
+    can: _Launchable,
     found: Found,
-    hosts: dict[str, tuple[str, ...]],
     plan: Plan,
     opened: Journal,
     minutes: float,
@@ -278,7 +313,7 @@ def _search(
     from roundtrip.cause.checks import Checks
     from roundtrip.cause.facts import Causes, Ending
 
-    alone = matrix.Matrix((item,), ())
+    alone = matrix.Matrix((can.item, *can.others.values()), ())
     root = _root(opened.folder, declared, here, alone)
     series = found.line.series
     try:
@@ -287,13 +322,14 @@ def _search(
             _require_built(root)
         launcher = Checks(
             here,
-            item,
+            can.item,
             root,
             found.switches,
             dict(series.names),
             series.lower_is_better,
             minutes,
-            hosts,
+            can.hosts,
+            can.others,
         )
         causes = conduct.conduct(plan, opened, launcher, minutes, say)
     except KeyboardInterrupt:
