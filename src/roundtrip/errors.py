@@ -43,12 +43,12 @@ def refusal(error: OSError, place: Path | str | None = None) -> UserError:
     It names the file of `error`, or `place`, where the work was done, if `error` names none.
     """
     advice = _ADVICE.get(error.errno or 0)
-    told = (error.strerror or str(error)) + (f": {advice}" if advice else "")
-    return UserError(told, error.filename or place)
+    what = (error.strerror or str(error)) + (f": {advice}" if advice else "")
+    return UserError(what, error.filename or place)
 
 
 def require_place(file: Path) -> None:
-    """UserError if no file can be written at `file`: told before the work whose result it is."""
+    """UserError if no file can be written at `file`: checked before the work whose result it is."""
     if file.is_dir():
         raise UserError("a folder, not a file", file)
     if not file.parent.is_dir():

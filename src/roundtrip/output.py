@@ -237,11 +237,11 @@ class Comparison(Part):
 
     version: Literal[1] = Field(1, alias="schema", description="version of this form")
     summary: str = says("one line")
-    exit_status: int = says("1 if something regressed, 2 if nothing could be told, else 0")
+    exit_status: int = says("1 if something regressed, 2 if nothing could be decided, else 0")
     base: Side = says("what is compared with")
     new: Side = says("what is compared")
     levels: Mapping[str, float] = says("what a claim is held to")
-    sequential: bool = says("whether the run went on until its claims were told")
+    sequential: bool = says("whether the run went on until its claims were decided")
     provenance: tuple[Fact, ...] = says("facts that differ; with --all, all of them")
     series: tuple[ComparedSeries, ...] = says("ranked by evidence")
     removed: tuple[Case, ...] = says("cases of the base alone")

@@ -45,7 +45,7 @@ class Platform:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a workload is told of it, by environment variable."""
+        """What a workload learns of it, by environment variable."""
         return {NAME: self.name, FLOPS: f"{self.host_flops:.17g}", SHA256: self.sha256}
 
     @property
@@ -360,7 +360,7 @@ def replay(trace: Trace, platform: Platform) -> float:
         words = ["--log=smpi_utils.thres:info", "--cfg=smpi/display-timing:yes"]
         ended = _ENDED.search(_replay(trace.files, words, platform, place))
     if not ended or len(met) != trace.ranks:
-        raise UserError("smpirun replayed the trace and told no time", trace.folder)
+        raise UserError("smpirun replayed the trace and printed no time", trace.folder)
     return float(ended[1]) - min(map(float, met))
 
 

@@ -1,7 +1,7 @@
-"""TOML files read into pydantic models; every fault is told with its file and line.
+"""TOML files read into pydantic models; every fault is reported with its file and line.
 
 A model derives from `model.Table`.  Several files may be laid over each other (`merge`); a fault is
-then told where the value at fault stands.
+then reported with the file and line of the value at fault.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The design says where things live: they must be there, and every room must be named."""
+"""The design says where things live: they must be there, and every folder must be named."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def test_every_answer_of_where_something_lives_is_there() -> None:
         assert (CHECKOUT / path).exists(), f"docs/design.md: there is no {path}"
 
 
-def test_every_folder_of_the_checkout_and_of_the_package_is_a_room() -> None:
-    house = section("The house")
+def test_every_folder_of_the_checkout_and_of_the_package_is_named() -> None:
+    folders = section("Folders")
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=CHECKOUT, check=True, capture_output=True, text=True
     ).stdout.splitlines()
     top = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
-    assert top and not {name for name in top if f"`{name}/" not in house}
+    assert top and not {name for name in top if f"`{name}/" not in folders}
     package = [path.split("/")[2:] for path in tracked if path.startswith("src/roundtrip/")]
-    rooms = {parts[0] for parts in package if len(parts) > 1}
-    assert rooms and not {name for name in rooms if f"`{name}/" not in house}
+    packages = {parts[0] for parts in package if len(parts) > 1}
+    assert packages and not {name for name in packages if f"`{name}/" not in folders}
 
 
-def test_the_studies_of_the_design_have_their_rooms() -> None:
-    """A new study need not be added to the design: it is found by its room."""
+def test_the_studies_of_the_design_have_their_folders() -> None:
+    """A new study need not be added to the design: it is found by its folder."""
     named = [row[0].strip("`") for row in rows("The studies")[1:]]
     assert len(named) >= 5
     for study in named:

@@ -73,8 +73,8 @@ _LATER = ("history", "nodes")
 def default_text() -> str:
     """The thresholds that come with the package: the shared ones, then those of each study."""
     shared = resources.files("roundtrip.report").joinpath(FILE_NAME)
-    rooms = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
-    parts = [shared, *(room.joinpath("thresholds.toml") for room in rooms)]
+    packages = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
+    parts = [shared, *(one.joinpath("thresholds.toml") for one in packages)]
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
 

@@ -88,7 +88,7 @@ class TestCase:
         if self.result == "fail_deps":
             return report.broken_fixture(self.environ)
         if self.result == "abort":
-            return "interrupted: the ReFrame session was told to stop"
+            return "interrupted: the ReFrame session had to stop"
         why = self.fail_reason or f"ReFrame: {self.result} in phase {self.fail_phase or '?'}"
         if self.exit_code in (None, 0, 1):
             return why

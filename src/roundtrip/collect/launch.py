@@ -51,7 +51,7 @@ class Launch:
 
     @property
     def key(self) -> tuple[str, tuple[str, ...]]:
-        """The case, and the nodes that the launch was told to take; () if the scheduler chose."""
+        """The case, and the nodes that the launch was to take; () if the scheduler chose."""
         return self.case_id, tuple(self.case.get("hosts", ()))
 
     @property

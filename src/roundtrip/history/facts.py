@@ -189,7 +189,7 @@ def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]
 
 
 def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
-    """By node, what its kernel told launches that passed; all values, if it told several."""
+    """By node, what its kernel reported to launches that passed; all values if it has several."""
     if _NODES not in checked.data["files"]:
         return
     passed = set(launches["launch"])

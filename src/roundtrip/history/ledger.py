@@ -88,13 +88,13 @@ class Cache:
 
 @functools.cache
 def _code() -> str:
-    """The digest of this room's code, whose change makes a cache invalid."""
+    """The digest of this package's code, whose change makes a cache invalid."""
     code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
     return f"{__version__} {hashlib.sha256(code).hexdigest()}"
 
 
 def _format(site: str) -> str:
-    """What changes with the code of this room, or with whose signature counts for the site."""
+    """What changes with the code of this package, or with whose signature counts for the site."""
     return f"{_code()} {hashlib.sha256(signature.trust(site)).hexdigest()}"
 
 

@@ -141,9 +141,9 @@ class Table:
     units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        told = {float(one) for one in self.words if isinstance(one, Level)}
+        named = {float(one) for one in self.words if isinstance(one, Level)}
         levels = {one.level for row in self.rows for cell in row for one in cell.quantities}
-        if told and levels - told - {None}:
+        if named and levels - named - {None}:
             raise ValueError(f"“{self.caption}” names another level than its intervals have")
         if lacking := [unit for unit in self.units if unit not in self.caption]:
             raise ValueError(f"“{self.caption}” does not print {lacking[0]}")

@@ -40,7 +40,7 @@ from roundtrip.studies.study import Claim, Section, Study
 #: Of a study or toolchains; a campaign of such launches says so by allow_untold.
 NO_CLAIM = "these launches support no claim; what they measured is described in the report"
 SEQUENTIAL = (
-    "this run went on until its claims were told or its time was over. Intervals, p and q of "
+    "this run went on until its claims were decided or its time was over. Intervals, p and q of "
     "ratios are those of a sequential test, which is valid at whatever round a run stops; the "
     "usual rank intervals would not be."
 )
@@ -67,7 +67,7 @@ def launches_made(data: Data) -> int:
 
 
 def launches_needed(judged: Mapping[_Claim, ClaimVerdict], made: int) -> int | None:
-    """Of each case, with which every claim that lacks launches could be told; None if none does.
+    """Of each case, with which every claim that lacks launches could be decided; None if none does.
 
     A claim may have a value of only some of the `made` launches: then it will of as large a share.
     """
@@ -123,14 +123,14 @@ def family_counts(judged: Mapping[Claim, ClaimVerdict]) -> str:
 
 
 def too_few_notice(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Text | None:
-    """For the top of the report: how many claims cannot be told for want of launches, or None."""
+    """For the top of the report: how many claims so few launches cannot decide, or None."""
     underpowered = [one for one in judged.values() if one.would_do is not None]
     if not underpowered:
         return None
     count = units.plural(len(underpowered), "claim")
     return (
         Strong("Too few launches: "),
-        f"{count} of {len(judged)} cannot be told, however large the difference; "
+        f"{count} of {len(judged)} cannot be decided, however large the difference; "
         f"{advice(judged, launches_made(data))}.",
     )
 

@@ -94,7 +94,7 @@ class Data:
 
     @cached_property
     def is_sequential(self) -> bool:
-        """Whether the launches went on until they told enough, as those of ``roundtrip ab``."""
+        """Whether the launches went on until they decided enough, as those of ``roundtrip ab``."""
         return self._declared("sequential") is True
 
     @cached_property
@@ -118,7 +118,7 @@ class Data:
         return self.completed.filter(pl.col("study") == study, ~in_pairs)
 
     def study_records(self, study: str) -> dict[str, dict[str, Any]]:
-        """By launch: what the workload of a study recorded, as its room's `record` has it."""
+        """By launch: what the workload of a study recorded, as its `record` has it."""
         if study not in self.details:
             return {}
         return {row.pop("launch"): row for row in self.details[study].iter_rows(named=True)}

@@ -192,9 +192,9 @@ def publish(
 ) -> Path:
     """The revision folder of `bundle`: the existing one if its run was published, else a new one.
 
-    The nights before it, of those in `reports`, go into the copy of the bundle; `tell` is told of
-    revisions that had to be left out; `annotations` gives those of a site.  A run that was
-    published with other launches is corrected.
+    The nights before it, of those in `reports`, go into the copy of the bundle; `tell` is called
+    with a line for each revision that had to be left out; `annotations` gives those of a site.  A
+    run that was published with other launches is corrected.
     Two processes at the same time publish one revision.  A bundle that its site signed is signed
     again with the nights before it.  UserError for a bundle that does not match its manifest or
     signature, samples that were published as another night, a correction of a revision that does

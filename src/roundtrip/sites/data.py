@@ -70,7 +70,7 @@ class Extras(Table):
     transport: str | None = Field(default=None, description="the transport that UCX is to take")
     device: str | None = Field(default=None, description="the device that UCX is to take")
     interface: str | None = Field(
-        default=None, description="network interface of the nodes, for what speaks IP itself"
+        default=None, description="network interface of the nodes, for programs that use IP"
     )
     processors: int | Literal["here"] | None = Field(
         default=None,

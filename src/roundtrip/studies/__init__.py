@@ -1,6 +1,6 @@
-"""The studies: a room each, and what they share.  Nothing else knows a study by its name.
+"""The studies: a package each, and what they share.  Nothing else knows a study by its name.
 
-`create` writes the rooms of a new study from ``template/``: a small study that works.
+`create` writes the folders of a new study from ``template/``: a small study that works.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLACES = {
     "workload": "workloads/{name}",
     "checks": "checks/{name}",
     "campaigns": "campaigns",
-    "room": "src/roundtrip/studies/{name}",
+    "package": "src/roundtrip/studies/{name}",
     "tests": "tests/studies/{name}",
 }
 
@@ -33,12 +33,12 @@ _PLACES = {
 @cache
 def load() -> tuple[Study, ...]:
     """All studies, one for each package beside this file that sets `STUDY`, in their order."""
-    rooms = (
-        importlib.import_module(f"{__name__}.{room.name}")
-        for room in pkgutil.iter_modules(__path__)
-        if room.ispkg
+    packages = (
+        importlib.import_module(f"{__name__}.{module.name}")
+        for module in pkgutil.iter_modules(__path__)
+        if module.ispkg
     )
-    studies: list[Study] = [room.STUDY for room in rooms if hasattr(room, "STUDY")]
+    studies: list[Study] = [one.STUDY for one in packages if hasattr(one, "STUDY")]
     return tuple(sorted(studies, key=lambda study: (study.order, study.name)))
 
 

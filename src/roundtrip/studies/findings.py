@@ -2,8 +2,8 @@
 and verdicts in one short line.
 
 ``Boost.MPI costs 12 % at 1 B; on par elsewhere (medians within 1 %).``  Such a line says no more
-than the verdicts do: each of them is counted under its own, also what cannot be told, and what was
-not measured.
+than the verdicts do: each of them is counted under its own, also what cannot be decided, and what
+was not measured.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from roundtrip.studies.study import Claim, Contrast, Study
 #: What is open outranks what is settled, and what is bad outranks both.
 _TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
 Evidence = tuple[tuple[int, ClaimVerdict], ...]
-#: A ratio of rates below this is told as a factor, not as a percentage.
+#: A ratio of rates below this is written as a factor, not as a percentage.
 _FACTOR = 0.5
 _MOST_NAMED = 3
 _NBSP = "\N{NO-BREAK SPACE}"
@@ -242,7 +242,7 @@ def more_launches(judged: Iterable[ClaimVerdict]) -> str:
 
 
 def _away(ratio: float) -> float:
-    """How far a ratio is from 1, rounded up to whole percents: it is never told as less."""
+    """How far a ratio is from 1, rounded up to whole percents: it is never written as less."""
     far = max(ratio, 1 / ratio) - 1
     return -(-round(far * 1e4) // 100) / 100
 

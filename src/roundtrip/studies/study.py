@@ -1,7 +1,7 @@
 """What a study is: the declaration from which its plan, its report and its audit follow.
 
-A room is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class that
-derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports every room
+A study is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class
+that derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports each of them
 whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  What needs one is
 in two modules beside it, which are imported when they are used: ``derived`` and ``section``.
 """
@@ -46,7 +46,7 @@ class Arm:
     """How a curve or a dot looks, and the name beside it; `point` is half as wide as its points.
 
     `width` 0: points that no line joins; `point` 0: a line without points.  `shape` "": that of its
-    place among the arms, so that curves which lie on each other are told apart.
+    place among the arms, so that curves which lie on each other are distinguished.
     `is_bound`: not measured, but what nothing that is measured can exceed.
     """
 
@@ -184,7 +184,7 @@ class Study:
     #: What its samples are, by name in a ``metrics.json``; rows of any other metric are faults.
     metrics: ClassVar[tuple[str, ...]] = ()
     #: Its table in analysis.toml, of numbers and tuples of numbers, whose text
-    #: with the values of the package is ``thresholds.toml`` of the room.
+    #: with the values of the package is ``thresholds.toml`` of the study's package.
     thresholds: ClassVar[type[Table] | None] = None
     #: What only its workload writes to run.json, under the study's name.
     record: ClassVar[type[Record] | None] = None

@@ -42,7 +42,7 @@ def test_a_pass_that_takes_twice_as_long_is_half_as_efficient() -> None:
     of = table(made, "Efficiency on so many nodes")
     rows = [[cell.text for cell in cells] for cells in of.rows]
     assert [row[:3] for row in rows] == [
-        [f"A pass by MPI, {size}", "Open MPI, on a node each", "100 %, 2 ranks"]
+        [f"A pass by MPI, {size}", "Open MPI, on a node each", "100\u00a0%, 2 ranks"]
         for size in ("1\u00a0MB", "1\u00a0kB")
     ]
     assert [float(row[3].split()[0]) for row in rows] == pytest.approx([50, 50], rel=0.1)

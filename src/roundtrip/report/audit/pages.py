@@ -216,7 +216,7 @@ def thresholds(one: Subject) -> Outcome:
 
 
 def _used(one: Subject, known: analysis.Analysis) -> dict[str, dict[str, Any]]:
-    """The thresholds by which a subject is told, by table and key."""
+    """The thresholds by which a subject is judged, by table and key."""
     names = ("statistics", "disturbance", *one.facts.tables)
     tables = {name: dict(getattr(known, name)) for name in names}
     study = one.chapter.study if one.chapter else None

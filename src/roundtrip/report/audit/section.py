@@ -240,7 +240,7 @@ RULES = (
     Rule("Spread on plots; lines only where interpolation is valid", Of.PAGES, pages.spreads),
     Rule("Repetitions until a target precision; more than 5", Of.LAUNCHES, launches.repetitions),
     Rule("Warm-up excluded and said so; cache state said", Of.LAUNCHES, launches.warm_up),
-    Rule("Outliers kept, or their removal told", Of.LAUNCHES, launches.kept),
+    Rule("Outliers kept, or their removal reported", Of.LAUNCHES, launches.kept),
     Rule("Units are unambiguous", Of.PAGES, pages.units_printed),
     Rule("Uncontrolled factors are randomised", Of.CAMPAIGN, launches.order),
     Rule("Single events are timed", Of.LAUNCHES, launches.single_events),

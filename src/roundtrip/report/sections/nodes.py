@@ -166,7 +166,7 @@ def node_maps(
     listed = tuple(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
-    by = f"As Slurm told the ranks{words.marked(marks, marks)}."
+    by = f"As Slurm reported to the ranks{words.marked(marks, marks)}."
     table = Table(by, text_columns("Switch", "Nodes"), listed)
     caption += " Nodes of one switch stand together."
     return Gallery((caption,), tuple(figures)), [Fold("Nodes of each switch", (table,))]

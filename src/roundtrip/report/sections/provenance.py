@@ -135,7 +135,7 @@ def _plain(value: Any) -> str:
 
 
 def _nodes(data: Data) -> list[Block]:
-    """What the kernel of each node told the launches that ran there."""
+    """What the kernel of each node reported to the launches that ran there."""
     if data.nodes.is_empty():
         return []
     facts_of_nodes = data.nodes.drop("launch").unique().sort("host", *NODE_FACTS).iter_rows()

@@ -72,7 +72,7 @@ PUBLISHED_MEGABITS = {
 
 @dataclass(frozen=True)
 class Statement:
-    """A finding of the study in its own words, and which ratio speaks to it.
+    """A finding of the study in its own words, and which ratio answers it.
 
     `variant` over `base`; `expects` is "on par", "slower" or "greatly slower".  `subject` costs
     something `over` another, in the words of an answer.

@@ -49,7 +49,7 @@ TONES: dict[str, Tone] = {
 class Finding:
     """What our numbers say about a finding: where, what was found, and whether it holds.
 
-    `limits`: which part of what was to be compared stands behind an outcome that speaks of all of
+    `limits`: which part of what was to be compared stands behind an outcome that covers all of
     it; nothing if all does.
     """
 

@@ -327,7 +327,7 @@ def comparison_blocks(found: list[Comparison], settings: Thresholds, level: Leve
                 f"{limit}. Not every disagreement is an error: NetPIPE sends back the buffer into "
                 "which it has just received, while OSU sends from one buffer and receives into "
                 "another. Both may stay in cache, so its large messages are faster inside a node. "
-                "Which of the two NetPIPE 3.7.2 itself agrees with is told above where it was "
+                "Which of the two NetPIPE 3.7.2 itself agrees with stands above where it was "
                 "launched.",
             )
         ),

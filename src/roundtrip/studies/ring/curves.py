@@ -270,7 +270,7 @@ _COLOURS: dict[str, Colour] = {
 }
 #: What the figures at the top of the report show.
 _FOREMOST = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
-#: Each figure of effective bandwidth shows a few transports, which can be told apart.
+#: Each figure of effective bandwidth shows a few transports, which can be distinguished.
 _FAMILIES = {
     "what moves": (REGION, REGION_UDP, "mpi-shm", "mpi-rma", "mpi", _STUDY, _LINK),
     "control messages and types": ("mpi", "mpi-sync", "mpi-typed", _LINK),

@@ -32,7 +32,7 @@ TONES: dict[str, Tone] = {
     "cannot tell": "warn",
     "does not hold": "plain",
 }
-#: Outcomes that speak of every compared size.
+#: Outcomes that cover every compared size.
 _EVERYWHERE = ("holds", "does not hold")
 
 
@@ -86,7 +86,7 @@ def findings(
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> str:
-    """Of "it costs": every measured size shows it, some do, none does, or it cannot be told."""
+    """Of "it costs": every measured size shows it, some do, none does, or it cannot be decided."""
     costs = sum(verdict is Verdict.SLOWER for verdict in verdicts)
     does_not = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
     if costs == len(verdicts):
