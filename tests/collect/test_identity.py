@@ -281,7 +281,7 @@ def test_other_jobs_on_the_nodes_of_a_launch_are_named(
 
 
 @pytest.mark.parametrize(
-    "listed", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b"]
+    "listed", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b", "-,", "a,,b"]
 )
 def test_what_is_no_list_of_nodes_is_told(tmp_path: Path, listed: str) -> None:
     (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={listed}\n")

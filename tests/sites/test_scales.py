@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from roundtrip.errors import UserError
 from roundtrip.sites import scales, slurm
 
 BIG = {"nodes": 20, "cores": 48}
@@ -80,3 +81,5 @@ def test_slurm_says_how_large_its_partitions_are() -> None:
     assert slurm.partition_size(SLURM_CONF, "thin") == {"nodes": 12, "cores": 32, "sockets": 2}
     assert slurm.partition_size(SLURM_CONF, "absent") == {}
     assert slurm.expand_hosts("a[08-11],b,c[1,3]") == ["a08", "a09", "a10", "a11", "b", "c1", "c3"]
+    with pytest.raises(UserError, match="is no list of nodes"):
+        slurm.expand_hosts("a[3-1]")

@@ -124,7 +124,10 @@ def expanded(listed: str) -> tuple[str, ...] | None:
     spans = re.findall(r"(\d+)-(\d+)", listed)
     if not _HOSTS.fullmatch(listed) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
         return None
-    return tuple(slurm.expand_hosts(listed))
+    try:
+        return tuple(slurm.expand_hosts(listed))
+    except UserError:
+        return None
 
 
 def needs_allocation(case: Record) -> bool:

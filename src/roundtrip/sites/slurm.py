@@ -15,6 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from roundtrip.errors import UserError
+
 Runner = Callable[..., str | None]
 _SLURM = ("slurm", "squeue")
 #: Slurm may hold a requeued job for ever ("launch failed requeued held"), and ReFrame waits for it.
@@ -78,13 +80,20 @@ def partition_size(text: str, partition: str) -> dict[str, int]:
 
 
 def expand_hosts(hosts: str) -> list[str]:
-    """Names that a Slurm host list stands for: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1."""
+    """Names that a Slurm host list stands for: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1.
+
+    UserError for what is no such list.
+    """
     from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # few commands need it
         RESOLVER_NOGROUP,
         NodeSet,
+        NodeSetException,
     )
 
-    return list(NodeSet(hosts, resolver=RESOLVER_NOGROUP))
+    try:
+        return list(NodeSet(hosts, resolver=RESOLVER_NOGROUP))
+    except NodeSetException:
+        raise UserError(f"{hosts[:60]!r} is no list of nodes; right is: a[1-3],b1") from None
 
 
 #: Options of sbatch that choose nodes and rights, and their short forms.
