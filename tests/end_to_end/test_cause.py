@@ -191,7 +191,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
 
 
 def test_two_that_act_only_together_are_found(searched: Callable[..., Causes]) -> None:
-    found = searched(TOGETHER, 16384, 4)
+    found = searched(TOGETHER, 16384, 2.5)
     assert {*found.named} <= {TOGETHER[0].name, TOGETHER[1].name} and found.named
     assert found.relation is not Relation.ANY
 
