@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -10,6 +11,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
+from roundtrip.sites import slurm
 
 CHECKOUT = Path(__file__).parents[2]
 SLURM = CHECKOUT / "src" / "roundtrip" / "campaign" / "slurm"
@@ -59,11 +62,10 @@ class Night:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("site-configs", "campaigns", "src/roundtrip/campaign"):
+        for name in ("site-configs", "campaigns"):
             (folder / name).mkdir(parents=True)
         (folder / "site-configs" / "activate").write_text(":\n")
         shutil.copy(CHECKOUT / "campaigns" / "nightly.sbatch", folder / "campaigns")
-        shutil.copytree(SLURM, folder / "src/roundtrip/campaign/slurm", symlinks=True)
         self.play("scontrol", SCONTROL.format(folder=folder))
         self.record()
         self.play("squeue", "")
@@ -78,6 +80,8 @@ class Night:
         file = self.folder / "bin" / name
         file.parent.mkdir(exist_ok=True)
         note = f'echo "{name} $*" >> {self.folder}/calls'
+        if name == "roundtrip":
+            note = f'[ "$1" = --slurm-commands ] && echo "{SLURM}" && exit\n{note}'
         file.write_text(f"#!/bin/sh\n{note}\n{script}\n")
         file.chmod(0o755)
 
@@ -206,6 +210,8 @@ def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
     assert first == again == date.today().isoformat()
     script = (CHECKOUT / "campaigns" / "nightly.sbatch").read_text()
     assert "#SBATCH --dependency" not in script, "it would wait for the night that is arranged"
+    limit = re.search(r"#SBATCH --time=(\S+)", script)
+    assert limit and slurm.seconds(limit[1]) == slurm.NIGHT_S, "as `site new` and `site check` say"
 
 
 def test_before_it_begins_it_is_still_the_night_of_the_day_before(night: Night) -> None:

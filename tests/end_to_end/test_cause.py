@@ -191,7 +191,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
 
 
 def test_two_that_act_only_together_are_found(searched: Callable[..., Causes]) -> None:
-    found = searched(TOGETHER, 16384, 2.5)
+    found = searched(TOGETHER, 16384, 3.5)
     assert {*found.named} <= {TOGETHER[0].name, TOGETHER[1].name} and found.named
     assert found.relation is not Relation.ANY
 
@@ -199,4 +199,4 @@ def test_two_that_act_only_together_are_found(searched: Callable[..., Causes]) -
 def test_another_mpi_is_found_among_harmless_variables(searched: Callable[..., Causes]) -> None:
     """Its messages of 64 KiB take another time in shared memory, whichever of the two is faster."""
     switches = [Switch(TOOLCHAIN_FACT, OTHER, TOOLCHAIN), *TOGETHER[2:]]
-    assert searched(switches, 65536, 2.5).named == (switches[0].name,)
+    assert searched(switches, 65536, 3.5).named == (switches[0].name,)

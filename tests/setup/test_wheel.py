@@ -56,6 +56,8 @@ def test_a_campaign_folder_is_laid_out_and_its_campaigns_can_run(
     dry = roundtrip(installed, folder, "run", "smoke", "--site", "local", "--dry-run")
     assert dry.returncode == 0, dry.stderr
     assert dry.stdout.count("run   9 x NetPIPE") == 2
+    commands = Path(roundtrip(installed, folder, "--slurm-commands").stdout.strip())
+    assert commands.is_relative_to(installed) and os.access(commands / "scontrol", os.X_OK)
     again = roundtrip(installed, tmp_path, "init", "mine")
     assert again.returncode == 2
     assert (

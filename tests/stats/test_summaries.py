@@ -36,7 +36,7 @@ from roundtrip.stats.summaries import (
     ],
 )
 def test_what_a_statistic_suits(statistic: Statistic, suits: set[Kind]) -> None:
-    found = {kind for kind in Kind if Summary("value", kind, "launches", statistic).suits}
+    found = {kind for kind in Kind if Summary("value", kind, "launches", statistic).fits_kind}
     assert found == suits
 
 

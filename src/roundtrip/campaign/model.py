@@ -270,7 +270,7 @@ def _inline_table(table: Mapping[str, object]) -> str:
 
 
 def write_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
-    """The file of the campaign in `folder`, under the campaign's name."""
+    """Write the campaign that compares both toolchains into `folder`; its file."""
     file = folder / f"{campaign_name(*toolchains)}.toml"
     file.write_text(content, encoding="utf-8")
     return file

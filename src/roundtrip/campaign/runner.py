@@ -129,10 +129,11 @@ class Runner:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
     def _round(self, wanted: Sequence[Expected]) -> tuple[float, str]:
-        """Launch each case once; the seconds that took, and why nothing completed if blameless.
+        """Launch each case once.  Return the duration, s, and why no launch completed.
 
-        A launch that failed while Slurm did not answer does not count against its case, nor does
-        one that Slurm displaced.
+        The reason is the most frequent one by which Slurm alone prevented launches, "" if a launch
+        completed or failed by itself.  A launch that failed while Slurm did not answer, or that
+        Slurm displaced, does not count against its case.
         """
         before, _ = self._passed()
         number = self.tree.next_round()

@@ -70,9 +70,9 @@ class Checks:
         return ""
 
     def launch(self, arm: Hashable) -> float:
-        """The median of the series in one launch, turned round if more is better.
+        """Launch an arm once: the median of the series, its reciprocal if higher is better.
 
-        UserError if it failed.
+        UserError if the launch failed, or has no sample of the series above 0.
         """
         chosen = self._item(arm)
         own = self._tree(arm, chosen)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
+import roundtrip
 from roundtrip import __version__
 from roundtrip.errors import UserError
 
@@ -89,9 +91,13 @@ app = typer.Typer(
 def _global_options(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    slurm_commands: bool = typer.Option(False, "--slurm-commands", hidden=True),
 ) -> None:
     if version:
         typer.echo(f"roundtrip {__version__}")
+        raise typer.Exit
+    if slurm_commands:  # for nightly.sbatch
+        typer.echo(Path(roundtrip.__file__).parent / "campaign" / "slurm")
         raise typer.Exit
     if context.invoked_subcommand is None:
         from roundtrip.cli import current

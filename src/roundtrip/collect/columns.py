@@ -226,7 +226,7 @@ def settings_by_launch(settings: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def setting_texts(settings: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
-    """Values by name, of a launch's cell as `settings_by_launch` has it; nothing of None."""
+    """The settings of a launch by name, from its cell of `settings_by_launch`; {} from None."""
     return {one["name"]: one["value"] for one in settings or ()}
 
 

@@ -213,7 +213,7 @@ def packed(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
 
 
 def unpacked(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
-    """What `packed` made an answer of: the object, and the table with the columns that it had."""
+    """Decode what `packed` encoded: the JSON object, and the table with its own columns."""
     import polars as pl  # takes long, and commands that read no table need it not
 
     start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")

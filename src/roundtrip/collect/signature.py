@@ -141,7 +141,11 @@ def summary(signed: Mapping[str, Signature]) -> list[str]:
 
 
 def trust(site: str) -> bytes:
-    """What changes when other keys are those of `site`, or can be checked; never a UserError."""
+    """A key for caches of checked signatures of `site`, which never fails.
+
+    It changes with the signing key, with the signers that the site allows, and when
+    ``ssh-keygen`` appears or disappears.
+    """
     own = _blob(_public(signing_key(site)))
     return f"{own} {_is_missing()} ".encode() + _allowed(site)
 

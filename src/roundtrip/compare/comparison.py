@@ -165,7 +165,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     is_sequential = new.data.is_sequential and is_one_run
     each = 2 if new.data.is_abba else 1
     rows = [
-        replace(_judged_row(row, judged, ratios, levels, is_sequential), each=each)
+        replace(_judged_row(row, judged, ratios, levels, is_sequential), rounds_per_ratio=each)
         if row.series in judged
         else row
         for row in rows

@@ -156,7 +156,7 @@ def _json_row(row: Row) -> dict[str, Any]:
         "status": str(row.status),
         "ratio": {**row.ratio_quantity.record(), **tested},
         "why": row.why,
-        "more_rounds": None if row.more is None else row.each * row.more,
+        "more_rounds": None if row.more is None else row.rounds_per_ratio * row.more,
     }
 
 

@@ -59,10 +59,10 @@ class Row:
     """A series: the median of each side in the unit of its point, and the ratio of speeds.
 
     The ratio is that of the new side over the base; above 1 the new one is faster.  `judged` is
-    None where nothing is claimed, and `why` says why; each of its ratios is of `each` rounds.
-    `more` is the number of ratios that an open claim of a sequential run still needs, more than
-    `foresight.FARTHEST` if not even these would do; None if nothing is open or nothing can be said
-    yet.
+    None where nothing is claimed, and `why` says why; each of its ratios is of `rounds_per_ratio`
+    rounds.  `more` is the number of ratios that an open claim of a sequential run still needs:
+    more than `foresight.FARTHEST` if not even these would do; None if nothing is open or nothing
+    can be said yet.
     """
 
     series: Series
@@ -72,7 +72,7 @@ class Row:
     judged: ClaimVerdict | None = None
     why: str = ""
     more: int | None = None
-    each: int = 1
+    rounds_per_ratio: int = 1
 
     @property
     def status(self) -> Status:
@@ -197,8 +197,8 @@ def describe_missing_rounds(row: Row) -> str:
     if row.more is None:
         return "too few rounds to say how many more"
     if row.more > FARTHEST:
-        return f"more than {row.each * FARTHEST} more rounds"
-    more = row.each * row.more
+        return f"more than {row.rounds_per_ratio * FARTHEST} more rounds"
+    more = row.rounds_per_ratio * row.more
     launches = units.plural(2 * more, "launch", "launches")
     return f"about {units.plural(more, 'more round')}, {launches}"
 
@@ -209,7 +209,7 @@ def cells(row: Row) -> tuple[Cell, ...]:
     Without a claim n counts the launches of each side, not rounds.
     """
     judged = row.judged
-    rounds = judged and units.plural(row.each * judged.interval.n, "round")
+    rounds = judged and units.plural(row.rounds_per_ratio * judged.interval.n, "round")
     return (
         Cell(describe_series(row)),
         Cell(describe_case(row)),
@@ -244,7 +244,7 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"Not compared: {refused}."
     if comparison.is_sequential:
         yield "Sequential: intervals and q are valid at whatever round the run stopped."
-    if any(row.each > 1 for row in comparison.rows):
+    if any(row.rounds_per_ratio > 1 for row in comparison.rows):
         yield "ABBA: one coin ordered two rounds, so the mean of their ratios is one value."
     effect = units.percent(comparison.levels.minimum_effect)
     yield (

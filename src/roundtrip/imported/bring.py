@@ -165,7 +165,9 @@ def _unpacked(content: bytes) -> tuple[bytes, SetAside | None]:
 
 @dataclass(frozen=True)
 class Options:
-    """What the user says besides the files: a time zone, and directions by globs of variables."""
+    """Options of an import: the time zone of logs without one, and patterns (globs) of variables
+    of which `lower` or `higher` values are better.
+    """
 
     zone: datetime.tzinfo = datetime.UTC
     zone_name: str = "UTC"

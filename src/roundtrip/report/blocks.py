@@ -83,7 +83,7 @@ class Cell:
 
     @property
     def parts(self) -> Text:
-        """What is shown, one after the other."""
+        """The texts and quantities of the cell in their order, always as a tuple."""
         return self.shown if isinstance(self.shown, tuple) else (self.shown,)
 
     @property

@@ -102,7 +102,7 @@ def undecided(data: Data, judged: Mapping[_Claim, ClaimVerdict]) -> str | None:
     if data.is_sequential:  # it went on until its claims had verdicts or its time was over
         return None
     if not data.pairs.is_empty():
-        return None if nodes.can_tell(data) else "nodes have too few launches yet to be compared"
+        return None if nodes.can_detect(data) else "nodes have too few launches yet to be compared"
     if not judged:
         return NO_CLAIM
     if any(one.verdict is not Verdict.CANNOT_TELL for one in judged.values()):

@@ -100,7 +100,7 @@ class Confirmed:
         return f"Launched again: {', '.join(counts)}."
 
     def describe_line(self, line: Line) -> str:
-        """What is said of one series, "" for nothing."""
+        """The sentence on the series of `line`; "" if it was no candidate to be launched again."""
         one = self.series.get(line.series.key)
         if one is None:
             return ""

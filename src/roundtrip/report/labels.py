@@ -54,7 +54,7 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
 
 
 def marked(name: str, row: Mapping[str, Any]) -> str:
-    """The name of what a launch ran, with its `kind`."""
+    """`name` with the label of the launch `row` if it was emulated or simulated."""
     return f"{name} {kind(row['emulation'], row['simulated'])}".strip()
 
 

@@ -217,7 +217,9 @@ class Heat:
 
 
 def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, ...]:
-    """From rows with the columns `place`, median, low and high, and n where it is known."""
+    """The points of a table's rows, whose columns are `place` (the horizontal coordinate), median,
+    low, high, and n where it is known.
+    """
     return tuple(
         (
             row[place],

@@ -251,7 +251,7 @@ class Toolchains:
 
 
 def single_series(values: Iterable[Value]) -> str:
-    """The series that all of them are of; "" if there are several."""
+    """The key of the series to which all `values` belong; "" if there are several."""
     found = {value.series for value in values}
     return found.pop() if len(found) == 1 else ""
 

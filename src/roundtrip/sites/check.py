@@ -210,7 +210,8 @@ def _nightly(environment: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
     access = {key: environment[name] for key, name in names.items() if environment.get(name)}
     faults = _refused(access, cluster)
     longest = cluster.limits[partition].longest_s
-    wanted = slurm.seconds(environment.get("SBATCH_TIMELIMIT", "06:00:00"))
+    own = environment.get("SBATCH_TIMELIMIT")
+    wanted = slurm.seconds(own) if own else slurm.NIGHT_S
     if longest is not None and wanted is not None and wanted > longest:
         faults.append(
             f"SBATCH_TIMELIMIT: {wanted // 60} minutes, and '{partition}' allows {longest // 60}"

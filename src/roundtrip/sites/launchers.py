@@ -52,9 +52,10 @@ def at_first_failure(launcher: str) -> list[str]:
 
 
 def on_sockets(launcher: str, placement: str, options: Sequence[str]) -> list[str]:
-    """The `options` of a launch for a `placement` of `scales.ON_SOCKETS`.
+    """The launcher's options that place ranks on one socket or on two, as `placement` says.
 
-    An option that binds ranks stays; those that place them are replaced.
+    `placement` is one of `scales.ON_SOCKETS`.  Of the usual `options`, those that place ranks are
+    replaced, and one that binds them stays; an unknown launcher keeps all.
     """
     launcher = "srun" if launcher == "srunalloc" else launcher
     if launcher not in _ON_SOCKETS:

@@ -11,10 +11,7 @@ from typing import NamedTuple
 from roundtrip.errors import UserError
 from roundtrip.sites import data, launchers, slurm, spackpart
 from roundtrip.sites.probe import Facts
-from roundtrip.sites.slurm import Partition
-
-#: Of the job of a night: as campaigns/nightly.sbatch asks by itself.
-_USUAL_S = 6 * 3600
+from roundtrip.sites.slurm import NIGHT_S, Partition
 
 
 def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
@@ -28,7 +25,7 @@ def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
     own = frozenset().union(*(one.hosts for one in measured))
     apart = [p for p in facts.usable if p.hosts and not p.hosts & own]
     chosen = max(apart, key=lambda p: _longest(facts, p)) if apart else measured[0]
-    minutes = min(_USUAL_S, _longest(facts, chosen)) // 60
+    minutes = min(NIGHT_S, _longest(facts, chosen)) // 60
     why = (
         "none of its nodes is measured"
         if apart
@@ -99,7 +96,7 @@ def _accounts(facts: Facts, partition: Partition) -> list[str]:
 
 def _longest(facts: Facts, partition: Partition) -> int:
     longest = facts.cluster.limit(partition.name).longest_s
-    return _USUAL_S if longest is None else longest
+    return NIGHT_S if longest is None else longest
 
 
 def _hours(longest_s: int | None) -> str:

@@ -96,6 +96,8 @@ def expand_hosts(hosts: str) -> list[str]:
         raise UserError(f"{hosts[:60]!r} is no list of nodes; right is: a[1-3],b1") from None
 
 
+#: Time limit of nightly.sbatch, where a site's `environment` has no other.
+NIGHT_S = 6 * 3600
 #: Options of sbatch that choose nodes and rights, and their short forms.
 _OPTIONS = (
     ("-p", "--partition"),

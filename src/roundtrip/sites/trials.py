@@ -195,7 +195,7 @@ class Trial:
 
 
 def places(site: Site) -> list[Place]:
-    """One for each installed MPI and transport of the site, on the first partition that has it."""
+    """A partition and an environment for each MPI with each transport: the first that offers it."""
     by_mpi: dict[tuple[str, ...], Place] = {}
     for name, partition in site.partitions.items():
         for environ in partition["environs"]:

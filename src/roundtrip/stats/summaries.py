@@ -37,14 +37,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Statistic:
-    """`name` in words; `suits` are the kinds of which it means something.
+    """`name` in words; it has a meaning for values of the `valid_kinds`.
 
     `function` computes it from a column; None where another program computes it.
     `is_normal`: it says what it seems to say only of values that are normally distributed.
     """
 
     name: str
-    suits: frozenset[Kind]
+    valid_kinds: frozenset[Kind]
     function: Callable[[pl.Expr], pl.Expr] | None = None
     is_normal: bool = False
 
@@ -84,9 +84,9 @@ class Summary:
     diagnostic: str = ""
 
     @property
-    def suits(self) -> bool:
+    def fits_kind(self) -> bool:
         """Whether the statistic means something of this kind of value."""
-        return self.kind in self.statistic.suits
+        return self.kind in self.statistic.valid_kinds
 
     def aggregate(self, column: str) -> pl.Expr:
         """The summary of a column; ValueError if its statistic has no function."""

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip.stats.nights.noise import (
-    Habit,
+    ModePrior,
     change_of_shares,
     find_modes,
     offsets_of_visits,
-    site_habit,
+    site_prior,
 )
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -72,16 +72,16 @@ def test_all_nights_in_the_worse_mode_are_said() -> None:
 def test_a_level_that_lasts_is_no_mode() -> None:
     logs = quiet(20, 120)
     logs[:, 90:] += 0.05
-    assert not any(find_modes(row, LEAST, Habit(), SETTINGS) for row in logs)
+    assert not any(find_modes(row, LEAST, ModePrior(), SETTINGS) for row in logs)
 
 
 def test_two_modes_by_hand() -> None:
     logs = np.tile([0.0, 0.0, 0.1, 0.1, 0.0], 12)
-    found = find_modes(logs, LEAST, Habit(), SETTINGS)
+    found = find_modes(logs, LEAST, ModePrior(), SETTINGS)
     assert found is not None
     assert found.is_high.tolist() == (logs > 0).tolist()
     assert found.gap == pytest.approx(0.1)
-    assert offsets_of_visits(found, Habit(), SETTINGS) == pytest.approx(logs)
+    assert offsets_of_visits(found, ModePrior(), SETTINGS) == pytest.approx(logs)
     assert change_of_shares(found, SETTINGS) is None
 
 
@@ -89,7 +89,7 @@ def test_two_modes_by_hand() -> None:
 def test_unit_and_direction_change_no_mode(seed: int, share: float, constant: float) -> None:
     (logs,) = two_modes(1, 90, share, seed)
     found, moved, turned = (
-        find_modes(one, LEAST, Habit(), SETTINGS) for one in (logs, logs + constant, -logs)
+        find_modes(one, LEAST, ModePrior(), SETTINGS) for one in (logs, logs + constant, -logs)
     )
     assert (found is None) == (moved is None) == (turned is None)
     if found and moved and turned:
@@ -109,18 +109,18 @@ def test_what_the_site_says_of_visits_counts_for_each_series() -> None:
     stays = [6, 1, 4, 1, 15, 3, 9, 15, 1, 1, 2, 1, 20, 1, 8, 2]
     is_high = np.repeat(np.arange(len(stays)) % 2 == 0, stays)
     logs = quiet(1, is_high.size, seed=3)[0] / 2 + GAP * is_high
-    assert find_modes(logs, LEAST, Habit(), SETTINGS) is None
-    of_site = site_habit(
-        [find_modes(row, LEAST, Habit(), SETTINGS) for row in sticky(40, 365, 0.8)]
+    assert find_modes(logs, LEAST, ModePrior(), SETTINGS) is None
+    of_site = site_prior(
+        [find_modes(row, LEAST, ModePrior(), SETTINGS) for row in sticky(40, 365, 0.8)]
     )
     found = find_modes(logs, LEAST, of_site, SETTINGS)
     assert found is not None
     assert np.array_equal(offsets_of_visits(found, of_site, SETTINGS) != 0, ~is_high)
-    assert site_habit([None, None]) == site_habit([]) == Habit()
+    assert site_prior([None, None]) == site_prior([]) == ModePrior()
 
 
 def test_nights_that_scatter_across_the_cut_are_no_visits() -> None:
     logs = np.where(np.arange(90) < 60, 0.0, GAP) + quiet(1, 90, seed=3)[0] / 4
     for night in (10, 20, 30, 40):
         logs[night] = 0.55 * GAP  # nearer to the other level, and not there
-    assert find_modes(logs, LEAST, Habit(), SETTINGS) is None
+    assert find_modes(logs, LEAST, ModePrior(), SETTINGS) is None

@@ -54,7 +54,7 @@ def costs_and_rates(one: Subject) -> Outcome:
     summaries = one.facts.summaries
     if not summaries:
         return missing("how each number is summarised")
-    wrong = [summary for summary in summaries if not summary.suits]
+    wrong = [summary for summary in summaries if not summary.fits_kind]
     if wrong:
         return held(False, "; ".join(f"{each}, of a {each.kind}" for each in wrong))
     return held(True, "; ".join(map(str, summaries)))

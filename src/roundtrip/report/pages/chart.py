@@ -196,9 +196,9 @@ def spark(line: Line, nights: Sequence[str]) -> Markup:
 def small(
     values: Sequence[float | None], steps: Collection[int] = (), spikes: Collection[int] = ()
 ) -> Markup:
-    """Values from left to right, None for a gap; "" without any.
+    """A sparkline of `values` in their order, with a gap for None; "" if nothing is to be drawn.
 
-    Those of `spikes` do not decide how much of the scale is shown.
+    `steps` are the indices of change points.  The scale ignores the values at indices `spikes`.
     """
     usual = [v for at, v in enumerate(values) if v is not None and at not in spikes]
     if not usual:

@@ -266,7 +266,7 @@ def part(data: Data) -> Part | None:
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, picture=picture)
 
 
-def can_tell(data: Data) -> bool:
+def can_detect(data: Data) -> bool:
     """Whether a node was named, or would have been if it had been sick."""
     found = _judged(data, pl.concat([data.history.pairs, data.pairs]))
     return bool(found.named) or _sees(found)

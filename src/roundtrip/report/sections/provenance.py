@@ -33,7 +33,7 @@ _UNRECORDED = "not recorded"
 
 
 def part(data: Data) -> Part:
-    """Everything that was recorded, in the order in which a reader asks for it."""
+    """The section on provenance: code, machine, nodes, toolchains, clocks, thresholds, files."""
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
         *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data)),

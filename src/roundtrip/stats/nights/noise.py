@@ -166,7 +166,7 @@ class Modes:
 
 
 @dataclass(frozen=True)
-class Habit:
+class ModePrior:
     """What is believed of the visits of a series before any is seen: a beta law, first Jeffreys'.
 
     `stays` nights were followed by another night in the same mode, and `leaves` were not.
@@ -178,19 +178,19 @@ class Habit:
     @property
     def visits(self) -> float:
         """So many visits of a series of its own the site's are worth."""
-        return self.leaves - Habit.leaves
+        return self.leaves - ModePrior.leaves
 
 
-def site_habit(every: Sequence[Modes | None]) -> Habit:
+def site_prior(every: Sequence[Modes | None]) -> ModePrior:
     """What the series of a site say together, if most have modes; None is one without."""
     lengths = [one.lengths for one in every if one is not None]
     if 2 * len(lengths) <= len(every):
-        return Habit()
+        return ModePrior()
     runs = np.concatenate(lengths)
     visits = max(1, int((runs <= _VISIT).sum()))
     stays = (np.minimum(runs, _VISIT + 1).sum() - runs.size) / visits
     weight = _OF_SITE * (2 * len(lengths) / len(every) - 1)
-    return Habit(Habit.stays + weight * stays, Habit.leaves + weight)
+    return ModePrior(ModePrior.stays + weight * stays, ModePrior.leaves + weight)
 
 
 def _runs(there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -204,7 +204,7 @@ def _lengths(there: np.ndarray) -> np.ndarray:
     return np.asarray(last - first)
 
 
-def _are_visits(lengths: np.ndarray, of_site: Habit, settings: NightSettings) -> np.ndarray:
+def _are_visits(lengths: np.ndarray, of_site: ModePrior, settings: NightSettings) -> np.ndarray:
     """Which runs of a mode, of `lengths` nights, may be visits as the other runs are.
 
     A night stays in a mode with a probability that the visits show (a Markov chain of two states;
@@ -222,7 +222,7 @@ def _are_visits(lengths: np.ndarray, of_site: Habit, settings: NightSettings) ->
 
 
 def find_modes(
-    logs: np.ndarray, least: float, of_site: Habit, settings: NightSettings
+    logs: np.ndarray, least: float, of_site: ModePrior, settings: NightSettings
 ) -> Modes | None:
     """The two modes of a series, if it visits each again and again for a few nights.
 
@@ -244,7 +244,7 @@ def find_modes(
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
     within = max(MAD * float(np.median(np.abs(logs - centres))), least)
-    is_usual = of_site != Habit()
+    is_usual = of_site != ModePrior()
     if gap < (_APART_USUAL if is_usual else _APART) * within:
         return None
     is_high = is_high ^ _is_scatter(logs, is_high, centres, gap)
@@ -272,7 +272,7 @@ def _is_scatter(
     return result
 
 
-def offsets_of_visits(found: Modes, of_site: Habit, settings: NightSettings) -> np.ndarray:
+def offsets_of_visits(found: Modes, of_site: ModePrior, settings: NightSettings) -> np.ndarray:
     """By how much each night is off because it visits the mode that is the rarer one [nights].
 
     A run that is too long for a visit is a level.

@@ -219,7 +219,11 @@ class _Proposal:
 
 @dataclass(frozen=True)
 class _Beside:
-    """How the nights on both sides of each of some change points scatter and overlap."""
+    """Scatter and overlap of the nights before and after each of some change points.
+
+    By change point: `factors` inflate the standard error, `freedom` are the degrees of freedom of
+    Welch's test, `apart` is the area under the ROC curve.
+    """
 
     factors: np.ndarray
     freedom: np.ndarray

@@ -14,11 +14,11 @@ import numpy as np
 import scipy
 
 from roundtrip.stats.nights.noise import (
-    Habit,
+    ModePrior,
     Modes,
     find_modes,
     offsets_of_visits,
-    site_habit,
+    site_prior,
 )
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import MAD
@@ -134,14 +134,14 @@ def clean(every: Sequence[Row], settings: NightSettings) -> list[Clean]:
 
     Where series have modes, what is known of their visits counts for all.
     """
-    alone = [_clean(row, Habit(), settings) for row in every]
-    of_site = site_habit([one.modes for one in alone])
-    if of_site == Habit():
+    alone = [_clean(row, ModePrior(), settings) for row in every]
+    of_site = site_prior([one.modes for one in alone])
+    if of_site == ModePrior():
         return alone
     return [_clean(row, of_site, settings) for row in every]
 
 
-def _clean(row: Row, of_site: Habit, settings: NightSettings) -> Clean:
+def _clean(row: Row, of_site: ModePrior, settings: NightSettings) -> Clean:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
     logs = logs - _weekdays(logs, row.night)

@@ -67,10 +67,10 @@ class Revision:
 
 @dataclass(frozen=True)
 class Segment:
-    """The nights from `begin` to `end` (not taken) on one level.
+    """The nights between two change points, from `begin` to `end` (exclusive).
 
     `level` is their median in the unit of the series, `spread` the robust standard deviation from
-    night to night (relative), `autocorrelation` that of a night with the night before.
+    night to night (relative), `autocorrelation` that at lag 1.
     """
 
     begin: int

@@ -283,7 +283,10 @@ def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> li
 
 
 def over_the_link(launches: Launches, found: Sequence[Finding]) -> list[Answer]:
-    """An answer for each benchmark over the link, first from series that share no processors."""
+    """An answer for each benchmark that was measured over the emulated link.
+
+    Series in which ranks share no processors are preferred.
+    """
     answers = []
     for name in dict.fromkeys(series.name for series in launches.over_the_link):
         mine = [series for series in launches.over_the_link if series.name == name]

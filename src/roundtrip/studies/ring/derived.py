@@ -139,7 +139,10 @@ def read_of(transport: str) -> str:
 
 
 def title(variant: str, shared: int, network: int) -> str:
-    """Name of a transport in a ring with so many passes a lap inside nodes and between them."""
+    """The displayed name of a transport.
+
+    `shared` and `network` are the numbers of passes in a lap inside nodes and between them.
+    """
     if not network or variant not in (REGION, REGION_UDP):
         return ARMS[variant].title if variant in ARMS else variant
     way = "UDP" if variant == REGION_UDP else "MPI's messages"
@@ -197,7 +200,10 @@ def flatness(seconds: Collection[float]) -> float:
 
 
 def flatness_in_hand_overs(seconds: Mapping[int, float], bare: Mapping[int, float]) -> float | None:
-    """Flatness of seconds by size over those of the bare cache line; None if that lacks a size."""
+    """Flatness of the ratios of `seconds`, by size, to those of the bare cache line.
+
+    None if `bare` lacks a size.
+    """
     if not seconds.keys() <= bare.keys():
         return None  # over fewer sizes the ratio would look flatter than it is
     return flatness([time / bare[size] for size, time in seconds.items()])

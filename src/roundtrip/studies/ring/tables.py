@@ -107,7 +107,10 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
 def _crossovers(
     curves: Curves, panel: Panel, mine: str, other: str
 ) -> tuple[list[float], int | None]:
-    """One for each launch that measured both at some size; and up to which size all of them did."""
+    """The crossover size of each launch that measured both transports at some size.
+
+    And the largest size up to which all of these launches did; None without such a launch.
+    """
     theirs = curves.by_launch(panel, other)
     found = []
     largest: int | None = None
