@@ -15,6 +15,7 @@ from reframe.core.exceptions import SanityError
 from roundtrip.collect import identity
 from roundtrip.errors import UserError
 from roundtrip.host import programs
+from roundtrip.sites import slurm
 from roundtrip.toolchains import spec
 
 from . import launcher
@@ -166,9 +167,8 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     @property
     def in_slurm(self):
         """Whether the ranks run in a job of Slurm."""
-        return self.current_partition.scheduler.registered_name in ("slurm", "squeue") or (
-            launcher.starts_steps(self.job.launcher)
-        )
+        scheduler = self.current_partition.scheduler.registered_name
+        return slurm.is_slurm(scheduler) or launcher.starts_steps(self.job.launcher)
 
     @run_before("run")
     def note_the_allocation(self):

@@ -12,10 +12,12 @@ import shlex
 import reframe as rfm
 import reframe.utility.sanity as sn
 
+from roundtrip.host.programs import MPI_LIBRARY
+
 #: On standard error, which the program's own output does not go to: host, its name in Slurm, and
 #: the MPI library that the loader takes for the program here.
 _SAY = (
-    r'mpi=$(ldd "$1" 2>/dev/null | sed -n "s/.*libmpi[ch]*[.]so.* => \(.*\) (.*/\1/p"); '
+    r'mpi=$(ldd "$1" 2>/dev/null | sed -En "s/^\s*' + MPI_LIBRARY + r' => (.*) \(.*/\3/p"); '
     'echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; '
     'exec "$@"'
 )

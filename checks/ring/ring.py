@@ -9,6 +9,7 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
+from roundtrip.sites import slurm
 from roundtrip.studies import ring
 
 from ..asked import simple_test
@@ -17,9 +18,6 @@ from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
-
-#: ReFrame's schedulers that submit to Slurm.
-SLURM = ("slurm", "squeue")
 
 
 class build_ring(build_workload):
@@ -143,7 +141,7 @@ class RingNetwork(AcrossNodes, RingBase):
         # Slurm cannot place 2+1 tasks with --ntasks-per-node, so we pass --nodes=2; it comes after
         # any --nodes=3 that ReFrame adds, and the last option wins.
         if self.placement == "hybrid" and (
-            self.steps or self.job.scheduler.registered_name in SLURM
+            self.steps or slurm.is_slurm(self.job.scheduler.registered_name)
         ):
             self.num_tasks_per_node = None
             self.job.options += [f"--nodes={self.num_hosts}"]

@@ -39,6 +39,33 @@ def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
     assert ran.ran_on().evaluate() == [platform.node()]
 
 
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("libmpi.so.40", True),
+        ("libmpich.so.12", True),
+        ("libmpi_gnu_91.so.12", True),
+        ("libmpi_cxx.so.40", False),
+        ("libmpichcxx.so.12", False),
+    ],
+)
+def test_which_library_a_rank_says(tmp_path: Path, name: str, is_one: bool) -> None:
+    library = tmp_path / "lib" / name
+    library.parent.mkdir()
+    library.touch()
+    ldd = tmp_path / "ldd"
+    ldd.write_text(
+        f"#!/bin/sh\nprintf '\\tlibc.so.6 => /c (0x1)\\n\\t{name} => {library} (0x7f)\\n'\n"
+    )
+    ldd.chmod(0o755)
+    check = SimpleNamespace(executable="true", executable_opts=[], simulated=False)
+    Witnessed.witness(check)
+    command = " ".join([check.executable, *check.executable_opts])
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=path)
+    assert done.stderr.split()[5:] == ([str(library)] if is_one else [])
+
+
 def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
     job = SimpleNamespace(launcher=SimpleNamespace(options=["--cfg=a:b"]))
     check = SimpleNamespace(executable="osu_bw", executable_opts=["-f"], simulated=True, job=job)

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from support.bundles import RECORDED
 from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, redigested
 
-from roundtrip.collect import manifest
+from roundtrip.collect import analysis, manifest
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
@@ -281,6 +282,21 @@ def test_a_cache_of_other_code_is_made_anew(
     assert ledger.load_cache(folder).nights.is_empty()
     assert read(tmp_path).nights.equals(before.nights)
     assert ledger.load_cache(folder).nights.height == 4
+
+
+def test_intervals_of_all_nights_have_the_level_of_the_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Nights(tmp_path, series=2, launches=7).write(2)
+    assert read(tmp_path).nights["low"].null_count() == 0
+    strict = at_level(analysis.default(), 0.99)
+    monkeypatch.setattr(analysis, "for_site", lambda site: strict)
+    assert read(tmp_path).nights["low"].null_count() == 4, "of 7 launches there is none at 99 %"
+
+
+def at_level(usual: analysis.Analysis, level: float) -> analysis.Analysis:
+    statistics = usual.statistics.model_copy(update={"confidence_level": level})
+    return replace(usual, statistics=statistics)
 
 
 def test_a_bundle_that_changes_under_the_cache_is_read_again(tmp_path: Path) -> None:

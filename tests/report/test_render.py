@@ -221,3 +221,8 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
     assert folded == ["part", "part"]
     assert "21 more figures; each is a file in figures/" in many.text
     assert "bundle/samples.parquet" in many.text and "201 rows: Rows" in many.text
+
+
+def test_a_table_whose_row_lacks_a_cell_cannot_be_made() -> None:
+    with pytest.raises(ValueError, match="“Rows”: a row has not one cell for each column"):
+        Table("Rows", (Column("Name"), Column("Value")), (text_cells("a"),))

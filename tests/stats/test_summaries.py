@@ -21,6 +21,7 @@ from roundtrip.stats.summaries import (
     Kind,
     Statistic,
     Summary,
+    fewest_for_interval,
     total_rate,
 )
 
@@ -69,3 +70,8 @@ def test_of_equal_work_it_is_the_harmonic_mean(times: list[float]) -> None:
 def test_what_is_no_rate(work: list[float], times: list[float]) -> None:
     with pytest.raises(ValueError, match="at least one"):
         total_rate(work, times)
+
+
+def test_the_fewest_launches_for_an_interval_follow_from_its_level() -> None:
+    fewest = [fewest_for_interval(level) for level in (0.9, 0.95, 0.99)]
+    assert fewest == [5, 6, 8]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from roundtrip import files
+from roundtrip.collect.run_record import NODE_WORDS
 from roundtrip.errors import UserError, printable
 from roundtrip.sites import slurm
 
@@ -31,11 +32,7 @@ _OF_RANK = {
 }
 #: What the kernel says of a node, in words; it stays the same within a run.
 _OF_NODE = {
-    **{name: name for name in ("kernel", "processor", "microcode", "firmware", "governor")},
-    "smt": "SMT",
-    "memory": "memory",
-    "clock_source": "clock source",
-    "adapters": "adapters",
+    **NODE_WORDS,
     "logical": "number of processors online",
     "huge_pages": "transparent huge pages",
 }

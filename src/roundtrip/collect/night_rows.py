@@ -52,7 +52,7 @@ class Night(Row):
         "of the row",
     )
     low: Amount | None = optional(
-        "lower end of its rank interval; none with fewer than 6 launches", "of the row"
+        "lower end of its rank interval; none with fewer than 6 launches at 95 %", "of the row"
     )
     high: Amount | None = optional("its upper end", "of the row")
     lower_is_better: bool = column("whether less of the metric is better")

@@ -15,6 +15,7 @@ from roundtrip.collect import bundle_tables
 from roundtrip.collect.bundle_rows import TITLES, Emulation, NodeRow
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.pseudonyms import STABLE
+from roundtrip.collect.run_record import NODE_WORDS
 from roundtrip.errors import UserError, printable
 from roundtrip.sites import lock as locks
 from roundtrip.sites.toolchains import toolchains
@@ -46,17 +47,6 @@ _HOST = {
 }
 #: Of nodes.parquet.
 _NODES = "nodes.parquet"
-_NODE = {
-    "kernel": "kernel",
-    "processor": "processor",
-    "microcode": "microcode",
-    "firmware": "firmware",
-    "governor": "frequency governor",
-    "smt": "SMT",
-    "memory": "memory",
-    "clock_source": "clock source",
-    "adapters": "adapters",
-}
 #: Of toolchains.json, under `installed`.
 _INSTALLED = {
     "mpi.version": "MPI version",
@@ -195,10 +185,10 @@ def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[
     passed = set(launches["launch"])
     recorded: dict[tuple[str, str], set[str]] = {}
     for launch, host, *cells in bundle_tables.read_table(
-        bundle / _NODES, NodeRow, ["launch", "host", *_NODE]
+        bundle / _NODES, NodeRow, ["launch", "host", *NODE_WORDS]
     ).iter_rows():
         if launch in passed and re.fullmatch(STABLE, host or ""):
-            for name, cell in zip(_NODE.values(), cells, strict=True):
+            for name, cell in zip(NODE_WORDS.values(), cells, strict=True):
                 value = "; ".join(cell) if isinstance(cell, list) else cell
                 recorded.setdefault((host, name), set()).add(value or "")
     for (host, name), values in recorded.items():

@@ -94,8 +94,9 @@ def _code() -> str:
 
 
 def _format(site: str) -> str:
-    """What changes with the code of this package, or with whose signature counts for the site."""
-    return f"{_code()} {hashlib.sha256(signature.trust(site)).hexdigest()}"
+    """What changes with this package's code, the site's thresholds, or whose signature counts."""
+    of_site = repr(analysis.for_site(site)).encode() + signature.trust(site)
+    return f"{_code()} {hashlib.sha256(of_site).hexdigest()}"
 
 
 def load_cache(site: Path) -> Cache:
@@ -286,7 +287,7 @@ def _read_revisions(
     """Rows of revisions that are not in the cache; their stamps are left empty."""
     if not revisions:
         return Cache(), []
-    thresholds = analysis.default()
+    thresholds = analysis.for_site(site)
     level = thresholds.statistics.confidence_level
     undecodable = dict(_undecodable(revisions))
     warnings = [f"{path}: {why}" for path, why in undecodable.items()]

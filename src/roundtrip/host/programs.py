@@ -18,8 +18,9 @@ LISTED = "programs.json"
 #: Variables by which a user brings other libraries than those that a program links.
 _REPLACES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
 _LINKED = re.compile(r"^\s*(?P<name>\S+) => (?P<file>/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
-#: The library that has MPI's functions in C: of Open MPI and MPICH, of Debian's MPICH, of Cray.
-_MPI = re.compile(r"libmpi(ch)?(_[a-z]+_\d+)?\.so[.\d]*")
+#: The library that has MPI's functions in C: of Open MPI and MPICH, of Debian's MPICH, of Cray; a
+#: pattern for Python and `sed -E`.
+MPI_LIBRARY = "libmpi(ch)?(_[a-z]+_[0-9]+)?[.]so[.0-9]*"
 _PATIENCE_S = 30
 
 
@@ -60,7 +61,7 @@ def libraries(program: Path) -> dict[str, Path]:
 
 def mpi_library(program: Path) -> Path | None:
     """The file of the MPI library that the program links; None if it links none, or several."""
-    found = {file for name, file in libraries(program).items() if _MPI.fullmatch(name)}
+    found = {file for name, file in libraries(program).items() if re.fullmatch(MPI_LIBRARY, name)}
     return found.pop() if len(found) == 1 else None
 
 

@@ -131,8 +131,9 @@ class Column:
 class Table:
     """Rows of as many cells as columns; the first column names the row.
 
-    `units`: those that the caption prints.  ValueError for a caption that lacks one of them, and
-    for one that names another confidence level than that of an interval in the table.
+    `units`: those that the caption prints.  ValueError for a caption that lacks one of them, for
+    one that names another confidence level than that of an interval in the table, and for a row
+    that has another length than the columns.
     """
 
     words: str | Text
@@ -147,6 +148,8 @@ class Table:
             raise ValueError(f"“{self.caption}” names another level than its intervals have")
         if lacking := [unit for unit in self.units if unit not in self.caption]:
             raise ValueError(f"“{self.caption}” does not print {lacking[0]}")
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"“{self.caption}”: a row has not one cell for each column")
 
     @property
     def caption(self) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from itertools import count
 
 import numpy as np
 import polars as pl
@@ -157,6 +158,12 @@ def lower_rank(n: int, level: float) -> int:
     # The smallest k with P(B <= k) >= alpha/2, so that P(B <= k-1) < alpha/2: l = k.
     below = scipy.special.bdtr(np.arange(n + 1), n, 0.5)
     return int(np.searchsorted(below, (1 - level) / 2))
+
+
+@cache
+def fewest_for_interval(level: float) -> int:
+    """The fewest launches of which the median has an interval at `level`: 6 at 95 %."""
+    return next(n for n in count(1) if lower_rank(n, level))
 
 
 def median_interval(values: Sequence[float], level: float) -> Interval:

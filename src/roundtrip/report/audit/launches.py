@@ -12,9 +12,8 @@ import polars as pl
 
 from roundtrip.report import units
 from roundtrip.report.audit.subject import CLOCK, Outcome, Subject, held, missing, no_case
+from roundtrip.stats.summaries import fewest_for_interval
 
-#: Fewest launches of a case of which a median has an interval at 95 %.
-_FEWEST = 6
 #: Of two cases in random order so many rounds are all alike once in 128.
 _ROUNDS_FOR_ORDER = 8
 #: A reading of the clock takes at most this part of a sample; its step is so much finer.
@@ -85,15 +84,16 @@ def repetitions(one: Subject) -> Outcome:
         return no_case("no launch completed")
     if one.is_simulated:
         return no_case("simulated: every launch gives the same values")
+    needed = fewest_for_interval(one.analysis.statistics.confidence_level)
     fewest = min(one.launches.group_by("case_id").len()["len"].to_list())
-    detail = f"at least {units.plural(fewest, 'launch', 'launches')} a case, of {_FEWEST} needed"
+    detail = f"at least {units.plural(fewest, 'launch', 'launches')} a case, of {needed} needed"
     stopped = Counter(one.points["status"])
     reached = stopped["converged"]
     if reached or stopped["budget"]:
         detail += (
             f"; {reached} of {stopped.total()} points reached their precision before the budget"
         )
-    return held(fewest >= _FEWEST, detail)
+    return held(fewest >= needed, detail)
 
 
 def warm_up(one: Subject) -> Outcome:

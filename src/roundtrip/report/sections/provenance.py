@@ -10,6 +10,7 @@ import polars as pl
 from roundtrip.collect import signature
 from roundtrip.collect.bundle_rows import NODE_FACTS
 from roundtrip.collect.environment import WITHHELD
+from roundtrip.collect.run_record import NODE_WORDS
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
@@ -138,12 +139,11 @@ def _nodes(data: Data) -> list[Block]:
     """What the kernel of each node reported to the launches that ran there."""
     if data.nodes.is_empty():
         return []
-    facts_of_nodes = data.nodes.drop("launch").unique().sort("host", *NODE_FACTS).iter_rows()
-    rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in facts_of_nodes)
-    columns = text_columns(
-        *("Node", "Kernel", "Processor", "Microcode", "Firmware", "Governor"),
-        *("SMT", "Memory", "Clock source", "Adapters"),
+    facts_of_nodes = (
+        data.nodes.select("host", *NODE_WORDS).unique().sort("host", *NODE_FACTS).iter_rows()
     )
+    rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in facts_of_nodes)
+    columns = text_columns("Node", *(words[0].upper() + words[1:] for words in NODE_WORDS.values()))
     caption = (
         "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS."
     )

@@ -276,7 +276,7 @@ _READING: tuple[Text, ...] = (
     (
         "Bandwidth is message bytes over half-round-trip time, in MB/s (10⁶ bytes/s). Each launch "
         "gives its median; the curve is the median over launches, the band its exact rank "
-        "confidence interval. Fewer than 6 launches: no interval.",
+        "confidence interval. Fewer launches than its level needs, 6 for 95 %: no interval.",
     ),
     (
         "A ratio is formed within a launch, from its two medians, before anything is summarised "
