@@ -164,6 +164,7 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
     assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in renderers.markdown(build(read))
 
 
+@pytest.mark.nightly
 def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path: Path) -> None:
     made = Nights(tmp_path, series=8, launches=2, samples=2, change=change)
     newest = made.write(46)[-1] / "bundle"
