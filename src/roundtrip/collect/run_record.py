@@ -99,7 +99,6 @@ class NodeFacts(Record):
 #: The names of these facts, as users read them; without the host.
 NODE_WORDS = {
     **{name: name.replace("_", " ") for name in NodeFacts.model_fields if name != "host"},
-    "governor": "frequency governor",
     "smt": "SMT",
 }
 

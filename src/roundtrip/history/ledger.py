@@ -93,9 +93,17 @@ def _code() -> str:
     return f"{__version__} {hashlib.sha256(code).hexdigest()}"
 
 
+def _thresholds(site: str) -> analysis.Analysis:
+    """Those of the site; the package's if its file is damaged, which the page of the site says."""
+    try:
+        return analysis.for_site(site)
+    except UserError:
+        return analysis.default()
+
+
 def _format(site: str) -> str:
     """What changes with this package's code, the site's thresholds, or whose signature counts."""
-    of_site = repr(analysis.for_site(site)).encode() + signature.trust(site)
+    of_site = repr(_thresholds(site)).encode() + signature.trust(site)
     return f"{_code()} {hashlib.sha256(of_site).hexdigest()}"
 
 
@@ -287,7 +295,7 @@ def _read_revisions(
     """Rows of revisions that are not in the cache; their stamps are left empty."""
     if not revisions:
         return Cache(), []
-    thresholds = analysis.for_site(site)
+    thresholds = _thresholds(site)
     level = thresholds.statistics.confidence_level
     undecodable = dict(_undecodable(revisions))
     warnings = [f"{path}: {why}" for path, why in undecodable.items()]
