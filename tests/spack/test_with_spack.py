@@ -110,8 +110,6 @@ def test_install_paths_are_padded(real: Spack, checkout: Path, tmp_path: Path) -
 
 
 def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> None:
-    if not os.environ.get("ROUNDTRIP_SLOW_TESTS"):
-        pytest.skip("10 s of processor time: set ROUNDTRIP_SLOW_TESTS=1")
     spec = "roundtrip-workloads@main ^boost@1.86.0+mpi+serialization cxxstd=17 ^mpich@4.3"
     said = run(real, checkout, "spec", *spec.split())
     (mpich,) = [line for line in said.splitlines() if "^mpich@" in line]
@@ -122,8 +120,6 @@ def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> N
 def test_the_whole_matrix_concretizes_in_three_minutes_to_one_build_of_each_mpi(
     real: Spack, checkout: Path
 ) -> None:
-    if not os.environ.get("ROUNDTRIP_SLOW_TESTS"):
-        pytest.skip("2 to 3 minutes of processor time: set ROUNDTRIP_SLOW_TESTS=1")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run(real, checkout, "concretize")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

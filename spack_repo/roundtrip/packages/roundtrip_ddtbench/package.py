@@ -4,8 +4,6 @@
 
 from spack_repo.roundtrip.build_systems.workloads import WorkloadsPackage
 
-from spack.package import *
-
 
 class RoundtripDdtbench(WorkloadsPackage):
     """DDTBench in C++20: derived datatypes against packing by hand, verified.

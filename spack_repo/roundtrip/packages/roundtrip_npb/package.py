@@ -4,8 +4,6 @@
 
 from spack_repo.roundtrip.build_systems.workloads import WorkloadsPackage
 
-from spack.package import *
-
 
 class RoundtripNpb(WorkloadsPackage):
     """The NAS Parallel Benchmarks in C++20, from their specification, verified.
