@@ -20,7 +20,7 @@ class Placement(rfm.RegressionTestPlugin):
 
     #: `shared-memory`: all ranks in one node; `one-per-node`: each rank on a node of its own.
     placement = parameter(["shared-memory", "one-per-node"], type=str, loggable=True)
-    #: Features that partition and environment together must offer; told when a case is skipped.
+    #: Features that partition and environment together must offer; a skipped case names them.
     needs = variable(typ.List[str], value=[])
     #: The extra with the launcher's options; without it, the usual ones.
     launcher_options_in = "launcher_options"

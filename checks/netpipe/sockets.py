@@ -42,8 +42,8 @@ class NetPIPEOnSockets(NetPIPE):
     @sanity_function
     def launch_is_whole_and_placed(self):
         wanted = {"one-socket": 1, "two-sockets": 2}[self.placement]
-        told = "the ranks are on {0} sockets instead of {1}: see sockets.txt and run.json"
-        return sn.all([self.launch_is_whole(), sn.assert_eq(self.sockets(), wanted, msg=told)])
+        message = "the ranks are on {0} sockets instead of {1}: see sockets.txt and run.json"
+        return sn.all([self.launch_is_whole(), sn.assert_eq(self.sockets(), wanted, msg=message)])
 
     @sn.deferrable
     def sockets(self):

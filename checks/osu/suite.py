@@ -66,10 +66,10 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         if not self.programs:
             raise SanityError(f"there is no OSU benchmark below {prefix}")
         for name in self.programs:
-            told = self.help_of(name)
-            if not _HELP.search(told):
-                first = (told.strip().splitlines() or ["nothing"])[0]
-                raise SanityError(f"osu_{name} -h tells no options, but: {first}")
+            text = self.help_of(name)
+            if not _HELP.search(text):
+                first = (text.strip().splitlines() or ["nothing"])[0]
+                raise SanityError(f"osu_{name} -h prints no options, but: {first}")
         return True
 
     def help_of(self, name):

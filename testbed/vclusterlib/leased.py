@@ -47,7 +47,7 @@ def run(
         declared = asker.set(asked)
         before = asker.start()
         status = _run(command)
-        told = {
+        result = {
             "schema": 1,
             "holder": holder,
             "asked": {key: declared[key] for key in SETTINGS},
@@ -57,7 +57,7 @@ def run(
             "status": status,
         }
     if record:
-        write_atomically(record, json.dumps(told, indent=1) + "\n", 0o644)
+        write_atomically(record, json.dumps(result, indent=1) + "\n", 0o644)
     return status
 
 

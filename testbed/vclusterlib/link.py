@@ -114,21 +114,21 @@ class UserspaceLink:
         self._ask(f"cut_us={seconds * 1e6:.0f}")
 
     def statistics(self, reset: bool) -> dict[str, Any]:
-        told = self._ask("stats")
+        state = self._ask("stats")
         if reset:
             self._ask("reset")
         return {
-            "directions": told["media"],
-            "cpu_s": told["cpu_s"],
-            "scheduler": told["scheduler"],
-            "send_errors": told["send_errors"],
+            "directions": state["media"],
+            "cpu_s": state["cpu_s"],
+            "scheduler": state["scheduler"],
+            "send_errors": state["send_errors"],
             # as the program itself says, whoever set it
-            "rtt_ms": told["delay_us"] * 2 / 1e3,
-            "rate_bit_s": told["rate_bps"],
-            "loss": told["loss"],
-            "up": told["up"],
-            "started_ns": told["started_ns"],
-            "changes": told["changes"],
+            "rtt_ms": state["delay_us"] * 2 / 1e3,
+            "rate_bit_s": state["rate_bps"],
+            "loss": state["loss"],
+            "up": state["up"],
+            "started_ns": state["started_ns"],
+            "changes": state["changes"],
         }
 
     def _answers(self) -> bool:

@@ -25,7 +25,7 @@ _TYPICAL_MS = 0.25
 
 @dataclass(frozen=True)
 class SelfTest:
-    """Times in ms, infinite (in JSON null) if nothing came back.
+    """Times in ms, infinite (in JSON null) if nothing was received.
 
     `asked_ms` includes the serialisation of the ping itself.
     """
@@ -54,7 +54,7 @@ class SelfTest:
     def __str__(self) -> str:
         return (
             f"ping a1 -> b1 asked {self.asked_ms:.3f} ms, min {self.min_ms:.3f}, "
-            f"p50 {self.p50_ms:.3f} ms, {self.received} of {self.sent} came back"
+            f"p50 {self.p50_ms:.3f} ms, {self.received} of {self.sent} received"
         )
 
 

@@ -59,10 +59,10 @@ def test_a_night_searches_for_each_step_once(nights: Path) -> None:
 
 
 def test_a_budget_that_cannot_suffice_is_refused() -> None:
-    conduct.require_budget(5, 0.0)
-    conduct.require_budget(60, 59)
+    conduct.require_budget(5, 0.0, 6)
+    conduct.require_budget(60, 59, 6)
     with pytest.raises(UserError, match="at least 60 are needed; right is more than 61 min"):
-        conduct.require_budget(60, 61)
+        conduct.require_budget(60, 61, 6)
 
 
 def test_a_series_without_a_step_and_one_that_is_not_there_are_one_line(nights: Path) -> None:

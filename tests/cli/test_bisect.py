@@ -112,6 +112,8 @@ def test_resume_asks_for_the_same_search(bisected: Callable[..., Result], tmp_pa
         (["--least", "0%"], "--least 0%"),
         (["--noise", "x"], "--noise x"),
         (["--repository", "/nonexistent"], "no such folder"),
+        (["--budget", "1m", "--launch-time", "5s"], "at least 20 are needed; right is more than 2"),
+        (["--launch-time", "long"], "--launch-time long"),
     ],
 )
 def test_bad_input_is_one_line_and_launches_nothing(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from roundtrip import model
@@ -215,6 +215,7 @@ FACTS = st.fixed_dictionaries(
 
 
 @given(facts=FACTS, ranks=st.integers(0, 4))
+@example(facts={"duration_s": [1e-86], "waited_s": [1e11]}, ranks=1)
 def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int) -> None:
     assert model.fault(run_record.Disturbance, facts) is None
     placement = [{"rank": rank, "host": "vm", "cpus": [rank % 2]} for rank in range(ranks)]

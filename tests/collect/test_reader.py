@@ -70,7 +70,7 @@ def test_each_limit_is_named(
     hostile = task(table.parent, monkeypatch, body)
     with Reader() as one:
         with pytest.raises(UserError, match=f"^{table}: [^\n]*{why}[^\n]*$"):
-            list(one.answers(hostile, [table]))
+            list(one.run(hostile, [table]))
         monkeypatch.setattr(reader, "_SILENT", 60.0)
         one.require([table])  # the next file has a process of its own
 
@@ -82,7 +82,7 @@ def test_a_table_that_makes_polars_panic_is_named(
         table.parent, monkeypatch, "import polars; raise polars.exceptions.PanicException"
     )
     with Reader() as one, pytest.raises(UserError, match="its decoder panicked"):
-        list(one.answers(hostile, [table]))
+        list(one.run(hostile, [table]))
 
 
 def test_what_its_reader_can_say_is_left_to_it(table: Path) -> None:

@@ -132,7 +132,7 @@ std::vector<double> CommandLoop::batch_here(const Batch& batch) {
   return timing.seconds;
 }
 
-/// The first thing that is wrong is told.
+/// It reports the first thing that is wrong.
 void CommandLoop::note(std::optional<std::string> fault) {
   if (!fault_) fault_ = std::move(fault);
 }

@@ -8,7 +8,7 @@ namespace roundtrip {
 /// Exit status of every workload.
 enum class Exit : int { ok = 0, internal = 1, usage = 2, wrong_data = 3 };
 
-/// Something the user is told in one line, and the exit status that goes with it.
+/// A message of one line to the user, and its exit status.
 /// Thrown inside agree() on one rank, it reaches all ranks.
 class Failure : public std::runtime_error {
  public:

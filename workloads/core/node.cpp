@@ -56,9 +56,9 @@ std::optional<std::string> of_processor(const fs::path& cpuinfo, std::string_vie
 
 /// ``mlx5_0: MT_0000000223, firmware 20.31.1014, driver mlx5_core 5.8-1.1.2``.
 std::string adapter(const fs::path& device) {
-  std::string told;
-  const auto add = [&told](std::string_view before, const std::optional<std::string>& value) {
-    if (value) told.append(told.empty() ? ": " : ", ").append(before).append(*value);
+  std::string text;
+  const auto add = [&text](std::string_view before, const std::optional<std::string>& value) {
+    if (value) text.append(text.empty() ? ": " : ", ").append(before).append(*value);
   };
   add("", first_line(device / "board_id"));
   add("firmware ", first_line(device / "fw_ver"));
@@ -76,7 +76,7 @@ std::string adapter(const fs::path& device) {
   for (const fs::path& port : ports) {
     add("port " + port.filename().string() + " at ", first_line(port / "rate"));
   }
-  return plain(device.filename().string()).value_or("?") + told;
+  return plain(device.filename().string()).value_or("?") + text;
 }
 
 ordered_json adapters(const fs::path& folder) {
@@ -173,14 +173,14 @@ SentBytes read_sent_bytes(const fs::path& root) {
 
 std::string read_interface(const fs::path& root, const std::string& name) {
   const fs::path interface = root / "sys/class/net" / name;
-  std::string told = "MTU " + first_line(interface / "mtu").value_or("unknown");
+  std::string text = "MTU " + first_line(interface / "mtu").value_or("unknown");
   std::ifstream file(interface / "speed");
   std::int64_t mbit_s = 0;
   // That of a bridge changes with what is attached to it.
   const bool is_hardware = fs::exists(interface / "device");
   if (is_hardware && file >> mbit_s && mbit_s > 0)
-    told += ", " + std::to_string(mbit_s) + " Mbit/s";
-  return told;
+    text += ", " + std::to_string(mbit_s) + " Mbit/s";
+  return text;
 }
 
 ordered_json nodes_of(const Session& session, const SentBytes& before) {

@@ -62,17 +62,17 @@ void require_reproducible_simulation() {
                   "SimGrid would add the time that this machine takes to compute: run it with "
                   "smpirun --cfg=smpi/simulate-computation:no");
   }
-  const auto told = from_environment(host_flops);
-  if (!told) return;
+  const auto declared = from_environment(host_flops);
+  if (!declared) return;
   constexpr double rounding = 1e-9;
   double flops = 0;
-  const auto [end, error] = std::from_chars(told->data(), told->data() + told->size(), flops);
+  const char* last = declared->data() + declared->size();
+  const auto [end, error] = std::from_chars(declared->data(), last, flops);
   const double speed = speed_of_this_host();
-  if (error == std::errc() && end == told->data() + told->size() &&
-      std::abs(flops - speed) <= rounding * speed) {
+  if (error == std::errc() && end == last && std::abs(flops - speed) <= rounding * speed) {
     return;
   }
-  throw Failure(Exit::usage, std::string(host_flops) + " is " + *told +
+  throw Failure(Exit::usage, std::string(host_flops) + " is " + *declared +
                                  ", but a host of the platform does " +
                                  nlohmann::json(speed).dump() + " flop/s");
 }

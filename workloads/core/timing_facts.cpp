@@ -6,9 +6,9 @@ namespace roundtrip {
 
 void record_timing(nlohmann::ordered_json& record, const TimingFacts& facts) {
   auto& timing = record["timing"];
-  const auto add = [&](const char* name, const std::string& told) {
-    if (told.empty()) return;
-    timing[name] = timing.contains(name) && timing[name] != told ? "several" : told;
+  const auto add = [&](const char* name, const std::string& fact) {
+    if (fact.empty()) return;
+    timing[name] = timing.contains(name) && timing[name] != fact ? "several" : fact;
   };
   add("clock", facts.clock);
   add("synchronisation", facts.synchronisation);

@@ -6,7 +6,7 @@
 namespace roundtrip {
 
 /// How samples are taken, for people who judge them, in the words that readers of run.json know.
-/// What is empty is not told.
+/// An empty fact is left out.
 struct TimingFacts {
   std::string clock = "one rank";        ///< that is read: of `one rank`, of `each rank`
   std::string synchronisation = "none";  ///< before a sample: `barrier`, `message`, `none`

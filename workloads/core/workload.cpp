@@ -85,9 +85,9 @@ std::string utc_now() {
 ordered_json describe_placement(const Session& session) {
   ordered_json placement = ordered_json::array();
   for (const Place& place : session.find_placement()) {
-    ordered_json told = {{"rank", place.rank}, {"host", place.host}, {"cpus", place.cpus}};
-    if (!place.leaf_switch.empty()) told["switch"] = place.leaf_switch;
-    placement.push_back(std::move(told));
+    ordered_json entry = {{"rank", place.rank}, {"host", place.host}, {"cpus", place.cpus}};
+    if (!place.leaf_switch.empty()) entry["switch"] = place.leaf_switch;
+    placement.push_back(std::move(entry));
   }
   return placement;
 }

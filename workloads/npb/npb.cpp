@@ -41,7 +41,7 @@ void require_legal(const RankRule& rule, const std::string& benchmark, int ranks
 
 /// How the history of a run compares with the recorded one.
 struct Compared {
-  std::string told;
+  std::string summary;
   std::vector<std::string> quantities;
   bool deviates = false;
 };
@@ -54,7 +54,7 @@ Compared compare(const Entry& entry, char problem_class, std::span<const double>
     compared.quantities.emplace_back(quantity.name);
   }
   if (const auto deviation = first_deviation(recorded->second, history)) {
-    compared.told = deviation->text();
+    compared.summary = deviation->text();
     compared.deviates = true;
   }
   return compared;
@@ -106,7 +106,7 @@ void Npb::run(Launch& launch) {
   if (verification_ == by_history && session.root()) {
     compared = compare(entry, problem_class, history);
   }
-  if (session.root()) std::printf(" History: %s\n", compared.told.c_str());
+  if (session.root()) std::printf(" History: %s\n", compared.summary.c_str());
 
   const int ranks_per_process = simulated ? session.size() : 1;
   const Result result{.benchmark = entry.name,
@@ -115,7 +115,7 @@ void Npb::run(Launch& launch) {
                       .seconds = section.seconds(),
                       .ranks = session.size(),
                       .verified = verified,
-                      .compared = compared.told,
+                      .compared = compared.summary,
                       .quantities = compared.quantities,
                       .history = history,
                       .choices = benchmark->choices(),
@@ -133,7 +133,7 @@ void Npb::run(Launch& launch) {
     throw Failure(Exit::wrong_data,
                   entry.name + ' ' + class_ +
                       ": the specification's verification passed, but the history " +
-                      compared.told);
+                      compared.summary);
   });
 }
 

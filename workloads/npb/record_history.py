@@ -123,13 +123,13 @@ def as_cpp(benchmark: str, letter: str, runs: list[list[list[float]]]) -> str:
     """The entry of a class in the map of histories."""
     names = QUANTITIES[benchmark]
     numbers = list(zip(*([v for row in run for v in row] for run in runs), strict=True))
-    told = []
+    limits = []
     for place, name in enumerate(names):
         allowed = tolerance(numbers[place :: len(names)])
-        told.append(f'{{"{name}", {allowed:.1e}}}')
+        limits.append(f'{{"{name}", {allowed:.1e}}}')
         print(f"  {benchmark} {letter} {name}: {allowed:.1e}", flush=True)
     values = ", ".join(f"{middle(at):.16g}" for at in numbers)
-    return f"{{'{letter}', {{{{{', '.join(told)}}}, {{{values}}}}}}}"
+    return f"{{'{letter}', {{{{{', '.join(limits)}}}, {{{values}}}}}}}"
 
 
 def write(benchmark: str, texts: list[str]) -> None:

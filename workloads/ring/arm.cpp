@@ -40,7 +40,7 @@ LapsSeen RingArm::run(Laps laps) {
   try {
     seen = carrier_->transport->run(laps);
   } catch (const Failure& failure) {
-    // The others wait for the token and cannot be told.
+    // The others wait for the token and cannot be reached.
     std::fprintf(stderr, "ring: %s: %s\n", place().c_str(), failure.what());
     end_all(failure.code());
   }

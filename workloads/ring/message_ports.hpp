@@ -21,7 +21,7 @@
 /// and is sent from there.
 namespace roundtrip::ring {
 
-/// What MPI's two-sided calls are told of the bytes: nothing, as the sender or the datatype says.
+/// How MPI's two-sided calls send the bytes: plainly, synchronously, or as a derived datatype.
 enum class Sending { standard, synchronous, typed };
 
 /// MPI two-sided. `synchronous` (MPI_Ssend) makes sender and receiver agree on every message by

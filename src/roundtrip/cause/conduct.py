@@ -16,7 +16,7 @@ import numpy as np
 from roundtrip import files, paths
 from roundtrip.campaign.tree import revision
 from roundtrip.cause import journal
-from roundtrip.cause.facts import LAUNCHES_A_ROUND, Causes
+from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal, Launcher, Plan
 from roundtrip.cause.order import Changes
 from roundtrip.cause.simulation import normal, simulate
@@ -49,14 +49,14 @@ def plan_blame(found: Found, site: str) -> Plan:
     )
 
 
-def require_budget(minutes: float, launch_s: float) -> None:
+def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> None:
     """UserError if launches of so many seconds leave no time to decide anything."""
-    needed = journal.FEWEST * LAUNCHES_A_ROUND * launch_s / 60
+    fewest = journal.FEWEST * launches_a_round
+    needed = fewest * launch_s / 60
     if needed > minutes:
         raise UserError(
-            f"the budget of {minutes:g} min cannot suffice: a launch ran for {launch_s:.3g} s, and "
-            f"at least {journal.FEWEST * LAUNCHES_A_ROUND} are needed; right is more than "
-            f"{math.ceil(needed)} min"
+            f"the budget of {minutes:g} min cannot suffice: a launch takes {launch_s:.3g} s, and "
+            f"at least {fewest} are needed; right is more than {math.ceil(needed)} min"
         )
 
 

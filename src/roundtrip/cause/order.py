@@ -42,6 +42,8 @@ from roundtrip.stats.summaries import Interval
 _ENDS, _PROBES, _BEYOND = (part * ERROR for part in (0.15, 0.35, 0.075))
 #: A gap smaller than this share of the step is no second change.
 _LEAST_SHARE = 1 / 3
+#: Launches of a round that asks whether first and last differ; a later one has more.
+LAUNCHES_A_ROUND = 2
 #: Which way a probe turns: the version is slow already, or still fast.
 SLOW, FAST = "slow", "fast"
 
@@ -82,7 +84,7 @@ class Changes:
     skipped: dict[int, str] = field(default_factory=dict)
     #: The last version over the first, in times.
     step: Interval | None = None
-    #: Whether first and last are proven to differ; None if that cannot be told.
+    #: Whether first and last are proven to differ; None if that is not known.
     differ: bool | None = None
     launches: int = 0
 

@@ -70,6 +70,10 @@ def bisect(
     noise: Annotated[
         str, typer.Option(metavar="2%", help="How launches scatter, for what is expected.")
     ] = "2%",
+    launch_time: Annotated[
+        str,
+        typer.Option(metavar="5s", help="Of a launch: a budget that cannot suffice is refused."),
+    ] = "",
     budget: common.BUDGET = "1h",
     resume: Annotated[bool, typer.Option(help="Go on with the newest search of this.")] = False,
     wait: common.WAIT = False,
@@ -85,9 +89,13 @@ def bisect(
     # These take a second to load, which --help need not spend.
     from roundtrip.cause import commands, conduct, page
     from roundtrip.cause.journal import Plan
+    from roundtrip.cause.order import LAUNCHES_A_ROUND
 
     common.require_names(site)
     minutes = common.minutes(budget)
+    if launch_time:
+        launch_s = 60 * common.minutes(launch_time, "--launch-time")
+        conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     smallest = fraction(least, "--least") or 0.0
     scatter = fraction(noise, "--noise") or 0.0
     try:
@@ -171,7 +179,7 @@ def blame(
     """
     # These take a second to load, which --help need not spend.
     from roundtrip.cause import conduct, steps
-    from roundtrip.cause.facts import Ending
+    from roundtrip.cause.facts import LAUNCHES_A_ROUND, Ending
 
     common.require_names(site, campaign)
     minutes = common.minutes(budget)
@@ -187,7 +195,8 @@ def blame(
         say(f"can be switched: {one.name}")
     plan = conduct.plan_blame(found, site)
     say(conduct.forecast(plan, max(found.noise, 1e-4), found.step))
-    conduct.require_budget(minutes, steps.launch_s(found, site, paths.reports()))
+    launch_s = steps.launch_s(found, site, paths.reports())
+    conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     if dry_run:
         raise typer.Exit
     here = Site(site, paths.checkout())
@@ -210,6 +219,7 @@ def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]
     end goes on in the next one.  What prevents one is a warning: the night has its report.
     """
     from roundtrip.cause import conduct, steps  # as above
+    from roundtrip.cause.facts import LAUNCHES_A_ROUND
 
     minutes = declared.blame_minutes
     assert minutes is not None  # noqa: S101  the caller asked
@@ -219,7 +229,7 @@ def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]
             return
         say(f"searching for what made {found.label} {_percent(found)} since {found.night[:10]}")
         launch_s = steps.launch_s(found, here.name, paths.reports())
-        conduct.require_budget(minutes, launch_s)
+        conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
         can, found = _prepare(declared, here, found)
         plan = conduct.plan_blame(found, here.name)
         process.on_term()

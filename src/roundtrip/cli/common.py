@@ -67,14 +67,14 @@ def require_names(*names: str | None) -> None:
             raise UserError(f"{name!r}: {NAME_WORDS}")
 
 
-def minutes(budget: str) -> float:
+def minutes(length: str, option: str = "--budget") -> float:
     """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
     from roundtrip.campaign import model  # commands that launch nothing do not need it
 
-    length = model.parse_minutes(budget)
-    if length is None:
-        raise UserError(f"--budget {budget}: {model.DURATION}")
-    return length
+    found = model.parse_minutes(length)
+    if found is None:
+        raise UserError(f"{option} {length}: {model.DURATION}")
+    return found
 
 
 def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Path, list[str]]:

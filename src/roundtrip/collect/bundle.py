@@ -131,7 +131,7 @@ def _samples(passed: Sequence[Launch], root: Path, names: Disclosure) -> pl.Data
         frame = samples.parse_limited(content, file).frame
         labels = [
             pl.lit(launch.id).alias("launch"),
-            pl.lit(names.kept(launch.case_id)).alias("case_id"),
+            pl.lit(names.redact(launch.case_id)).alias("case_id"),
         ]
         frames.append(frame.sort(_SORT, maintain_order=True).select(*labels, pl.all()))
     return pl.concat(frames, rechunk=True)
@@ -163,7 +163,7 @@ def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
     found = {
         node["host"]: {
             "node": names.pseudonym(node["host"]),
-            "state": names.kept(node["state"]),
+            "state": names.redact(node["state"]),
             "reason": names.text(node["reason"]),
         }
         for partition in partitions.values()

@@ -129,7 +129,7 @@ def public_thresholds(text: str, names: Disclosure) -> str:
         found = _split(line)
         code, comment = (found[1], found[2] or "") if found else (line, "")
         kept.append((code + (comment if comment in ours else "")).rstrip())
-    return "\n".join([*(names.kept(line, analysis.FILE_NAME) for line in kept), ""])
+    return "\n".join([*(names.redact(line, analysis.FILE_NAME) for line in kept), ""])
 
 
 def _split(line: str) -> re.Match[str] | None:

@@ -122,13 +122,13 @@ class Disclosure:
 
         A credential in it is put down under `place`.
         """
-        return self.kept(self._message(text), place)
+        return self.redact(self._message(text), place)
 
     def title(self, text: str, place: str = "") -> str:
         """As `text`, for a title that a person wrote."""
-        return self.kept(self._message(text), place, _PATH_IN_TITLE)
+        return self.redact(self._message(text), place, _PATH_IN_TITLE)
 
-    def kept(self, text: str, place: str = "", path: re.Pattern[str] = _PATH) -> str:
+    def redact(self, text: str, place: str = "", path: re.Pattern[str] = _PATH) -> str:
         """As `text`, for what names no host of the run by its name alone."""
         cleaned, is_credential = self._cut(text, path)
         if is_credential and place:
@@ -159,7 +159,7 @@ class Disclosure:
 
     def _value(self, data: Any, place: str, key: str) -> Any:
         if isinstance(data, dict):
-            named = [(self.kept(str(name), place), name) for name in data]
+            named = [(self.redact(str(name), place), name) for name in data]
             return {
                 shown: self._value(data[name], f"{place} {shown}".strip(), name)
                 for shown, name in named
@@ -196,4 +196,4 @@ class Disclosure:
 
 def for_everybody(text: str) -> str:
     """What a person wrote to be published, such as an annotation: what is private is withheld."""
-    return Disclosure(Pseudonyms((), b""), digest=lambda _: "[withheld]").kept(text)
+    return Disclosure(Pseudonyms((), b""), digest=lambda _: "[withheld]").redact(text)

@@ -162,7 +162,7 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
     for rank, (duration_s,) in _by_rank(facts, "duration_s"):
         waited_s = known[rank][0] if rank in known else awake.get(rank, 0.0)
         if duration_s > 0:
-            yield waited_s / duration_s, rank
+            yield min(1.0, waited_s / duration_s), rank
 
 
 def _clocks(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:

@@ -42,7 +42,7 @@ def _private(names: Disclosure, data: Any, place: str) -> Any:
     if data in (None, "", []):
         return data
     text = data if isinstance(data, str) else json.dumps(data, sort_keys=True, ensure_ascii=False)
-    names.kept(text, place)
+    names.redact(text, place)
     return names.digest(text)
 
 
@@ -67,7 +67,7 @@ def _each(rule: Rule) -> Rule:
         if not isinstance(data, dict):
             return _private(names, data, place)
         return {
-            names.kept(key, place): rule(names, value, f"{place} {names.kept(key)}")
+            names.redact(key, place): rule(names, value, f"{place} {names.redact(key)}")
             for key, value in data.items()
         }
 

@@ -203,7 +203,7 @@ def launch_records(
 def _disclosed(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
     """The record with pseudonyms for hosts in its texts, and digests for what is private."""
     kept = {name: row[name] for name in _OURS if name in row}
-    kept |= {n: names.kept(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
+    kept |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
     texts = {name: value for name, value in row.items() if name not in kept}
     return {**names.fields(texts, "cases.parquet"), **kept}
 

@@ -114,10 +114,10 @@ class Reader:
 
     def require(self, files: Sequence[Path]) -> None:
         """UserError unless these tables can be decoded together within the limits."""
-        for _ in self.answers(_TABLES, files) if files else ():
+        for _ in self.run(_TABLES, files) if files else ():
             pass
 
-    def answers(
+    def run(
         self, task: str, files: Sequence[Path], *more: str, content: bytes = b""
     ) -> Iterator[bytes]:
         """What the function `task`, ``module:name``, yields for `files`: one answer for each.

@@ -98,7 +98,7 @@ def parse_limited(content: bytes, file: Path) -> Samples:
     if len(content) <= _SMALL:
         return parse(content, file)
     with Reader() as reader:
-        (answer,) = reader.answers(_TASK, [file], content=content)
+        (answer,) = reader.run(_TASK, [file], content=content)
     head, frame = unpacked(answer)
     problems = tuple(Problem(file, line, reason) for line, reason in head["problems"])
     return Samples(frame, head["metadata"], problems)

@@ -64,7 +64,7 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
         for file, name, is_asked in _files(places, closed):
             is_ours = is_asked or bool(_LOG.fullmatch(file.name))
             try:
-                answers = reader.answers(_TASK, [file], str(zone), "ours" if is_ours else "")
+                answers = reader.run(_TASK, [file], str(zone), "ours" if is_ours else "")
                 head, rows = unpacked(*answers)
             except UserError as error:
                 yield Source(file, name, "", 0, Read(aside=[SetAside(0, error.what)]))

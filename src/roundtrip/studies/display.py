@@ -239,7 +239,7 @@ def drawing(
     name: str, panel: Panel, frame: pl.DataFrame, arms: Mapping[str, Arm], subtitle: str = ""
 ) -> Drawing:
     """The arms' rows of `frame`, titled as the panel, with the number of its launches if nothing
-    else is told.
+    else is said.
     """
     known = frame.filter(pl.col("arm").is_in(list(arms)))
     return Drawing(name, panel.label, subtitle or panel.counted, known, arms)

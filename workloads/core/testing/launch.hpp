@@ -34,7 +34,7 @@ class LaunchTest : public testing::Test {
 
  protected:
   LaunchTest() {
-    // As root, and with more ranks than cores: Open MPI wants to be told (4.x, then 5.x).
+    // As root, and with more ranks than cores: Open MPI wants a confirmation (4.x, then 5.x).
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                              "OMPI_MCA_rmaps_base_oversubscribe"}) {
       setenv(name, "1", 1);

@@ -1,4 +1,4 @@
-// Arms that let a survey's clock go on by exactly the time that they are told to take.
+// Arms that let a survey's clock go on by exactly the time that a test sets.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Seen {
   std::int64_t timed = 0;  ///< repetitions
 };
 
-/// An arm for which exactly the time passes that it is told to take.
+/// An arm for which exactly the time passes that a test sets.
 class FakeArm : public Arm {
  public:
   FakeArm(std::string name, Seen& seen, double start_s, double byte_s)

@@ -14,7 +14,7 @@ struct Child {
   int output = -1;
 };
 
-/// What becomes of a child besides what it is told to run.
+/// How a child ends and where its output goes, besides what it runs.
 struct ChildPlace {
   bool own_session = false;  ///< signals to our process group do not reach it
   std::string log;           ///< its standard error is appended here; empty: it is ours

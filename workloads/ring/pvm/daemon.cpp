@@ -91,7 +91,7 @@ PvmDaemon::~PvmDaemon() {
   std::signal(SIGTERM, usual);
 }
 
-/// The daemon of rank 0 tells how it wants each other one to be started, and is told its answer.
+/// The daemon of rank 0 prints how each other one must be started, and reads its answer.
 void PvmDaemon::start(const Topology& topology) {
   const Session& session = topology.session();
   const bool first = topology.rank() == 0;

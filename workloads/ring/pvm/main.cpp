@@ -26,8 +26,8 @@ std::shared_ptr<PvmDaemon> daemon_for(const Topology& topology) {
 }
 
 /// PVM, by direct routes between tasks. `encoding`: PvmDataRaw sends the bytes as they are;
-/// PvmDataDefault converts integers to a representation that all machines know (XDR), as PVM does
-/// unless told otherwise.
+/// PvmDataDefault converts integers to a representation that all machines know (XDR), PVM's
+/// default.
 template <int encoding>
 class PvmPort {
  public:
@@ -64,7 +64,7 @@ class PvmPort {
   static constexpr int tag = 1 + encoding;
 
   int* as_integers() { return reinterpret_cast<int*>(buffer_.data()); }
-  /// A lost peer or daemon cannot be told to ranks that wait for the token: end all.
+  /// Ranks that wait for the token cannot be notified of a lost peer or daemon: end all.
   static void require(int status) {
     if (status >= 0) return;
     std::fprintf(stderr, "ring-pvm: PVM error %d: a task or the daemon is gone\n", status);

@@ -123,12 +123,12 @@ def kept(one: Subject) -> Outcome:
     here = one.samples.group_by("launch").agg(here=pl.len().cast(pl.Int64)).collect()
     both = taken.join(here, on="launch", how="left").with_columns(pl.col("here").fill_null(0))
     short = both.filter(pl.col("here") != pl.col("taken")).height
-    untold = one.launches.height - taken.height
+    unknown = one.launches.height - taken.height
     detail = f"{both['here'].sum()} samples of {taken.height} launches"
     if short:
         return held(False, f"{short} of {taken.height} launches took another number than are here")
-    if untold:
-        return held(False, f"{detail}: all that were taken; {untold} launches do not say")
+    if unknown:
+        return held(False, f"{detail}: all that were taken; {unknown} launches do not say how many")
     return held(True, f"{detail}: as many as the programs wrote")
 
 
@@ -193,17 +193,17 @@ def clock(one: Subject) -> Outcome:
     whole, batch = pl.col("median_s"), pl.col("batch")
     sample = whole / batch if facts.median_is_whole else whole * batch
     share, step = known.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
-    untold = len(timed) - len(known)
+    unknown = len(timed) - len(known)
     detail = (
         f"reading the clock is at most {units.percent(share)} of a sample (limit "
         f"{units.percent(_OVERHEAD)}), its step {units.percent(step)} (limit "
         f"{units.percent(1 / _FINER)}); {'; '.join(stated.values())}"
     )
-    detail += f"; unknown of {untold} of {len(timed)} points" if untold else ""
+    detail += f"; unknown of {unknown} of {len(timed)} points" if unknown else ""
     astray = unsynchronised(one)
     if astray:
         detail += f"; {astray} launches take the maximum of times that no synchronisation began"
-    return held(share < _OVERHEAD and step * _FINER <= 1 and not untold and not astray, detail)
+    return held(share < _OVERHEAD and step * _FINER <= 1 and not unknown and not astray, detail)
 
 
 def single_events(one: Subject) -> Outcome:

@@ -92,7 +92,7 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Subject:
-    """A chapter with what the bundle has of it; `chapter` None: launches that no chapter tells of.
+    """A chapter with what the bundle has of it; `chapter` None: launches without a chapter.
 
     `launches` and `lost` have the columns of cases.parquet: those that completed, and the others.
     `points` are its measured points: status, batch, median_s, and `CLOCK` of the launch; `placed`
@@ -172,15 +172,15 @@ def subjects(
     chapters: Sequence[Chapter],
     there: Printed,
 ) -> list[Subject]:
-    """One for each chapter, in their order, then one for each study that no chapter tells of."""
+    """One for each chapter, in their order, then one for each study without a chapter."""
     studies = data.launches["study"].fill_null("")
     made = []
     for chapter in chapters:
         claims = {claim: judged[claim] for claim in chapter.claims or ()}
         mine = studies == chapter.study.name if chapter.study else studies.is_null()
         made.append(_subject(data, chapter.title, chapter, mine, claims, there))
-    untold = sorted(set(studies) - {one.study.name for one in chapters if one.study})
-    for name in untold:
+    others = sorted(set(studies) - {one.study.name for one in chapters if one.study})
+    for name in others:
         title = name or "launches whose study is not known"
         made.append(_subject(data, title, None, studies == name, {}, there))
     return made

@@ -81,7 +81,7 @@ class Value(BaseModel):
         return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
 
     @property
-    def picture(self) -> Markup:
+    def sparkline(self) -> Markup:
         """All nights, from left to right."""
         return chart.small(self.levels)
 

@@ -230,7 +230,7 @@ class Summary(BaseModel):
     values: tuple[machines.Value, ...] = ()
 
     @property
-    def picture(self) -> Markup:
+    def sparkline(self) -> Markup:
         """All nights, from left to right."""
         return chart.small(self.levels)
 

@@ -206,7 +206,7 @@ def _plan(launches: int, seconds: float, width: float) -> Cell:
 
 
 def _overhead(data: Data) -> float | None:
-    """Median seconds from the end of a launch to the start of the next; None if untold."""
+    """Median seconds from the end of a launch to the start of the next; None if it is not known."""
     started = pl.col("started").str.to_datetime(time_zone="UTC", strict=False)
     spans = data.completed.select(started, "elapsed_s").drop_nulls().sort("started").rows()
     gaps = [

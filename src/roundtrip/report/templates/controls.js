@@ -1,8 +1,8 @@
 // What a reader does with a figure: buttons, pointer, keys, and the link to what they see.
 
-function button(words, told, isOn, act) {
-  const name = told.includes(words) ? told : `${words}: ${told}`; // speech names what is to be seen
-  const made = element("button", { type: "button", title: told, "aria-label": name }, words);
+function button(words, title, isOn, act) {
+  const name = title.includes(words) ? title : `${words}: ${title}`; // a screen reader also says the visible words
+  const made = element("button", { type: "button", title, "aria-label": name }, words);
   if (isOn !== null) made.setAttribute("aria-pressed", String(isOn));
   made.addEventListener("click", act);
   return made;

@@ -262,14 +262,14 @@ class Figure {
     const named = unit(this.value);
     return {
       name: curve.name,
-      where: this.rows ? this.rows[place] : told(place, this.view.x),
+      where: this.rows ? this.rows[place] : axisText(place, this.view.x),
       value: `${number(median)}${named ? NBSP + named : ""}`,
       spread: low === null ? "" : `[${number(low)},${NBSP}${number(high)}]`,
       count: n === null ? "" : `n${NBSP}=${NBSP}${n}`,
     };
   }
 
-  // Mark a point and tell its value; every other curve at the same place is told beside it.
+  // Mark a point and show its value, and those of the other curves at the same place.
   hold(at, isTold = true) {
     this.state.at = at;
     this.mark.replaceChildren();

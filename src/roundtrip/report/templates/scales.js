@@ -30,7 +30,7 @@ function unit(axis) {
 }
 
 // A value of an axis in words: bytes, or a number with the unit of the axis.
-function told(value, axis) {
+function axisText(value, axis) {
   const named = unit(axis);
   if (named === "bytes") return size(value);
   return named ? `${number(value)}${NBSP}${named}` : number(value);

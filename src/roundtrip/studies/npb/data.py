@@ -168,7 +168,7 @@ class Launches:
     @cached_property
     def _figures(self) -> dict[str, dict[str, float]]:
         """rate, time, compute, communication, iterations of each launch; least and most: seconds
-        in MPI of the rank with the least and the most, NaN where ranks were not told apart.
+        in MPI of the rank with the least and the most, NaN where ranks were not recorded apart.
 
         The programs of NPB 3.4 tell their rate alone: their time is the work of a launch of ours,
         rate times time, over that rate; NaN without one.  Compute time 0: not measured.

@@ -57,7 +57,7 @@ class Curves:
     """A benchmark: seconds by Mflop/s of a host, on `one` cluster and by ms on `two`.
 
     `operations` are those that the ranks of one cluster declared in the timed section, in bundles
-    without them those of NPB's formula; 0 if neither is told.  `marks` were measured elsewhere.
+    without them those of NPB's formula; 0 if neither is known.  `marks` were measured elsewhere.
     """
 
     benchmark: str

@@ -127,7 +127,7 @@ def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
 
 
 def waiting(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Communication over the time of all iterations, of each launch that told them apart."""
+    """Communication over the time of all iterations, of each launch that recorded both."""
     return [
         one["communication"] / (one["compute"] + one["communication"])
         for one in launches.points[series].get(rtt, {}).values()

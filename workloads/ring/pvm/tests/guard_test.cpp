@@ -78,10 +78,10 @@ TEST_F(Guard, ThatIsGoneIsAFailureAndNoSignal) {
     }
     return true;
   };
-  int told = 0;
+  int sent = 0;
   constexpr int most = 500;
-  for (; told < most && hears_us(); ++told) std::this_thread::sleep_for(milliseconds(10));
-  EXPECT_LT(told, most);
+  for (; sent < most && hears_us(); ++sent) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_LT(sent, most);
 }
 
 }  // namespace
