@@ -40,6 +40,12 @@ def test_one_cause_is_named_with_its_share() -> None:
     assert found.lead[0][0] == A
 
 
+@pytest.mark.parametrize("seed", [27, 72, 153, 214])
+def test_a_fact_whose_coins_were_those_of_the_cause_is_not_named(seed: int) -> None:
+    """With these seeds that was so in each of the first pairs, enough of them to name a fact."""
+    assert searched(lambda new: 1.1 * (A in new), 1.1, seed).named == (A,)
+
+
 def test_a_step_that_is_faster_is_explained_likewise() -> None:
     assert searched(lambda new: -STEP * (A in new), -STEP).named == (A,)
 

@@ -9,6 +9,9 @@ every fact, and a fact is named falsely with a probability of at most its part o
 round.  What the facts named before contribute to d is subtracted first, as estimated from earlier
 rounds: that is known before the coin, so it costs no validity.
 
+Two facts whose coins were the same, or opposite, in each pair so far show the same evidence: neither
+is named before their coins differ.  To wait costs no validity.
+
 The complement keeps the effects of single facts clear of effects that only two facts together
 have: of "both or nothing" each fact shows half of the step.
 
@@ -139,6 +142,13 @@ class _Seen:
             self.evidence = log_wealth(np.asarray(self.effects).T, np.zeros(1))[:, 0, -1]
         return is_due
 
+    def strong(self, error: float) -> list[str]:
+        """The facts with an effect, but those that no pair sets apart from another one of them."""
+        found = np.flatnonzero(self.evidence >= bar(error))
+        coins = np.asarray(self.coins, dtype=int).reshape(-1, len(self.facts))[:, found]
+        alike = np.abs(coins.T @ coins) == len(coins)
+        return [self.facts[at] for at, same in zip(found, alike, strict=True) if same.sum() == 1]
+
     def forget(self, named: tuple[str, ...]) -> None:
         """Other facts are named: what was to confirm the earlier ones says nothing of them."""
         self.named, self.is_confirmed = named, False
@@ -174,8 +184,7 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
     named_before = number = failed = 0
     while True:
         if seen.look():
-            strong = seen.evidence >= bar(_NAMING / len(facts))
-            found = [fact for fact, is_it in zip(facts, strong, strict=True) if is_it]
+            found = seen.strong(_NAMING / len(facts))
             if more := [fact for fact in found if fact not in named]:
                 named, named_before = (*named, *more), named_before + 1
                 seen.forget(named)
