@@ -9,8 +9,8 @@ every fact, and a fact is named falsely with a probability of at most its part o
 round.  What the facts named before contribute to d is subtracted first, as estimated from earlier
 rounds: that is known before the coin, so it costs no validity.
 
-Two facts whose coins were the same, or opposite, in each pair so far show the same evidence: neither
-is named before their coins differ.  To wait costs no validity.
+Two facts whose coins were the same, or opposite, in each pair so far show the same evidence:
+neither is named before their coins differ.  To wait costs no validity.
 
 The complement keeps the effects of single facts clear of effects that only two facts together
 have: of "both or nothing" each fact shows half of the step.
@@ -146,8 +146,8 @@ class _Seen:
         """The facts with an effect, but those that no pair sets apart from another one of them."""
         found = np.flatnonzero(self.evidence >= bar(error))
         coins = np.asarray(self.coins, dtype=int).reshape(-1, len(self.facts))[:, found]
-        alike = np.abs(coins.T @ coins) == len(coins)
-        return [self.facts[at] for at, same in zip(found, alike, strict=True) if same.sum() == 1]
+        alike = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
+        return [self.facts[at] for at in found[alike == 1].tolist()]
 
     def forget(self, named: tuple[str, ...]) -> None:
         """Other facts are named: what was to confirm the earlier ones says nothing of them."""
