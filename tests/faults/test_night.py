@@ -30,6 +30,7 @@ def requeue(cluster: Virtual, job: str) -> None:
     cluster.run("exec", "scontrol", "requeue", job)
     pending = lambda: (job, "roundtrip-nightly", "PENDING") in cluster.jobs()  # noqa: E731
     await_true(pending, 30)
+    time.sleep(2)  # started in the second of its end, slurmd takes it for the job that it has ended
     cluster.run("exec", "scontrol", "update", f"JobId={job}", "StartTime=now")
 
 
