@@ -34,6 +34,7 @@ _INHERITED = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
 _STEP = re.compile("([MLhZ])([^MLhZ]*)")
 #: ``translate(x,y)`` or ``rotate(angle x y)``.
 _MOVE = re.compile(r"(?:translate|rotate)\(([^)]*)\)")
+_OPERATORS = {"M": "m", "L": "l"}
 _CAPS = {"butt": 0, "round": 1, "square": 2}
 _Attributes = Mapping[str, str]
 
@@ -116,17 +117,17 @@ class _Page:
         return path
 
     def _path(self, words: str) -> PDFPathObject:
-        path = self.canvas.beginPath()
-        x = y = 0.0
+        # Its numbers are written as they stand: reportlab formats each anew, in most of its time.
+        code, x, y = ["n"], "0", "0"
         for step, place in _STEP.findall(words):
             if step == "Z":
-                path.close()
+                code.append("h")
             elif step == "h":  # a dot: PDF draws no square for a line without a length
-                path.lineTo(x + 0.01, y)
+                code.append(f"{float(x) + 0.01:.2f} {y} l")
             else:
-                x, y = map(float, place.split(","))
-                (path.moveTo if step == "M" else path.lineTo)(x, y)
-        return path
+                x, y = place.split(",")
+                code.append(f"{x} {y} {_OPERATORS[step]}")
+        return PDFPathObject(code)
 
     def _paint(self, path: PDFPathObject, own: _Attributes, paint: _Attributes) -> None:
         fill, stroke, canvas = paint["fill"], paint["stroke"], self.canvas
@@ -168,7 +169,7 @@ class _Page:
         wing, tip = size * 0.18, centre + half
         edge = tip - wing * up
         begins = (middle, centre - half), (middle - wing, edge), (middle + wing, edge)
-        arrow = self._path("".join(f"M{x},{y}L{middle},{tip}" for x, y in begins))
+        arrow = self._path("".join(f"M{x:.2f},{y:.2f}L{middle:.2f},{tip:.2f}" for x, y in begins))
         self.canvas.setLineWidth(_ARROW_LINE * size)
         self.canvas.drawPath(arrow, fill=0, stroke=1)
 
