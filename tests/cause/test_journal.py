@@ -86,6 +86,7 @@ def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) ->
     found = run(tmp_path / "search", Played())
     again, asked = journal.replay(plan(), journal.read_entries(tmp_path / "search"))
     assert again == found and asked[0].arms == (0, 8)
+    assert all(0 <= one.seconds < 10 for one in journal.read_entries(tmp_path / "search"))
     part, _ = journal.replay(plan(), journal.read_entries(tmp_path / "search")[:60])
     assert isinstance(part, Changes) and not part.changes and part.open
 
