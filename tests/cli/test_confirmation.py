@@ -14,6 +14,7 @@ from roundtrip import paths
 from roundtrip.campaign.tree import RunTree
 from roundtrip.cli import confirmation
 from roundtrip.collect import analysis, records
+from roundtrip.stats.nights.newest import Confirmation
 
 LEVELS = analysis.default().statistics
 
@@ -52,3 +53,27 @@ def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list
         file.unlink()
     confirmation.launch(runner, LEVELS, told.append)
     assert told == []
+
+
+@pytest.mark.parametrize(("series", "more"), [(12, []), (14, ["and 2 series more, in the report"])])
+def test_the_first_dozen_of_series_is_named(
+    night: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch, series: int, more: list[str]
+) -> None:
+    runner, told = night
+    (runner.tree.path / "env" / records.CONFIRMATION_FILE).touch()
+    every = {
+        number: SimpleNamespace(
+            sentence="confirmed",
+            line=SimpleNamespace(label=f"series {number}", series=SimpleNamespace(key=str(number))),
+            verdict=Confirmation.CONFIRMED,
+        )
+        for number in range(series)
+    }
+    again = SimpleNamespace(sentence="Launched again.", why_not="", series=every)
+    monkeypatch.setattr(confirmation.data, "read", lambda bundle: None)
+    monkeypatch.setattr(confirmation.history, "tonight", lambda held: None)
+    monkeypatch.setattr(confirmation.confirmation, "confirmed", lambda held, judged: again)
+    keys = confirmation.tell(runner.tree.path, Path("revision"), told.append)
+    assert keys == {str(number) for number in range(series)}
+    assert told[1:13] == [f"confirmed: series {number}" for number in range(12)]
+    assert told[13:] == more

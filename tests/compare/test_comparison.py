@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -253,3 +254,10 @@ def test_launches_are_not_compared_with_themselves(tree: Tree, between: Between)
     for base in (f"{path}", f"{path}:mpi=Open MPI"):
         with pytest.raises(UserError, match=told):
             between(base, f"{path}:toolchain={MPICH}")
+
+
+@pytest.mark.parametrize(("would_do", "words"), [(None, "on par"), (7, "cannot tell: 7 would")])
+def test_the_outcome_of_an_open_claim_says_what_would_do(would_do: int | None, words: str) -> None:
+    judged = SimpleNamespace(would_do=would_do, words="cannot tell: 7 would")
+    row = SimpleNamespace(judged=judged, status=Status.ON_PAR, more=None)
+    assert model.describe_outcome(row) == words  # type: ignore[arg-type]

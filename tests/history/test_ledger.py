@@ -19,6 +19,7 @@ from roundtrip.collect import analysis, manifest
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
 from roundtrip.history import ledger
+from roundtrip.history import published as published_nights
 from roundtrip.history.ledger import Ledger
 
 
@@ -324,3 +325,18 @@ def test_recorded_bundles_are_nights_too(tmp_path: Path, name: str) -> None:
     found = ledger.read_ledger(tmp_path, data["campaign"], data["site"])
     assert found.warnings == () and found.nights.height
     assert found.nights["nodes"].unique().to_list() == [""]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_it"),
+    [
+        ("2026-11-21", True),
+        ("2026-11-21.2", True),
+        ("2026-11-21.0", False),
+        ("2026-11-21.x", False),
+        ("imported", False),
+        ("", False),
+    ],
+)
+def test_the_name_of_the_folder_of_a_night(name: str, is_it: bool) -> None:
+    assert published_nights.is_night(name) is is_it

@@ -67,3 +67,10 @@ def test_a_file_is_unpacked_up_to_the_limit(
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:
         assert (content, fault) == (text, None)
+
+
+def test_the_nights_of_values_are_foreign_and_undisturbed(tmp_path: Path) -> None:
+    nights, _ = store.form_nights(store.read_values(write(tmp_path)))
+    (night,) = nights.rows(named=True)
+    assert (night["median"], night["launches"]) == (1.5, 1)
+    assert (night["disturbed"], night["left_out"], night["foreign"]) == (0, "", True)
