@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
 
-from roundtrip.collect import analysis, manifest
-from roundtrip.history import ledger, nodes
+from roundtrip.collect import analysis, bundle_tables, manifest
+from roundtrip.history import ledger, nodes, pairs
 from roundtrip.report import data
 from roundtrip.stats.nodes.judge import judge
 
@@ -56,6 +56,19 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
     assert found.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
     assert found.samples.collect().is_empty() and found.medians.is_empty()
     assert found.passed("netpipe").is_empty() and found.launches.height == 16
+
+
+def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
+    bundle = Pairs(tmp_path, nodes=4).night(0) / "bundle"
+    frames = bundle_tables.read_tables(bundle).frames
+    tables = frames["cases"], frames["parameters"], frames["placement"]
+    samples = pl.read_parquet(bundle / "samples.parquet")
+    zeros = samples.with_columns(value=pl.lit(0.0))
+    measured, again = (
+        pairs.measure_pairs(one.lazy(), *tables, THRESHOLDS.nodes)
+        for one in (samples, pl.concat([samples, zeros]))
+    )
+    assert measured.height and measured.equals(again)
 
 
 def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:

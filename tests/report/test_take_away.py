@@ -65,6 +65,13 @@ def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> Non
     assert b"(? )" in made
 
 
+@pytest.mark.parametrize(("weight", "is_bold"), [("400", False), ("600", True)])
+def test_bold_letters_have_an_outline(weight: str, is_bold: bool) -> None:
+    text = f'<text x="1" y="9" font-size="9" font-weight="{weight}">A</text>'
+    drawn = f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20">{text}</svg>'
+    assert (b" 2 Tr " in pdf.from_svg(drawn)) is is_bold
+
+
 def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
     timed = Quantity(value=1 / 3, unit=Unit.US, low=0.25, high=0.5, n=9, says_unit=True)
     rows = (
