@@ -1,4 +1,4 @@
-"""The end of a night: what prevents a confirmation is told, and costs the night nothing."""
+"""The end of a night: what prevents a confirmation is printed, and costs the night nothing."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ LEVELS = analysis.default().statistics
 def night(
     make_tree: Callable[..., Tree], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Any, list[str]]:
-    """A runner whose tree is the first night of its campaign, and what is told of it."""
+    """A runner whose tree is the first night of its campaign, and what is printed of it."""
     monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")
     made = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
     return SimpleNamespace(tree=RunTree(made.path)), []
 
 
 def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> None:
-    runner, told = night
-    confirmation.launch(runner, LEVELS, told.append)
-    assert told == []
+    runner, lines = night
+    confirmation.launch(runner, LEVELS, lines.append)
+    assert lines == []
     assert not (runner.tree.path / "env" / records.CONFIRMATION_FILE).exists()
-    confirmation.tell(runner.tree.path, Path("no such report"), told.append)
-    assert told == []
+    confirmation.tell(runner.tree.path, Path("no such report"), lines.append)
+    assert lines == []
 
 
 def test_a_night_that_cannot_be_judged_is_told_in_a_line(night: tuple[Any, list[str]]) -> None:
-    runner, told = night
+    runner, lines = night
     (runner.tree.path / "campaign.toml").unlink()
-    confirmation.launch(runner, LEVELS, told.append)
-    (line,) = told
+    confirmation.launch(runner, LEVELS, lines.append)
+    (line,) = lines
     assert line.startswith("warning: what was worse last night was not launched again: ")
     assert "campaign.toml" in line and "\n" not in line
 
 
 def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list[str]]) -> None:
-    runner, told = night
+    runner, lines = night
     for file in runner.tree.path.rglob("run.json"):
         file.unlink()
-    confirmation.launch(runner, LEVELS, told.append)
-    assert told == []
+    confirmation.launch(runner, LEVELS, lines.append)
+    assert lines == []
 
 
 @pytest.mark.parametrize(("series", "more"), [(12, []), (14, ["and 2 series more, in the report"])])
 def test_the_first_dozen_of_series_is_named(
     night: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch, series: int, more: list[str]
 ) -> None:
-    runner, told = night
+    runner, lines = night
     (runner.tree.path / "env" / records.CONFIRMATION_FILE).touch()
     every = {
         number: SimpleNamespace(
@@ -73,7 +73,7 @@ def test_the_first_dozen_of_series_is_named(
     monkeypatch.setattr(confirmation.data, "read", lambda bundle: None)
     monkeypatch.setattr(confirmation.history, "tonight", lambda held: None)
     monkeypatch.setattr(confirmation.confirmation, "confirmed", lambda held, judged: again)
-    keys = confirmation.tell(runner.tree.path, Path("revision"), told.append)
+    keys = confirmation.tell(runner.tree.path, Path("revision"), lines.append)
     assert keys == {str(number) for number in range(series)}
-    assert told[1:13] == [f"confirmed: series {number}" for number in range(12)]
-    assert told[13:] == more
+    assert lines[1:13] == [f"confirmed: series {number}" for number in range(12)]
+    assert lines[13:] == more
