@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +39,9 @@ def test_a_room_has_the_costs_of_its_tests() -> None:
     assert lines[-3][-1] == "tests/a/y.py::t"
 
 
-def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, test: str, *options: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Pytest over one file, with a low limit."""
     (folder / "low.py").write_text(PLUGIN)
     (folder / "test_it.py").write_text(f"import pytest\n\n{test}")
@@ -46,9 +49,10 @@ def run(folder: Path, test: str, *options: str) -> subprocess.CompletedProcess[s
     return subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, *options, "test_it.py"],
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{TESTS}:{folder}"},
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{TESTS}:{folder}", **variables},
         capture_output=True,
         text=True,
+        timeout=120,
     )
 
 
@@ -159,3 +163,12 @@ def test_no_other_test_runs_beside_a_quiet_one(tmp_path: Path) -> None:
         if name.startswith("test_quiet"):
             others = [span for other, span in spans.items() if other != name]
             assert all(last <= begun or first >= ended for first, last in others), spans
+
+
+def test_a_pytest_that_a_test_runs_waits_for_no_test_of_the_outer_one(tmp_path: Path) -> None:
+    """A quiet test waits for the test that runs it, and holds the turn meanwhile."""
+    variables = {"PYTEST_XDIST_TESTRUNUID": "outer", "TMPDIR": str(tmp_path)}
+    with (tmp_path / "roundtrip-tests-outer.turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        done = run(tmp_path, "def test_it():\n    pass\n", "-n", "0", **variables)
+    assert done.returncode == 0, done.stdout

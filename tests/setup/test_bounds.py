@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DEPENDENCIES = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
 #: What runs the tests below, whatever it is.
-RUNNER = ["pytest<9.2", "pytest-xdist", "hypothesis"]
+RUNNER = ["pytest<9.2", "pytest-timeout", "pytest-xdist", "hypothesis"]
 #: Something of every library: models, tables, statistics, templates, ReFrame's loader, commands.
 TESTS = (
     "tests/collect/test_records.py",

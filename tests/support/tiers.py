@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import os
 import re
 import tempfile
 from collections.abc import Generator
@@ -77,9 +76,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Let a quiet test run alone, and before tests that come later."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    if run is None:
+    # The variable of xdist would not do: a pytest that a test runs inherits it, and would wait.
+    worker = getattr(item.config, "workerinput", None)
+    if worker is None:
         return (yield)
+    run = worker["testrunuid"]
     place = Path(tempfile.gettempdir())
     with (
         (place / f"roundtrip-tests-{run}.turn").open("w") as turn,
