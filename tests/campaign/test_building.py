@@ -69,7 +69,7 @@ def test_how_far_a_build_is_comes_from_ninja(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.2, "0 s"), (99, "99 s"), (600, "10 min"), (7000, "1 h 57 min")]
 )
-def test_durations_are_told_shortly(seconds: float, text: str) -> None:
+def test_durations_are_short(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 

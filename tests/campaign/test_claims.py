@@ -1,4 +1,4 @@
-"""A campaign that cannot speak says so before it runs, and the shipped ones can."""
+"""A campaign without enough launches says so before it runs, and the shipped ones can."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MARKED = "wan-marks"
 
 
 def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[Expected]:
-    """All that `plan` asks for, of a site that can run everything."""
+    """All that `plan` requests, of a site that can run everything."""
     values = {**OFFERED.get(plan.name, {}), **plan.parameters}
     study = next(one.name for one in studies.load() if plan.name.lower().startswith(one.name))
     found = []
@@ -95,45 +95,47 @@ def tiny(launches: int, variants: str = "five", toolchains: int = 1) -> outcome.
         ("wan-npb", 2, 1, 21),
     ],
 )
-def test_the_shipped_campaigns_can_tell_any_one_primary_claim(
+def test_the_shipped_campaigns_can_decide_each_primary_claim(
     monkeypatch: pytest.MonkeyPatch, name: str, toolchains: int, partitions: int, primary: int
 ) -> None:
     if name != "npb":  # whose question NPB 3.4 itself is; on other sites it is not installed
         monkeypatch.setitem(OFFERED["NPB"], "source", (npb.NATIVE,))
-    told = outlook(model.load_campaign(CAMPAIGNS / f"{name}.toml"), EIGHT[:toolchains], partitions)
-    assert told.count == primary
-    assert told.reach is Reach.ALONE
-    assert told.warning() is None
-    assert told.campaign.launches >= 9
+    claims = outlook(
+        model.load_campaign(CAMPAIGNS / f"{name}.toml"), EIGHT[:toolchains], partitions
+    )
+    assert claims.count == primary
+    assert claims.reach is Reach.ALONE
+    assert claims.warning() is None
+    assert claims.campaign.launches >= 9
 
 
 def test_marks_are_measured_without_a_claim_and_often_enough_for_an_interval() -> None:
-    told = outlook(model.load_campaign(CAMPAIGNS / f"{MARKED}.toml"))
-    assert told.count == 0
-    assert told.campaign.launches == 6
+    claims = outlook(model.load_campaign(CAMPAIGNS / f"{MARKED}.toml"))
+    assert claims.count == 0
+    assert claims.campaign.launches == 6
 
 
 def test_every_shipped_campaign_is_looked_at() -> None:
-    """One that is not listed, as of a new study, can tell all that it claims."""
-    marks = test_the_shipped_campaigns_can_tell_any_one_primary_claim.pytestmark  # type: ignore[attr-defined]
+    """One that is not listed, as of a new study, can decide all that it claims."""
+    marks = test_the_shipped_campaigns_can_decide_each_primary_claim.pytestmark  # type: ignore[attr-defined]
     listed = {row[0] for row in marks[0].args[1]} | SIMULATED | {MARKED}
     declared = [model.load_campaign(file) for file in CAMPAIGNS.glob("*.toml")]
     # Pairs of nodes are compared with each other, whatever their number.
     found = {campaign.name: campaign for campaign in declared if not campaign.in_pairs}
     assert listed <= set(found)
     for name in set(found) - listed:
-        told = outlook(found[name])
-        assert not told.count or told.reach is Reach.ALONE, name
+        claims = outlook(found[name])
+        assert not claims.count or claims.reach is Reach.ALONE, name
 
 
 def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> None:
     check = CheckPlan("NetPIPE", 6, EIGHT[:2], None, {"variants": ("five",)})
     one = Campaign("night", Path("night.toml"), "t", 1, 0, 60, (check,), launches_line=2)
     cases = [replace(each, simulated=True) for each in expected(check, EIGHT[:2], 1)]
-    told = outcome.assess_claims(one, Matrix(tuple(cases), ()), analysis.default())
-    told.require_enough_launches()
-    assert told.warning() is None
-    assert list(told.lines()) == ["claims: none: a simulation gives the same values each time"]
+    claims = outcome.assess_claims(one, Matrix(tuple(cases), ()), analysis.default())
+    claims.require_enough_launches()
+    assert claims.warning() is None
+    assert list(claims.lines()) == ["claims: none: a simulation gives the same values each time"]
 
 
 def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> None:
@@ -145,10 +147,10 @@ def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> 
     )
 
 
-def test_claims_that_can_be_told_only_together_are_warned_of() -> None:
-    told = tiny(launches=6, toolchains=2)
-    told.require_enough_launches()
-    assert told.warning() == (
+def test_a_user_is_warned_of_claims_decided_only_together() -> None:
+    claims = tiny(launches=6, toolchains=2)
+    claims.require_enough_launches()
+    assert claims.warning() == (
         "6 launches of each case support 8 primary claims only together: 6 must be as clear as "
         "can be before any gets a verdict; 9 are enough"
     )
@@ -170,10 +172,10 @@ def test_what_will_be_claimable_is_listed() -> None:
 
 
 def test_nothing_to_compare_is_descriptive_and_may_have_any_number_of_launches() -> None:
-    told = tiny(launches=1, variants="raw")
-    told.require_enough_launches()
-    assert told.warning() is None
-    assert list(told.lines()) == ["claims: no primary claims are planned: descriptive"]
+    claims = tiny(launches=1, variants="raw")
+    claims.require_enough_launches()
+    assert claims.warning() is None
+    assert list(claims.lines()) == ["claims: no primary claims are planned: descriptive"]
 
 
 def test_sizes_that_a_campaign_leaves_out_are_no_claims() -> None:

@@ -53,8 +53,8 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
     assert again(night) == {ONE: 4, OTHER: 4}
     assert Counter(one.case_id for one in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
     assert Outcome.from_tree(night.tree).whole
-    told = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
-    assert told == {"schema": 1, "launches": 4, "why_not": ""}
+    record = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
+    assert record == {"schema": 1, "launches": 4, "why_not": ""}
     after = bundle.build(night.tree.path, tmp_path)
     assert manifest.verify(after).digest != manifest.verify(before).digest
     manifest.verify(after / records.CONFIRMATION)
@@ -149,15 +149,15 @@ def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_us
         checkout=tmp_path,
     )
     night.expected = [replace(item, nodes=nodes) for item in night.expected]
-    played, asked = session.run_session, []
+    played, nodelists = session.run_session, []
 
     def noted(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
-        asked.extend(item.nodelist for item in block)
+        nodelists.extend(item.nodelist for item in block)
         return played(site, block, folder, *more)
 
     monkeypatch.setattr(session, "run_session", noted)
     assert runner.launch_confirmation(night, {ONE, OTHER}, 1) == ""
-    assert asked == [nodelist, nodelist]
+    assert nodelists == [nodelist, nodelist]
 
 
 def test_an_interrupted_one_goes_on_without_doubling(

@@ -1,4 +1,4 @@
-"""What Slurm takes away for somebody else costs a repeat: no case is blamed, and all is told."""
+"""What Slurm takes away for somebody else costs a repeat: no case is blamed; all is reported."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
     assert set(made.passed().values()) == ({passed} if passed else set())
     outcome = Outcome.from_tree(made.tree)
     assert outcome.whole is bool(passed)
-    told = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
-    assert (told in outcome.lines()) is bool(passed)
+    line = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
+    assert (line in outcome.lines()) is bool(passed)
     assert bool(outcome.failures) is not bool(passed)
 
 
@@ -145,8 +145,8 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
     made = stage(play, launches=2)
     made.run()
     assert set(made.passed().values()) == ({passed} if passed else set())
-    told = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
-    assert (told in Outcome.from_tree(made.tree).lines()) is bool(passed)
+    line = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
+    assert (line in Outcome.from_tree(made.tree).lines()) is bool(passed)
     assert calls.exists() is bool(passed)
 
 
@@ -157,9 +157,9 @@ def test_a_maintenance_beyond_the_time_limit_ends_the_run_and_says_until_when(
     said: list[str] = []
     waiting = scheduler.Pauses(time.monotonic() + 60, said.append, {})
     assert not waiting.take("Slurm kept its nodes for maintenance")
-    (told,) = said
-    assert told.startswith("Slurm keeps a[1-2] for maintenance until 20")
-    assert told.endswith("(reservation upgrade), beyond this run's time limit")
+    (line,) = said
+    assert line.startswith("Slurm keeps a[1-2] for maintenance until 20")
+    assert line.endswith("(reservation upgrade), beyond this run's time limit")
 
 
 def test_only_maintenances_are_waited_for_and_times_may_be_in_words() -> None:

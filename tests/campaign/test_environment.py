@@ -63,5 +63,5 @@ def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.Mon
         folder=tmp_path,
     )
     environment.record_environment(site, PLAN, tmp_path / "env")
-    told = json.loads((tmp_path / "env" / "tuning.json").read_text())
-    assert told == {"variables": [["FI_PROVIDER", "mine"]]}
+    record = json.loads((tmp_path / "env" / "tuning.json").read_text())
+    assert record == {"variables": [["FI_PROVIDER", "mine"]]}

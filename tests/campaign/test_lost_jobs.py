@@ -89,8 +89,8 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
     assert "7|RUNNING" in patient("sacct", *POLL, run_dir=run_dir).stdout
     assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
-    told = patient("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
-    assert told[0] == "7|CANCELLED|0:0|Unknown|"
+    lines = patient("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
+    assert lines[0] == "7|CANCELLED|0:0|Unknown|"
     calls = (run_dir / "sacct.calls").read_text().splitlines()
     assert [line.split()[4] for line in calls] == ["7,8", "8"]
 

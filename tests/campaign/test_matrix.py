@@ -1,4 +1,4 @@
-"""The expected matrix: everything asked for is either run or skipped with a reason."""
+"""The expected matrix: everything requested is either run or skipped with a reason."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FakeSite:
 
     checks = {"NetPIPE": Path("netpipe.py"), "Other": Path("other.py")}
 
-    def describe(self, files: list[str], asked: object = None) -> list[dict[str, Any]]:
+    def describe(self, files: list[str], selection: object = None) -> list[dict[str, Any]]:
         assert files == ["netpipe.py"]
         return [
             described(mode, placement)
@@ -47,7 +47,7 @@ class FakeSite:
             for placement in ("shared-memory", "one-per-node")
         ]
 
-    def cases(self, files: list[str], asked: object = None) -> list[Case]:
+    def cases(self, files: list[str], selection: object = None) -> list[Case]:
         assert files == ["netpipe.py"]
         return [
             Case(
@@ -71,7 +71,7 @@ def test_all_values_of_what_is_not_named() -> None:
     assert len(plan.skipped) == 4 * 3 - 2
 
 
-def test_every_case_asked_for_is_run_or_skipped_with_its_reason() -> None:
+def test_every_case_requested_is_run_or_skipped_with_its_reason() -> None:
     plan = build(CheckPlan("NetPIPE", 1, parameters={"mode": ("stream",)}))
     reasons = {item.case: item.reason for item in plan.skipped}
     prefix = "NetPIPE/mode=stream,placement="
@@ -88,23 +88,23 @@ def test_every_case_asked_for_is_run_or_skipped_with_its_reason() -> None:
 
 
 def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
-    """The site's word goes before the check's; a feature of which nobody tells stands alone."""
+    """The site's word goes before the check's; a feature without such words stands alone."""
 
-    class Telling(FakeSite):
+    class Lacking(FakeSite):
         toolchains = {
             "a": {"features": ["mpi"], "extras": {"lacks": {"osu": "run make osu"}}},
             "plain": {"features": ["mpi"]},
         }
         partitions = {"smp": {"name": "smp", "environs": ["a", "plain"]}}
 
-        def describe(self, files: list[str], asked: object = None) -> list[dict[str, Any]]:
+        def describe(self, files: list[str], selection: object = None) -> list[dict[str, Any]]:
             test = {**described("stream", "x"), "@class": "OSU", "needs": ["osu", "x"]}
             return [*super().describe(files), {**test, "remedies": {"osu": "spack install osu"}}]
 
-    told = matrix._why_not(Telling().describe(["netpipe.py"])[-1], Telling(), "smp", "a")  # type: ignore[arg-type]
-    assert told == "partition 'smp' with 'a' does not offer: osu (run make osu), x"
-    told = matrix._why_not(Telling().describe(["netpipe.py"])[-1], Telling(), "smp", "plain")  # type: ignore[arg-type]
-    assert told == "partition 'smp' with 'plain' does not offer: osu (spack install osu), x"
+    reason = matrix._why_not(Lacking().describe(["netpipe.py"])[-1], Lacking(), "smp", "a")  # type: ignore[arg-type]
+    assert reason == "partition 'smp' with 'a' does not offer: osu (run make osu), x"
+    reason = matrix._why_not(Lacking().describe(["netpipe.py"])[-1], Lacking(), "smp", "plain")  # type: ignore[arg-type]
+    assert reason == "partition 'smp' with 'plain' does not offer: osu (spack install osu), x"
 
 
 @pytest.mark.parametrize(
@@ -142,29 +142,29 @@ class SettingSite(FakeSite):
     """A site whose ReFrame takes a budget above 0, and says which variables are the check's."""
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, str]] = []
+        self.requested: list[dict[str, str]] = []
 
     def describe(
-        self, files: list[str], asked: object = None, variables: dict[str, str] | None = None
+        self, files: list[str], selection: object = None, variables: dict[str, str] | None = None
     ) -> list[dict[str, Any]]:
         if variables:
-            self.asked.append(variables)
+            self.requested.append(variables)
             for name, value in variables.items():
                 if name.endswith("budget") and not value.isdigit():
-                    told = "failed to set variable 'budget': could not convert to ['amount']"
-                    raise UserError(f"reframe --describe failed: {told}: right is a number from 1")
+                    error = "failed to set variable 'budget': could not convert to ['amount']"
+                    raise UserError(f"reframe --describe failed: {error}: right is a number from 1")
         more = {"settable": ["budget", "end"], "end": 1, "executable": ""}
         return [test | more for test in super().describe(files)]
 
 
-def test_reframe_is_asked_once_for_all_values_that_it_takes() -> None:
+def test_reframe_runs_once_for_all_values_that_it_takes() -> None:
     site = SettingSite()
     plans = [
         CheckPlan("NetPIPE", 1, parameters={"mode": (mode,)}, variables={"budget": budget})
         for mode, budget in (("pingpong", "4"), ("stream", "5"))
     ]
     matrix.build_matrix(campaign(*plans), site)  # type: ignore[arg-type]
-    assert site.asked == [{"NetPIPE.budget": "4"}, {"NetPIPE.budget": "5"}]
+    assert site.requested == [{"NetPIPE.budget": "4"}, {"NetPIPE.budget": "5"}]
 
 
 @pytest.mark.parametrize(

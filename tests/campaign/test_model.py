@@ -59,11 +59,13 @@ def test_a_campaign_may_decide_nothing_if_it_declares_so(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("told", "minutes"),
+    ("duration", "minutes"),
     [("30m", 30.0), ("90s", 1.5), ("1h30m", 90.0), ("0.5h", 30.0), ("24h", 1440)],
 )
-def test_a_campaign_may_confirm_what_was_worse(tmp_path: Path, told: str, minutes: float) -> None:
-    text = GOOD.replace("launches = 8", f'confirm = "{told}"')
+def test_a_campaign_may_confirm_what_was_worse(
+    tmp_path: Path, duration: str, minutes: float
+) -> None:
+    text = GOOD.replace("launches = 8", f'confirm = "{duration}"')
     assert model.load_campaign(write(tmp_path, text)).confirm_minutes == minutes
     text = text.replace("confirm", "blame")
     assert model.load_campaign(write(tmp_path, text)).blame_minutes == minutes
@@ -74,8 +76,8 @@ def test_a_campaign_may_confirm_what_was_worse(tmp_path: Path, told: str, minute
     ("value", "complaint"),
     [
         *(
-            (told, "confirm: a time such as 90s, 20m or 1h30m, at most a week, not ")
-            for told in ('""', '"30"', '"30 m"', '"m30"', '"-5m"', '"0m"', '"1e9h"', '"999h"')
+            (text, "confirm: a time such as 90s, 20m or 1h30m, at most a week, not ")
+            for text in ('""', '"30"', '"30 m"', '"m30"', '"-5m"', '"0m"', '"1e9h"', '"999h"')
         ),
         ("30", "confirm: input should be a valid string, not 30"),
         ("true", "confirm: input should be a valid string, not True"),
@@ -84,7 +86,7 @@ def test_a_campaign_may_confirm_what_was_worse(tmp_path: Path, told: str, minute
         ('"5m"\nsequential = true', "confirm is not for a run of `roundtrip ab`"),
     ],
 )
-def test_a_confirmation_that_makes_no_sense_is_told_with_its_line(
+def test_an_error_in_a_confirmation_is_reported_with_its_line(
     tmp_path: Path, value: str, complaint: str
 ) -> None:
     file = write(tmp_path, GOOD.replace("launches = 8", f"confirm = {value}"))
@@ -96,8 +98,8 @@ def test_a_confirmation_that_makes_no_sense_is_told_with_its_line(
 
 @given(st.text())
 def test_a_time_is_read_or_refused(text: str) -> None:
-    told = model.parse_minutes(text)
-    assert told is None or 0 < told <= 7 * 24 * 60
+    minutes = model.parse_minutes(text)
+    assert minutes is None or 0 < minutes <= 7 * 24 * 60
 
 
 @pytest.mark.parametrize("file", sorted(CAMPAIGNS.glob("*.toml")), ids=lambda file: file.stem)

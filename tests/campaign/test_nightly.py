@@ -50,7 +50,7 @@ JobId=1 JobName=roundtrip-nightly
    StdOut=/x/my reports/nightly-1.out
    MailUser=ops@example.org MailType=FAIL,TIME_LIMIT
 """
-ASKED = (
+OPTIONS = (
     "--account=hpc --qos=long --partition=service --reservation=night --time=08:00:00 --nice=5 "
     "--constraint=ib --exclude=a[3-4] --mem=2G --mail-user=ops@example.org "
     "--mail-type=FAIL,TIME_LIMIT --output=/x/my reports/nightly-%j.out"
@@ -171,7 +171,7 @@ def test_of_two_nights_that_begin_at_once_one_arranges_the_next(
 def test_every_night_has_the_options_of_the_first_sbatch(night: Night) -> None:
     night.run()
     (call,) = night.calls("sbatch")
-    assert f" {ASKED} --job-name=roundtrip-nightly --comment=" in call
+    assert f" {OPTIONS} --job-name=roundtrip-nightly --comment=" in call
 
 
 def test_scrontab_gets_the_options_as_well(night: Night) -> None:
@@ -255,7 +255,7 @@ def test_a_silent_slurm_does_not_end_the_series(night: Night, command: str) -> N
     assert len(names(night)) == 1
 
 
-def test_a_refused_next_night_is_told_and_tonight_runs(night: Night) -> None:
+def test_a_refused_next_night_warns_and_tonight_runs(night: Night) -> None:
     night.play("sbatch", 'echo "sbatch: error: invalid account" >&2; exit 1')
     done = night.run()
     assert "cannot arrange the next night: sbatch: error: invalid account" in done.stderr

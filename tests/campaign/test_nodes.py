@@ -55,7 +55,7 @@ def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -
 
 
 @pytest.mark.parametrize(
-    ("access", "asked"),
+    ("access", "option"),
     [
         (["--partition=long -A x"], "--partition=long"),
         (["-p short"], "--partition=short"),
@@ -63,7 +63,7 @@ def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -
     ],
 )
 def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
-    tmp_path: Path, access: list[str], asked: str
+    tmp_path: Path, access: list[str], option: str
 ) -> None:
     here = site(
         tmp_path,
@@ -72,7 +72,7 @@ def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
     )
     assert nodes.partition_nodes(here, "p") == [Node("a1", "idle")]
     words = (tmp_path / "a").read_text().split()
-    assert [word for word in words if word.startswith("--partition")] == [asked] * bool(asked)
+    assert [word for word in words if word.startswith("--partition")] == [option] * bool(option)
 
 
 @pytest.mark.parametrize(
@@ -119,16 +119,16 @@ def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
         nodes.partition_nodes(here, "p")
 
 
-def test_only_slurm_tells_nodes(tmp_path: Path) -> None:
+def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="scheduler is 'local', and only Slurm lists them"):
         nodes.partition_nodes(site(tmp_path, "exit 1", scheduler="local"), "p")
 
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
     nodes.record_nodes({"p": nodes.parse_sinfo(LISTING)}, tmp_path)
-    told = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
-    assert told["hosts"] == ["n1", "n9", "n10"]
-    assert told["not_measured"][0] == {
+    recorded = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
+    assert recorded["hosts"] == ["n1", "n9", "n10"]
+    assert recorded["not_measured"][0] == {
         "host": "n2",
         "state": "drained",
         "reason": "bad cable | rail 2",

@@ -40,14 +40,14 @@ def test_a_check_that_the_campaign_does_not_have_is_taken_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "variables"), [(["Ping:mode"], []), (["Ping:"], []), ([], ["budget"])]
+    ("checks", "variables"), [(["Ping:mode"], []), (["Ping:"], []), ([], ["budget"])]
 )
-def test_what_cannot_be_read_is_told(asked: list[str], variables: list[str]) -> None:
+def test_unreadable_words_are_named(checks: list[str], variables: list[str]) -> None:
     with pytest.raises(UserError, match="is not of the form name=value"):
-        model.select_checks(DECLARED, asked, variables)
+        model.select_checks(DECLARED, checks, variables)
 
 
-def test_the_file_reads_back_as_what_was_asked(tmp_path: Path) -> None:
+def test_the_file_reads_back_as_requested(tmp_path: Path) -> None:
     odd = CheckPlan("Odd", 0, parameters={"p": ('a"b\\', "c")}, variables={"v": "1,2"})
     content = model.campaign_text(("one", "other"), (*DECLARED, odd), 1.5, ["smp"])
     read = model.load_campaign(model.write_campaign(tmp_path, ("one", "other"), content))
@@ -86,13 +86,13 @@ def test_only_cases_that_both_can_run_are_launched() -> None:
     assert [item.case for item in plan.skipped] == ["S", lonely.case.id]
 
 
-def test_what_is_simulated_is_not_repeated_until_it_is_told_apart() -> None:
+def test_what_is_simulated_is_not_repeated_until_it_is_decided() -> None:
     both = tuple(replace(expected(name), simulated=True) for name in ("one", "other"))
     with pytest.raises(UserError, match="site 's' simulates: it gives the same values each time"):
         matrix.shared_cases(Matrix(both, ()), campaign())
 
 
-def test_no_case_for_both_is_told_with_the_reason() -> None:
+def test_no_case_for_both_reports_the_reason() -> None:
     plan = Matrix((expected("one"),), (Skipped("S", "toolchain 'other' is not installed"),))
     with pytest.raises(UserError, match="both toolchains can run: toolchain 'other' is not"):
         matrix.shared_cases(plan, campaign())

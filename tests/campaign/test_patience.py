@@ -233,16 +233,16 @@ def test_a_submission_without_a_word_is_found_in_the_queue(fake: Any, tmp_path: 
     assert len(calls.read_text().splitlines()) == 1
 
 
-@pytest.mark.parametrize(("status", "told"), [(0, "there is none of"), (1, "said nothing")])
+@pytest.mark.parametrize(("status", "message"), [(0, "there is none of"), (1, "said nothing")])
 def test_a_submission_without_a_word_and_without_a_job_fails_with_words(
-    fake: Any, tmp_path: Path, status: int, told: str
+    fake: Any, tmp_path: Path, status: int, message: str
 ) -> None:
     fake("sbatch", failures=0, then=status)
     fake("squeue", failures=0)
     fake("scontrol", failures=0)
     done = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=tmp_path)
     assert done.returncode == 1
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(

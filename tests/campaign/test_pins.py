@@ -79,8 +79,8 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert not Outcome.from_tree(made.tree).whole
     (made.tree.path / "env").mkdir(exist_ok=True)
     held = data.read(bundle.build(made.tree.path))
-    told = held.launches.filter(status="missing")["reason"]
-    assert all("stopped: mismatch: program netpipe (private-" in one for one in told)
+    reasons = held.launches.filter(status="missing")["reason"]
+    assert all("stopped: mismatch: program netpipe (private-" in one for one in reasons)
     with pytest.raises(
         UserError, match=r"state.json: mismatch: program netpipe \S+ has changed since"
     ):
@@ -99,13 +99,13 @@ def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Pat
     assert Outcome.from_tree(made.tree).whole
 
 
-def test_a_program_that_is_gone_is_told(begun: Any, program: Path) -> None:
+def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:
     tree = begun().tree
     program.unlink()
     assert environment.find_change(tree).endswith(" then, unreadable now")
 
 
-def test_a_changed_campaign_is_told_with_its_line(begun: Any, tmp_path: Path) -> None:
+def test_a_changed_campaign_fails_with_its_line(begun: Any, tmp_path: Path) -> None:
     tree, campaign = begun().tree, tmp_path / "night.toml"
     campaign.write_text("title = 't'\nlaunches = 9\n")
     with pytest.raises(UserError) as error:
@@ -115,7 +115,7 @@ def test_a_changed_campaign_is_told_with_its_line(begun: Any, tmp_path: Path) ->
     )
 
 
-def test_a_changed_lock_file_is_told_and_the_first_one_is_kept(
+def test_a_changed_lock_file_is_found_and_the_first_is_kept(
     stage: Stages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = tmp_path / "spack.lock"

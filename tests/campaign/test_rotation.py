@@ -49,8 +49,8 @@ def hold(
         if rounds is None or one.pair_round in rounds:
             place = tree / "rounds" / "001" / "output" / "s" / "p" / "tcp" / f"NetPIPE_{number}"
             place.mkdir(parents=True)
-            told = {"parameters": {"pair_round": one.pair_round}, "hosts": one.hosts}
-            (place / "case.json").write_text(json.dumps(told))
+            record = {"parameters": {"pair_round": one.pair_round}, "hosts": one.hosts}
+            (place / "case.json").write_text(json.dumps(record))
     return tree
 
 

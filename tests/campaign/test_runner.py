@@ -104,11 +104,11 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
         return 0.0
 
     made.expected = [replace(made.expected[0], pairs=(NodePair(0, 1, hosts),)) for hosts in pairs]
-    told: list[int] = []
-    made.progress.launching = lambda cases, launches, *_: told.extend((cases, launches))
+    counts: list[int] = []
+    made.progress.launching = lambda cases, launches, *_: counts.extend((cases, launches))
     monkeypatch.setattr(session, "run_session", run)
     made.run()
-    assert told == [1, 3], "one case, three launches"
+    assert counts == [1, 3], "one case, three launches"
     assert sorted(launched) == [("a", "b"), ("c", "d"), ("c", "d"), ("e", "f")]
     assert made.passed() == {CASE_IDS[0]: 3}
 
@@ -194,5 +194,5 @@ def test_the_sessions_of_a_round_say_so_and_a_resumed_run_counts_on(
     made.run()
     made.launches = 3
     made.run()
-    told = {launch.round: launch.campaign_round for launch in scan(made.tree.path)}
-    assert told == {"001": 1, "002": 1, "003": 2, "004": 2, "005": 3, "006": 3}
+    rounds = {launch.round: launch.campaign_round for launch in scan(made.tree.path)}
+    assert rounds == {"001": 1, "002": 1, "003": 2, "004": 2, "005": 3, "006": 3}

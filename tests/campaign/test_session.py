@@ -69,11 +69,11 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
     ]
     blocks = session.blocks(wanted)
     assert [[item.case.environ for item in block] for block in blocks] == [["a", "b"], ["c"], ["d"]]
-    asked = [
+    options = [
         [word for word in session.command_line(site, block, Path("001"), "x") if "nodelist" in word]  # type: ignore[arg-type]
         for block in blocks
     ]
-    assert asked == [["--job-option=nodelist=n1,n2"], ["--job-option=nodelist=n3,n4"], []]
+    assert options == [["--job-option=nodelist=n1,n2"], ["--job-option=nodelist=n3,n4"], []]
 
 
 def meeting_in(round_: int, *hosts: str) -> Expected:
@@ -100,8 +100,8 @@ def test_pairs_run_side_by_side_only_where_the_site_says_so(together: bool) -> N
     assert not [word for word in line if word.startswith("--name=")], "their hashes are their own"
     made = session._pair_variables(site, block)  # type: ignore[arg-type]
     assert made.get("ROUNDTRIP_SIDE_BY_SIDE") == ("2" if together else None)
-    told = json.loads(made["ROUNDTRIP_PAIRS"])
-    assert told == {"pair_round": 0, "pair_night_round": 1, "hosts": [["a", "b"], ["c", "d"]]}
+    pairs = json.loads(made["ROUNDTRIP_PAIRS"])
+    assert pairs == {"pair_round": 0, "pair_night_round": 1, "hosts": [["a", "b"], ["c", "d"]]}
 
 
 INTERRUPTED_IN_FORK = """\
@@ -115,7 +115,7 @@ site = SimpleNamespace(checkout=folder)
 try:
     session._supervise(site, ["sleep", "30"], folder, 2, print, dict(os.environ))
 except KeyboardInterrupt:
-    print("told")
+    print("interrupted")
 """
 
 
@@ -126,7 +126,7 @@ def test_an_interrupt_while_reframe_is_being_started_is_not_lost(tmp_path: Path)
         text=True,
         timeout=60,
     )
-    assert (done.stdout, done.stderr) == ("told\n", "")
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
 
 
 def test_time_of_building_is_no_time_of_launching(

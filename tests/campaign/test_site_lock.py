@@ -1,4 +1,4 @@
-"""One campaign a site at a time: the second is told of the first, or waits for it."""
+"""One campaign a site at a time: the second says who holds it, or waits for it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def holder(name: str, scheduler: str = "slurm") -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("scheduler", ["slurm", "local"])
-def test_the_second_is_told_who_holds_the_site(scheduler: str) -> None:
+def test_the_second_says_who_holds_the_site(scheduler: str) -> None:
     first = holder("alpha", scheduler)
     try:
         held = tree.hold_site(site("alpha", scheduler), "second", False, print)
@@ -75,12 +75,12 @@ def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(tree, "_PAUSE_S", 0.05)
     first, said = holder("alpha"), []
 
-    def tell(line: str) -> None:
+    def record(line: str) -> None:
         said.append(line)
         time.sleep(0.2)
         first.communicate("")
 
-    with tree.hold_site(site("alpha"), "second", True, tell):
+    with tree.hold_site(site("alpha"), "second", True, record):
         assert first.poll() == 0
     assert len(said) == 1
     assert "waiting" in said[0]

@@ -70,9 +70,9 @@ def test_a_dry_run_asks_reframe_twice_and_only_of_its_own_checks(tmp_path: Path)
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    asked = calls.read_text().splitlines()
-    assert [call.split()[-1] for call in asked] == ["--describe", "--describe"]
-    for scan in asked:
+    commands = calls.read_text().splitlines()
+    assert [call.split()[-1] for call in commands] == ["--describe", "--describe"]
+    for scan in commands:
         files = [word for word in scan.split() if word.startswith("--checkpath=")]
         assert files == [f"--checkpath={CHECKOUT}/checks/netpipe/netpipe.py"]
 
@@ -98,7 +98,7 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
 
 @pytest.mark.nightly
 @NEEDS_TOOLCHAIN
-def test_a_value_that_makes_no_test_is_told_with_all_that_do(tmp_path: Path) -> None:
+def test_a_value_without_a_test_is_named_with_legal_ones(tmp_path: Path) -> None:
     file = tmp_path / "night.toml"
     check = '[[check]]\nname = "NPB"\nparameters = { ranks = [3], benchmark = ["EP"] }\n'
     file.write_text(f'title = "t"\nlaunches = 9\ntime_limit_minutes = 60\n{check}')
@@ -137,7 +137,7 @@ def test_reframe_walks_no_stack_for_warnings_that_it_suppresses() -> None:
     assert walks < 5, done.stdout
 
 
-def test_a_deprecated_variable_that_we_use_ourselves_is_still_told(tmp_path: Path) -> None:
+def test_a_deprecated_variable_that_we_use_ourselves_still_warns(tmp_path: Path) -> None:
     text = (CHECKOUT / "checks" / "netpipe" / "netpipe.py").read_text()
     folder = tmp_path / "checks" / "netpipe"
     folder.mkdir(parents=True)

@@ -33,8 +33,8 @@ def site(scheduler: str = "slurm") -> Any:
 
 
 def test_a_site_without_slurm_refuses_it_in_one_line(tmp_path: Path) -> None:
-    told = 'nodes = "all" asks Slurm which nodes there are, and the scheduler of s:p is .local'
-    with pytest.raises(UserError, match=told) as caught:
+    complaint = 'nodes = "all" asks Slurm which nodes there are, and the scheduler of s:p is .local'
+    with pytest.raises(UserError, match=complaint) as caught:
         round_robin.require_slurm(campaign(tmp_path), site("local"), PLAN)
     assert str(caught.value).startswith(f"{tmp_path}/pairs.toml:3: ")
     round_robin.require_slurm(campaign(tmp_path), site("squeue"), PLAN)
@@ -72,16 +72,16 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     tree = tmp_path / "tree"
     tree.mkdir()
     night.write(tree)
-    (told,) = bundle.nodes_not_measured(tree, Disclosure(Pseudonyms(("c",), b"key")))[
+    (node,) = bundle.nodes_not_measured(tree, Disclosure(Pseudonyms(("c",), b"key")))[
         "nodes_not_measured"
     ]
-    assert (told["state"], told["reason"]) == ("drained", "bad DIMM")
+    assert (node["state"], node["reason"]) == ("drained", "bad DIMM")
     again = round_robin.arrange_night(ordinary, site(), PLAN, tmp_path, RunTree(tree))
     assert again.nodes == {}, "a resumed run keeps what Slurm said when it began"
 
 
 @pytest.mark.parametrize("scheduler", ["local", "slurm"])
-def test_where_slurm_does_not_tell_its_nodes_any_other_campaign_runs_all_the_same(
+def test_where_slurm_lists_no_nodes_any_other_campaign_runs_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str
 ) -> None:
     def refuse(*_: object) -> list[Node]:

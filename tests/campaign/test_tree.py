@@ -57,7 +57,7 @@ def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> No
         tree.newest_unfinished(runs, "night", "site")
 
 
-def test_a_state_that_the_collector_takes_and_no_run_wrote_is_told(tmp_path: Path) -> None:
+def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     run = begin(runs)
     state = {key: value for key, value in run.state.items() if key not in ("finished", "report")}

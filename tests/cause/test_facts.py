@@ -50,7 +50,7 @@ def test_a_step_that_is_faster_is_explained_likewise() -> None:
     assert searched(lambda new: -STEP * (A in new), -STEP).named == (A,)
 
 
-def test_two_that_add_up_are_told_from_two_that_act_only_together_or_either() -> None:
+def test_adding_up_acting_together_and_either_are_distinguished() -> None:
     added = searched(lambda new: STEP / 2 * ((A in new) + (B in new)))
     both = searched(lambda new: STEP * (A in new and B in new))
     either = searched(lambda new: STEP * (A in new or B in new))
@@ -90,16 +90,16 @@ def test_wrong_causes_are_as_rare_as_promised() -> None:
 def test_answers_alone_decide_so_that_an_interrupted_search_goes_on() -> None:
     """The same answers lead to the same questions."""
     rng = np.random.default_rng(1)
-    search, asked, answers = find_causes(FACTS, STEP, 7), [], []
+    search, questions, answers = find_causes(FACTS, STEP, 7), [], []
     question = next(search)
     for _ in range(9):
-        asked.append(question)
+        questions.append(question)
         values = [STEP * (A in arm) + 0.01 * rng.standard_normal() for arm in question.arms]
         answers.append(Answer(values))
         question = search.send(answers[-1])
     again = find_causes(FACTS, STEP, 7)
     replayed = [next(again), *(again.send(answer) for answer in answers)]
-    assert replayed == [*asked, question]
+    assert replayed == [*questions, question]
 
 
 @pytest.mark.parametrize("failing", [0, 3])

@@ -56,14 +56,14 @@ class Played:
         return float(np.exp(STEP * slow + 0.01 * self.rng.standard_normal()))
 
 
-def run(folder: Path, played: Played, asked: Plan | None = None, minutes: float = 5.0) -> object:
+def run(folder: Path, played: Played, planned: Plan | None = None, minutes: float = 5.0) -> object:
     opened = Journal(folder)
     if (folder / journal.PLAN).exists():
-        asked = opened.read()
+        planned = opened.read()
     else:
-        asked = asked or plan()
-        opened.begin(asked)
-    return journal.go_on(asked, opened, played, minutes, lambda _: None)
+        planned = planned or plan()
+        opened.begin(planned)
+    return journal.go_on(planned, opened, played, minutes, lambda _: None)
 
 
 def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
 
 def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) -> None:
     found = run(tmp_path / "search", Played())
-    again, asked = journal.replay(plan(), journal.read_entries(tmp_path / "search"))
-    assert again == found and asked[0].arms == (0, 8)
+    again, questions = journal.replay(plan(), journal.read_entries(tmp_path / "search"))
+    assert again == found and questions[0].arms == (0, 8)
     assert all(0 <= one.seconds < 10 for one in journal.read_entries(tmp_path / "search"))
     part, _ = journal.replay(plan(), journal.read_entries(tmp_path / "search")[:60])
     assert isinstance(part, Changes) and not part.changes and part.open

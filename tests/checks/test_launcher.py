@@ -1,4 +1,4 @@
-"""How one rank is started that tells the options of OSU's programs."""
+"""How one rank is started that lists the options of OSU's programs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(find_osu.of_one_rank(check))
         ("srunalloc", "srun", "srun --job-name=asks --ntasks=1 --mpi=pmix --nodes=1"),
     ],
 )
-def test_a_step_of_a_job_of_many_ranks_asks_with_one(
+def test_a_step_of_a_job_of_many_ranks_has_one_rank(
     partition: str, own: str | None, command: str
 ) -> None:
     extras = {"launcher_options": ["--mpi=pmix"], **({"launcher": own} if own else {})}

@@ -1,4 +1,4 @@
-"""ReFrame's log tells which case a performance variable is of."""
+"""ReFrame's log records of which case a performance variable is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks at a scale: what a site can hold is listed, what it cannot is told with the reason."""
+"""Checks at a scale: what a site can hold is listed, what it cannot is skipped with the reason."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix
         ("NPBAtScale", "nodes_8"),
         ("NPBAtScale", "nodes_16"),
     }
-    told = "partition 'grid' with 'mpich50-tcp' does not offer: nodes_16 (it has 8)"
-    assert skipped["NPBWanAtScale", "nodes_16"] == told
+    reason = "partition 'grid' with 'mpich50-tcp' does not offer: nodes_16 (it has 8)"
+    assert skipped["NPBWanAtScale", "nodes_16"] == reason
 
 
 @pytest.mark.nightly
@@ -118,7 +118,7 @@ def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(made: matrix.Matrix
     }
 
 
-def test_reframe_tells_by_hand_what_the_site_cannot_do(
+def test_reframe_says_by_hand_what_the_site_cannot_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for place in ("mpich50-boost181", "osu/mpich50"):

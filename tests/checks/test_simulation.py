@@ -38,18 +38,18 @@ def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
     return check
 
 
-@pytest.mark.parametrize(("asked", "given"), [(150.0, 3600), (None, 3600), (7200.0, 7200)])
+@pytest.mark.parametrize(("budget", "given"), [(150.0, 3600), (None, 3600), (7200.0, 7200)])
 def test_a_budget_of_simulated_time_limits_no_real_time(
-    tmp_path: Path, asked: float | None, given: float
+    tmp_path: Path, budget: float | None, given: float
 ) -> None:
-    assert launched(tmp_path, asked).time_limit == given
+    assert launched(tmp_path, budget).time_limit == given
 
 
-def test_what_simulated_a_program_of_others_is_told_for_it(tmp_path: Path) -> None:
+def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:
     check = launched(tmp_path, None)
     assert (tmp_path / simgrid.HOSTS_FILE).read_text().split() == [f"odin{n}" for n in range(4)]
-    told = simulation.Simulation.simulated_by.fget(check)
-    assert told == {
+    record = simulation.Simulation.simulated_by.fget(check)
+    assert record == {
         "simgrid": "3.32",
         "platform": check.env_vars[simgrid.NAME],
         "platform_sha256": check.env_vars[simgrid.SHA256],

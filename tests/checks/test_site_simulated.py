@@ -69,7 +69,7 @@ def test_host_speeds_are_swept_by_a_module_of_the_package(site: Site) -> None:
 
 
 @pytest.mark.nightly
-def test_what_tells_nothing_under_a_simulator_is_skipped_with_the_reason(
+def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
     site: Site, tmp_path: Path
 ) -> None:
     file = tmp_path / "one.toml"
@@ -95,9 +95,9 @@ def test_the_shipped_campaigns_can_run_and_claim_nothing(
     assert all(one.simulated for one in made.expected)
     checks = {one.case.check for one in made.expected}
     assert checks >= {"NPBHostSpeeds", "NetPIPE", "NPBSimulated"}
-    told = outcome.assess_claims(declared, made, analysis.default())
-    told.require_enough_launches()
-    assert list(told.lines()) == ["claims: none: a simulation gives the same values each time"]
+    claims = outcome.assess_claims(declared, made, analysis.default())
+    claims.require_enough_launches()
+    assert list(claims.lines()) == ["claims: none: a simulation gives the same values each time"]
     reasons = {one.case.split("/")[0]: one.reason for one in made.skipped}
     if name == "simulated":
         assert {"DDTBench", "OSUGroup", "Ring"} <= reasons.keys()

@@ -1,4 +1,4 @@
-"""Where two ranks of a node are is read off what the node and the launch tell."""
+"""Where two ranks of a node are is read from the records of the node and the launch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rank says where it is, and then is the program that was asked for."""
+"""Each rank says where it is, and then is the program that was requested."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hosts", "told"),
+    ("hosts", "fault"),
     [
         (["n1", "n2"], None),
         (["n1", "n1"], "ran on 1 hosts instead of 2"),
@@ -88,14 +88,14 @@ def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
     ],
 )
 def test_ranks_and_nodes_are_counted_where_they_ran(
-    tmp_path: Path, hosts: list[str], told: str | None
+    tmp_path: Path, hosts: list[str], fault: str | None
 ) -> None:
     said = "".join(f"ROUNDTRIP RANK ON {host}\n" for host in hosts)
     outcome = Witnessed.ran_where_asked(launched(tmp_path, said, 2, 2))
-    if told is None:
+    if fault is None:
         assert outcome.evaluate()
         return
-    with pytest.raises(SanityError, match=told):
+    with pytest.raises(SanityError, match=fault):
         outcome.evaluate()
 
 
