@@ -86,20 +86,20 @@ def tree(tmp_path: Path) -> Path:
 
 
 def state(tmp_path: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((tree(tmp_path) / "state.json").read_text())
-    return told
+    content: dict[str, Any] = json.loads((tree(tmp_path) / "state.json").read_text())
+    return content
 
 
-def test_it_stops_as_soon_as_all_is_told(played: Callable[..., Result], tmp_path: Path) -> None:
+def test_it_stops_when_all_is_decided(played: Callable[..., Result], tmp_path: Path) -> None:
     """A difference of 18 % and more at 64 KiB, with 3 % of noise."""
     done = played(FAST, SLOW)
     assert done.exit_code == 1, done.output
     assert f"regressed: {FAST} is faster" in done.stdout
     launches = scan(tree(tmp_path))
     assert 12 <= len(launches) <= 60
-    told = state(tmp_path)
-    assert told["finished"] is not None
-    assert {item["launches"] for item in told["expected"]} == {len(launches) // 2}
+    recorded = state(tmp_path)
+    assert recorded["finished"] is not None
+    assert {item["launches"] for item in recorded["expected"]} == {len(launches) // 2}
     assert "Sequential: " in done.stdout
     assert "warning: UCX_TLS tunes MPI" in done.stderr
 
@@ -107,9 +107,9 @@ def test_it_stops_as_soon_as_all_is_told(played: Callable[..., Result], tmp_path
 def test_the_base_is_the_first(played: Callable[..., Result]) -> None:
     done = played(SLOW, FAST, "--format", "json")
     assert done.exit_code == 0, done.output
-    told = answer("ab", done.stdout)
-    assert told["base"]["chosen"] == {"toolchain": SLOW}
-    assert {"improved"} <= {series["status"] for series in told["series"]}
+    answered = answer("ab", done.stdout)
+    assert answered["base"]["chosen"] == {"toolchain": SLOW}
+    assert {"improved"} <= {series["status"] for series in answered["series"]}
 
 
 def test_one_toolchain_under_two_names_is_on_par(played: Callable[..., Result]) -> None:
@@ -165,8 +165,8 @@ def test_in_abba_a_resumed_run_goes_on_with_its_design(
         assert whole[number] == whole[number + 1][::-1]
     assert len({tuple(sides) for number, sides in whole.items() if number % 2}) == 2, "coins"
     twos = sum(number % 2 and number + 1 in whole for number in whole)
-    (told,) = {one["ratio"]["n"] for one in json.loads(again.stdout)["series"]}
-    assert told == twos >= 6
+    (launched,) = {one["ratio"]["n"] for one in json.loads(again.stdout)["series"]}
+    assert launched == twos >= 6
 
 
 def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[..., Result]) -> None:
@@ -194,7 +194,7 @@ def test_a_scheduler_that_ends_it_gets_the_verdict_too(
     assert "--resume" in done.stderr
 
 
-def test_a_side_that_never_comes_back_is_told_and_not_green(
+def test_a_side_that_never_comes_back_is_an_error(
     played: Callable[..., Result], tmp_path: Path
 ) -> None:
     done = played(FAST, SLOW, fails=[SLOW])
@@ -203,7 +203,7 @@ def test_a_side_that_never_comes_back_is_told_and_not_green(
     assert len(scan(tree(tmp_path))) <= 5
 
 
-def test_a_fault_of_what_was_asked_names_no_file_that_nobody_wrote(
+def test_a_fault_of_a_request_names_no_file_that_nobody_wrote(
     played: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(declared: Campaign, site: object) -> Matrix:
@@ -214,7 +214,7 @@ def test_a_fault_of_what_was_asked_names_no_file_that_nobody_wrote(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "complaint"),
     [
         ((FAST, FAST), "against itself"),
         ((FAST, SLOW, "--budget", "soon"), "a time such as 90s"),
@@ -228,10 +228,10 @@ def test_a_fault_of_what_was_asked_names_no_file_that_nobody_wrote(
         ((FAST, "c/d"), "^'c/d' is no toolchain: a name has up to 100 letters"),
     ],
 )
-def test_bad_input_is_told_before_anything_runs(
-    played: Callable[..., Result], tmp_path: Path, arguments: tuple[str, ...], told: str
+def test_bad_input_is_refused_before_a_run(
+    played: Callable[..., Result], tmp_path: Path, arguments: tuple[str, ...], complaint: str
 ) -> None:
     done = played(*arguments)
     assert isinstance(done.exception, UserError)
-    assert re.search(told, str(done.exception))
+    assert re.search(complaint, str(done.exception))
     assert not (tmp_path / "runs").exists()

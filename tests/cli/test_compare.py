@@ -63,7 +63,7 @@ def test_nothing_comparable_is_not_green(make_tree: Callable[..., Any], tree: st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "complaint"),
     [
         ([], "one source: name a second one"),
         (["--by", "colour"], "legal are toolchain, mpi"),
@@ -75,7 +75,7 @@ def test_nothing_comparable_is_not_green(make_tree: Callable[..., Any], tree: st
         (["nowhere"], "there is no such report"),
     ],
 )
-def test_bad_input_is_told(tree: str, arguments: list[str], told: str) -> None:
+def test_bad_input_fails(tree: str, arguments: list[str], complaint: str) -> None:
     done = compare(tree, *arguments)
     assert isinstance(done.exception, UserError)
-    assert told in str(done.exception)
+    assert complaint in str(done.exception)

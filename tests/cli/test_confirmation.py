@@ -38,7 +38,7 @@ def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> N
     assert lines == []
 
 
-def test_a_night_that_cannot_be_judged_is_told_in_a_line(night: tuple[Any, list[str]]) -> None:
+def test_a_night_that_cannot_be_judged_is_one_warning(night: tuple[Any, list[str]]) -> None:
     runner, lines = night
     (runner.tree.path / "campaign.toml").unlink()
     confirmation.launch(runner, LEVELS, lines.append)

@@ -219,7 +219,7 @@ def test_a_limit_of_processes(limit: int) -> None:
     )
 
 
-def test_a_bug_is_told_as_one_and_its_traceback_kept(tmp_path: Path) -> None:
+def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
     code = (
         "import sys; from roundtrip.cli import process\n"
         "def broken(): return {}['there is no such key']\n"

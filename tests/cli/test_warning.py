@@ -61,7 +61,7 @@ def roundtrip_run(
 
 
 @pytest.mark.parametrize(
-    ("launches", "options", "told"),
+    ("launches", "options", "warning"),
     [
         (
             6,
@@ -76,20 +76,20 @@ def roundtrip_run(
         ),
     ],
 )
-def test_what_cannot_be_claimed_is_told_in_one_line_before_anything_runs(
+def test_what_cannot_be_claimed_is_one_warning_before_anything_runs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     launches: int,
     options: list[str],
-    told: str,
+    warning: str,
 ) -> None:
     done = roundtrip_run(tmp_path, monkeypatch, launches, *options)
     assert str(done.exception) == "it would measure"
-    assert done.stderr == f"warning: {told}\n"
+    assert done.stderr == f"warning: {warning}\n"
     assert done.stdout == ""
     dry = roundtrip_run(tmp_path, monkeypatch, launches, *options, "--dry-run")
     assert dry.exit_code == 0
-    assert dry.stdout.splitlines()[-1] == f"warning: {told}"
+    assert dry.stdout.splitlines()[-1] == f"warning: {warning}"
 
 
 def test_nobody_is_warned_of_enough_launches(

@@ -50,7 +50,7 @@ def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "complaint"),
     [
         (
             "incident_nights = 10",
@@ -66,12 +66,14 @@ def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
         ("clip_sd = 4.0", "clip = 3.5", "unknown key 'clip'"),
     ],
 )
-def test_a_history_that_makes_no_sense_is_told_with_its_line(old: str, new: str, told: str) -> None:
+def test_a_wrong_threshold_of_history_is_named_with_its_line(
+    old: str, new: str, complaint: str
+) -> None:
     text = changed(old, new)
-    with pytest.raises(UserError, match=told) as raised:
+    with pytest.raises(UserError, match=complaint) as raised:
         analysis.parse(text, FILE)
     line = text[: text.index(new.split(" = ")[0])].count("\n") + 1
-    if "unknown key" not in told:
+    if "unknown key" not in complaint:
         assert f"analysis.toml:{line}:" in str(raised.value)
 
 

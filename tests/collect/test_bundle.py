@@ -67,8 +67,8 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
     shutil.rmtree(tree.folder(2, "mpich40-boost181"))
     tree.report(2, [tree.entry(2, ENVIRON, "fail", fail_reason="sanity error: no end marker")])
     lost = cases(bundle.build(tree.path)).filter(pl.col("status") != "passed")
-    told = lost.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
-    assert told == [
+    rows = lost.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
+    assert rows == [
         ("failed", tree.case_id(ENVIRON), "sanity error: no end marker", "netpipe"),
         ("missing", never["case"], "launch 1 of 2: was never launched", "netpipe"),
         ("missing", never["case"], "launch 2 of 2: was never launched", "netpipe"),

@@ -66,8 +66,8 @@ def test_how_a_launch_took_its_times_stands_in_columns(make_tree: Maker) -> None
     run = json.loads(first.read_text())
     run["timing"] = {"clock": "one rank", "synchronisation": "message", "cache": "flushed"}
     first.write_text(json.dumps(run))
-    told = data.read(bundle.build(tree.path)).launches.select(*TIMING)
-    assert told.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
+    timing = data.read(bundle.build(tree.path)).launches.select(*TIMING)
+    assert timing.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
     run["timing"] = {"clock": "the moon"}
     other.write_text(json.dumps(run))
     with pytest.raises(UserError, match="timing.clock"):
@@ -115,7 +115,7 @@ def test_a_value_is_text_and_a_number_if_it_is_one(
     assert setting_rows({"x": value}) == [{"name": "x", "value": text, "number": number}]
 
 
-def of_ring(tree: Any, told: dict[str, Any]) -> Path:
+def of_ring(tree: Any, record: dict[str, Any]) -> Path:
     """The tree with its one launch as if the ring had run; the path of its run.json."""
     (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
     case, rows = file.with_name("case.json"), file.with_name("samples.csv")
@@ -125,7 +125,7 @@ def of_ring(tree: Any, told: dict[str, Any]) -> Path:
     rows.write_bytes(content)
     run = json.loads(file.read_text())
     sealed = samples.seal(content, samples.parse(content, rows).frame)
-    file.write_text(json.dumps({**run, "samples": sealed, "ring": told, "npb": {"not": "its"}}))
+    file.write_text(json.dumps({**run, "samples": sealed, "ring": record, "npb": {"not": "its"}}))
     return Path(file)
 
 
@@ -166,10 +166,10 @@ def test_details_of_before_a_field_are_read_with_nulls(make_tree: Maker) -> None
 def test_a_record_comes_back_from_its_row_as_it_was(study: str) -> None:
     record = DETAILS[study]
     assert "launch" not in columns(record)
-    told = _example(model.json_schema(record))
-    assert model.fault(record, told) is None
-    row = pl.DataFrame([cells(record, told)], schema=columns(record))
-    assert value(record, row.row(0, named=True)) == told
+    example = _example(model.json_schema(record))
+    assert model.fault(record, example) is None
+    row = pl.DataFrame([cells(record, example)], schema=columns(record))
+    assert value(record, row.row(0, named=True)) == example
 
 
 def test_a_record_that_fits_no_column_says_so() -> None:
@@ -229,8 +229,8 @@ def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (file,) = tree.path.glob("rounds/*/output/*/*/*/*/run.json")
     run = json.loads(file.read_text())
-    told = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
-    run["points"][0] |= {"finding": told, "inner": 7}
+    finding = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
+    run["points"][0] |= {"finding": finding, "inner": 7}
     file.write_text(json.dumps(run))
     found = data.read(bundle.build(tree.path)).points
     (row,) = found.drop_nulls("finding_call").iter_rows(named=True)
@@ -251,8 +251,8 @@ def test_each_launch_and_series_has_the_median_of_its_samples(make_tree: Maker) 
     for row in found.iter_rows(named=True):
         mine = samples.filter(pl.col(name) == row[name] for name in KEYS)
         values = np.sort(mine["value"].to_numpy())
-        told = [row[name] for name in ("samples", "median", "low", "high")]
-        assert told == [9, values[4], values[rank - 1], values[-rank]]
+        derived = [row[name] for name in ("samples", "median", "low", "high")]
+        assert derived == [9, values[4], values[rank - 1], values[-rank]]
         assert mine.select("case_id", "study", "unit").unique().rows() == [
             (row["case_id"], row["study"], row["unit"])
         ]

@@ -29,27 +29,29 @@ def test_launches_too_many_replace_none_that_are_missing() -> None:
     assert counts.describe() == "15 of 16 launches completed; 1 more repeats disturbed ones"
 
 
-def test_an_older_bundle_does_not_say_how_many_were_asked_for() -> None:
+def test_an_older_bundle_does_not_say_how_many_were_requested() -> None:
     rows = [("a", "passed", None)] * 3 + [("a", "missing", None), ("b", "skipped", None)]
     assert count_launches(rows) == Counts({"a": 4}, {"a": 3})
 
 
 @pytest.mark.parametrize(
-    ("wanted", "told"),
+    ("wanted", "completed"),
     [
         (6, "6 of 6 launches completed"),
         (4, "4 of 4 launches completed; 2 more repeat disturbed ones"),
         (8, "6 of 8 launches completed"),
     ],
 )
-def test_terminal_and_report_tell_the_same_count(make_tree: Maker, wanted: int, told: str) -> None:
+def test_terminal_and_report_show_the_same_count(
+    make_tree: Maker, wanted: int, completed: str
+) -> None:
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
     state = json.loads((tree.path / "state.json").read_text())
     state["expected"][0]["launches"] = wanted
     (tree.path / "state.json").write_text(json.dumps(state))
     report = build(data.read(bundle.build(tree.path)))
-    assert dict(report.facts)["Launches"] == told
-    assert next(Outcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {told}"
+    assert dict(report.facts)["Launches"] == completed
+    assert next(Outcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {completed}"
 
 
 def test_each_kind_of_disturbance_has_its_line() -> None:
@@ -68,7 +70,7 @@ SAID = "last words: crash: rank 1: wrong data"
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "failure"),
     [
         ("srun-segv", "rank 1 on a2 failed first: Segmentation fault"),
         ("srun-partner", "rank 0 on a4 failed first: Segmentation fault"),
@@ -81,9 +83,9 @@ SAID = "last words: crash: rank 1: wrong data"
         ("mpiexec-abort", "rank 1 failed first: exit code 3"),
     ],
 )
-def test_recorded_launchers_name_the_rank(name: str, told: str) -> None:
+def test_recorded_launchers_name_the_rank(name: str, failure: str) -> None:
     words = completion.first_failure((RECORDED / f"{name}.txt").read_text())
-    assert words.split("; last words: [")[0] == told
+    assert words.split("; last words: [")[0] == failure
     assert "Local" not in words and "peer" not in words
 
 
@@ -127,18 +129,18 @@ sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (
 
 
 @pytest.mark.parametrize(
-    ("out", "error", "told"),
+    ("out", "error", "quoted"),
     [
         ("", LIMIT, "sbatch: error: Batch job submission failed: Job violates"),
         ("", "", "it said nothing"),
         ("only this\n", "", "only this"),
     ],
 )
-def test_the_words_of_a_command_that_failed(out: str, error: str, told: str) -> None:
+def test_the_words_of_a_command_that_failed(out: str, error: str, quoted: str) -> None:
     reason = f"spawned process error: {SpawnedProcessError('sbatch rfm_job.sh', out, error, 1)}"
     read = completion.TestCase.from_entry({"fail_reason": reason})
     assert read.fail_reason.startswith(
-        "spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: " + told
+        "spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: " + quoted
     )
 
 

@@ -178,9 +178,9 @@ def test_what_explains_a_change_stays(make_tree: Maker) -> None:
     row = read.launches.filter(pl.col("status") == "passed").row(0, named=True)
     assert row["mpi_library"] == "Open MPI v4.1.4, package: Open MPI Distribution"
     assert re.fullmatch(rf"-O3 -I{DIGEST} -L/usr/lib", row["compiler_flags"])
-    told = {name: value for subject, name, value in known(built) if subject == ENVIRON}
-    assert told["variable UCX_TLS"] == "self,sm"
-    assert all(re.fullmatch(DIGEST, told[f"variable {n}"]) for n in ("PATH", "SITE_SWITCH"))
+    published = {name: value for subject, name, value in known(built) if subject == ENVIRON}
+    assert published["variable UCX_TLS"] == "self,sm"
+    assert all(re.fullmatch(DIGEST, published[f"variable {n}"]) for n in ("PATH", "SITE_SWITCH"))
     site = {name: value for subject, name, value in known(built) if not subject}
     assert site["variable UCX_NET_DEVICES of partition smp"] == "mlx5_0:1"
     assert re.fullmatch(DIGEST, site["access of partition smp"])
@@ -230,9 +230,9 @@ def test_the_guide_names_what_stands_with_its_value() -> None:
     ],
 )
 def test_variables(name: str, value: str, is_open: bool) -> None:
-    told = NAMES.variable(name, value, "x")
-    assert told[0] == name
-    assert told[1] == value if is_open else re.fullmatch(DIGEST, told[1])
+    published = NAMES.variable(name, value, "x")
+    assert published[0] == name
+    assert published[1] == value if is_open else re.fullmatch(DIGEST, published[1])
 
 
 @pytest.mark.parametrize(
@@ -305,12 +305,12 @@ def test_what_people_write_for_everybody() -> None:
 
 
 def test_pseudonyms_in_fields() -> None:
-    told = NAMES.pseudonym("open")
+    pseudonym = NAMES.pseudonym("open")
     known = {"ranks": [{"host": "open", "library": "open"}], "hosts": ["open"], "reason": "on open"}
     assert NAMES.fields(known) == {
-        "ranks": [{"host": told, "library": "open"}],
-        "hosts": [told],
-        "reason": f"on {told}",
+        "ranks": [{"host": pseudonym, "library": "open"}],
+        "hosts": [pseudonym],
+        "reason": f"on {pseudonym}",
     }
     assert pseudonyms.HOST_FIELDS == ("host", "hosts", "hostname")
 

@@ -60,7 +60,7 @@ def test_a_quiet_launch_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "told"),
+    ("facts", "expected"),
     [
         ({"steal_s": 0.3}, "1.5 % of CPU time stolen"),
         ({"involuntary_context_switches": [9, 1500]}, "150 involuntary context switches per"),
@@ -78,12 +78,12 @@ def test_a_quiet_launch_is_not() -> None:
         ({"clock_step_s": [0.0, 120.0]}, "the clock of rank 1 went +120 s away from that of its"),
     ],
 )
-def test_each_fact_alone_disturbs(facts: dict[str, Any], told: str) -> None:
+def test_each_fact_alone_disturbs(facts: dict[str, Any], expected: str) -> None:
     (reason,) = reasons(**facts)
-    assert told in reason
+    assert expected in reason
 
 
-def test_all_reasons_are_told() -> None:
+def test_all_reasons_are_said() -> None:
     found = reasons(steal_s=9, core_migrations=[9, 9], load_average_start=[9, 9, 9])
     assert len(found) == 3
 
@@ -118,8 +118,8 @@ def test_a_kernel_that_counts_no_waiting_leaves_the_time_of_the_processor() -> N
     facts = {"waited_s": [None, None], "cpu_s": [8.9, 4.5]}
     assert reasons(**facts) == (), "it may have slept"
     (reason,) = reasons(voluntary_context_switches=[30, 30], **facts)
-    told = "starved: rank 1 waited for a processor in 50 % of the time"
-    assert reason == f"{told}, while other programs ran on processor 1"
+    starved = "starved: rank 1 waited for a processor in 50 % of the time"
+    assert reason == f"{starved}, while other programs ran on processor 1"
     assert reasons(voluntary_context_switches=[30, 9000], **facts) == ()
 
 
@@ -127,8 +127,8 @@ def test_ranks_that_share_processors_wait_for_each_other() -> None:
     waits = {"waited_s": [4.0, 4.0]}
     assert len(reasons(**waits)) == 1
     unbound = [{**place, "cpus": [0, 1]} for place in PLACEMENT]
-    (told,) = reasons(placement=unbound, **waits)
-    assert told.endswith("while other programs ran on its processors")
+    (reason,) = reasons(placement=unbound, **waits)
+    assert reason.endswith("while other programs ran on its processors")
     for shared in ([0], [0, 1]):
         crowd = [{"rank": rank, "host": "vm", "cpus": shared} for rank in range(4)]
         assert reasons(placement=crowd, **waits) == ()
@@ -151,8 +151,8 @@ def crowded(*cpus: list[int], logical: int | None = 4, one_machine: bool = False
 
 
 def test_two_ranks_on_one_processor_where_each_could_have_its_own() -> None:
-    told = "crowded: ranks 1 and 3 are bound to processor 2"
-    assert crowded([0], [2], [1], [2]) == told
+    reason = "crowded: ranks 1 and 3 are bound to processor 2"
+    assert crowded([0], [2], [1], [2]) == reason
     assert crowded([0], [2], [0, 1], [2, 3]) == "", "not bound to one, or the only one there"
     assert crowded([0], [2], [1], [2], logical=1) == "", "there are no more processors"
     assert crowded([0], [2], [1], [2], logical=None) == "", "nobody knows"
@@ -165,7 +165,7 @@ def test_a_clock_that_was_compared_badly_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [
         ("load", "starved: rank 0 waited for a processor in 31 % of the time, while other "),
         ("throttled", "throttled: the CPU limit of the cgroup of rank 1 stopped it for 3.10 s"),
@@ -174,12 +174,12 @@ def test_a_clock_that_was_compared_badly_is_not_judged() -> None:
         ("fast-clock", "the clock of rank 1 runs 1.3 times as fast as that of rank 0"),
     ],
 )
-def test_recorded_launches_say_what_was_done_to_them(name: str, told: str) -> None:
+def test_recorded_launches_say_what_was_done_to_them(name: str, expected: str) -> None:
     run = json.loads((RECORDED / f"{name}.json").read_text())
     limits = analysis.default().disturbance
-    assert any(reason.startswith(told) for reason in disturbance.reasons(run, limits, 2))
+    assert any(reason.startswith(expected) for reason in disturbance.reasons(run, limits, 2))
     kinds = {"throttled", "suspended", "the clock"}
-    others = kinds - {next((kind for kind in kinds if told.startswith(kind)), "")}
+    others = kinds - {next((kind for kind in kinds if expected.startswith(kind)), "")}
     assert not [one for one in disturbance.reasons(run, limits, 2) if one.startswith((*others,))]
     partial = disturbance.partial(run, limits)
     assert bool(partial) == (name == "partial"), partial

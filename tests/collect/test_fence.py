@@ -24,7 +24,7 @@ def put(file: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "told"),
+    ("name", "old", "new", "fault"),
     [
         ("run.json", '"elapsed_s": 4.2', f'"elapsed_s": 1{"0" * 400}', "a number of 401 digits"),
         ("run.json", '"elapsed_s": 4.2', '"elapsed_s": 1e999', "1e999 is not finite"),
@@ -99,7 +99,7 @@ def put(file: Path, old: str, new: str) -> None:
     ],
 )
 def test_one_bad_launch_leaves_the_others(
-    make_tree: Maker, name: str, old: str, new: str, told: str
+    make_tree: Maker, name: str, old: str, new: str, fault: str
 ) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     put(tree.folder(2, ENVIRON) / name, old, new)
@@ -107,7 +107,7 @@ def test_one_bad_launch_leaves_the_others(
     by_status = dict(cases.select("status", "reason").iter_rows())
     assert sorted(cases["status"]) == ["failed", "missing", "passed"]
     assert by_status["failed"].startswith(f"{name}:")
-    assert told in by_status["failed"]
+    assert fault in by_status["failed"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A launch that ran something else, or elsewhere, than asked for fails, and names both sides."""
+"""A launch that ran something else, or elsewhere, than requested fails, and names both sides."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MOVED = 100_000_000
 
 def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """run.json of a launch with one rank on each of two nodes, as far as it is compared."""
-    told = [
+    identities = [
         {"host": host, "ranks": [number], "slurm_node": host, **RANK, **change}
         for number, (host, change) in enumerate(zip(("a1", "a2"), ranks or ({}, {}), strict=True))
     ]
     node = {"boot": "one", "adapters": [], "sent_bytes": {"eth1": MOVED}}
     nodes = [{"host": host, **node} for host in ("a1", "a2")]
     found = {"workload": "netpipe", "ranks": 2, "hosts": ["a1", "a2"]}
-    return {**found, "identity": told, "nodes": nodes, **changes}
+    return {**found, "identity": identities, "nodes": nodes, **changes}
 
 
 def judge(made: dict[str, Any], case: Any = CASE, job: Any = JOB, moved: int = MOVED) -> str:
@@ -50,7 +50,7 @@ def with_nodes(**changes: Any) -> dict[str, Any]:
     return made
 
 
-def test_a_launch_as_it_was_asked_for_has_no_fault() -> None:
+def test_a_launch_as_it_was_requested_has_no_fault() -> None:
     plain = {**CASE, "extras": {}}
     assert judge(run(), plain) == ""
 
@@ -61,7 +61,7 @@ def test_what_a_launch_does_not_record_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "told"),
+    ("second", "difference"),
     [
         ({"library": MPICH}, f"rank 1 on a2 runs '{MPICH}', rank 0 on a1 '{OPENMPI[:80]}'"),
         (
@@ -73,29 +73,29 @@ def test_what_a_launch_does_not_record_is_not_judged() -> None:
         ({"build": None}, "rank 1 on a2 has an MPI library of build unknown, rank 0 on a1 gnu:"),
     ],
 )
-def test_another_mpi_on_one_node_of_a_pair(second: dict[str, Any], told: str) -> None:
-    assert judge(run({}, second)).startswith(f"mismatch: {told}")
+def test_another_mpi_on_one_node_of_a_pair(second: dict[str, Any], difference: str) -> None:
+    assert judge(run({}, second)).startswith(f"mismatch: {difference}")
 
 
 @pytest.mark.parametrize(
-    ("says", "told"),
+    ("says", "named"),
     [
         (MPICH, f"'{MPICH}'"),
         ("Open MPI v3.1.3, package: made up", "'Open MPI v3.1.3, package: made up'"),
         ("Open MPI v4.10.0", "'Open MPI v4.10.0'"),
     ],
 )
-def test_an_mpi_of_another_family_or_version_than_the_toolchains(says: str, told: str) -> None:
+def test_an_mpi_of_another_family_or_version_than_the_toolchains(says: str, named: str) -> None:
     made = run({"library": says}, {"library": says})
     right = "but toolchain openmpi41-tcp is openmpi 4.1"
-    assert judge(made) == f"mismatch: rank 0 on a1 runs {told}, {right}"
+    assert judge(made) == f"mismatch: rank 0 on a1 runs {named}, {right}"
 
 
 def test_a_copy_of_the_library_by_the_loaders_path() -> None:
     copied = "/tmp/copy/libmpi.so.40"
-    told = judge(run({"file": copied}, {"file": copied}))
+    fault = judge(run({"file": copied}, {"file": copied}))
     loaded = f"mismatch: rank 0 on a1 loaded libmpi.so.40 ({copied})"
-    assert told.startswith(f"{loaded}, but the program links libmpi.so.40.30.4 ({LIBRARY}): ")
+    assert fault.startswith(f"{loaded}, but the program links libmpi.so.40.30.4 ({LIBRARY}): ")
 
 
 def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
@@ -116,7 +116,7 @@ def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ran", "told"),
+    ("ran", "fault"),
     [
         (
             ["--budget=1", "--end=64"],
@@ -127,24 +127,24 @@ def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
         (["--budget=1", "--end=4096"], ""),
     ],
 )
-def test_what_starts_a_program_may_not_change_its_arguments(ran: list[str], told: str) -> None:
+def test_what_starts_a_program_may_not_change_its_arguments(ran: list[str], fault: str) -> None:
     case = {**CASE, "extras": {}, "arguments": ["--budget=1", "--end=4096"]}
     found = judge(run(command=["/build/netpipe", *ran]), case)
-    assert found.startswith(f"mismatch: {told}") if told else not found
+    assert found.startswith(f"mismatch: {fault}") if fault else not found
     foreign = {"program_sha256": None}
     assert judge(run(foreign, foreign, command=["NPmpi", *ran]), case) == ""
 
 
 def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
     slow = {"preload": "LD_PRELOAD=/home/me/slow.so"}
-    told = "preloaded: rank 1 on a2 runs with LD_PRELOAD=/home/me/slow.so, not of the site"
-    assert identity.preloaded(CASE, run({}, slow)) == told
+    fault = "preloaded: rank 1 on a2 runs with LD_PRELOAD=/home/me/slow.so, not of the site"
+    assert identity.preloaded(CASE, run({}, slow)) == fault
     assert identity.preloaded(CASE, run()) == ""
     assert identity.preloaded({**CASE, "links": None}, run({}, slow)) == "", "the site's own"
 
 
 @pytest.mark.parametrize(
-    ("hosts", "names", "told"),
+    ("hosts", "names", "fault"),
     [
         (("head", "head2"), (None, None), "ran on head, where the job was submitted; the job"),
         (
@@ -164,11 +164,11 @@ def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
     ],
 )
 def test_ranks_elsewhere_than_on_the_nodes_of_the_job(
-    hosts: tuple[str, str], names: tuple[str | None, str | None], told: str
+    hosts: tuple[str, str], names: tuple[str | None, str | None], fault: str
 ) -> None:
     made = run(*({"host": h, "slurm_node": n} for h, n in zip(hosts, names, strict=True)))
     found = judge(made, {**CASE, "extras": {}})
-    assert found.startswith(f"mismatch: {told}") if told else not found
+    assert found.startswith(f"mismatch: {fault}") if fault else not found
 
 
 def test_a_launch_outside_of_any_job() -> None:
@@ -182,9 +182,9 @@ def test_hosts_alone_are_compared_with_the_job_where_a_program_of_others_ran() -
     assert "ran on z9, which Slurm did not allocate" in judge(bare)
 
 
-def test_shared_memory_where_the_network_was_asked_for() -> None:
-    told = judge(with_nodes(sent_bytes={"eth1": 1_000}), {**CASE, "extras": {}})
-    assert told == (
+def test_shared_memory_where_the_network_was_requested() -> None:
+    fault = judge(with_nodes(sent_bytes={"eth1": 1_000}), {**CASE, "extras": {}})
+    assert fault == (
         "mismatch: interface eth1 sent 1000 bytes of the 100000000 that were measured, the most of "
         "all: shared memory, where the network was asked for"
     )
@@ -209,9 +209,9 @@ def test_few_bytes_prove_no_way() -> None:
     assert judge(with_nodes(sent_bytes={"eth1": 0}), moved=1_000_000) == ""
 
 
-def test_tcp_where_infiniband_was_asked_for() -> None:
-    told = judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": MOVED, "eth0": 5}))
-    assert told.endswith("were measured: TCP, where rc on mlx5_0:1 was asked for")
+def test_tcp_where_infiniband_was_requested() -> None:
+    fault = judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": MOVED, "eth0": 5}))
+    assert fault.endswith("were measured: TCP, where rc on mlx5_0:1 was asked for")
     assert judge(with_nodes(adapters=["mlx5_0"], sent_bytes={"ib0": 4_000, "eth0": 5})) == ""
 
 
@@ -235,9 +235,9 @@ def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
 
 
 def test_what_others_wrote_is_one_printable_line() -> None:
-    told = judge(run({}, {"library": "MPI\x1b[31m\n" + "x" * 5000}))
-    assert told.isprintable()
-    assert len(told) < 400
+    fault = judge(run({}, {"library": "MPI\x1b[31m\n" + "x" * 5000}))
+    assert fault.isprintable()
+    assert len(fault) < 400
 
 
 @pytest.mark.parametrize(
@@ -255,12 +255,12 @@ def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, 
     assert read == Allocation(nodes, "head", "7")
     assert read.other_job("7") == read.other_job(None) == ""
     assert read.other_job("8") == "mismatch: ran in job 7, but job 8 was submitted"
-    told = "mismatch: ran outside of any job of Slurm, but job 8 was submitted"
-    assert Allocation(nodes, "head").other_job("8") == told
+    fault = "mismatch: ran outside of any job of Slurm, but job 8 was submitted"
+    assert Allocation(nodes, "head").other_job("8") == fault
 
 
 @pytest.mark.parametrize(
-    ("others", "told"),
+    ("others", "jobs"),
     [
         ([], ""),
         (["7|1000|a[1-2]"], ""),  # the job itself
@@ -271,19 +271,19 @@ def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, 
     ],
 )
 def test_other_jobs_on_the_nodes_of_a_launch_are_named(
-    tmp_path: Path, others: list[str], told: str
+    tmp_path: Path, others: list[str], jobs: str
 ) -> None:
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=a[1-2]\n"
     lines = "".join(f"OTHER_JOB={other}\n" for other in others)
     (tmp_path / identity.ALLOCATION).write_text(text + lines)
-    said = f"co-scheduled: Slurm ran {told} at the same time" if told else ""
+    said = f"co-scheduled: Slurm ran {jobs} at the same time" if jobs else ""
     assert Allocation.read(tmp_path).beside == said
 
 
 @pytest.mark.parametrize(
     "listed", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b", "-,", "a,,b"]
 )
-def test_what_is_no_list_of_nodes_is_told(tmp_path: Path, listed: str) -> None:
+def test_what_is_no_list_of_nodes_fails(tmp_path: Path, listed: str) -> None:
     (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={listed}\n")
     with pytest.raises(UserError, match="is no list of nodes"):
         Allocation.read(tmp_path)

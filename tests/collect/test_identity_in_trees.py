@@ -26,16 +26,16 @@ def record(tree: Any, number: int, **changes: Any) -> None:
     """What the ranks of a launch said, and what else is changed in its run.json."""
     file = tree.folder(number, ENVIRON) / "run.json"
     case = file.with_name("case.json")
-    asked = {**json.loads(case.read_text()), "tuning": {}, **changes.pop("case", {})}
-    case.write_text(json.dumps(asked))
+    declared = {**json.loads(case.read_text()), "tuning": {}, **changes.pop("case", {})}
+    case.write_text(json.dumps(declared))
     rank = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
-    told = json.loads(file.read_text())
-    told["command"] = ["/build/netpipe"]
-    told["identity"] = [{**rank, **changes.pop("rank", {})}]
+    recorded = json.loads(file.read_text())
+    recorded["command"] = ["/build/netpipe"]
+    recorded["identity"] = [{**rank, **changes.pop("rank", {})}]
     node = {"smt": "off", "logical": 2, "huge_pages": "madvise"}
     interfaces = {"eth1": "MTU 1500"}
-    told["nodes"][0] |= {**node, "interfaces": interfaces, **changes.pop("node", {})}
-    file.write_text(json.dumps({**told, **changes}))
+    recorded["nodes"][0] |= {**node, "interfaces": interfaces, **changes.pop("node", {})}
+    file.write_text(json.dumps({**recorded, **changes}))
 
 
 def reasons(tree: Any) -> list[str]:
@@ -43,7 +43,7 @@ def reasons(tree: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "difference"),
     [
         (
             {"rank": {"build": "gnu:02"}},
@@ -78,14 +78,14 @@ def reasons(tree: Any) -> list[str]:
     ],
 )
 def test_what_changed_in_mid_run_fails_the_launches_after_it(
-    make_tree: Maker, changes: Any, told: str
+    make_tree: Maker, changes: Any, difference: str
 ) -> None:
     tree = make_tree(launches=4, environs=(ENVIRON,))
     for number in (1, 2, 3, 4):
         record(tree, number, **(copy.deepcopy(changes) if number > 2 else {}))
     found = reasons(tree)
     assert found[:2] == ["", ""]
-    assert all(reason.startswith(f"mismatch: {told}") for reason in found[2:])
+    assert all(reason.startswith(f"mismatch: {difference}") for reason in found[2:])
 
 
 def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> None:
@@ -153,8 +153,8 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
     found = [
         "".join(getattr(part, "text", part) for part in one.text) for one in launches.answers(held)
     ]
-    told = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
+    beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
     other = re.compile(rf"{DIGEST}/libmpi\.so\.40\.")
-    assert any(line.startswith(told) and other.search(line) for line in found), found
+    assert any(line.startswith(beginning) and other.search(line) for line in found), found
     assert "jdoe" not in str(held.launches.to_dicts())
     assert set(held.launches["mpi_build"].drop_nulls()) == {RANK["build"]}

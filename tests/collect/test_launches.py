@@ -82,9 +82,9 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
 def test_a_simulated_launch_is_never_partial(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     edit(tree.folder(1, ENVIRON) / "case.json", simulated=True)
-    told = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64, "host_flops": 1e9}
+    tool = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64, "host_flops": 1e9}
     run = tree.folder(1, ENVIRON) / "run.json"
-    edit(run, simulated=told, coverage={"measured": 4, "wanted": 20})
+    edit(run, simulated=tool, coverage={"measured": 4, "wanted": 20})
     (one,) = scan(tree.path)
     assert one.status == "passed", one.reason
 
@@ -96,7 +96,7 @@ def test_a_coverage_that_is_none_fails_the_launch(make_tree: Maker, coverage: An
     assert the_failed(tree).status == "failed"
 
 
-def test_a_failed_launch_tells_reframes_reason_and_its_last_words(make_tree: Maker) -> None:
+def test_a_failed_launch_has_reframes_reason_and_its_last_words(make_tree: Maker) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     reason = "sanity error: no end marker: the workload died or was killed"
     stage = tree.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
@@ -150,7 +150,7 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reason"),
     [
         ({"ranks": 4}, "ran with 4 ranks instead of 2"),
         ({"complete": False}, "run.json: the workload did not complete"),
@@ -158,10 +158,10 @@ def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
         ({"points": 3}, "run.json:1: points: input should be a list, not 3"),
     ],
 )
-def test_a_run_json_that_does_not_fit(make_tree: Maker, changes: Any, told: str) -> None:
+def test_a_run_json_that_does_not_fit(make_tree: Maker, changes: Any, reason: str) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     edit(tree.folder(1, ENVIRON) / "run.json", **changes)
-    assert the_failed(tree).reason == told
+    assert the_failed(tree).reason == reason
 
 
 def test_bad_samples_fail_the_launch_with_the_first_line(make_tree: Maker) -> None:

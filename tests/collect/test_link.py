@@ -74,44 +74,44 @@ def test_what_happened_to_the_link_is_the_reason(after: dict[str, Any], reason: 
     assert link.fault(record(**after)) == reason
 
 
-def test_a_broken_lease_is_told_even_if_the_link_is_as_before() -> None:
-    told = record()
-    told["broken"] = ['{"changes": {"rtt": 0.004}}']
-    assert link.fault(told) == 'link changed: lease broken by {"changes": {"rtt": 0.004}}'
+def test_a_broken_lease_is_a_fault_even_on_an_unchanged_link() -> None:
+    lease = record()
+    lease["broken"] = ['{"changes": {"rtt": 0.004}}']
+    assert link.fault(lease) == 'link changed: lease broken by {"changes": {"rtt": 0.004}}'
 
 
-def test_a_link_that_was_not_as_asked_from_the_start_is_a_fault() -> None:
-    told = record(rtt_ms=4.0)
-    told["before"]["rtt_ms"] = 4.0
-    assert link.fault(told) == "link changed: RTT 0 ms asked, RTT 4 ms found"
+def test_a_link_that_was_wrong_from_the_start_is_a_fault() -> None:
+    lease = record(rtt_ms=4.0)
+    lease["before"]["rtt_ms"] = 4.0
+    assert link.fault(lease) == "link changed: RTT 0 ms asked, RTT 4 ms found"
 
 
 def test_a_link_that_died_is_a_fault() -> None:
-    told = record()
-    told["after"] = None
-    assert link.fault(told) == "the link did not answer when the launch ended"
+    lease = record()
+    lease["after"] = None
+    assert link.fault(lease) == "the link did not answer when the launch ended"
 
 
 def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:
-    for asked in ({"loss": 0.1}, {"rate_bit_s": 1e7}):
-        told = record(dropped=3)
-        for settings in (told["asked"], told["before"], told["after"]):
-            settings.update(asked)
-        assert link.fault(told) == ""
+    for declared in ({"loss": 0.1}, {"rate_bit_s": 1e7}):
+        lease = record(dropped=3)
+        for settings in (lease["asked"], lease["before"], lease["after"]):
+            settings.update(declared)
+        assert link.fault(lease) == ""
 
 
 def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
-    told = record()
-    assert link.slowest_ms(told) == pytest.approx(1.0)
-    assert link.slowest_ms(told) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
-    slow = copy.deepcopy(told)
+    lease = record()
+    assert link.slowest_ms(lease) == pytest.approx(1.0)
+    assert link.slowest_ms(lease) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
+    slow = copy.deepcopy(lease)
     slow["after"]["self_test"]["p50_ms"] = 0.5  # a busy machine
     assert link.slowest_ms(slow) == pytest.approx(5.0)
-    for settings in (told["asked"], told["before"]["self_test"], told["after"]["self_test"]):
+    for settings in (lease["asked"], lease["before"]["self_test"], lease["after"]["self_test"]):
         settings |= {"rtt_ms": 4.0, "asked_ms": 4.0, "p50_ms": 4.04}
-    assert link.slowest_ms(told) == pytest.approx(3.0)
-    told["after"], told["before"]["self_test"] = None, None
-    assert link.slowest_ms(told) is None
+    assert link.slowest_ms(lease) == pytest.approx(3.0)
+    lease["after"], lease["before"]["self_test"] = None, None
+    assert link.slowest_ms(lease) is None
 
 
 def test_a_launch_over_a_touched_link_is_failed_with_the_reason(

@@ -43,8 +43,8 @@ def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(make_tree: Maker
     built = bundle.build(tree.path)
     cases = pl.read_parquet(built / "cases.parquet").filter(pl.col("status") == "failed")
     assert cases["hosts"].to_list() == [[pseudonym("cn07"), pseudonym("cn12")]]
-    told = pl.read_parquet(built / "parameters.parquet").join(cases, on="launch")
-    assert told.select("name", "number").rows() == [("pair_night_round", 1), ("pair_round", 3)]
+    numbers = pl.read_parquet(built / "parameters.parquet").join(cases, on="launch")
+    assert numbers.select("name", "number").rows() == [("pair_night_round", 1), ("pair_round", 3)]
     assert not [
         file for file in built.rglob("*") if file.is_file() and b"cn07" in file.read_bytes()
     ]
@@ -82,8 +82,8 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
         (tree.path / scheduler_log.FILE_NAME).write_text(f"1795341700 {log}{folder}\n")
     (launch,) = (one for one in scan(tree.path) if one.status == "failed")
     gone = "node cn12 failed (Slurm: down, or its step gone)"
-    told = gone if down else "rank 0 on cn07 failed first: Killed"
-    assert launch.reason == f"sanity error: no end marker; {told}"
+    failure = gone if down else "rank 0 on cn07 failed first: Killed"
+    assert launch.reason == f"sanity error: no end marker; {failure}"
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").filter(status="failed")
     assert cases["nodes_down"].to_list() == [[pseudonym(one) for one in down] or None]
 
@@ -108,8 +108,8 @@ def test_a_switch_has_a_pseudonym_of_its_own(make_tree: Maker) -> None:
 def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     drained = {"host": "cn07", "state": "drained", "reason": "cn07: DIMM 3"}
-    told = {"schema": 1, "partitions": {"p": {"hosts": ["cn01"], "not_measured": [drained]}}}
-    (tree.path / "env" / "nodes.json").write_text(json.dumps(told))
+    recorded = {"schema": 1, "partitions": {"p": {"hosts": ["cn01"], "not_measured": [drained]}}}
+    (tree.path / "env" / "nodes.json").write_text(json.dumps(recorded))
     built = bundle.build(tree.path)
     name = pseudonym("cn07")
     entry = {"node": name, "state": "drained", "reason": f"{name}: DIMM 3"}
@@ -117,6 +117,6 @@ def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(make_tree: Maker) 
     assert b"cn0" not in (built / "env" / "nodes.json").read_bytes()
 
 
-def test_a_run_that_asked_no_scheduler_says_nothing_of_its_nodes(make_tree: Maker) -> None:
+def test_a_run_without_a_scheduler_says_nothing_of_its_nodes(make_tree: Maker) -> None:
     built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
     assert "nodes_not_measured" not in manifest.verify(built).data

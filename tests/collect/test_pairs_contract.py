@@ -33,9 +33,9 @@ def test_a_switch_is_kept_and_a_bundle_of_before_has_none(make_tree: Callable[..
 def test_nodes_not_measured_stand_in_the_manifest(make_tree: Callable[..., Any]) -> None:
     built = bundle.build(make_tree(launches=1).path)
     facts = {k: v for k, v in manifest.verify(built).data.items() if k != "files"}
-    told = [{"node": "node-0c1aa61a", "state": "drained", "reason": "bad cable"}]
-    manifest.write(built, {**facts, "nodes_not_measured": told})
-    assert manifest.verify(built).data["nodes_not_measured"] == told
+    absent = [{"node": "node-0c1aa61a", "state": "drained", "reason": "bad cable"}]
+    manifest.write(built, {**facts, "nodes_not_measured": absent})
+    assert manifest.verify(built).data["nodes_not_measured"] == absent
     manifest.write(built, {**facts, "nodes_not_measured": [{"node": "two words"}]})
     with pytest.raises(UserError, match="nodes_not_measured"):
         manifest.verify(built)

@@ -51,12 +51,12 @@ def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: s
         one, other = (pl.read_parquet(built / f"{name}.parquet") for built in (odd, plain))
         kept = one.columns if column is None else [c for c in one.columns if c != column]
         assert one.select(kept).equals(other.select(kept)), name
-    read, told = data.read(odd), pseudonym(host)
+    read, public = data.read(odd), pseudonym(host)
     assert read.title == "What does Boost.MPI cost over raw MPI on this machine?"
-    assert read.environment["host.json"]["hostname"] == told
-    assert read.launches["hosts"].to_list()[0] == [told]
-    assert read.placement["host"].to_list() == [told, told]
-    assert read.nodes["host"].to_list() == [told]
+    assert read.environment["host.json"]["hostname"] == public
+    assert read.launches["hosts"].to_list()[0] == [public]
+    assert read.placement["host"].to_list() == [public, public]
+    assert read.nodes["host"].to_list() == [public]
     assert read.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
 
 
@@ -65,8 +65,8 @@ def test_an_empty_name_of_a_host_fails_its_launch_alone(make_tree: Maker) -> Non
     file = tree.folder(2, ENVIRON) / "run.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "hosts": [""]}))
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
-    told = cases.filter(pl.col("status") == "failed")["reason"].to_list()
-    assert told == ["run.json:1: hosts.0: string should have at least 1 character, not ''"]
+    reasons = cases.filter(pl.col("status") == "failed")["reason"].to_list()
+    assert reasons == ["run.json:1: hosts.0: string should have at least 1 character, not ''"]
 
 
 def test_a_host_json_without_a_name_is_kept(make_tree: Maker) -> None:
@@ -80,8 +80,8 @@ def test_a_host_json_without_a_name_is_kept(make_tree: Maker) -> None:
 def test_a_domain_is_one_host_with_its_short_name() -> None:
     names = Pseudonyms(["n10.site", "N1", "n1.site", "localhost", ""], KEY)
     one, ten = N1, "node-364243a5"
-    told = [names.pseudonym(host) for host in ("n1", "n1.site", "N10", "localhost", "x")]
-    assert told == [one, one, ten, "localhost", "x"]
+    given = [names.pseudonym(host) for host in ("n1", "n1.site", "N10", "localhost", "x")]
+    assert given == [one, one, ten, "localhost", "x"]
 
 
 def test_a_host_is_the_same_whoever_is_with_it_and_another_under_another_key() -> None:
@@ -98,7 +98,7 @@ def test_addresses_are_hosts_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "message", "told"),
+    ("host", "message", "public"),
     [
         ("n1", "n1 n100 xn1 n1.site: n1:", "node1 n100 xn1 node1.site: node1:"),
         ("open", "could not open the file", "could not open the file"),
@@ -113,9 +113,9 @@ def test_addresses_are_hosts_of_their_own() -> None:
         ("a.b", "a.b and a", "node1 and a"),
     ],
 )
-def test_messages(host: str, message: str, told: str) -> None:
+def test_messages(host: str, message: str, public: str) -> None:
     names = Pseudonyms([host], KEY)
-    assert names.message(message) == told.replace("node1", names.pseudonym(host))
+    assert names.message(message) == public.replace("node1", names.pseudonym(host))
 
 
 def test_no_host_at_all() -> None:
@@ -149,8 +149,8 @@ def test_processes_at_once_make_one_key(state: Path) -> None:
         )
         for _ in range(4)
     ]
-    told = {process.communicate(timeout=300)[0] for process in running}
-    assert len(told) == 1 and len(told.pop().strip()) == 64
+    keys = {process.communicate(timeout=300)[0] for process in running}
+    assert len(keys) == 1 and len(keys.pop().strip()) == 64
 
 
 def test_another_user_of_the_site_names_the_shared_key(
@@ -175,7 +175,7 @@ def test_a_key_that_others_can_use_is_refused(mode: int) -> None:
         pseudonyms.site_key("here")
 
 
-def test_what_is_no_key_is_refused_without_telling_it(
+def test_what_is_no_key_is_refused_and_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "given.key"

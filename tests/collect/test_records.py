@@ -28,7 +28,7 @@ def test_a_case_id_has_its_parameters_sorted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "complaint"),
     [
         ({"ranks": "two"}, "ranks: input should be a valid integer, not 'two'"),
         ({"ranks": 0}, "ranks: input should be greater than or equal to 1, not 0"),
@@ -42,20 +42,20 @@ def test_a_case_id_has_its_parameters_sorted() -> None:
         ({"npb": {"verification": {"history": ""}}}, "npb.verification"),
     ],
 )
-def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str) -> None:
+def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], complaint: str) -> None:
     file = launch / "run.json"
     data = {**json.loads(file.read_text()), **changes}
     file.write_text(json.dumps(data, indent=1))
     with pytest.raises(UserError) as caught:
         records.read_record(file)
-    assert told in caught.value.what
+    assert complaint in caught.value.what
     assert caught.value.line is not None
     line = file.read_text().splitlines()[caught.value.line - 1]
     assert f'"{next(iter(changes))}"' in line or changes.keys() & {"disturbance", "ring", "npb"}
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "complaint"),
     [
         (b"", "not JSON"),
         (b'{"schema": 1,\n "ranks": ]}', "not JSON"),
@@ -71,11 +71,11 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], told: str
         (b'{"ranks": 1, "ranks": 2}', "the key 'ranks' stands twice"),
     ],
 )
-def test_what_is_not_a_record(launch: Path, content: bytes, told: str) -> None:
+def test_what_is_not_a_record(launch: Path, content: bytes, complaint: str) -> None:
     (launch / "run.json").write_bytes(content)
     with pytest.raises(UserError, match="run.json") as caught:
         records.read_record(launch / "run.json")
-    assert told in caught.value.what
+    assert complaint in caught.value.what
     assert "\n" not in str(caught.value)
 
 
@@ -90,7 +90,7 @@ def test_the_package_thresholds_are_good() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "complaint"),
     [
         (
             "minimum_effect = 0.05",
@@ -109,12 +109,12 @@ def test_the_package_thresholds_are_good() -> None:
         ("compared_sizes = [1, 1024, 65536, 1048576]", "compared_sizes = []", "compared_sizes"),
     ],
 )
-def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, complaint: str) -> None:
     file = tmp_path / "analysis.toml"
     file.write_text(analysis.default_text().replace(old, new))
     with pytest.raises(UserError) as caught:
         analysis.load(file)
-    assert told in caught.value.what
+    assert complaint in caught.value.what
     at = file.read_text().split(new)[0].count("\n") + 1
     assert (caught.value.file, caught.value.line) == (str(file), at)
 

@@ -259,10 +259,10 @@ CHANGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_row_fails_its_launch(make_tree: Maker, name: str) -> None:
-    change, told = CHANGES[name]
+    change, fault = CHANGES[name]
     status, reason = rewritten(make_tree(launches=1, environs=(ENVIRON,)), change)
     assert status == "failed"
-    assert told in reason
+    assert fault in reason
 
 
 def test_a_changed_head_fails_too(make_tree: Maker) -> None:

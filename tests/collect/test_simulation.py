@@ -38,13 +38,13 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     found = data.read(built).launches
     assert found.select(*TITLES).row(0) == tuple(SIMULATED.values())
     checked = manifest.verify(built)
-    told = facts.bundle_facts(built, checked, found, pl.DataFrame(schema=PLACEMENT))
-    assert (ENVIRON, "simulated: platform", "grid-1ms") in told
-    assert (ENVIRON, "simulated: host speed, flop/s", "200000000.0") in told
+    recorded = facts.bundle_facts(built, checked, found, pl.DataFrame(schema=PLACEMENT))
+    assert (ENVIRON, "simulated: platform", "grid-1ms") in recorded
+    assert (ENVIRON, "simulated: host speed, flop/s", "200000000.0") in recorded
 
 
 @pytest.mark.parametrize(
-    ("case", "run", "told"),
+    ("case", "run", "fault"),
     [
         ({"simulated": True}, {}, "run.json names no simulator"),
         ({}, {"simulated": SIMULATED}, "case.json says that it is not simulated"),
@@ -56,24 +56,24 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
     ],
 )
 def test_a_simulated_launch_that_does_not_say_by_what_fails(
-    make_tree: Maker, case: dict[str, Any], run: dict[str, Any], told: str
+    make_tree: Maker, case: dict[str, Any], run: dict[str, Any], fault: str
 ) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     simulate(tree.path, case, run)
     (launch,) = launches.scan(tree.path)
     assert launch.status == "failed"
-    assert re.search(told, launch.reason)
+    assert re.search(fault, launch.reason)
 
 
-def test_what_simulated_a_launch_that_failed_is_not_told(make_tree: Maker) -> None:
+def test_what_simulated_a_launch_that_failed_is_left_out(make_tree: Maker) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
     for name in ("samples.csv", "run.json"):
         first, second = sorted(tree.path.rglob(name))
         second.write_bytes(first.read_bytes())
     found = data.read(bundle.build(tree.path)).launches.filter(pl.col("status") != "missing")
-    told = found.select("status", "simulated_simgrid").sort("status").rows()
-    assert told == [("failed", None), ("passed", "3.32")]
+    simulators = found.select("status", "simulated_simgrid").sort("status").rows()
+    assert simulators == [("failed", None), ("passed", "3.32")]
 
 
 def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:

@@ -19,7 +19,7 @@ ENVIRON = "openmpi41-boost181"
 Maker = Callable[..., Any]
 
 
-def told(tree: Any) -> list[tuple[str, str]]:
+def outcomes(tree: Any) -> list[tuple[str, str]]:
     """Status and reason of the launches of the second round, after both have been scanned."""
     launches = scan(tree.path)
     assert launches[0].status == "passed"
@@ -47,7 +47,7 @@ def test_a_file_of_a_launch_that_is_none(make_tree: Maker, name: str, kind: str)
         "folder": "not a regular file",
         "sparse": f"too large: {1 << 40} bytes; right are at most",
     }
-    ((status, reason),) = told(tree)
+    ((status, reason),) = outcomes(tree)
     assert status == "failed"
     assert reason.startswith(f"{name}: {reasons[kind]}")
     assert bundle.build(tree.path).is_dir()
@@ -61,7 +61,7 @@ def test_a_device_is_not_opened(make_tree: Maker) -> None:
         os.mknod(file, 0o20666, os.makedev(1, 5))  # /dev/zero
     except PermissionError:
         pytest.skip("only root makes devices")
-    assert told(tree) == [("failed", "samples.csv: not a regular file")]
+    assert outcomes(tree) == [("failed", "samples.csv: not a regular file")]
 
 
 @pytest.mark.parametrize("level", range(4))
@@ -71,8 +71,8 @@ def test_a_linked_folder_is_not_gone_into(make_tree: Maker, level: int) -> None:
     folder = [launch, *launch.parents][level]
     folder.rename(tree.path / "elsewhere")
     folder.symlink_to(tree.path / "elsewhere")
-    assert ("failed", "a symbolic link: not followed") in told(tree)
-    assert "passed" not in [status for status, _ in told(tree)]
+    assert ("failed", "a symbolic link: not followed") in outcomes(tree)
+    assert "passed" not in [status for status, _ in outcomes(tree)]
 
 
 def test_a_linked_round_and_linked_rounds(make_tree: Maker) -> None:
@@ -80,7 +80,7 @@ def test_a_linked_round_and_linked_rounds(make_tree: Maker) -> None:
     rounds = tree.path / "rounds"
     (rounds / "002").rename(tree.path / "elsewhere")
     (rounds / "002").symlink_to(tree.path / "elsewhere")
-    assert told(tree) == [("failed", "a symbolic link: not followed")]
+    assert outcomes(tree) == [("failed", "a symbolic link: not followed")]
     rounds.rename(tree.path / "others")
     rounds.symlink_to(tree.path / "others")
     with pytest.raises(UserError, match="symbolic link: not followed"):
@@ -91,7 +91,7 @@ def test_a_hard_link_is_a_file(make_tree: Maker) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     file = tree.folder(2, ENVIRON) / "samples.csv"
     (tree.path / "kept").hardlink_to(file)
-    assert told(tree) == [("passed", "")]
+    assert outcomes(tree) == [("passed", "")]
 
 
 @pytest.mark.parametrize("name", ["state.json", "campaign.toml", "analysis.toml", "env"])
@@ -137,10 +137,10 @@ def test_last_words_come_from_a_file_only(make_tree: Maker, tmp_path: Path) -> N
     stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     (tmp_path / "secret").write_text("the secret\n")
     (stage / "rfm_job.err").symlink_to(tmp_path / "secret")
-    assert told(tree) == [("failed", "sanity error: no end marker")]
+    assert outcomes(tree) == [("failed", "sanity error: no end marker")]
     (stage / "rfm_job.err").unlink()
     os.mkfifo(stage / "rfm_job.err")
-    assert told(tree) == [("failed", "sanity error: no end marker")]
+    assert outcomes(tree) == [("failed", "sanity error: no end marker")]
 
 
 def test_a_session_report_that_is_a_fifo_counts_as_none(make_tree: Maker) -> None:
@@ -148,7 +148,7 @@ def test_a_session_report_that_is_a_fifo_counts_as_none(make_tree: Maker) -> Non
     report = tree.path / "rounds" / "002" / "report.json"
     report.unlink()
     os.mkfifo(report)
-    assert told(tree) == [("passed", "")]
+    assert outcomes(tree) == [("passed", "")]
 
 
 def test_only_the_root_may_be_a_link(tmp_path: Path) -> None:

@@ -27,32 +27,32 @@ def row(comparison: Comparison, what: str) -> Row:
 
 def test_toolchains_of_one_run_are_claimed_by_round(tree: Tree, between: Between) -> None:
     path = tree().path
-    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    first = row(told, "MPI, ping-pong, 1 B")
+    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    first = row(compared, "MPI, ping-pong, 1 B")
     assert first.judged is not None
     assert first.judged.interval.n == 10
     assert first.judged.interval.median == pytest.approx(0.28 / 0.36, rel=0.05)
     assert first.base.median == pytest.approx(0.28, rel=0.1)
     assert first.new.median == pytest.approx(0.36, rel=0.1)
     assert first.status is Status.REGRESSED
-    assert told.exit_status == 1
-    assert told.advice == ""
+    assert compared.exit_status == 1
+    assert compared.advice == ""
 
 
 def test_the_other_way_round_it_improved(tree: Tree, between: Between) -> None:
     path = tree().path
-    told = between(f"{path}:toolchain={MPICH}", f"{path}:toolchain={OPENMPI}")
-    assert row(told, "MPI, ping-pong, 1 B").status is Status.IMPROVED
-    assert told.exit_status == 0
+    compared = between(f"{path}:toolchain={MPICH}", f"{path}:toolchain={OPENMPI}")
+    assert row(compared, "MPI, ping-pong, 1 B").status is Status.IMPROVED
+    assert compared.exit_status == 0
 
 
 def test_all_claims_are_corrected_together_and_ranked_by_evidence(
     tree: Tree, between: Between
 ) -> None:
     path = tree().path
-    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    judged = [one.judged for one in told.rows if one.judged]
-    assert len(judged) == len(told.rows) > 6
+    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    judged = [one.judged for one in compared.rows if one.judged]
+    assert len(judged) == len(compared.rows) > 6
     assert [one.q for one in judged] == pytest.approx(q_values([one.p for one in judged]))
     assert [one.p for one in judged] == sorted(one.p for one in judged)
 
@@ -71,23 +71,21 @@ def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> N
     for file in other.path.glob("rounds/*/output/*/*/*/*/run.json"):
         start = json.loads(file.read_text())["start_time"].replace("-21T", "-22T")
         change(file, start_time=start)
-    told = between(one.path, other.path)
-    assert {one.status for one in told.rows} == {Status.NO_CLAIM}
-    assert all((one.base.n, one.new.n) == (10, 10) for one in told.rows)
-    assert told.exit_status == 2
-    notes = " ".join(model.notes(told))
+    compared = between(one.path, other.path)
+    assert {one.status for one in compared.rows} == {Status.NO_CLAIM}
+    assert all((one.base.n, one.new.n) == (10, 10) for one in compared.rows)
+    assert compared.exit_status == 2
+    notes = " ".join(model.notes(compared))
     assert "measured on different nights: a machine drifts by more than most builds differ" in notes
     assert "cannot be interleaved" in notes
-    assert not told.removed and not told.added
+    assert not compared.removed and not compared.added
 
 
-def test_without_a_claim_the_command_that_would_allow_one_is_told(
-    tree: Tree, between: Between
-) -> None:
+def test_without_a_claim_the_command_that_allows_one_is_shown(tree: Tree, between: Between) -> None:
     one, other = tree("one", environs=(OPENMPI,)), tree("other", LATER, environs=(MPICH,))
-    told = between(one.path, other.path)
-    assert told.rows and told.exit_status == 2
-    assert told.advice == (
+    compared = between(one.path, other.path)
+    assert compared.rows and compared.exit_status == 2
+    assert compared.advice == (
         f"to measure both interleaved: roundtrip ab {OPENMPI} {MPICH} "
         "--checks NetPIPE:mode=pingpong,placement=shared-memory --site local"
     )
@@ -99,38 +97,38 @@ def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
         (made.path / "rounds" / f"{number:03d}" / "round.json").write_text('{"round": 1}')
         change_all(made, "run.json", MPICH)
     path = made.path
-    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    assert {one.judged.interval.n for one in told.rows if one.judged} == {1}
-    assert told.exit_status == 2
+    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    assert {one.judged.interval.n for one in compared.rows if one.judged} == {1}
+    assert compared.exit_status == 2
 
 
 def test_emulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     change_all(other, "case.json", emulated={"wan_rtt_ms": 2})
-    told = between(one.path, other.path)
-    assert told.rows == ()
-    assert told.exit_status == 2
-    (refused,) = told.refused
+    compared = between(one.path, other.path)
+    assert compared.rows == ()
+    assert compared.exit_status == 2
+    (refused,) = compared.refused
     assert "measured and EMULATED WAN: RTT 2 ms" in refused
-    assert len(told.removed) == len(told.added) == 2
+    assert len(compared.removed) == len(compared.added) == 2
 
 
 def test_emulated_is_compared_with_its_like(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     for made in (one, other):
         change_all(made, "case.json", emulated={"wan_rtt_ms": 2})
-    told = between(one.path, other.path)
-    assert told.rows
-    assert "EMULATED WAN: RTT 2 ms" in model.describe_case(told.rows[0])
+    compared = between(one.path, other.path)
+    assert compared.rows
+    assert "EMULATED WAN: RTT 2 ms" in model.describe_case(compared.rows[0])
 
 
 def test_simulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     simulate(other.path)
-    told = between(one.path, other.path)
-    assert told.rows == ()
-    assert told.exit_status == 2
-    assert "measured and SIMULATED" in told.refused[0]
+    compared = between(one.path, other.path)
+    assert compared.rows == ()
+    assert compared.exit_status == 2
+    assert "measured and SIMULATED" in compared.refused[0]
 
 
 def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
@@ -139,21 +137,21 @@ def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
     """Ten equal launches of each, in the rounds of one run, would be enough if measured."""
     made = tree().path
     simulate(made)
-    told = between(f"{made}:toolchain={OPENMPI}", f"{made}:toolchain={MPICH}")
-    assert told.rows
-    assert {one.status for one in told.rows} == {Status.NO_CLAIM}
-    notes = " ".join(model.notes(told))
+    compared = between(f"{made}:toolchain={OPENMPI}", f"{made}:toolchain={MPICH}")
+    assert compared.rows
+    assert {one.status for one in compared.rows} == {Status.NO_CLAIM}
+    notes = " ".join(model.notes(compared))
     assert "simulated, which gives the same values each time: nothing is tested" in notes
     assert "roundtrip ab" not in notes
 
 
 @pytest.mark.nightly
-def test_what_simulated_both_sides_is_told_where_it_differs(tree: Tree, between: Between) -> None:
+def test_what_simulated_both_sides_is_named_if_it_differs(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     simulate(one.path)
     simulate(other.path, simgrid="4.1", platform="hdr", host_flops=1e10)
-    told = between(one.path, other.path)
-    differing = {fact.name: (fact.base, fact.new) for fact in told.facts if fact.differs}
+    compared = between(one.path, other.path)
+    differing = {fact.name: (fact.base, fact.new) for fact in compared.facts if fact.differs}
     assert differing["simulated: version of SimGrid"] == ("3.32", "4.1")
     assert differing["simulated: platform"] == ("odin", "hdr")
     assert differing["simulated: host speed, flop/s"] == ("1000000000.0", "10000000000.0")
@@ -164,10 +162,10 @@ def test_what_simulated_both_sides_is_told_where_it_differs(tree: Tree, between:
 def test_what_one_night_lacks_is_removed_or_added_and_never_paired_with_another(
     tree: Tree, between: Between
 ) -> None:
-    told = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
-    assert [unit.toolchain for unit in told.removed] == [MPICH]
-    assert [unit.toolchain for unit in told.added] == [THIRD]
-    assert {r.series.base.toolchain for r in told.rows} == {OPENMPI}
+    compared = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
+    assert [unit.toolchain for unit in compared.removed] == [MPICH]
+    assert [unit.toolchain for unit in compared.added] == [THIRD]
+    assert {r.series.base.toolchain for r in compared.rows} == {OPENMPI}
 
 
 def test_boosts_are_matched_by_their_mpi_and_only_boost_is_compared(
@@ -177,19 +175,19 @@ def test_boosts_are_matched_by_their_mpi_and_only_boost_is_compared(
     change_all(made, "run.json", "mpich*", mpi={"library": "MPICH 4"})
     for environ in (THIRD, "mpich50-boost174"):
         change_all(made, "run.json", environ, boost="1.74.0")
-    told = between(f"{made.path}:boost=1.81", f"{made.path}:boost=1.74")
-    pairs = {(r.series.base.toolchain, r.series.new.toolchain) for r in told.rows}
+    compared = between(f"{made.path}:boost=1.81", f"{made.path}:boost=1.74")
+    pairs = {(r.series.base.toolchain, r.series.new.toolchain) for r in compared.rows}
     assert pairs == {(OPENMPI, THIRD), (MPICH, "mpich50-boost174")}
-    assert all(r.series.point.what.startswith("Boost") for r in told.rows)
-    assert ("Boost", "1.81.0", "1.74.0") in {(f.name, f.base, f.new) for f in told.facts}
+    assert all(r.series.point.what.startswith("Boost") for r in compared.rows)
+    assert ("Boost", "1.81.0", "1.74.0") in {(f.name, f.base, f.new) for f in compared.facts}
 
 
 def test_sites_are_matched_by_their_cases(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     change_all(other, "case.json", system="elsewhere")
-    told = between(one.path, other.path)
-    assert {r.series.new.site for r in told.rows} == {"elsewhere"}
-    notes = " ".join(model.notes(told))
+    compared = between(one.path, other.path)
+    assert {r.series.new.site for r in compared.rows} == {"elsewhere"}
+    notes = " ".join(model.notes(compared))
     assert "different sites, local and elsewhere" in notes
     assert "Two sites are never interleaved" in notes
 
@@ -203,14 +201,14 @@ def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
         other, "run.json", placement=[{"rank": r, "host": "n2", "cpus": [5]} for r in (0, 1)]
     )
     change_all(other, "run.json", hosts=["n2"])
-    told = between(one.path, other.path)
-    differs = {fact.name: (fact.base, fact.new) for fact in model.facts_to_show(told, False)}
+    compared = between(one.path, other.path)
+    differs = {fact.name: (fact.base, fact.new) for fact in model.facts_to_show(compared, False)}
     assert differs.pop("nodes")[0] != ""
     assert differs == {
         "system kernel": ("6.1.0-40-amd64", "6.12.0"),
         "binding": ("rank 0: 0; rank 1: 1", "rank 0: 5; rank 1: 5"),
     }
-    everything = {fact.name for fact in model.facts_to_show(told, True)}
+    everything = {fact.name for fact in model.facts_to_show(compared, True)}
     assert {"compiler", "flags", "Boost", "MPI library", "Spack hash"} <= everything
 
 
@@ -221,9 +219,11 @@ def test_a_spack_hash_chooses_a_side(tree: Tree, between: Between) -> None:
         for name, spec in ((OPENMPI, "abcdefgh"), (MPICH, "zyxwvuts"))
     }
     (made.path / "env" / "toolchains.json").write_text(json.dumps(built))
-    told = between(f"{made.path}:spack=abcd", f"{made.path}:spack=zyxw")
-    assert told.exit_status == 1
-    assert ("Spack hash", "abcdefgh", "zyxwvuts") in {(f.name, f.base, f.new) for f in told.facts}
+    compared = between(f"{made.path}:spack=abcd", f"{made.path}:spack=zyxw")
+    assert compared.exit_status == 1
+    assert ("Spack hash", "abcdefgh", "zyxwvuts") in {
+        (f.name, f.base, f.new) for f in compared.facts
+    }
 
 
 def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: Between) -> None:
@@ -234,10 +234,10 @@ def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: 
     fixed = between(*sides)
     file.write_text("sequential = true\n" + file.read_text())
     other = made.path.rename(made.path.with_name("sequential"))
-    told = between(*(side.replace(str(path), str(other)) for side in sides))
-    assert told.is_sequential and not fixed.is_sequential
-    assert "valid at whatever round" in " ".join(model.notes(told))
-    judged = {model.describe_series(r): r.judged for r in told.rows}
+    sequential = between(*(side.replace(str(path), str(other)) for side in sides))
+    assert sequential.is_sequential and not fixed.is_sequential
+    assert "valid at whatever round" in " ".join(model.notes(sequential))
+    judged = {model.describe_series(r): r.judged for r in sequential.rows}
     for one in fixed.rows:
         assert judged[model.describe_series(one)] != one.judged
 
@@ -250,9 +250,9 @@ def test_a_source_is_not_compared_with_itself(tree: Tree, between: Between) -> N
 
 def test_launches_are_not_compared_with_themselves(tree: Tree, between: Between) -> None:
     path = tree().path
-    told = f"share launches, such as those of NetPIPE, .* with {MPICH}: choose sides"
+    complaint = f"share launches, such as those of NetPIPE, .* with {MPICH}: choose sides"
     for base in (f"{path}", f"{path}:mpi=Open MPI"):
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=complaint):
             between(base, f"{path}:toolchain={MPICH}")
 
 

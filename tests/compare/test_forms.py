@@ -25,9 +25,9 @@ def comparison(tree: Callable[..., Any], between: Callable[..., Comparison]) -> 
     """Series that improved and regressed, one case removed and one added."""
     made = tree(environs=(OPENMPI, MPICH))
     path = made.path
-    told = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    unit = told.rows[0].series.base
-    return replace(told, removed=(replace(unit, toolchain=THIRD),), added=(unit,))
+    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    unit = compared.rows[0].series.base
+    return replace(compared, removed=(replace(unit, toolchain=THIRD),), added=(unit,))
 
 
 @pytest.fixture
@@ -90,17 +90,17 @@ def test_markdown_of_hostile_names_has_no_markup(hostile: Comparison) -> None:
     assert "\x1b" not in text and "\x00" not in text
 
 
-def test_json_tells_all_of_it(comparison: Comparison, hostile: Comparison) -> None:
-    told = answer("compare", forms.as_json(comparison))
-    assert told["exit_status"] == 1
-    assert len(told["series"]) == len(comparison.rows)
-    first = told["series"][0]
+def test_json_has_all_of_it(comparison: Comparison, hostile: Comparison) -> None:
+    answered = answer("compare", forms.as_json(comparison))
+    assert answered["exit_status"] == 1
+    assert len(answered["series"]) == len(comparison.rows)
+    first = answered["series"][0]
     assert first["status"] in ("regressed", "improved")
     assert first["ratio"]["low"] <= first["ratio"]["median"] <= first["ratio"]["high"]
     assert (first["base"]["unit"], first["base"]["label"]) == (first["unit"], "measured")
-    assert {row["base"]["direction"] for row in told["series"]} == {"lower"}
+    assert {row["base"]["direction"] for row in answered["series"]} == {"lower"}
     assert first["ratio"]["direction"] == "higher"
-    assert told["base"]["chosen"] == {"toolchain": OPENMPI}
+    assert answered["base"]["chosen"] == {"toolchain": OPENMPI}
     assert answer("compare", forms.as_json(hostile))["refused"] == [HOSTILE.replace("\ud800", "?")]
 
 

@@ -1,4 +1,4 @@
-"""What a user may name, and what they are told when it is not there."""
+"""What a user may name, and the error when it is not there."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def test_a_selector_follows_the_last_colon(spec: str, source: str, chosen: dict[
 
 
 @pytest.mark.parametrize("spec", ["x:colour=red", "x:toolchain=", "x:boost=1,2"])
-def test_an_unknown_key_is_told_with_the_legal_ones(spec: str) -> None:
+def test_an_unknown_key_fails_with_the_legal_ones(spec: str) -> None:
     with pytest.raises(UserError, match=r"selects nothing; legal are toolchain=\.\.\., mpi="):
         parse_spec(spec)
 
 
-def test_a_key_that_stands_twice_is_told() -> None:
+def test_a_key_that_stands_twice_fails() -> None:
     with pytest.raises(UserError, match="toolchain stands twice; right is one value"):
         parse_spec("x:toolchain=a,check=b,toolchain=c")
 
@@ -65,15 +65,15 @@ def test_the_newest_revision_of_a_night_is_taken(
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "complaint"),
     [
         ("nowhere", "there is no such report, bundle or run tree"),
         ("local/smoke/2020-01-01", "there is no such report"),
         (".", "neither a report, a bundle nor a run tree"),
     ],
 )
-def test_what_is_not_there_is_told(spec: str, told: str, sources: Sources) -> None:
-    with pytest.raises(UserError, match=told):
+def test_what_is_not_there_fails(spec: str, complaint: str, sources: Sources) -> None:
+    with pytest.raises(UserError, match=complaint):
         sources.side(spec)
 
 

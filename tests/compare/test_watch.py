@@ -27,7 +27,7 @@ def watch(made: Any, **more: Any) -> tuple[Watch, list[str]]:
     return Watch(made.path, OPENMPI, MPICH, said.append, **more), said
 
 
-def test_a_run_stops_when_all_is_told(tree: Tree) -> None:
+def test_a_run_stops_when_decided(tree: Tree) -> None:
     made, said = watch(tree(launches=20), fail_on=0.02)
     compared = made.judged()
     assert compared.is_sequential
@@ -46,7 +46,7 @@ def test_what_is_open_is_said_with_how_long_it_will_take(tree: Tree) -> None:
     assert "more round" in said[0]
 
 
-def test_nothing_is_told_before_it_can_be(tree: Tree) -> None:
+def test_nothing_is_said_before_it_can_be(tree: Tree) -> None:
     made, said = watch(tree(launches=5))
     assert not made.enough()
     assert said == []

@@ -75,8 +75,8 @@ def parts(make_tree: Callable[..., Any]) -> list[Part]:
 def test_the_words_of_verdicts_and_labels_are_explained() -> None:
     emulated = ({"wan_rtt_ms": 2}, {"hub_mbit_s": 10}, {"nodes": 2})
     marks = [labels.kind(setting_rows(one), True) for one in emulated]
-    told = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
-    words = {*Verdict, *(f.split()[-1] if " " in f else f for f in Family), *told}
+    marked = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
+    words = {*Verdict, *(f.split()[-1] if " " in f else f for f in Family), *marked}
     words |= set(bundle_rows.STATUSES)
     assert not {str(word).lower() for word in words} - terms() - {"toolchains"}
 
@@ -101,9 +101,9 @@ def test_headings_and_verdicts_of_reports_are_explained(parts: list[Part]) -> No
 
 
 def test_headings_and_outcomes_that_the_code_names_are_explained() -> None:
-    rooms = re.findall(r"^\| `(\w+)` \|", (DOCS / "design.md").read_text(), re.MULTILINE)
+    studies = re.findall(r"^\| `(\w+)` \|", (DOCS / "design.md").read_text(), re.MULTILINE)
     files = [*(PACKAGE / "report").rglob("*.py")]
-    files += [file for room in rooms for file in (PACKAGE / "studies" / room).glob("*.py")]
+    files += [file for study in studies for file in (PACKAGE / "studies" / study).glob("*.py")]
     named = {
         name.replace("{}", "").strip()  # where a unit is printed
         for file in files
