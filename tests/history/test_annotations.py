@@ -104,7 +104,7 @@ def test_a_file_that_is_missing_or_empty_says_nothing(tmp_path: Path) -> None:
         ("- !!python/object:os.system x", 1, "not YAML"),
     ],
 )
-def test_a_fault_is_told_with_its_line(tmp_path: Path, text: str, line: int, why: str) -> None:
+def test_a_fault_names_its_line(tmp_path: Path, text: str, line: int, why: str) -> None:
     with pytest.raises(UserError) as fault:
         load(tmp_path, text)
     assert (fault.value.line, Path(fault.value.file or "").name) == (line, annotations.FILE_NAME)

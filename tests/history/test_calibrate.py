@@ -60,7 +60,7 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
     assert read.history.evidence == pytest.approx(result.evidence)
 
 
-def test_too_few_nights_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_nights_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     found = site(np.random.default_rng(4).normal(0, 0.01, (5, 39)), monkeypatch)
     with pytest.raises(UserError, match="no series has 40 nights"):
         detection.calibrate(found, 60, 500, 1, SETTINGS)
@@ -80,13 +80,13 @@ def test_the_command_writes_thresholds_that_keep_the_promise(
     monkeypatch.setattr("sys.argv", argv)
     with pytest.raises(SystemExit) as ended:
         main()
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     evidence = analysis.load(file).history.evidence
-    assert "10 series: a night scatters by" in told and f"evidence = {evidence:.1f}" in told
+    assert "10 series: a night scatters by" in printed and f"evidence = {evidence:.1f}" in printed
     assert ended.value.code == int(evidence != SETTINGS.evidence)
 
 
-def test_the_command_tells_a_site_without_nights(
+def test_a_site_without_nights_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     argv = ["roundtrip", "calibrate", "nowhere", "--reports", str(tmp_path)]
@@ -108,7 +108,7 @@ def test_the_command_warns_of_a_night_that_it_cannot_read(
     assert f"warning: {first}: not a published report\n" in capsys.readouterr().err
 
 
-def test_the_command_tells_a_place_that_takes_no_file_before_it_simulates(
+def test_a_place_that_takes_no_file_fails_before_a_simulation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "nowhere" / "analysis.toml"
@@ -116,6 +116,6 @@ def test_the_command_tells_a_place_that_takes_no_file_before_it_simulates(
     monkeypatch.setattr(detection, "measure_noise", pytest.fail)
     with pytest.raises(SystemExit) as ended:
         main()
-    told = capsys.readouterr()
-    assert (ended.value.code, told.out) == (2, "")
-    assert told.err == f"roundtrip: {place.parent}: no such folder\n"
+    captured = capsys.readouterr()
+    assert (ended.value.code, captured.out) == (2, "")
+    assert captured.err == f"roundtrip: {place.parent}: no such folder\n"

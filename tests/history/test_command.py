@@ -67,7 +67,7 @@ def history(*arguments: str | Path, columns: str = "300") -> Done:
     return Done(int(ended.value.code or 0), *texts)
 
 
-def test_what_regressed_is_told_first_with_what_differed_there(reports: Path) -> None:
+def test_what_regressed_comes_first_with_what_differed_there(reports: Path) -> None:
     done = history(SITE, CAMPAIGN, "--reports", reports)
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
@@ -86,8 +86,8 @@ def test_json_has_every_series(reports: Path) -> None:
     (slower,) = [one for one in whole if one["verdict"] == "regressed"]
     assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
     assert slower["interval"][0] < 1.08 < slower["interval"][1]
-    told = {"subject": "", "name": "package libucx0", "before": "1.13", "after": "1.14"}
-    assert slower["changes"] == [{**told, "nodes": []}]
+    change = {"subject": "", "name": "package libucx0", "before": "1.13", "after": "1.14"}
+    assert slower["changes"] == [{**change, "nodes": []}]
     still = [one for one in whole if one["verdict"] == "unchanged"]
     assert still and all(0 < one["would_have_seen"] < 0.2 for one in still)
 
@@ -114,17 +114,17 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
         monkeypatch.setattr("sys.argv", argv)
         with pytest.raises(SystemExit) as ended:
             main()
-        told = capsys.readouterr()
-        assert told.err == ""
-        return int(str(ended.value.code)), told.out
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return int(str(ended.value.code)), captured.out
 
     assert ask("--since", "2026-02-20")[0] == 0
     assert ask("--since", "2026-02-01")[0] == 1
     reason = ("--reason", 'the new "UCX": agreed')
-    status, told = ask("--accept", "mpi, 1 B; half", *reason)
-    assert status == 0 and told.startswith("accepted up to 2026-02-24T")
-    status, told = ask("--json")
-    read = answer("history", told)["series"]
+    status, printed = ask("--accept", "mpi, 1 B; half", *reason)
+    assert status == 0 and printed.startswith("accepted up to 2026-02-24T")
+    status, printed = ask("--json")
+    read = answer("history", printed)["series"]
     (slower,) = [one for one in read if (one["variant"], one["size_bytes"]) == ("mpi", 1)]
     assert (status, slower["verdict"], slower["alarm"]) == (0, "unchanged", False)
     assert slower["accepted"]["reason"] == reason[1]

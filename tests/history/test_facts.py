@@ -47,21 +47,21 @@ def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_d
     bundle: Path,
 ) -> None:
     shutil.copyfile(LOCK, bundle / "env" / "spack.lock")
-    told = of(bundle, LISTED)
-    assert told["", "spack.lock"] == "a" * 12
+    facts = of(bundle, LISTED)
+    assert facts["", "spack.lock"] == "a" * 12
     for one in toolchains(lock.read(LOCK)):
-        assert told[one.name, "Spack hash"] == one.root.hash[:12]
-        assert told[one.name, one.mpi.name] == f"{one.mpi.version} ({one.mpi.hash[:7]})"
-        assert told[one.name, "boost"].startswith(one.boost.version)
-    assert {name for _, name in told} & {"ucx", "libfabric", "hwloc"}
+        assert facts[one.name, "Spack hash"] == one.root.hash[:12]
+        assert facts[one.name, one.mpi.name] == f"{one.mpi.version} ({one.mpi.hash[:7]})"
+        assert facts[one.name, "boost"].startswith(one.boost.version)
+    assert {name for _, name in facts} & {"ucx", "libfabric", "hwloc"}
 
 
-def test_a_lock_file_of_another_kind_is_told_by_its_digest(bundle: Path) -> None:
+def test_a_lock_file_of_another_kind_has_its_digest(bundle: Path) -> None:
     (bundle / "env" / "spack.lock").write_text("{}")
     assert of(bundle, LISTED) == {("", "spack.lock"): "a" * 12}
 
 
-def test_what_installed_a_toolchain_is_told(bundle: Path) -> None:
+def test_what_installed_a_toolchain_is_kept(bundle: Path) -> None:
     installed = {"mpi": {"version": "4.1.4", "origin": "Debian openmpi 4.1.4-3"}}
     installed["compiler"] = {"version": "12.2.0", "flags": ["-O2", "-g0"]}  # type: ignore[dict-item]
     entry = {"reframe": {"env_vars": [["UCX_TLS", "sm"], "odd"]}, "installed": installed}
@@ -85,7 +85,7 @@ def test_two_long_values_stay_apart_and_controls_are_gone(bundle: Path) -> None:
     assert kernel("6.1\n\x1b[2J") == "6.1 ?[2J"
 
 
-def test_what_the_kernels_of_nodes_told_is_of_the_nodes(bundle: Path) -> None:
+def test_what_the_kernels_of_nodes_said_is_of_the_nodes(bundle: Path) -> None:
     """Only of launches that passed, and of pseudonyms that mean the same host every night."""
     rows: list[dict[str, Any]] = [
         {"launch": "1", "host": "node-0000000a", "kernel": "6.1", "adapters": ["a: 1", "b: 2"]},

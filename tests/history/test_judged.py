@@ -1,4 +1,4 @@
-"""From the table of nights to what is told of each series."""
+"""From the table of nights to the verdict of each series."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
         "packages": {"libucx0": "1.13.1-1"},
     }
     Nights(tmp_path, series=1, host=lambda _: host).write(1)
-    told = {
+    facts = {
         (s, n): v
         for s, n, v in read(tmp_path).provenance.select(*["subject", "name", "value"]).rows()
     }
@@ -136,7 +136,7 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
         (ENVIRON, "compiler flags"): "-O3",
         (ENVIRON, "binding"): "0: 0; 1: 1",
     }
-    assert wanted.items() <= told.items()
+    assert wanted.items() <= facts.items()
 
 
 def change(revision: Path, table: str, **columns: Any) -> Path:
@@ -151,7 +151,7 @@ def cut(revision: Path) -> None:
     file.write_bytes(file.read_bytes()[:-9])
 
 
-def told_of_another(revision: Path) -> None:
+def renamed(revision: Path) -> None:
     other = revision.parents[1] / "2026-01-09" / "r1"
     other.parent.mkdir()
     revision.rename(other)
@@ -203,7 +203,7 @@ def on_no_day(revision: Path) -> None:
         (lambda r: change(r, "cases", launch=pl.lit("x")), "launches that no collector wrote"),
         (lambda r: change(r, "cases", status=pl.lit("failed")), "launches that no collector"),
         (twice, "a series has two rows for one launch"),
-        (told_of_another, "its bundle is of 2026-01-02"),
+        (renamed, "its bundle is of 2026-01-02"),
         (campaign, "its bundle is of campaign 'other'"),
         (on_no_day, "started: right is a time as 2026-11-21T07:00:00Z"),
         (superseding("r1"), "supersedes 'r1', which is no earlier revision"),
@@ -235,8 +235,8 @@ def test_a_decoder_that_dies_is_a_warning_too(
     monkeypatch.setattr(ledger.reader.Reader, "require", require)
     found = read(tmp_path)
     assert dates(found) == ["2026-01-01", "2026-01-03"]
-    told = "bundle/cases.parquet: its decoder died of signal 6"
-    assert found.warnings == (f"{second}: {told}",)
+    fault = "bundle/cases.parquet: its decoder died of signal 6"
+    assert found.warnings == (f"{second}: {fault}",)
 
 
 def test_one_night_more_is_read_and_no_other(

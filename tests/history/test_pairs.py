@@ -29,7 +29,7 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
     why = {one.name: {str(e.measure.measure) for e in one.evidence} for one in found.named}  # type: ignore[attr-defined]
     assert why.keys() == {pseudonym(3), pseudonym(9)}
     assert "latency" in why[pseudonym(3)] and "tail" in why[pseudonym(9)]
-    # The cache tells the same, and so does what a later night takes with it.
+    # The cache gives the same, and so does what a later night takes with it.
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.equals(known.pairs)
 
 
@@ -102,10 +102,10 @@ class OnSockets(Pairs):
     """Launches on one node are on one socket or on two by turns: the latter are slower."""
 
     def _record(self, one: tuple[int, int, tuple[int, ...]], started: str) -> dict[str, Any]:
-        told = super()._record(one, started)
+        record = super()._record(one, started)
         if len(one[2]) == 1:
-            told["parameters"]["placement"] = "one-socket" if one[1] % 2 else "two-sockets"
-        return told
+            record["parameters"]["placement"] = "one-socket" if one[1] % 2 else "two-sockets"
+        return record
 
     def _samples(
         self, one: tuple[int, int, tuple[int, ...]], rng: np.random.Generator

@@ -73,7 +73,7 @@ def test_what_does_no_harm_is_ok(change: dict[str, object]) -> None:
     assert levels(replace(QUIET, **change)) == {}  # type: ignore[arg-type]
 
 
-def test_a_shared_virtual_machine_is_told_apart() -> None:
+def test_a_shared_virtual_machine_is_named() -> None:
     own = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.0))
     shared = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.05))
     assert "shared" not in own.advice

@@ -34,10 +34,10 @@ def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[Bloc
 
 
 def found(given: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
-    told = interference.findings(given, LEVELS, autogroup)
-    assert all("\n" not in finding.detail + finding.advice for finding in told)
-    assert all(finding.advice for finding in told if finding.level == "warn")
-    return {finding.topic: (finding.level, finding.detail) for finding in told}
+    all_findings = interference.findings(given, LEVELS, autogroup)
+    assert all("\n" not in finding.detail + finding.advice for finding in all_findings)
+    assert all(finding.advice for finding in all_findings if finding.level == "warn")
+    return {finding.topic: (finding.level, finding.detail) for finding in all_findings}
 
 
 def test_recorded_proc_stat() -> None:
@@ -56,34 +56,34 @@ def test_the_time_of_a_process_whose_name_is_hostile() -> None:
 
 
 def test_a_quiet_machine_has_nothing_to_say() -> None:
-    told = found(blocks())
-    assert {level for level, _ in told.values()} == {"ok"}
-    assert "differences below 0.1% cannot be seen" in told["A/A test"][1]
+    topics = found(blocks())
+    assert {level for level, _ in topics.values()} == {"ok"}
+    assert "differences below 0.1% cannot be seen" in topics["A/A test"][1]
 
 
 @pytest.mark.parametrize(
-    ("changes", "autogroup", "topic", "told"),
+    ("changes", "autogroup", "topic", "detail"),
     [
         ({"busy_s": 3.0}, False, "others' load", "1.00 processors while"),
         ({"own_s": 1.2, "busy_s": 1.2}, True, "sched_autogroup", "got 60% of two processors"),
         ({"steal_s": 0.05}, False, "CPU steal", "0.050 processors while"),
     ],
 )
-def test_each_disturbance_is_told_alone(
-    changes: dict[str, float], autogroup: bool, topic: str, told: str
+def test_each_disturbance_warns_alone(
+    changes: dict[str, float], autogroup: bool, topic: str, detail: str
 ) -> None:
     result = found(blocks(**changes), autogroup)
     assert [name for name, (level, _) in result.items() if level == "warn"] == [topic]
-    assert told in result[topic][1]
+    assert detail in result[topic][1]
 
 
 def test_a_frequency_that_moves_and_what_it_did() -> None:
     """Half of the blocks at 80 % of the frequency: the loop and the messages take 1.25 times."""
     slow = [replace(b, loop_s=1.25e-3, a_s=[2.5e-3], b_s=[2.5e-3]) for b in blocks()[:6]]
-    level, told = found(slow + blocks()[6:])["speed"]
+    level, detail = found(slow + blocks()[6:])["speed"]
     assert level == "warn"
-    assert "up to 25.0% more" in told
-    assert "messages took 1.25 times" in told
+    assert "up to 25.0% more" in detail
+    assert "messages took 1.25 times" in detail
 
 
 def test_noise_sets_what_can_be_seen() -> None:
@@ -96,10 +96,10 @@ def test_noise_sets_what_can_be_seen() -> None:
     assert "no interval" in found(blocks()[:4])["A/A test"][1]
 
 
-def test_a_false_claim_is_told() -> None:
-    level, told = found(blocks(noise=0.001, bias=1.3))["A/A test"]
+def test_a_false_claim_warns() -> None:
+    level, detail = found(blocks(noise=0.001, bias=1.3))["A/A test"]
     assert level == "warn"
-    assert "B is called" in told
+    assert "B is called" in detail
 
 
 def test_without_variation_there_is_no_effect() -> None:
@@ -124,7 +124,7 @@ def test_a_short_real_one() -> None:
 
 
 class Silence:
-    """A memory in which nobody asks anything, for so many reads."""
+    """A memory that requests nothing, for so many reads."""
 
     def __init__(self, reads: int) -> None:
         self.left = iter(range(reads))

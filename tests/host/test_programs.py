@@ -111,8 +111,8 @@ def test_parameters_in_the_users_home(tmp_path: Path) -> None:
     file.write_text("# nothing yet\n\n")
     assert programs.tuning((), {}, tmp_path) == {}
     file.write_text("# mine\nbtl_tcp_sndbuf = 2048 # small\n  pml = ob1\n")
-    told = "btl_tcp_sndbuf = 2048; pml = ob1"
-    assert programs.tuning((), {}, tmp_path) == {"~/.openmpi/mca-params.conf": told}
+    read = "btl_tcp_sndbuf = 2048; pml = ob1"
+    assert programs.tuning((), {}, tmp_path) == {"~/.openmpi/mca-params.conf": read}
     file.unlink()
     file.mkdir()
     assert programs.tuning((), {}, tmp_path) == {}, "MPI cannot read it either"

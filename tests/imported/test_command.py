@@ -57,7 +57,7 @@ def log(folder: Path, *rows: str, name: str = "Check.log") -> Path:
 
 
 @pytest.mark.parametrize("kind", ["4.0.5-default", "4.6.3-default", "4.10.4-default"])
-def test_what_a_log_a_report_and_a_database_tell_counts_once(kind: str, reports: Path) -> None:
+def test_what_a_log_a_report_and_a_database_hold_counts_once(kind: str, reports: Path) -> None:
     assert run(DATA / kind, *WIDGETS)[0] == 0
     nights, provenance = imported.read(reports)
     assert dict(nights.schema) == night_rows.NIGHTS
@@ -153,12 +153,12 @@ def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) 
         assert str(tmp_path).encode() not in file.read_bytes()
 
 
-def test_a_variable_without_a_direction_is_refused_until_it_is_told(
+def test_a_variable_without_a_direction_is_refused_until_it_has_one(
     tmp_path: Path, reports: Path
 ) -> None:
     file = log(tmp_path / "logs", row(1), row(5, metric="hits", unit="%"), row(0, metric="zero"))
-    status, told, aside = run(file)
-    assert (status, told) == (
+    status, printed, aside = run(file)
+    assert (status, printed) == (
         1,
         "1 values of 1 series from 1 files, 0 rows without a value, 2 set aside",
     )
@@ -194,7 +194,7 @@ def test_nothing_usable_is_status_2(tmp_path: Path, content: bytes, why: str) ->
     assert [line.partition(":")[0] for line in aside] == [str(file), f"{tmp_path}/none.log"]
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_fails(tmp_path: Path) -> None:
     assert run(tmp_path / "none.log") == (2, f"{tmp_path}/none.log: missing", [])
 
 
@@ -241,21 +241,19 @@ def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
         (("--campaign", "../up"), "letters, digits"),
     ],
 )
-def test_a_wrong_option_is_told(arguments: tuple[str, ...], why: str) -> None:
-    status, told, _ = run(DATA / "4.10.4-multiline", *arguments)
-    assert status == 2 and why in told
+def test_a_wrong_option_fails(arguments: tuple[str, ...], why: str) -> None:
+    status, printed, _ = run(DATA / "4.10.4-multiline", *arguments)
+    assert status == 2 and why in printed
 
 
 def test_links_that_lead_in_a_circle_are_set_aside(tmp_path: Path) -> None:
     (tmp_path / "circle.log").symlink_to("circle.log")
-    status, told, aside = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
-    assert status == 1 and told.startswith("1 values of 1 series")
+    status, printed, aside = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
+    assert status == 1 and printed.startswith("1 values of 1 series")
     assert aside == [f"{tmp_path}/circle.log: a symbolic link: not followed"]
 
 
-def test_a_folder_that_cannot_be_read_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log(tmp_path / "logs", row(1))
     closed = log(tmp_path / "logs" / "closed", row(2, "2026-11-04T01:00:00")).parent
     listed = os.scandir
@@ -266,8 +264,8 @@ def test_a_folder_that_cannot_be_read_is_told(
         return listed(place)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    status, told, aside = run(tmp_path / "logs")
-    assert status == 1 and told.startswith("1 values of 1 series")
+    status, printed, aside = run(tmp_path / "logs")
+    assert status == 1 and printed.startswith("1 values of 1 series")
     assert aside == [f"{closed}: a folder that cannot be read: Permission denied"]
 
 
@@ -287,9 +285,9 @@ def test_a_folder_that_cannot_be_read_is_told(
 def test_patterns_that_contradict_or_match_nothing(
     tmp_path: Path, reports: Path, options: tuple[str, ...], complaint: str
 ) -> None:
-    status, told, _ = run(log(tmp_path / "logs", row(1.5)), *options)
+    status, printed, _ = run(log(tmp_path / "logs", row(1.5)), *options)
     assert status == 2
-    assert re.search(complaint, told)
+    assert re.search(complaint, printed)
     assert not reports.exists()
 
 

@@ -18,10 +18,10 @@ HEAD = (
 
 
 def row(value: object = 10.5, time: str = "2026-11-03T01:00:00+00:00", **other: str) -> str:
-    told = {"descr": "text", "name": "Check %p=1", "env": "{}", **other}
+    fields = {"descr": "text", "name": "Check %p=1", "env": "{}", **other}
     place = "tulip:cpu+gcc"
     return (
-        f"{time}|4.10.4|{told['descr']}|{told['name']}|{place}|77|pass|{told['env']}|"
+        f"{time}|4.10.4|{fields['descr']}|{fields['name']}|{place}|77|pass|{fields['env']}|"
         f"{value}|MB/s|0|None|None"
     )
 
@@ -100,7 +100,7 @@ def test_rows_before_a_header_are_set_aside() -> None:
         ),
     ],
 )
-def test_a_header_that_lacks_what_identifies_a_value_is_told(header: str, why: str) -> None:
+def test_a_header_that_identifies_no_value_is_set_aside(header: str, why: str) -> None:
     rows, aside = parse(header, row(1), HEAD, row(2))
     assert rows == [(4, 2)]
     assert aside == [SetAside(1, why)]

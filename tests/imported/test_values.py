@@ -7,7 +7,7 @@ HIGHER = ["MB/s", "GB/s", "Mop/s", "1/s", "GFLOPS", "Gflop/s", "ns/day", "MHz", 
 NEITHER = ["", "%", "W", "J", "widgets", "MB", "shops"]
 
 
-def test_of_times_less_is_better_of_rates_more_and_other_units_do_not_tell() -> None:
+def test_less_time_is_better_more_rate_is_better_other_units_say_nothing() -> None:
     units = [*LOWER, *HIGHER, *NEITHER]
     found = {unit: lower_is_better("x", unit, None, None) for unit in units}
     assert found == {
@@ -17,7 +17,7 @@ def test_of_times_less_is_better_of_rates_more_and_other_units_do_not_tell() -> 
     }
 
 
-def test_a_reference_with_one_limit_tells_more_than_the_unit() -> None:
+def test_a_reference_with_one_limit_goes_before_the_unit() -> None:
     assert lower_is_better("x", "s", -0.1, None) is False
     assert lower_is_better("x", "W", None, 0.1) is True
     assert lower_is_better("x", "W", -0.1, 0.1) is None

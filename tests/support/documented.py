@@ -21,7 +21,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *('"roundtrip", "run"', '"--resume"'),
     ),
     r"roundtrip history SITE": (
-        "tests/history/test_command.py::test_what_regressed_is_told_first_with_what_differed_there",
+        "tests/history/test_command.py::test_what_regressed_comes_first_with_what_differed_there",
         *('"history"', "history(SITE, "),
     ),
     r"roundtrip history SITE --accept .*": (
@@ -47,7 +47,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *('"nodes", SITE', '"--json"'),
     ),
     r"roundtrip import SITE .*": (
-        "tests/imported/test_command.py::test_what_a_log_a_report_and_a_database_tell_counts_once",
+        "tests/imported/test_command.py::test_what_a_log_a_report_and_a_database_hold_counts_once",
         '"import", "local"',
     ),
     r"roundtrip publish \S+ --to \S+ --preview": (
@@ -60,7 +60,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
     ),
     r"roundtrip ab \S+ \S+( --.*)?": (
         "tests/end_to_end/test_ab.py"
-        "::test_two_toolchains_are_told_apart_and_the_run_is_an_ordinary_one",
+        "::test_two_toolchains_are_distinct_and_the_run_is_an_ordinary_one",
         *('"ab"', '"--checks"', '"--set"', '"--fail-on"'),
     ),
     r"roundtrip schema \S+": (
@@ -84,7 +84,7 @@ RUN_ELSEWHERE: dict[str, tuple[str, ...]] = {
         *('"site", "new"', '"site", "check"', '"--live"'),
     ),
     r"roundtrip site lock": (
-        "tests/sites/test_check.py::test_the_command_tells_by_its_exit_status",
+        "tests/sites/test_check.py::test_a_fault_sets_the_exit_status",
         '"site", "lock"',
     ),
     r"\.venv/bin/python -m tools\.mirror .*": (
