@@ -59,7 +59,7 @@ def broken() -> Iterator[tuple[int, Subject]]:
     few = replace(judged()[Claim(1)].interval, n=1000)
     yield 4, replace(SOUND, claims=judged(interval=few))  # more ratios than launches
     yield 5, replace(SOUND, claims=judged(interval=replace(few, low=None, high=None, n=3)))
-    yield 5, showing(table(measured(level=0.9), words="Times in µs."))  # not the level asked for
+    yield 5, showing(table(measured(level=0.9), words="Times in µs."))  # not the requested level
     yield 5, showing(table(measured(), words="Times in µs."))  # and which level is not said
     ninety = ("Bands are ", Level(0.9), " rank intervals.")
     yield 5, showing(table(), gallery(figure(chart()), caption=ninety))
@@ -166,13 +166,13 @@ def test_a_rule_is_kept_by_sound_facts_and_broken_by_others(number: int) -> None
 
 @pytest.mark.parametrize("number", range(1, len(RULES) + 1))
 def test_a_rule_without_facts_names_the_fact_or_says_that_there_is_no_case(number: int) -> None:
-    cases = [(subject, told) for rule, subject, told in unknown() if rule == number]
+    cases = [(subject, fact) for rule, subject, fact in unknown() if rule == number]
     assert cases or number in NOTHING
-    for subject, told in cases:
+    for subject, fact in cases:
         outcome = held(number, subject)
         assert outcome.result == "not applicable", outcome
         assert outcome.evidence.startswith("missing fact: ")
-        assert told in outcome.evidence
+        assert fact in outcome.evidence
     if number in NOTHING:
         outcome = held(number, replace(NOTHING[number], claims={}))
         assert outcome.result == "not applicable", outcome
@@ -180,7 +180,7 @@ def test_a_rule_without_facts_names_the_fact_or_says_that_there_is_no_case(numbe
 
 
 def test_no_rule_passes_on_no_facts() -> None:
-    """Launches that no section tells of, that say nothing but that they completed."""
+    """Launches that no section names, and that say nothing but that they completed."""
     empty = launches().with_columns(
         *(pl.lit(None, pl.String).alias(n) for n in ("mpi_library", "compiler")),
         *(pl.lit(None, pl.Int64).alias(n) for n in ("warmup_discarded", "taken", "campaign_round")),
@@ -217,19 +217,19 @@ def test_published_values_need_no_spread() -> None:
 
 def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares() -> None:
     assert "a barrier before each sample" in held(10, SOUND).evidence  # as FACTS declares
-    told = of_launches(
+    timed = of_launches(
         timing_clock="one rank",
         timing_synchronisation="none",
         timing_over_ranks="one rank",
         timing_cache="flushed",
     )
-    evidence = held(10, told).evidence
+    evidence = held(10, timed).evidence
     assert "ranks are not synchronised; the time of one rank is the sample" in evidence
     assert "barrier" not in evidence
-    assert held(14, told).evidence.endswith("caches: flushed")
+    assert held(14, timed).evidence.endswith("caches: flushed")
     undeclared = with_facts(clock="", synchronised="", over_ranks="", cache="")
-    assert held(10, replace(undeclared, launches=told.launches)).result == "pass"
-    silent = told.launches.with_columns(
+    assert held(10, replace(undeclared, launches=timed.launches)).result == "pass"
+    silent = timed.launches.with_columns(
         timing_cache=pl.when(pl.col("case_id") == "one").then("timing_cache")
     )
     half = held(14, replace(SOUND, launches=silent))

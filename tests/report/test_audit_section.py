@@ -55,20 +55,20 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
     bare = Chapter(part(), Facts(), study_named("another", "Another"), ())
     rules = section.part(read, judged(), [known, bare], []).blocks[-1]
     assert isinstance(rules, Table)
-    told = [[cell.text for cell in row] for row in rules.rows]
-    assert {row[0] for row in told} == {f"C{number}" for number in range(1, len(RULES) + 1)}
-    of = {(row[0], row[2]): (row[3], row[4]) for row in told}
+    texts = [[cell.text for cell in row] for row in rules.rows]
+    assert {row[0] for row in texts} == {f"C{number}" for number in range(1, len(RULES) + 1)}
+    of = {(row[0], row[2]): (row[3], row[4]) for row in texts}
     assert of["C3", "A thing"] == ("pass", str(TIME))
     assert of["C3", "Another"] == ("not applicable", "missing fact: how each number is summarised")
     # The bundle's launches are of a study that no chapter is about: it has rows of its own.
-    there = {row[2] for row in told} - {"A thing", "Another", "The campaign"}
+    there = {row[2] for row in texts} - {"A thing", "Another", "The campaign"}
     assert there == {read.launches["study"][0]}
-    assert {row[0] for row in told if row[2] in there} == {
+    assert {row[0] for row in texts if row[2] in there} == {
         f"C{number}" for number, rule in enumerate(RULES, 1) if rule.of is Of.LAUNCHES
     }
 
 
-def test_what_older_bundles_do_not_tell_is_a_missing_fact() -> None:
+def test_what_older_bundles_lack_is_a_missing_fact() -> None:
     read = data.read(RECORDED / "ring")
     rules = section.part(read, {}, [], []).blocks[-1]
     assert isinstance(rules, Table)

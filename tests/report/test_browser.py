@@ -102,8 +102,8 @@ def test_hostile_data_is_inert_and_nothing_is_fetched(page: Path, tmp_path: Path
 def test_a_browser_with_a_network_log_sees_no_request(page: Path, tmp_path: Path) -> None:
     log = tmp_path / "net.json"
     browse(page, tmp_path, f"--log-net-log={log}", "--dump-dom")
-    asked = set(re.findall(r'"url":"((?:https?|wss?)://[^"]+)"', log.read_text()))
-    ours = {url for url in asked if "google" not in url and "gvt1" not in url}
+    requested = set(re.findall(r'"url":"((?:https?|wss?)://[^"]+)"', log.read_text()))
+    ours = {url for url in requested if "google" not in url and "gvt1" not in url}
     assert ours == set()
 
 

@@ -62,10 +62,10 @@ def revision(nights: Path, tmp_path: Path) -> Path:
 def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -> Path:
     """The revision, with launches that were made again on a node."""
     facts = manifest.verify(revision / "bundle").data
-    told = {k: v for k, v in facts.items() if k not in ("schema", "files")}
+    kept = {k: v for k, v in facts.items() if k not in ("schema", "files")}
     again = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
     again.nodes = lambda _: node
-    again.bundle(revision / "bundle" / records.CONFIRMATION, NIGHTS - 1, told)
+    again.bundle(revision / "bundle" / records.CONFIRMATION, NIGHTS - 1, kept)
     return redigested(revision)
 
 
@@ -204,16 +204,16 @@ def ask(
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == 1
-        told = capsys.readouterr()
-        return told.out, told.err
+        captured = capsys.readouterr()
+        return captured.out, captured.err
 
     return run
 
 
 def test_the_command_shows_it(revision: Path, ask: Callable[..., tuple[str, str]]) -> None:
-    told, _ = ask(launched(revision, slower(3.0, 3, 7)))
-    assert "Launched again: confirmed (2 series)." in told
-    assert told.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
+    printed, _ = ask(launched(revision, slower(3.0, 3, 7)))
+    assert "Launched again: confirmed (2 series)." in printed
+    assert printed.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
 
 
 def page(revision: Path) -> str:
@@ -255,6 +255,6 @@ def test_launches_that_no_collector_wrote_cost_the_night_nothing(
 ) -> None:
     launched(revision, slower(3.0, 3, 7))
     (revision / "bundle" / records.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
-    told, error = ask(redigested(revision))
-    assert "2 worse last night" in told and "Launched again" not in told
+    printed, error = ask(redigested(revision))
+    assert "2 worse last night" in printed and "Launched again" not in printed
     assert error.startswith("warning: ") and error.count("\n") == 1

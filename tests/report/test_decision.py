@@ -34,7 +34,7 @@ def why(tree: Any) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("values", "would_do", "made", "told"),
+    ("values", "would_do", "made", "advice"),
     [
         (6, 11, 6, "6 launches of each case were made, 11 would do"),
         (1, 7, 1, "1 launch of each case was made, 7 would do"),
@@ -44,9 +44,9 @@ def why(tree: Any) -> str | None:
     ],
 )
 def test_the_advice_counts_the_launches_that_were_made(
-    values: int, would_do: int | None, made: int, told: str
+    values: int, would_do: int | None, made: int, advice: str
 ) -> None:
-    assert build.advice({"a": judged(values, would_do)}, made) == told
+    assert build.advice({"a": judged(values, would_do)}, made) == advice
 
 
 def test_the_claim_that_lacks_most_decides() -> None:
@@ -61,11 +61,11 @@ def test_a_run_with_a_verdict_decides(make_tree: Maker) -> None:
 
 def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker) -> None:
     tree = make_tree(launches=3, environs=(ENVIRON,))
-    told = why(tree)
-    assert told is not None
-    assert told.startswith("none of 20 claims has a verdict: 3 launches of each case were made, ")
+    reason = why(tree)
+    assert reason is not None
+    assert reason.startswith("none of 20 claims has a verdict: 3 launches of each case were made, ")
     report = build.build(read(tree))
-    assert f"{told}." in [word for notice in report.notices for word in notice]
+    assert f"{reason}." in [word for notice in report.notices for word in notice]
 
 
 def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> None:
@@ -74,10 +74,12 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
         run = json.loads(file.read_text())
         throttled = {"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]}
         file.write_text(json.dumps({**run, "disturbance": throttled}))
-    told = why(tree)
-    assert told is not None
-    assert told.startswith("all 9 launches were disturbed, the first by this: throttled: the CPU ")
-    assert "`roundtrip doctor`" in told
+    reason = why(tree)
+    assert reason is not None
+    assert reason.startswith(
+        "all 9 launches were disturbed, the first by this: throttled: the CPU "
+    )
+    assert "`roundtrip doctor`" in reason
 
 
 def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:

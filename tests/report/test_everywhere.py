@@ -122,7 +122,7 @@ def test_at_another_place_and_time(revision: Path, tmp_path: Path) -> None:
     }
     if FAKETIME:
         settings |= {"LD_PRELOAD": str(FAKETIME[0]), "FAKETIME": "+366d"}
-    told = rebuild(moved, tmp_path, source=source, **settings)
-    year, place = told.split(maxsplit=1)
+    printed = rebuild(moved, tmp_path, source=source, **settings)
+    year, place = printed.split(maxsplit=1)
     assert Path(place.strip()).is_relative_to(source)
     assert not FAKETIME or int(year) > time.localtime().tm_year

@@ -68,15 +68,15 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
     assert found[Family.SECONDARY] == 2 * 4 * 4
 
 
-def test_the_families_are_told_with_their_numbers(make_tree: Maker) -> None:
+def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
     report = build(read(make_tree(launches=9, environs=(OPENMPI,))))
     assert dict(report.facts)["Claims tested"] == "4 primary, 16 secondary"
     rows = family_rows(report)
     assert rows["Primary"][:4] == ["4", "9", "8", "any one"]
     assert rows["Secondary"][:4] == ["16", "9", "10", "2 at once"]
     (items,) = [b for b in part(report, "claims").blocks if isinstance(b, Items)]
-    told = "".join(str(getattr(word, "text", word)) for item in items.items for word in item)
-    assert "Boost.MPI against raw MPI, plain, in ping-pong" in told
+    text = "".join(str(getattr(word, "text", word)) for item in items.items for word in item)
+    assert "Boost.MPI against raw MPI, plain, in ping-pong" in text
 
 
 def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Maker) -> None:
@@ -95,20 +95,20 @@ def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Make
     assert "6 launches of each case were made, 10 would do" in notices(report)
 
 
-def test_few_primary_claims_are_told_whatever_the_secondary_ones_need(make_tree: Maker) -> None:
-    """Eight launches, four primary claims: a cost of 60 ns in 310 ns is told at 1 byte."""
+def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: Maker) -> None:
+    """Eight launches, four primary claims: a cost of 60 ns in 310 ns is decided at 1 byte."""
     tree = make_tree(launches=8, environs=("openmpi50-boost181",), samples=20)
     report = build(read(tree))
     (answer, *_) = part(report, "netpipe").answers
-    told = "".join(str(getattr(word, "text", word)) for word in answer.text)
-    assert told.startswith("Boost.MPI costs ") and f" at {units.size(1)}, " in told
+    text = "".join(str(getattr(word, "text", word)) for word in answer.text)
+    assert text.startswith("Boost.MPI costs ") and f" at {units.size(1)}, " in text
 
 
 @pytest.mark.parametrize("launches", [3, 5])
-def test_without_an_interval_the_number_that_would_do_is_told(
+def test_without_an_interval_the_cell_has_the_number_needed(
     make_tree: Maker, launches: int
 ) -> None:
     report = build(read(make_tree(launches=launches, environs=(OPENMPI,))))
-    told = f"cannot tell: {launches} launches give no interval; 10 would"
-    assert told in cells(report)
+    verdict = f"cannot tell: {launches} launches give no interval; 10 would"
+    assert verdict in cells(report)
     assert family_rows(report)["Primary"][3] == "none"

@@ -77,7 +77,7 @@ def test_the_first_view_has_all_rows_and_no_series_open(page: Browser) -> None:
     assert page.run("document.querySelector('.nights-of.open')") is None
 
 
-def test_search_and_filter_leave_what_was_asked_for(page: Browser) -> None:
+def test_search_and_filter_leave_what_matches(page: Browser) -> None:
     found = search(page, "4 kib boost-s")
     assert found
     assert {one.partition(", ")[0] for one in found} == {"boost-serialized"}
@@ -106,15 +106,15 @@ def test_order_by_the_size_of_the_change(page: Browser) -> None:
     assert sizes == sorted(sizes, reverse=True)
 
 
-def test_a_link_to_a_series_of_a_superseded_revision_is_told_so(page: Browser) -> None:
+def test_a_link_to_a_series_of_a_superseded_revision_says_so(page: Browser) -> None:
     """A report keeps its links, and its correction may lack what it measured."""
     page.run("location.hash = 'series=000000000000'")
     page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    told = page.run(
+    message = page.run(
         "document.getElementById('absent').hidden || document.getElementById('absent').innerText"
     )
-    assert told.startswith("This series has no nights here")
-    assert "superseded by a later revision" in told
+    assert message.startswith("This series has no nights here")
+    assert "superseded by a later revision" in message
     page.run("location.hash = 'series'")
     page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert page.run("document.getElementById('absent').hidden")
@@ -278,7 +278,7 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         for night in range(90)
         for node in ("node-000000aa", "node-000000cc", "node-000000dd")
     ]
-    told = replace(
+    moved = replace(
         made,
         nights=made.nights.with_columns(
             nodes=nodes.otherwise(pl.lit("node-000000aa+node-000000bb"))
@@ -286,7 +286,7 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         provenance=pl.DataFrame(rows, schema=PROVENANCE, orient="row"),
     )
     page = tmp_path / "history.html"
-    page.write_text(history.render(told), encoding="utf-8")
+    page.write_text(history.render(moved), encoding="utf-8")
     running.open(page.as_uri())
     for verdict, cause in (
         ("regressed", "kernel: 6.1 → 6.2 on 2 nodes"),

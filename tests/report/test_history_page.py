@@ -86,14 +86,14 @@ def test_a_row_says_ratio_night_cause_and_what_would_be_seen(page: str) -> None:
 
 def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -> None:
     answers = page.split('<ul class="answers">')[1].split("</ul>")[0]
-    told = re.sub(r"<[^>]+>", "", answers)
+    text = re.sub(r"<[^>]+>", "", answers)
     assert (
-        "New: 4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in told
+        "New: 4 series regressed since night 79, 2026-03-20: 1.08 to 1.11 times the level" in text
     )
-    assert "What changed there: UCX (openmpi41-boost181): 1.16.0 → 1.17.0." in told
-    assert "4 series improved since night 74" in told
-    assert "What changed there: nothing that is recorded." in told
-    assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in told
+    assert "What changed there: UCX (openmpi41-boost181): 1.16.0 → 1.17.0." in text
+    assert "4 series improved since night 74" in text
+    assert "What changed there: nothing that is recorded." in text
+    assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in text
 
 
 def young(made: history.History, *nights: str) -> history.History:
@@ -144,13 +144,15 @@ def test_what_others_wrote_stays_text(made: history.History) -> None:
     named = made.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
-    told = {
+    histories = {
         tuple(one.names.values()): SeriesHistory(90, why=HOSTILE) for one in split_series(named)
     }
     notes = [history.Note(years.night(3), HOSTILE)]
     facts = made.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
-        history.History("c" + HOSTILE, HOSTILE, named, facts, told, notes, notices=((HOSTILE,),))
+        history.History(
+            "c" + HOSTILE, HOSTILE, named, facts, histories, notes, notices=((HOSTILE,),)
+        )
     )
     assert len(re.findall(r"<script", page)) == 2
     assert "<img" not in page
@@ -183,7 +185,7 @@ def test_a_link_to_each_report_and_a_night_without_one(made: history.History) ->
 
 
 @pytest.mark.parametrize(
-    ("told", "verdict"),
+    ("series", "verdict"),
     [
         (SeriesHistory(90, (STEP,)), Verdict.REGRESSED),
         (SeriesHistory(90, drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
@@ -192,8 +194,8 @@ def test_a_link_to_each_report_and_a_night_without_one(made: history.History) ->
         (SeriesHistory(3, why="3 nights"), Verdict.TOO_FEW_NIGHTS),
     ],
 )
-def test_verdicts(told: SeriesHistory, verdict: Verdict) -> None:
-    assert judgement(told, lower_is_better=True).verdict is verdict
+def test_verdicts(series: SeriesHistory, verdict: Verdict) -> None:
+    assert judgement(series, lower_is_better=True).verdict is verdict
 
 
 def test_news_comes_before_an_old_step_with_more_evidence() -> None:
@@ -274,10 +276,10 @@ def test_a_step_with_other_nodes_names_them(made: history.History) -> None:
     """The steps of those that improved are at night 74, counted from 1."""
     page = history.render(moved(made, "node-000000aa+node-000000cc", 73))
     row = next(one for one in rows(page) if " improved " in f" {one} ")
-    told = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
-    assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(told)
+    difference = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
+    assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(difference)
     answers = re.sub(r"<[^>]+>", "", page.split('<ul class="answers">')[1].split("</ul>")[0])
-    assert f"What changed there: {told}." in answers
+    assert f"What changed there: {difference}." in answers
     regressed = next(one for one in rows(page) if " regressed " in f" {one} ")
     assert "UCX" in regressed and "node set" not in regressed
 
@@ -316,7 +318,7 @@ def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> Non
     ]
 
 
-def test_two_nights_of_a_day_are_told_apart() -> None:
+def test_two_nights_of_a_day_are_distinct() -> None:
     calendar = Calendar(["2026-01-01T01:00:00Z", "2026-01-01T02:00:00Z"])
     assert calendar.describe("2026-01-01T02:00:00Z") == "night 2, 2026-01-01 02:00:00"
 

@@ -68,21 +68,21 @@ def test_a_first_night_has_one_plain_line(tmp_path: Path) -> None:
 
 
 def test_nothing_changed_is_said_with_what_would_have_been_seen(tmp_path: Path) -> None:
-    told = texts(history.part(judged(tmp_path, 40)).answers)
-    assert len(told) == 1
-    assert told[0].startswith("Nothing changed against 39 nights: of 8 series, 0 changed lately")
-    assert "would have shown a step of" in told[0]
+    answers = texts(history.part(judged(tmp_path, 40)).answers)
+    assert len(answers) == 1
+    assert answers[0].startswith("Nothing changed against 39 nights: of 8 series, 0 changed lately")
+    assert "would have shown a step of" in answers[0]
 
 
 def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
-    (told,) = texts(history.part(judged(tmp_path, 2)).answers)
-    assert told.startswith(
+    (answer,) = texts(history.part(judged(tmp_path, 2)).answers)
+    assert answer.startswith(
         "Too few nights: 2 nights; a series can be judged from night 12 on. No verdict"
     )
-    assert told.endswith("What changed since the night before: nothing that is recorded.")
+    assert answer.endswith("What changed since the night before: nothing that is recorded.")
 
 
-def test_a_step_is_told_with_its_night_and_what_differed_there(changed: data.Data) -> None:
+def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> None:
     part = history.part(changed)
     worse, slower, rest = texts(part.answers)
     assert worse.startswith("Worse last night: ")

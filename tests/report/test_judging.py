@@ -1,4 +1,4 @@
-"""A run whose launches went on until they told enough is judged by the test that allows it."""
+"""A run whose launches went on until they decided enough is judged by the test that allows it."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]
         "Verdicts",
     ]
     (audit,) = [part for part in made.parts if "audit" in part.anchor]
-    told = str(audit.blocks)
-    assert "are not those of Benjamini-Hochberg" not in told
-    assert "do not follow from interval and q" not in told
+    shown = str(audit.blocks)
+    assert "are not those of Benjamini-Hochberg" not in shown
+    assert "do not follow from interval and q" not in shown
     plain = build.build(read(False))
     assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain.notices}

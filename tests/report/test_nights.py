@@ -149,21 +149,21 @@ def test_two_processes_publish_two_runs_of_a_day_at_once(
     running = [
         subprocess.Popen([*start, str(run)], env=environment, **pipes) for run in (*runs, *runs)
     ]
-    told = [process.communicate(timeout=600) for process in running]
-    assert [process.returncode for process in running] == [0] * 4, told
-    pages = {out.splitlines()[-1] for out, _ in told}
+    outputs = [process.communicate(timeout=600) for process in running]
+    assert [process.returncode for process in running] == [0] * 4, outputs
+    pages = {out.splitlines()[-1] for out, _ in outputs}
     site = tmp_path / "o" / "synthetic" / "local"
     names = ("2026-11-21", "2026-11-21.2")
     assert pages == {f"report: {site / name / 'r1' / 'report.html'}" for name in names}
 
 
-def test_a_revision_that_is_left_out_is_told(night: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_left_out_revision_is_reported(night: Callable[[str], Path], tmp_path: Path) -> None:
     first = publish.publish(night("2026-11-20T07:00:00Z"), tmp_path)
     (first / "bundle" / "cases.parquet").write_bytes(b"")
-    told: list[str] = []
-    later = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path, tell=told.append)
+    said: list[str] = []
+    later = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path, tell=said.append)
     assert started(later) == []
-    assert told == [
+    assert said == [
         f"{first}: bundle/manifest.json: cases.parquet is not the file that the manifest lists"
     ]
 

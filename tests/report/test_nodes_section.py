@@ -24,8 +24,8 @@ from roundtrip.report.sections import nodes
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad <cable>"}
 
 
-def report(folder: Path, nights: int = 2, first: int = 0, **told: Any) -> Report:
-    writer = Pairs(folder, **told)
+def report(folder: Path, nights: int = 2, first: int = 0, **options: Any) -> Report:
+    writer = Pairs(folder, **options)
     newest = [writer.night(number) for number in range(first, nights)][-1] / "bundle"
     known = ledger.read_ledger(folder, CAMPAIGN, SITE)
     ledger.attach(newest, manifest.verify(newest), known)
@@ -38,8 +38,8 @@ def part(made: Report) -> Part:
 
 
 def answers(made: Report) -> list[str]:
-    told = part(made).answers
-    return ["".join(str(getattr(word, "text", word)) for word in one.text) for one in told]
+    found = part(made).answers
+    return ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
 
 
 @pytest.fixture(scope="module")
@@ -97,14 +97,14 @@ def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) ->
 
 def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
     latency = next(one for one in part(sick).figures if one.name == "nodes-1")
-    told = values(latency)
-    assert told["title"] == "Latency" and len(told["names"]) == 16
-    assert [name for name, bad in zip(told["names"], told["sick"], strict=True) if bad] == [
+    drawn = values(latency)
+    assert drawn["title"] == "Latency" and len(drawn["names"]) == 16
+    assert [name for name, bad in zip(drawn["names"], drawn["sick"], strict=True) if bad] == [
         f"* {pseudonym(3)}"
     ]
-    places = {(row, column) for row, column, *_ in told["cells"]}
+    places = {(row, column) for row, column, *_ in drawn["cells"]}
     assert len(places) == 2 * 8 * 8 and all((b, a) in places for a, b in places)
-    mine = [effect for row, _, _, effect, _ in told["cells"] if row == 3]
+    mine = [effect for row, _, _, effect, _ in drawn["cells"] if row == 3]
     assert min(mine) > 80
     assert drawing(latency).startswith("<svg") and pseudonym(3) in drawing(latency)
     cores = next(one for one in part(sick).figures if one.name.startswith("cores-"))
@@ -143,8 +143,8 @@ def test_nodes_of_a_switch_stand_together_and_have_it_beside_them(tmp_path: Path
     assert effects
     for table in effects:
         assert names(table)[:2] == ["Node", "Switch"]
-        told = {row[0].text: row[1].text for row in table.rows}
-        assert told == {pseudonym(n): f"switch-{n % 2:08x}" for n in range(8)}
+        switches = {row[0].text: row[1].text for row in table.rows}
+        assert switches == {pseudonym(n): f"switch-{n % 2:08x}" for n in range(8)}
 
 
 @pytest.mark.parametrize("sick_ones", [{3: 100e-6}, {}])

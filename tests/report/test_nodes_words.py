@@ -23,10 +23,10 @@ def test_a_node_meets_those_of_its_partition_alone() -> None:
     some = measure("b", launches(seed=2, nodes=16, nights=2, each=4, effects={5: 1.0}))
     found = judge([every, some], SETTINGS, 0.95)
     assert len(found.nodes) == 24
-    told = {one.name: words.named(one, found) for one in found.named}
-    assert told.keys() == {"a-n03", "b-n05"}
-    assert " with all 7 partners, " in told["a-n03"]
-    assert " with 8 of 15 partners, " in told["b-n05"]
+    sentences = {one.name: words.named(one, found) for one in found.named}
+    assert sentences.keys() == {"a-n03", "b-n05"}
+    assert " with all 7 partners, " in sentences["a-n03"]
+    assert " with 8 of 15 partners, " in sentences["b-n05"]
 
 
 def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:

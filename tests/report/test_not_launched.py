@@ -46,8 +46,8 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
     stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     (stage / "rfm_job.err").write_text(PREEMPTED)
     shown = list(texts(part(tree).blocks))
-    told = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
-    assert told in shown
+    sentence = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
+    assert sentence in shown
     (counts,) = [
         line for line in shown if line.startswith(tree.case_id(ENVIRON)) and "missing" not in line
     ]
@@ -77,6 +77,6 @@ def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Make
     tree = make_tree(launches=5, environs=(ENVIRON,), extras=emulated)
     tree.fail(2, ENVIRON, fail_reason="killed")
     rows = [line for line in texts(part(tree).blocks) if ENVIRON in line and " | " in line]
-    told = [line for line in rows if "killed" in line or "missing" in line or "load" in line]
-    assert len(told) >= 3, "one failed, one missing, one disturbed"
+    causes = [line for line in rows if "killed" in line or "missing" in line or "load" in line]
+    assert len(causes) >= 3, "one failed, one missing, one disturbed"
     assert all("EMULATED NODES" in line for line in rows)

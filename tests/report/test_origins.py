@@ -73,14 +73,14 @@ def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
         ("What leaving the disturbed launches out would change", 3),
     ):
         found = [one for one in tables if words in one.caption]
-        told = [
+        numbers = [
             cell
             for one in found
             for row in one.rows
             for cell in row[first:]
             if cell.text[:1].isdigit()
         ]
-        assert told and all(map(report.link, told)), words
+        assert numbers and all(map(report.link, numbers)), words
     (noise,) = [one for one in tables if one.caption.startswith("Noise in a launch")]
     assert all(report.link(row[2]) for row in noise.rows)
 

@@ -130,10 +130,10 @@ def test_a_damaged_night_is_named_and_costs_no_other(
     night(1)
     (night(2) / "bundle" / "manifest.json").write_text("{}")
     write_pages(reports)
-    told = re.findall(r'<p class="notice">(.*?)</p>', history(reports))
-    assert any("Left out" in one and "2026-11-02/r1" in one for one in told)
+    notices = re.findall(r'<p class="notice">(.*?)</p>', history(reports))
+    assert any("Left out" in one and "2026-11-02/r1" in one for one in notices)
     assert str(reports) not in history(reports)
-    assert "1 night" not in told
+    assert "1 night" not in notices
     assert history(reports).count("<tr data-key=") == 20
 
 
@@ -246,8 +246,8 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
     for facts in (reports / "other").rglob("manifest.json"):
         manifest.write(facts.parent, {**json.loads(facts.read_text()), "campaign": "other"})
         report = facts.parents[1] / "report.json"
-        told = {**json.loads(report.read_text()), "digest": _sha256(facts)}
-        report.write_text(json.dumps(told))
+        record = {**json.loads(report.read_text()), "digest": _sha256(facts)}
+        report.write_text(json.dumps(record))
     write_pages(reports)
     drawn = []
     render = write.history.render
@@ -279,11 +279,11 @@ def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
     write_pages(reports)
     before = {file: file.read_bytes() for file in reports.rglob("*.html")}
     note = reports / SITE / ".pages.json"
-    told = json.loads(note.read_text())
+    noted = json.loads(note.read_text())
     note.write_bytes(text.encode(errors="surrogateescape"))
     write_pages(reports)
     assert {file: file.read_bytes() for file in reports.rglob("*.html")} == before
-    assert json.loads(note.read_text()) == told
+    assert json.loads(note.read_text()) == noted
 
 
 @pytest.mark.parametrize("change", ["annotations", "thresholds", "page"])

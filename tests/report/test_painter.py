@@ -205,8 +205,8 @@ def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
         "1\xa0B", "32\xa0B", "1\xa0KiB", "32\xa0KiB", "1\xa0MiB",
     ]  # fmt: skip
     percent = Scale("Overhead", Unit.PERCENT, -120, 310, False)
-    told = [svg.tick_label(one, percent) for one in svg.ticks(percent, 5)]
-    assert told == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
+    labels = [svg.tick_label(one, percent) for one in svg.ticks(percent, 5)]
+    assert labels == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
     nodes = Scale("Nodes", Unit.PURE, 2, 24, True, ticks=(2, 8, 24))
     assert svg.ticks(nodes, 5) == (2, 8, 24)
     assert (

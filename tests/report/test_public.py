@@ -51,8 +51,8 @@ def revision(master: Path, tmp_path: Path) -> Path:
 def forged(revision: Path, **facts: Any) -> Path:
     """The same revision of a bundle with other facts, as if it had been published so."""
     manifest_file = revision / "bundle" / manifest.FILE_NAME
-    told = json.loads(manifest_file.read_text())
-    kept = {key: value for key, value in told.items() if key != "files"}
+    before = json.loads(manifest_file.read_text())
+    kept = {key: value for key, value in before.items() if key != "files"}
     made = manifest.write(revision / "bundle", {**kept, **facts})
     report = {"schema": 1, "digest": made.digest, "supersedes": None, "reason": None}
     (revision / "report.json").unlink()
@@ -77,8 +77,8 @@ def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -
     status, lines, _ = run(revision, "--to", to)
     signed = signature.check_signature(target / "bundle", manifest.verify(target / "bundle"))
     assert signed.state == "signed" and signed.key.endswith(" (roundtrip local)")
-    told = f"published: {target} (signed by {signed.key})"
-    assert (status, lines) == (0, [told, f"index: {to}/index.html"])
+    line = f"published: {target} (signed by {signed.key})"
+    assert (status, lines) == (0, [line, f"index: {to}/index.html"])
     assert publish.verify(target) == []
     assert "2026-11-21/r1/report.html" in (to / "index.html").read_text()
     status, lines, _ = run(tmp_path / "reports", revision / "report.html", "--to", to)
@@ -92,9 +92,11 @@ def test_a_correction_is_not_published_without_what_it_corrects(
 ) -> None:
     reports, to = tmp_path / "reports", tmp_path / "public"
     corrected = publish.publish(revision / "bundle", reports, Correction("r1", "wrong axis"))
-    status, _, told = run(corrected, "--to", to)
+    status, _, refusals = run(corrected, "--to", to)
     assert status == 1
-    assert told == [f"refused: {corrected}: it supersedes r1, which is not published: publish both"]
+    assert refusals == [
+        f"refused: {corrected}: it supersedes r1, which is not published: publish both"
+    ]
     status, lines, _ = run(corrected, revision, "--to", to)
     assert status == 0
     assert [Path(line.split(" (")[0]).name for line in lines[:2]] == ["r1", "r2"]
@@ -124,8 +126,8 @@ def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_pa
 def test_a_run_that_nobody_can_repeat_is_refused(
     revision: Path, tmp_path: Path, git: dict[str, Any], why: str
 ) -> None:
-    status, _, told = run(forged(revision, git=git), "--to", tmp_path / "public")
-    assert status == 1 and re.search(why, told[0])
+    status, _, refusals = run(forged(revision, git=git), "--to", tmp_path / "public")
+    assert status == 1 and re.search(why, refusals[0])
     assert not list((tmp_path / "public").rglob("r1"))
 
 
@@ -133,8 +135,8 @@ def test_a_run_that_nobody_can_repeat_is_refused(
 def test_a_changed_revision_is_refused(revision: Path, tmp_path: Path, what: str) -> None:
     file = revision / what
     file.write_bytes((file.read_bytes() if file.exists() else b"") + b" ")
-    status, _, told = run(revision, "--to", tmp_path / "public")
-    assert status == 1 and len(told) == 1
+    status, _, refusals = run(revision, "--to", tmp_path / "public")
+    assert status == 1 and len(refusals) == 1
     assert not list((tmp_path / "public").rglob("report.html"))
 
 
@@ -144,10 +146,10 @@ def test_nothing_is_overwritten(revision: Path, tmp_path: Path) -> None:
     target = to / revision.relative_to(tmp_path / "reports")
     page = target / "report.html"
     page.write_text("mine")
-    status, _, told = run(revision, "--to", to)
+    status, _, refusals = run(revision, "--to", to)
     assert status == 1
     why = "already published with other content, and never overwritten"
-    assert told == [f"refused: {target}: {why}"]
+    assert refusals == [f"refused: {target}: {why}"]
     assert page.read_text() == "mine"
 
 
@@ -166,8 +168,8 @@ def test_a_copy_that_fails_leaves_nothing_half(
 
 def test_a_tree_that_cannot_be_written_is_status_2(revision: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    status, _, told = run(revision, "--to", tmp_path / "file" / "public")
-    assert status == 2 and "Not a directory" in told[0]
+    status, _, errors = run(revision, "--to", tmp_path / "file" / "public")
+    assert status == 2 and "Not a directory" in errors[0]
 
 
 @pytest.mark.nightly
@@ -186,8 +188,8 @@ def test_processes_at_the_same_time_publish_one(revision: Path, tmp_path: Path) 
 @pytest.mark.parametrize("place", ["none", "empty"])
 def test_what_is_no_report_is_status_2(tmp_path: Path, place: str) -> None:
     (tmp_path / "empty").mkdir()
-    status, _, told = run(tmp_path / place, "--to", tmp_path / "public")
-    assert (status, told) == (
+    status, _, errors = run(tmp_path / place, "--to", tmp_path / "public")
+    assert (status, errors) == (
         2,
         [f"{tmp_path / place}: neither a published report nor a folder of some"],
     )
@@ -222,7 +224,10 @@ def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
     names = {file.name for file in found}
     assert {"report.html", "values.parquet", "index.html", "cases.parquet"} <= names
     assert not [
-        (file, text) for file, told in found.items() for text in secrets if text.encode() in told
+        (file, text)
+        for file, content in found.items()
+        for text in secrets
+        if text.encode() in content
     ]
     assert HOST in json.dumps([str(text) for _, text in texts(tmp_path / "run")])
 
@@ -242,7 +247,7 @@ def test_pages_that_cannot_be_drawn_are_a_warning_and_no_report_is_lost(
     assert next(to.glob("*/*/*/r1/report.html")).is_file()
 
 
-def test_links_that_lead_in_a_circle_are_told(tmp_path: Path) -> None:
+def test_links_that_lead_in_a_circle_fail(tmp_path: Path) -> None:
     (tmp_path / "circle").symlink_to("circle")
-    told = f"{tmp_path}/circle: its symbolic links lead in a circle"
-    assert run(tmp_path / "circle", "--to", tmp_path / "public") == (2, [], [told])
+    error = f"{tmp_path}/circle: its symbolic links lead in a circle"
+    assert run(tmp_path / "circle", "--to", tmp_path / "public") == (2, [], [error])

@@ -144,9 +144,9 @@ def test_many_processes_at_once_publish_one_revision(tree: Any, tmp_path: Path) 
     environment = {"PYTHONPATH": ":".join(sys.path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     running = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(3)]
-    told = [process.communicate(timeout=600) for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], told
-    assert len({out.splitlines()[-1] for out, _ in told}) == 1
+    outputs = [process.communicate(timeout=600) for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0], outputs
+    assert len({out.splitlines()[-1] for out, _ in outputs}) == 1
     folder = tmp_path / "o" / "synthetic" / "local" / "2026-11-21"
     assert [path.name for path in folder.iterdir()] == ["r1"]
 

@@ -138,9 +138,9 @@ def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
     assert count > 200
 
 
-@pytest.mark.parametrize(("wanted", "told"), [(2, False), (3, True)])
+@pytest.mark.parametrize(("wanted", "is_missing"), [(2, False), (3, True)])
 def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
-    make_tree: Maker, wanted: int, told: bool
+    make_tree: Maker, wanted: int, is_missing: bool
 ) -> None:
     tree = make_tree(launches=3, environs=(ENVIRON,))
     tree.fail(3, ENVIRON, fail_reason="killed")
@@ -150,7 +150,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
     shown = renderers.markdown(build(data.read(bundle.build(tree.path))))
     assert "1 attempt at a launch" in shown
     assert f"2 of {wanted} launches completed" in shown
-    assert ("1 expected launch missing" in shown) == told
+    assert ("1 expected launch missing" in shown) == is_missing
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_sizes_intervals_and_fractions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("emulated", "told"),
+    ("emulated", "label"),
     [
         (None, ""),
         ({"nodes": "namespaces"}, "EMULATED NODES"),
@@ -180,10 +180,10 @@ def test_sizes_intervals_and_fractions() -> None:
         ({"nodes": "namespaces", "rack": "<b>"}, "EMULATED NODES; EMULATED: rack = <b>"),
     ],
 )
-def test_what_is_emulated_is_told(emulated: dict[str, Any] | None, told: str) -> None:
+def test_emulation_is_labelled(emulated: dict[str, Any] | None, label: str) -> None:
     facts = None if emulated is None else setting_rows(emulated)
-    assert labels.kind(facts, False) == told
-    assert labels.kind(facts, True) == (f"{told}; SIMULATED" if told else "SIMULATED")
+    assert labels.kind(facts, False) == label
+    assert labels.kind(facts, True) == (f"{label}; SIMULATED" if label else "SIMULATED")
 
 
 def test_the_stylesheet_has_both_themes_paper_and_phones() -> None:
@@ -213,11 +213,13 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
     few, many = page(32, 200), page(33, 201)
     for parsed, drawn, rows in ((few, 32, 200), (many, 33, 201)):
         names = [
-            told.get("id") for tag, told in parsed.tags if (told.get("class") or "") == "panel"
+            attributes.get("id")
+            for tag, attributes in parsed.tags
+            if (attributes.get("class") or "") == "panel"
         ]
         assert names == [f"figure-f{n}" for n in range(drawn)]
         assert all(f"row {n}" in parsed.text for n in range(rows))
-    folded = [told.get("class") for tag, told in few.tags if tag == "details"]
+    folded = [attributes.get("class") for tag, attributes in few.tags if tag == "details"]
     assert folded == ["part", "part"]
     assert "21 more figures; each is a file in figures/" in many.text
     assert "bundle/samples.parquet" in many.text and "201 rows: Rows" in many.text

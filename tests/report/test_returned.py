@@ -1,4 +1,4 @@
-"""What went wrong with launches is told at the top."""
+"""What went wrong with launches is said at the top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENVIRON = "openmpi41-boost181"
 
 
 def quiet(tree: Any) -> None:
-    """No launch of the tree tells of a disturbance."""
+    """No launch of the tree was disturbed."""
     for file in tree.path.rglob("run.json"):
         run = json.loads(file.read_text())
         file.write_text(json.dumps({**run, "disturbance": {}}))
@@ -32,8 +32,8 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
     )
     tree.fail(6, ENVIRON, fail_reason="killed")
     found = launches.answers(data.read(bundle.build(tree.path)))
-    told = ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
-    assert told == ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
+    sentences = ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
+    assert sentences == ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
     assert {one.tone for one in found} == {"bad"}
 
 
@@ -64,8 +64,8 @@ def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> Non
     run = json.loads(file.read_text())
     placement = [{"rank": rank, "host": host, "cpus": [0]} for rank, host in enumerate(hosts)]
     disturbance = {"clock_rate": [1.0, 1.0], "clock_rate_error": [0.0, 1e-5], **facts}
-    told = {"hosts": list(hosts), "placement": placement, "disturbance": disturbance}
-    file.write_text(json.dumps({**run, **told, "nodes": None}))
+    changes = {"hosts": list(hosts), "placement": placement, "disturbance": disturbance}
+    file.write_text(json.dumps({**run, **changes, "nodes": None}))
 
 
 def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> None:

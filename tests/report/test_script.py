@@ -69,12 +69,13 @@ def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     done = browse(
         copy, tmp_path, "--virtual-time-budget=9000", "--window-size=1280,900", "--dump-dom"
     )
-    found = re.search(r'<body data-told="([^"]*)"', done.stdout)
+    found = re.search(r'<body data-results="([^"]*)"', done.stdout)
     assert found, done.stdout[-2000:]
-    told: dict[str, Any] = json.loads(entities.unescape(found[1]))
-    assert told.pop("faults") == []
+    results: dict[str, Any] = json.loads(entities.unescape(found[1]))
+    assert results.pop("faults") == []
     texts = {
-        key: told.pop(key) for key in [key for key, value in told.items() if isinstance(value, str)]
+        key: results.pop(key)
+        for key in [key for key, value in results.items() if isinstance(value, str)]
     }
     for key in ("first", "second", "end", "down", "hover"):
         assert re.search(
@@ -95,8 +96,8 @@ def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     assert heads.startswith("| What | ") and rule.startswith("| --- | ---: |")
     assert rows[0].startswith("| Half-round-trip latency at 1 B | ") and rows[0].endswith(" µs |")
     assert texts["says"] == "Copied"
-    assert (told.pop("off"), told.pop("width") > 300) == (1, True)
-    assert {key: value for key, value in told.items() if value is not True} == {}
+    assert (results.pop("off"), results.pop("width") > 300) == (1, True)
+    assert {key: value for key, value in results.items() if value is not True} == {}
 
 
 def test_values_of_figures_are_data_and_no_markup() -> None:

@@ -122,9 +122,9 @@ def test_openssh_verifies_it_with_the_public_half_alone(reports: Path, tmp_path:
     assert [stat.S_IMODE(key.stat().st_mode), key.stat().st_nlink] == [0o400, 1]
     (tmp_path / "signers").write_text(f"local {key.with_name('local.signing.pub').read_text()}")
     held = night(reports, 2) / "bundle"
-    asked = ["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "signers"), "-I", "local"]
-    asked += ["-n", signature.NAMESPACE, "-s", str(held / manifest.SIGNATURE)]
-    done = subprocess.run(asked, input=(held / "manifest.json").read_bytes(), capture_output=True)
+    words = ["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "signers"), "-I", "local"]
+    words += ["-n", signature.NAMESPACE, "-s", str(held / manifest.SIGNATURE)]
+    done = subprocess.run(words, input=(held / "manifest.json").read_bytes(), capture_output=True)
     assert done.returncode == 0 and b'Good "roundtrip-night" signature for local' in done.stdout
     private = key.read_bytes().splitlines()[2]
     assert not [
@@ -234,7 +234,7 @@ def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Pat
     assert len(published.nights(tmp_path / "public" / "synthetic" / "local")) == 1
 
 
-def test_a_night_that_was_replaced_after_it_was_named_is_told(reports: Path) -> None:
+def test_a_night_replaced_after_it_was_named_is_reported(reports: Path) -> None:
     unsigned(night(reports, 1), finished=None)
     found = read(reports)
     assert len(found.remarks) == 1 and "is not the one that it names before it" in found.remarks[0]
@@ -256,8 +256,8 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     assert lines == [f"{signed.sentence}: no nights before it are put into its report"]
     assert manifest.verify(again / "bundle") == checked
     folder = tmp_path / "checkout" / "site-configs" / "local"
-    for room in ("campaigns", "checks", "site-configs/local"):
-        (tmp_path / "checkout" / room).mkdir(parents=True)
+    for part in ("campaigns", "checks", "site-configs/local"):
+        (tmp_path / "checkout" / part).mkdir(parents=True)
     (folder / signature.ALLOWED).write_text(f"local {checked.data['signer']}\n")
     monkeypatch.chdir(tmp_path / "checkout")
     assert signature.check_signature(revision / "bundle", checked).state == "signed"
@@ -295,8 +295,8 @@ def test_the_key_of_a_variable_is_taken_or_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = tmp_path / "shared"
-    asked = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
-    subprocess.run([str(one) for one in asked], check=True)
+    words = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
+    subprocess.run([str(one) for one in words], check=True)
     monkeypatch.setenv(signature.SIGNING, str(key))
     built = bundle.build(tree(tmp_path / "run", 1))
     signed = signature.check_signature(built, manifest.verify(built))

@@ -32,9 +32,9 @@ def report(tree: Path) -> Report:
 
 
 def test_the_top_says_by_what_and_that_two_runs_were_identical(tree: Path) -> None:
-    told = labels.notice_of_simulated(data.read(bundle.build(tree)))
-    assert told is not None
-    text = str(told)
+    notice = labels.notice_of_simulated(data.read(bundle.build(tree)))
+    assert notice is not None
+    text = str(notice)
     assert "16 launches did not run on real hardware" in text
     assert "SimGrid 3.32 on platform odin (hosts of 1000 Mflop/s, file 5e5e5e5e)" in text
     assert "2 of 2 cases: two runs, identical to the last digit" in text

@@ -22,7 +22,7 @@ def rows(of: Part) -> list[list[str]]:
     return [[cell.text for cell in row] for table in found for row in table.rows]
 
 
-def test_both_spreads_and_a_better_plan_are_told(make_tree: Maker) -> None:
+def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
     made = part(make_tree(launches=20, samples=40, environs=("openmpi41-boost181",)))
     latency = next(row for row in rows(made) if "1 B" in row[2])
@@ -33,8 +33,8 @@ def test_both_spreads_and_a_better_plan_are_told(make_tree: Maker) -> None:
     assert int(more) > int(count) == 20
     assert after < before
     assert float(latency[8]) < 0.05, "two groups of launches are not normal"
-    (told,) = [block for block in made.blocks if isinstance(block, Items)]
-    assert "does not mean that the next launch would find the same" in str(told.items)
+    (remarks,) = [block for block in made.blocks if isinstance(block, Items)]
+    assert "does not mean that the next launch would find the same" in str(remarks.items)
 
 
 def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:

@@ -39,8 +39,8 @@ def judged(tree: Any) -> tuple[Part, Mapping[Claim, ClaimVerdict]]:
     assert made is not None
     claims = made.claims()
     levels = data.read(bundle.build(tree.path)).analysis.statistics
-    told = judge(claims, levels, family=lambda claim: claim.family)
-    return made.part(told), told
+    verdicts = judge(claims, levels, family=lambda claim: claim.family)
+    return made.part(verdicts), verdicts
 
 
 def rows(part: Part) -> dict[str, list[str]]:
@@ -76,12 +76,12 @@ def move(tree: Any, environ: str, by: int) -> None:
 
 
 def test_the_faster_toolchain_is_named(tree: Any) -> None:
-    part, told = judged(tree)
+    part, verdicts = judged(tree)
     first = rows(part)["MPI, ping-pong, 1 B, µs"]
     ratio = next(cell for cell in first if "is faster" in cell)
     assert ratio.endswith(f"{FAST} is faster")
     assert first[-1].startswith("10 of 10, first in ")
-    assert {claim.family for claim in told} == {Family.TOOLCHAINS}
+    assert {claim.family for claim in verdicts} == {Family.TOOLCHAINS}
     (answer,) = part.each
     text = "".join(str(getattr(word, "text", word)) for word in answer.text)
     assert text.startswith(f"{SLOW} against {FAST}: of 12 comparisons, ")
@@ -107,24 +107,24 @@ def test_the_base_is_named_and_its_value_stands_beside_the_ratio(tree: Any) -> N
 def test_only_rounds_that_launched_both_count(tree: Any) -> None:
     for number in (2, 5, 6):
         tree.fail(number, MPICH, fail_phase="sanity")
-    part, told = judged(tree)
+    part, verdicts = judged(tree)
     assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("7 of 10, ")
-    assert {one.interval.n for one in told.values()} == {7}
+    assert {one.interval.n for one in verdicts.values()} == {7}
 
 
 def test_rounds_in_twos_give_one_ratio_and_none_if_one_of_them_is_lost(tree: Any) -> None:
     file = tree.path / "campaign.toml"
     file.write_text(f"sequential = true\nabba_seed = 7\n{file.read_text()}")
     tree.fail(3, MPICH, fail_phase="sanity")
-    part, told = judged(tree)
+    part, verdicts = judged(tree)
     assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("9 of 10, ")
-    assert {one.interval.n for one in told.values()} == {4}
+    assert {one.interval.n for one in verdicts.values()} == {4}
 
 
 def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
     move(tree, MPICH, by=10)
-    part, told = judged(tree)
-    assert not told
+    part, verdicts = judged(tree)
+    assert not verdicts
     assert not (part.answers or part.each or part.summary)
     assert f"{SLOW} against {FAST}" in refusals(part)
     assert "no round launched both" in refusals(part)
@@ -136,8 +136,8 @@ def test_two_campaigns_put_into_one_tree_are_refused(tree: Any) -> None:
         file = tree.folder(number, MPICH) / "run.json"
         run = json.loads(file.read_text())
         file.write_text(json.dumps({**run, "start_time": f"2026-11-22T07:{number:02d}:00Z"}))
-    part, told = judged(tree)
-    assert not told
+    part, verdicts = judged(tree)
+    assert not verdicts
     assert "was not over when the next one began" in refusals(part)
 
 
@@ -147,15 +147,15 @@ def test_the_rounds_are_those_of_the_campaign_not_the_sessions(tree: Any) -> Non
     for number in range(1, 11):
         records.write_round(tree.path / "rounds" / f"{number:03d}", number)
         records.write_round(tree.path / "rounds" / f"{number + 10:03d}", number)
-    part, told = judged(tree)
-    assert {one.interval.n for one in told.values()} == {10}
+    part, verdicts = judged(tree)
+    assert {one.interval.n for one in verdicts.values()} == {10}
     assert not refusals(part)
 
 
 def test_boost_against_boost_compares_what_depends_on_boost(tree: Any) -> None:
     change(tree, MPICH, boost="1.74.0")
-    _, told = judged(tree)
-    assert {claim.what for claim in told if isinstance(claim, ToolchainComparison)} == {
+    _, verdicts = judged(tree)
+    assert {claim.what for claim in verdicts if isinstance(claim, ToolchainComparison)} == {
         "Boost.MPI, ping-pong",
         "Boost.MPI (Serialized), ping-pong",
     }
@@ -163,8 +163,8 @@ def test_boost_against_boost_compares_what_depends_on_boost(tree: Any) -> None:
 
 def test_mpi_against_mpi_compares_raw_mpi(tree: Any) -> None:
     change(tree, MPICH, mpi={"library": "MPICH 4.0.2"})
-    _, told = judged(tree)
-    assert {claim.what for claim in told if isinstance(claim, ToolchainComparison)} == {
+    _, verdicts = judged(tree)
+    assert {claim.what for claim in verdicts if isinstance(claim, ToolchainComparison)} == {
         "MPI, ping-pong"
     }
 
@@ -174,8 +174,8 @@ def test_toolchains_with_another_between_them_are_not_compared(make_tree: Maker)
     tree = make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD))
     change(tree, MPICH, mpi={"library": "MPICH 4.0.2"})
     change(tree, THIRD, mpi={"library": "MPICH 4.0.2"}, boost="1.74.0")
-    _, told = judged(tree)
-    pairs = {(c.one, c.other) for c in told if isinstance(c, ToolchainComparison)}
+    _, verdicts = judged(tree)
+    pairs = {(c.one, c.other) for c in verdicts if isinstance(c, ToolchainComparison)}
     assert pairs == {(MPICH, OPENMPI), (MPICH, THIRD)}
 
 
@@ -208,11 +208,11 @@ def matrix(mpis: int, boosts: int) -> dict[str, tuple[str, str]]:
 
 def compared(made_of: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
     there = set(made_of.values())
-    asked = speeds.compared_pairs(made_of)
-    assert len(asked) == len(set(asked)) and all(one < other for one, other in asked)
+    pairs = speeds.compared_pairs(made_of)
+    assert len(pairs) == len(set(pairs)) and all(one < other for one, other in pairs)
     return {
         (one, other)
-        for one, other in asked
+        for one, other in pairs
         if speeds.may_differ(made_of[one], made_of[other], there)
     }
 
@@ -241,14 +241,14 @@ def test_of_many_none_is_left_out_and_the_claims_grow_no_faster_than_they(
     assert len(pairs) <= 3 * len(many)
 
 
-def test_the_page_says_how_many_pairs_were_asked(
+def test_the_page_counts_the_compared_pairs(
     make_tree: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(speeds, "MOST_ENVIRONS", 2)
     monkeypatch.setattr(toolchains, "MOST_ENVIRONS", 2)
-    part, told = judged(make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD)))
+    part, verdicts = judged(make_tree(launches=6, steady=True, environs=(OPENMPI, MPICH, THIRD)))
     assert "3 toolchains have 3 pairs, of which " in refusals(part)
-    pairs = {(c.one, c.other) for c in told if isinstance(c, ToolchainComparison)}
+    pairs = {(c.one, c.other) for c in verdicts if isinstance(c, ToolchainComparison)}
     assert f"of which {len(pairs)} are asked" in refusals(part)
     assert "Up to 2 would be compared each with each." in refusals(part)
 

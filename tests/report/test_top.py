@@ -29,9 +29,9 @@ def report(make_tree: Callable[..., Any]) -> Report:
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:
     questions = [part.question for part in report.asked]
-    asked = {study.name: study.question for study in studies.load()}
+    of_study = {study.name: study.question for study in studies.load()}
     assert questions == [
-        asked["netpipe"],
+        of_study["netpipe"],
         "Which MPI and which Boost is fastest here?",
         "Did every launch complete?",
     ]
