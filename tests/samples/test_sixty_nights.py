@@ -35,17 +35,17 @@ def test_the_page_is_rebuilt_byte_for_byte(rebuild: ModuleType) -> None:
 def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
     nights: pl.DataFrame,
 ) -> None:
-    told = detection.histories(nights, analysis.default().history)
+    histories = detection.histories(nights, analysis.default().history)
     size = list(SERIES).index("size_bytes")
-    slowed = {names: one for names, one in told.items() if names[size] in SLOWED}
-    assert (len(told), len(slowed)) == (160, 40)
-    assert all(one.used == 60 for one in told.values())
+    slowed = {names: one for names, one in histories.items() if names[size] in SLOWED}
+    assert (len(histories), len(slowed)) == (160, 40)
+    assert all(one.used == 60 for one in histories.values())
     found = [one.steps for one in slowed.values() if one.steps]
     assert len(found) >= 30
     assert {len(steps) for steps in found} == {1}
     assert {steps[0].night + 1 for steps in found} <= {PLANTED, PLANTED + 1}
     assert all(steps[0].ratio > 1 for steps in found)
-    others = [one for names, one in told.items() if names not in slowed]
+    others = [one for names, one in histories.items() if names not in slowed]
     assert not [one for one in others if one.steps or one.drift]
 
 

@@ -94,7 +94,7 @@ def test_coverage_is_exact_whatever_the_distribution(n: int, shape: str) -> None
     assert covered == pytest.approx(exact, abs=0.015)
 
 
-def test_questions_asked_of_an_interval() -> None:
+def test_what_an_interval_answers() -> None:
     some, none = Interval(1.0, 0.9, 1.2, 8), Interval(1.0, None, None, 3)
     assert some.within(0.9, 1.2) and not some.within(0.91, 1.2)
     assert some.excludes(1.3) and not some.excludes(1.2)

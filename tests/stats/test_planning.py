@@ -58,7 +58,7 @@ def test_launches_for_so_many_claims(claims: int, fewest: int, recommended: int)
 
 
 @pytest.mark.parametrize(
-    ("launches", "claims", "told", "together"),
+    ("launches", "claims", "reached", "together"),
     [
         (5, 1, Reach.UNDERPOWERED, None),
         (6, 1, Reach.ALONE, 1),
@@ -70,15 +70,15 @@ def test_launches_for_so_many_claims(claims: int, fewest: int, recommended: int)
     ],
 )
 def test_alone_together_or_not_at_all(
-    launches: int, claims: int, told: Reach, together: int | None
+    launches: int, claims: int, reached: Reach, together: int | None
 ) -> None:
-    assert reach(launches, claims, LEVELS) is told
+    assert reach(launches, claims, LEVELS) is reached
     assert needed_together(launches, claims, LEVELS) == together
 
 
 @given(st.integers(1, 40))
 def test_the_judge_keeps_the_promise(claims: int) -> None:
-    """One difference among claims that are none is told with the fewest launches, not before."""
+    """One difference among claims that are none is decided with the fewest launches, not before."""
 
     def verdict(launches: int) -> Verdict:
         even = [1 + (-1) ** k * (0.2 + k / 100) for k in range(launches)]
@@ -164,7 +164,7 @@ def test_time_for_less_than_the_fewest_launches_still_gives_them() -> None:
     assert (plan.launches, plan.seconds) == (9, 1.0)
 
 
-def test_what_is_not_normal_is_told() -> None:
+def test_what_is_not_normal_is_seen() -> None:
     normal = norm.ppf((np.arange(20) + 0.5) / 20)
     assert normality_p(list(normal)) > 0.9  # type: ignore[operator]
     assert normality_p([*normal, *(normal + 30)]) < 1e-4  # type: ignore[operator]

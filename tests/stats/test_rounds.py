@@ -1,4 +1,4 @@
-"""Which launches are compared: those of one round; and how often equal ones are told apart."""
+"""Which launches are compared: those of one round; and how often equal ones seem to differ."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def drifting(rng: np.random.Generator, count: int, points: int) -> np.ndarray:
 
 
 def false_reports(by_round: bool, reports: int = 200, rounds: int = 10, points: int = 6) -> int:
-    """Reports of one toolchain under two names that tell the two apart."""
+    """Reports of one toolchain under two names in which one is the faster."""
     rng = np.random.default_rng(17)
     wrong = 0
     for _ in range(reports):
@@ -95,8 +95,8 @@ def false_reports(by_round: bool, reports: int = 200, rounds: int = 10, points: 
             one, other = logs[:rounds], logs[rounds:]
         ratios = np.exp(one - other)
         judged = judge({size: ratios[:, size].tolist() for size in range(points)}, LEVELS)
-        told = {one.verdict for one in judged.values()}
-        wrong += bool(told & {Verdict.FASTER, Verdict.SLOWER})
+        verdicts = {one.verdict for one in judged.values()}
+        wrong += bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
     return wrong
 
 

@@ -1,4 +1,4 @@
-"""Verdicts that may be asked for at any time: exact under fair coins, seldom false, soon told."""
+"""Verdicts that may be read at any time: exact under fair coins, seldom false, soon decided."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_equal_sides_are_called_different_in_no_more_series_than_the_level_allow
     assert stats.binomtest(false, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
 
 
-def test_a_test_that_may_be_asked_once_is_false_far_more_often_when_asked_each_round() -> None:
+def test_a_test_for_one_look_is_false_far_more_often_with_a_look_each_round() -> None:
     """What the simulation can find: it is no test that passes everything."""
     rng = np.random.default_rng(7)
     logs = simulated.equal(simulated.MODELS["AR(1) 0.3"], rng, 40, rounds=60)
@@ -95,7 +95,7 @@ def test_abba_takes_fewer_launches_only_of_what_a_drift_exceeds() -> None:
     ("effect", "spread", "median", "most"),
     [(0.02, 0.02, 14, 30), (0.05, 0.05, 14, 30), (0.10, 0.02, 6, 7), (0.10, 0.05, 7, 11)],
 )
-def test_a_difference_is_told_after_few_rounds(
+def test_a_difference_is_found_in_few_rounds(
     effect: float, spread: float, median: float, most: float
 ) -> None:
     found = simulated.rounds_needed(effect, spread, np.random.default_rng(3), series=100)
@@ -103,7 +103,7 @@ def test_a_difference_is_told_after_few_rounds(
     assert found[1] <= most
 
 
-def test_six_rounds_are_the_fewest_that_tell_anything() -> None:
+def test_six_rounds_are_the_fewest_that_decide() -> None:
     assert sequential.interval(ratios(9, 0.01, 5), 0.95).low is None
     found = sequential.interval(ratios(9, 0.01, 6), 0.95)
     assert found.exists and found.excludes(1)
@@ -140,18 +140,18 @@ def test_the_verdict_follows_from_interval_and_q_as_everywhere() -> None:
         "little": ratios(0.03, 0.1, 12),
         "few": ratios(0.5, 0.02, 3),
     }
-    told = sequential.judge(claims, LEVELS)
-    assert [one.verdict for one in told.values()] == [
+    judged = sequential.judge(claims, LEVELS)
+    assert [one.verdict for one in judged.values()] == [
         Verdict.FASTER,
         Verdict.SLOWER,
         Verdict.ON_PAR,
         Verdict.CANNOT_TELL,
         Verdict.CANNOT_TELL,
     ]
-    tested = [one for one in told.values() if one.interval.exists]
+    tested = [one for one in judged.values() if one.interval.exists]
     assert [one.q for one in tested] == pytest.approx(q_values([one.p for one in tested]))
-    assert all(decide(one.interval, one.q, LEVELS) is one.verdict for one in told.values())
-    assert told["few"].p == 1
+    assert all(decide(one.interval, one.q, LEVELS) is one.verdict for one in judged.values())
+    assert judged["few"].p == 1
 
 
 def test_families_are_corrected_apart() -> None:

@@ -99,7 +99,7 @@ def test_a_palette_has_a_colour_for_every_name() -> None:
 FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().statistics)["one"]
 
 
-def test_a_verdict_speaks_for_itself_or_in_the_words_of_the_study() -> None:
+def test_a_verdict_has_its_own_words_or_those_of_the_study() -> None:
     tones = {Verdict.FASTER: "good"}
     own = display.verdict(FASTER, tones, series="key")
     assert own.text.startswith("2.04 [") and own.series == "key"

@@ -17,7 +17,7 @@ ON_PAR, CANNOT_TELL = Verdict.ON_PAR, Verdict.CANNOT_TELL
 KIB = 1024
 
 
-def told(*places: tuple[str, int, Verdict | None, float]) -> str:
+def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
     found = [
         VerdictAt(
             where, size, verdict and ClaimVerdict(Interval(ratio, None, None, 9), 1.0, 1.0, verdict)
@@ -68,18 +68,20 @@ def told(*places: tuple[str, int, Verdict | None, float]) -> str:
         ),
     ],
 )
-def test_what_is_told(places: list[tuple[str, int, Verdict | None, float]], wanted: str) -> None:
-    assert told(*places) == wanted
+def test_what_is_said(places: list[tuple[str, int, Verdict | None, float]], wanted: str) -> None:
+    assert sentence(*places) == wanted
 
 
 def test_sizes_in_a_row_are_a_range_and_many_places_are_counted() -> None:
     run = [
         ("A", 2**k, SLOWER if 0 < k < 4 else ON_PAR, 0.9 if 0 < k < 4 else 1.0) for k in range(6)
     ]
-    assert told(*run).startswith("Boost.MPI costs 11 % at 2 B to 8 B; on par elsewhere")
+    assert sentence(*run).startswith("Boost.MPI costs 11 % at 2 B to 8 B; on par elsewhere")
     many = [(name, 2**k, SLOWER if name == "ABCDE"[k] else ON_PAR, 0.9) for k in range(5)
             for name in "ABCDE"]  # fmt: skip
-    assert told(*many).startswith("Boost.MPI costs 11 % in 5 of 25 comparisons; on par elsewhere")
+    assert sentence(*many).startswith(
+        "Boost.MPI costs 11 % in 5 of 25 comparisons; on par elsewhere"
+    )
 
 
 def open_at(low: float, median: float, high: float, q: float) -> str:
@@ -117,6 +119,6 @@ def test_ratios_above_two_are_times(low: float, high: float, words: str) -> None
 
 def test_toolchains_are_named_by_what_differs() -> None:
     first, second = "Open MPI 4.1, Boost 1.81", "MPICH 4.0, Boost 1.81"
-    assert told((first, 1, SLOWER, 0.8), (second, 1, ON_PAR, 1.0)) == (
+    assert sentence((first, 1, SLOWER, 0.8), (second, 1, ON_PAR, 1.0)) == (
         "Boost.MPI costs 25 % on Open MPI 4.1; on par elsewhere (medians within 1 %)"
     )

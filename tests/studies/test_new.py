@@ -47,7 +47,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "complaint"),
     [
         *((name, "invalid study name") for name in ("", "B", "two words", "../x", "1st", "class")),
         ("netpipe", "already exists"),
@@ -55,10 +55,10 @@ def clone(tmp_path: Path) -> Path:
         ("x" * 31, "invalid study name"),
     ],
 )
-def test_a_name_that_cannot_be_used_is_one_line(name: str, told: str, tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_used_is_one_line(name: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         studies.create(name, tmp_path)
-    assert told in caught.value.what
+    assert complaint in caught.value.what
     assert list(tmp_path.iterdir()) == []
 
 
@@ -145,7 +145,7 @@ def commands() -> list[str]:
     reason=f"toolchain {TOOLCHAIN} is not installed: make setup",
 )
 def test_the_guide_holds(clone: Path, tmp_path: Path) -> None:
-    """Its commands, as they stand: from nothing to a report in which the new study speaks."""
+    """Its commands, as they stand: from nothing to a report with a section of the new study."""
     environment = {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
@@ -153,15 +153,15 @@ def test_the_guide_holds(clone: Path, tmp_path: Path) -> None:
         "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
         "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
     }
-    told = {}
+    output = {}
     for command in commands():
         done = subprocess.run(
             command.split(), cwd=clone, env=environment, capture_output=True, text=True
         )
         is_busy = "launches were disturbed" in done.stderr
         assert done.returncode == 0 or is_busy, f"{command}\n{done.stdout}\n{done.stderr}"
-        told[command] = done.stdout
-    status = told["git status --short"].splitlines()
+        output[command] = done.stdout
+    status = output["git status --short"].splitlines()
     assert status and all(line.startswith("?? ") for line in status), status
     (report,) = (tmp_path / "reports").rglob("report.md")
     text = report.read_text()

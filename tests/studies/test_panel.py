@@ -28,8 +28,8 @@ def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> 
     assert panel.counted == "8 launches"
     found = panels.at(panels.intervals, panel, variant="mpi", size_bytes=0)
     assert found is not None
-    told = Interval(*(round(x * 1e6, 6) for x in (found.median, found.low, found.high)), found.n)  # type: ignore[arg-type]
-    assert told == Interval(13.5, 10.0, 17.0, 8)  # of 8 values the interval is all of them
+    in_us = Interval(*(round(x * 1e6, 6) for x in (found.median, found.low, found.high)), found.n)  # type: ignore[arg-type]
+    assert in_us == Interval(13.5, 10.0, 17.0, 8)  # of 8 values the interval is all of them
     assert panels.at(panels.intervals, panel, variant="ring") is None
 
 
@@ -50,7 +50,7 @@ def test_measured_and_emulated_are_apart_and_say_so() -> None:
     ]
 
 
-def test_panels_of_one_name_are_told_apart_by_what_differs() -> None:
+def test_panels_of_one_name_are_named_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
     other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
     elsewhere = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})

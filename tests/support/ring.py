@@ -37,7 +37,7 @@ def ring_data(
     case: str = "2",
     emulated: dict[str, Any] | None = None,
     details: dict[str, Any] | None = None,
-    told: tuple[dict[str, Any], ...] = (),
+    points: tuple[dict[str, Any], ...] = (),
     change: Change = lambda launch, variant, size: 1,
     hosts: Sequence[str] = ("node-0", "node-0"),
     placement: str = "shared-memory",
@@ -87,7 +87,7 @@ def ring_data(
     measured = [
         {"launch": launch, "case_id": "Ring@x", "study": "ring", **point}
         for launch in cases["launch"]
-        for point in told
+        for point in points
     ]
     return cast(
         Data,

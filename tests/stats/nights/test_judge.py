@@ -117,7 +117,7 @@ def test_a_drift_is_a_drift_and_no_step() -> None:
     assert np.median([one.a_year for one in drifts]) == pytest.approx(1.05, abs=0.01)
 
 
-def test_a_wave_is_told_as_wander_and_no_row_of_steps() -> None:
+def test_a_wave_is_a_wander_and_no_row_of_steps() -> None:
     logs = quiet(10, 365) + 0.03 * np.sin(np.arange(365) / 25)
     assert set(verdicts(logs)) == {Verdict.WANDERING}
 

@@ -48,7 +48,7 @@ def test_twice_the_spread_shows_steps_of_twice_the_size(logs: np.ndarray) -> Non
 
 
 @pytest.mark.parametrize("new", [1, 2, 3, 5, 10])
-def test_a_larger_change_is_told_as_often_as_a_smaller_one(new: int) -> None:
+def test_a_larger_change_is_found_as_often_as_a_small_one(new: int) -> None:
     quiet_site = quiet(20, 90, seed=5)
     shares = []
     for size in (2, 4, 8, 16, 64, 300):

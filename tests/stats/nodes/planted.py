@@ -57,7 +57,7 @@ def launches(
 
 
 def judged(*some: Launches) -> NodeVerdicts:
-    """What is told of launches, each a measure with a number for a name."""
+    """The verdicts on launches, each a measure with a number for a name."""
     measures = [Measure(number, one, LEAST) for number, one in enumerate(some)]
     return judge(measures, SETTINGS, 0.95)
 

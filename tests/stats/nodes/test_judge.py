@@ -1,4 +1,4 @@
-"""The sick are named, the healthy are not, and what cannot be told is said."""
+"""The sick are named, the healthy are not, and what cannot be decided is said."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def test_several_sick_nodes_are_named_and_none_of_their_partners() -> None:
     assert worst.kind is Kind.NODE and worst.members == (worst.name,)
     for one in found.named:
         (evidence,) = one.evidence
-        told, truth = evidence.tested, SICK[int(one.name[1:])]
+        tested, truth = evidence.tested, SICK[int(one.name[1:])]
         assert evidence.measure == 0 and evidence.q <= SETTINGS.false_discovery_level
-        assert told.low is not None and told.low < truth < (told.high or 0)
-        assert told.nights == 2 and told.launches >= 6 and told.partners >= 6
+        assert tested.low is not None and tested.low < truth < (tested.high or 0)
+        assert tested.nights == 2 and tested.launches >= 6 and tested.partners >= 6
 
 
 def test_nobody_is_named_on_quiet_nights() -> None:
@@ -102,7 +102,7 @@ def test_a_link_is_named_and_neither_of_its_nodes() -> None:
     assert (one.kind, one.members) == (Kind.LINK, ("n02", "n05"))
 
 
-def test_with_too_few_launches_nothing_is_told_but_how_many_are_missing() -> None:
+def test_with_too_few_launches_nothing_is_said_but_how_many_are_missing() -> None:
     found = judged(launches(nights=1, each=3, effects={3: 2.0}))
     assert found.named == () and len(found.too_few) == 16
     assert {(one.launches, one.rounds) for one in found.too_few} == {(3, 3)}

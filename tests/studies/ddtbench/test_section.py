@@ -136,8 +136,8 @@ def test_tuned_loops_are_shown_beside_the_applications_own(make_ddt_tree: Maker)
     assert answer.text == (
         "Use datatypes for NAS_LU_x; pack by hand for FFT; no difference for MILC_su3_zd.",
     )
-    told = str(shown.each[0])
-    assert f"tuned by hand beat datatypes for {TUNED_APP}" in told
+    text = str(shown.each[0])
+    assert f"tuned by hand beat datatypes for {TUNED_APP}" in text
 
 
 def test_the_largest_group_of_many_micro_apps_is_named_as_the_rest() -> None:
@@ -164,7 +164,7 @@ def test_the_studys_claims_and_its_table_stand_beside_ours(make_ddt_tree: Maker)
     assert [row[1].text for row in classes.rows if row[0].text == "FFT"] == ["Matrix transpose"]
 
 
-def test_making_types_is_told_in_both_ways(make_ddt_tree: Maker) -> None:
+def test_making_types_is_shown_both_ways(make_ddt_tree: Maker) -> None:
     folds = [block for block in part(make_ddt_tree()).blocks if isinstance(block, Fold)]
     (table,) = next(f for f in folds if f.summary.startswith("Making")).blocks
     assert isinstance(table, Table)
@@ -172,7 +172,7 @@ def test_making_types_is_told_in_both_ways(make_ddt_tree: Maker) -> None:
     assert row[2].text.startswith(("5.0", "4.9")) and row[3].text.startswith(("2.0", "1.9"))
 
 
-def test_five_launches_tell_nothing(make_ddt_tree: Maker) -> None:
+def test_five_launches_are_too_few(make_ddt_tree: Maker) -> None:
     assert set(map(tuple, verdict_of(make_ddt_tree(launches=5)).values())) == {
         ("cannot tell: 5 launches give no interval; 7 would",)
     }
@@ -232,7 +232,7 @@ def _ends(curve: Curve) -> list[float]:
     return [point[1] for point in curve.points]
 
 
-def test_the_figure_of_epochs_tells_values_and_their_number(make_ddt_tree: Maker) -> None:
+def test_the_figure_of_epochs_has_values_and_their_number(make_ddt_tree: Maker) -> None:
     """Round trips as drawn, with their intervals; each epoch of the methods that have it."""
     shown = part(make_ddt_tree())
     for figure in (one for one in shown.figures if "-time-" in one.name):
@@ -302,8 +302,8 @@ def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: M
     for of in (one for one in flat(part(path).blocks) if isinstance(one, Table)):
         for row in of.rows:
             for column, cell in zip(of.columns, row, strict=True):
-                told = names.get(cell.origin, {"variant": "", "phase": ""})
-                found.setdefault(column.name, set()).add((told["variant"], told["phase"]))
+                names_of = names.get(cell.origin, {"variant": "", "phase": ""})
+                found.setdefault(column.name, set()).add((names_of["variant"], names_of["phase"]))
     assert found["Contiguous"] == {("reference", "communication")}
     assert found["Make, in turn"] == {("mpi_ddt", "ddt_create_overhead")}
     assert found["Packed by hand"] == {("", "")}

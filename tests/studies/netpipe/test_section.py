@@ -107,7 +107,7 @@ def test_what_got_better_than_in_the_study_is_not_red(
     assert (table.rows[0][3].verdict, table.rows[0][3].tone) == ("differs, for the better", "good")
 
 
-def test_five_launches_tell_nothing(make_tree: Maker) -> None:
+def test_five_launches_are_too_few(make_tree: Maker) -> None:
     tree = make_tree(launches=5, environs=(OPENMPI,))
     assert outcomes(tree) == {"Open MPI 4.1, Boost 1.81": ["cannot tell"] * 4}
     shown = renderers.markdown(report(tree))

@@ -22,7 +22,7 @@ ITERATIONS = 10
 class Bundle:
     """`add` launches, then `data`.  Every rate is `work` / time; times grow by `drift` each round.
 
-    `in_rounds`: launches tell which round of the campaign they are of.
+    `in_rounds`: launches record which round of the campaign they are of.
     """
 
     work: float = 1000.0

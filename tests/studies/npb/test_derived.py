@@ -38,9 +38,9 @@ LAUNCH = [
 def test_what_our_program_says_of_its_history_is_read() -> None:
     text = (DATA / "native.cg.S.1.txt").read_text()
     assert npb_upstream.parse_output(text, "native").history is None
-    told = "deviates at iteration 3: zeta 8.5 instead of 8.6, 1e-13 apart at most"
-    found = npb_upstream.parse_output(f" History: {told}\n{text}", "native")
-    assert found.history == told
+    history = "deviates at iteration 3: zeta 8.5 instead of 8.6, 1e-13 apart at most"
+    found = npb_upstream.parse_output(f" History: {history}\n{text}", "native")
+    assert found.history == history
 
 
 def test_shares_are_of_the_time_of_all_iterations() -> None:

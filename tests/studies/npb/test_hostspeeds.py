@@ -44,7 +44,7 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
         work = f"{rank} compute {OPERATIONS / ranks:.17g}\n"
         (folder / f"rank-{rank}.txt").write_text(work)
     details = {"benchmark": "LU", "class": "A", "operations": OPERATIONS}
-    told = {
+    record = {
         "version": "0.1.0",
         "start_time": "2026-11-22T07:00:00Z",
         "mpi": {"standard": "3.1", "library": "SMPI Version 3.32"},
@@ -57,7 +57,7 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
         "simulated": SIMULATED,
         "npb": {**details, "verified": str(program[0]) != "wrong"},
     }
-    (folder / "run.json").write_text(json.dumps(told))
+    (folder / "run.json").write_text(json.dumps(record))
     return Trace(folder)
 
 
@@ -74,7 +74,7 @@ def simulator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "replay", model)
 
 
-def asked(program: str = "npb") -> sweep.Sweep:
+def the_sweep(program: str = "npb") -> sweep.Sweep:
     return sweep.Sweep(Path(program), GRID, "LU", "A", MFLOPS, (0.0, 4.0), 1)
 
 
@@ -85,7 +85,7 @@ def made(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
     for number in (1, 2):
         parent = tree / "rounds" / f"{number:03d}" / "output" / "local" / "smp" / ENVIRON
         (case,) = parent.glob("NetPIPE*/case.json")
-        told = json.loads(case.read_text())
+        recorded = json.loads(case.read_text())
         folder = parent / "NPBHostSpeeds_0"
         folder.mkdir()
         more = {
@@ -96,8 +96,8 @@ def made(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
             "num_tasks": 32,
             "simulated": True,
         }
-        (folder / "case.json").write_text(json.dumps({**told, **more}))
-        sweep.run(asked(), folder / "sweep.txt")
+        (folder / "case.json").write_text(json.dumps({**recorded, **more}))
+        sweep.run(the_sweep(), folder / "sweep.txt")
         samples = folder / "samples.csv"
         content = f"# launch: {number}\n{samples.read_text()}"
         samples.write_text(content)
@@ -115,7 +115,7 @@ def _seal(folder: Path) -> None:
 
 
 def test_every_point_is_a_simulation_with_a_file(tmp_path: Path) -> None:
-    sweep.run(asked(), tmp_path / "sweep.txt")
+    sweep.run(the_sweep(), tmp_path / "sweep.txt")
     files = sorted((tmp_path / "points").glob("*.json"))
     assert len(files) == len(MFLOPS) * 3
     point = json.loads((tmp_path / "points" / "LU-A-100-two-clusters,-+4-ms.json").read_text())
@@ -133,7 +133,7 @@ def test_every_point_is_a_simulation_with_a_file(tmp_path: Path) -> None:
 
 def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="LU on 16 ranks was not verified"):
-        sweep.run(asked("wrong"), tmp_path / "sweep.txt")
+        sweep.run(the_sweep("wrong"), tmp_path / "sweep.txt")
     assert not (tmp_path / "samples.csv").exists()
 
 

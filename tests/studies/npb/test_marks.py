@@ -1,4 +1,4 @@
-"""What was measured elsewhere: made of a bundle, copied into a launch, drawn and told apart."""
+"""What was measured elsewhere: made of a bundle, copied into a launch, drawn and distinguished."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from roundtrip.studies.npb import EmulatedMark, Mark, Marks, hostspeeds, marks, 
 from roundtrip.studies.npb.hostspeeds import Curves
 
 CHECKOUT = Path(__file__).parents[3]
-TOLD = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
-ORIGIN = Marks(**TOLD, digest="5e" * 32, processor="Some Processor", alone=[], emulated=[])
+NIGHT = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
+ORIGIN = Marks(**NIGHT, digest="5e" * 32, processor="Some Processor", alone=[], emulated=[])
 SPEEDS = (10.0, 100.0, 1000.0)
 
 
 def bundle(made: Bundle) -> Data:
-    """As the report reads it, with what a manifest and a host tell."""
+    """As the report reads it, with what a manifest and a host record."""
     found = made.data()
-    manifest: Any = SimpleNamespace(data=TOLD, digest="5e" * 32)
+    manifest: Any = SimpleNamespace(data=NIGHT, digest="5e" * 32)
     host = {"cpu": {"model": "Some Processor"}}
     return replace(found, manifest=manifest, environment={"host.json": host})
 
@@ -66,17 +66,17 @@ def curves(benchmark: str, waits: float, mops: float) -> Curves:
 
 
 def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
-    told = marks.from_bundle(bundle(over_the_link()))
-    assert told.processor == "Some Processor"
-    (alone,) = told.alone
+    found = marks.from_bundle(bundle(over_the_link()))
+    assert found.processor == "Some Processor"
+    (alone,) = found.alone
     assert alone.mops == pytest.approx(1000.0, rel=0.01)
-    near, far = told.emulated
+    near, far = found.emulated
     assert (near.rtt_ms, far.rtt_ms, far.ranks) == (0.0, 4.0, 2)
     assert near.speedup == pytest.approx(4 / 3, rel=0.01)
     assert far.speedup == pytest.approx(4 / 7, rel=0.01)
     assert far.low and far.high
     assert far.low <= far.speedup <= far.high
-    assert {one.mops for one in told.emulated} == {alone.mops}
+    assert {one.mops for one in found.emulated} == {alone.mops}
     assert not far.separated
 
 
@@ -95,8 +95,8 @@ def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
 def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
     named = 0
     for campaign in ("simulated", "simulated-night"):
-        told = files.parse_toml((CHECKOUT / "campaigns" / f"{campaign}.toml").read_text())
-        for check in told["check"]:
+        declared = files.parse_toml((CHECKOUT / "campaigns" / f"{campaign}.toml").read_text())
+        for check in declared["check"]:
             for name in check.get("variables", {}).get("marks", []):
                 named += 1
                 for benchmark in check["parameters"].get("benchmark", ["CG", "LU", "MG"]):
@@ -129,7 +129,7 @@ def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "place"),
     [
         ({"processor": None}, "processor"),
         ({"alone": [{"benchmark": "CG"}]}, "alone.0"),
@@ -137,13 +137,13 @@ def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path)
     ],
 )
 def test_what_is_no_file_of_marks_is_refused_with_its_place(
-    tmp_path: Path, change: dict[str, Any], told: str
+    tmp_path: Path, change: dict[str, Any], place: str
 ) -> None:
     file = tmp_path / "marks.json"
     file.write_text(
         json.dumps({**marks.as_json(marks.from_bundle(bundle(over_the_link()))), **change})
     )
-    with pytest.raises(UserError, match=f"marks.json: no file of marks: {told}"):
+    with pytest.raises(UserError, match=f"marks.json: no file of marks: {place}"):
         marks.read(file, "CG", "W")
 
 
@@ -201,12 +201,12 @@ def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates(
     assert simulated.beside_it([replace(one, marks=()) for one in explained]) == []
 
 
-def test_the_largest_class_speaks_and_the_classes_of_a_benchmark_are_neighbours() -> None:
+def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours() -> None:
     of_w = [curves(name, 100, 500.0) for name in ("CG", "MG")]
     of_a = [replace(one, problem_class="A") for one in of_w]
     in_order = sorted([*of_a, *of_w], key=lambda one: one.order)
     assert [one.name for one in in_order] == ["CG W", "CG A", "MG W", "MG A"]
-    told = simulated.proportions(in_order, ORIGIN)
-    assert "CG A 1.13 at" in told
-    assert "MG A 1.24 at" in told
-    assert "CG W" not in told
+    sentence = simulated.proportions(in_order, ORIGIN)
+    assert "CG A 1.13 at" in sentence
+    assert "MG A 1.24 at" in sentence
+    assert "CG W" not in sentence

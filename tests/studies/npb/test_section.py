@@ -219,11 +219,11 @@ def test_launches_are_paired_by_round_whichever_came_back() -> None:
     report = part(made.data())
     gain = row(table(report, "Speed-up over one cluster"), "CG A", "TCP")[2]
     (between,) = table(report, "Transports against each other").rows
-    told = [" ".join(cell.text.split()) for cell in (gain, between[2])]
-    assert told == ["1.00 [1.00, 1.00]", "2.00 [2.00, 2.00]"]
+    ratios = [" ".join(cell.text.split()) for cell in (gain, between[2])]
+    assert ratios == ["1.00 [1.00, 1.00]", "2.00 [2.00, 2.00]"]
 
 
-def test_what_shares_no_round_is_not_compared_and_the_reason_is_told() -> None:
+def test_what_shares_no_round_is_not_compared_and_the_reason_shown() -> None:
     made = drifting()
     for one in made.cases:
         one["campaign_round"] += 100 * (one["partition"] == "clusterA")
@@ -286,8 +286,8 @@ def test_a_line_is_dashed_where_ranks_share_processors() -> None:
         {"name": "Ours", "colour": BLUE, "shared": True, "x": 4},
         {"name": "NPB 3.4", "colour": BLUE, "shared": True, "x": 4},
     ]
-    told, arms = as_lines(rows)
-    assert [(row["arm"], row["x"]) for row in told] == [
+    points, arms = as_lines(rows)
+    assert [(row["arm"], row["x"]) for row in points] == [
         ("Ours", 1),
         ("Ours, fewer processors", 4),
         ("NPB 3.4", 4),

@@ -45,7 +45,7 @@ def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
     assert not [b for b in without.verdicts if b.caption.startswith("Our programs")]
 
 
-def test_the_answer_is_told_without_a_link() -> None:
+def test_the_answer_needs_no_link() -> None:
     shown = part(machine().data())
     scaled, against = ("".join(map(str, answer.text)) for answer in shown.answers)
     assert scaled == "Speed-up on 2 ranks over the fewest: 2.00 times."
@@ -53,12 +53,12 @@ def test_the_answer_is_told_without_a_link() -> None:
         "Against NPB 3.4's own programs: faster in CG A on 2 ranks; slower in CG A on 1 rank."
     )
     (answer,) = shown.each
-    told = "".join(getattr(word, "text", word) for word in answer.text)
-    assert told.startswith(
+    text = "".join(getattr(word, "text", word) for word in answer.text)
+    assert text.startswith(
         "CG A, MPICH 5.0 over TCP: 499\xa0Mop/s on 1 rank, 998\xa0Mop/s on 2 ranks"
     )
-    assert "(2.00 times 1 rank, efficiency 100\N{NO-BREAK SPACE}%)" in told
-    assert "Over NPB 3.4: 0.80 to 1.25 times its rate (slower, faster)." in told
+    assert "(2.00 times 1 rank, efficiency 100\N{NO-BREAK SPACE}%)" in text
+    assert "Over NPB 3.4: 0.80 to 1.25 times its rate (slower, faster)." in text
     assert answer.tone == "bad"
 
 
@@ -70,7 +70,7 @@ def test_rates_and_times_of_both_programs() -> None:
     ours, theirs = rows[True, False], rows[True, True]
     assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "998", "499", "0.902"]
     assert ours[7].text == "0.0668 to 0.134"  # 2/3 and 4/3 of the mean
-    # 1000 Mop of ours over the rate that NPB's own program told.
+    # 1000 Mop of ours over the rate that NPB's own program printed.
     assert [cell.text.split(" ")[0] for cell in theirs[2:5]] == ["1.25", "798", "399"]
     assert [cell.text for cell in theirs[5:]] == ["not measured"] * 3
 
@@ -114,9 +114,9 @@ def test_what_is_slower_than_npb_itself_is_a_warning(
     made = make.Bundle(rounds=rounds)
     made.add("CG", 2, compute=1.0, problem_class="W")
     made.add("CG", 2, compute=theirs, source="upstream", problem_class="W")
-    told = [" ".join(line.split()) for line in part(made.data()).warnings]
-    assert len(told) == (warned is not None)
-    assert all(line.startswith(warned or "") for line in told)
+    warnings = [" ".join(line.split()) for line in part(made.data()).warnings]
+    assert len(warnings) == (warned is not None)
+    assert all(line.startswith(warned or "") for line in warnings)
 
 
 def test_warnings_are_notices_and_a_file_that_is_verified(
@@ -139,7 +139,7 @@ def warned(report: Report) -> Report:
     return replace(report, parts=(replace(first, warnings=("slow\x1b[31m\nhere",)), *others))
 
 
-def test_both_verifications_are_told_apart() -> None:
+def test_both_verifications_are_distinct() -> None:
     made = machine()
     made.add("CG", 4, history="not recorded for this class", problem_class="C")
     made.add("CG", 4, history=None, problem_class="D")
@@ -152,7 +152,7 @@ def test_both_verifications_are_told_apart() -> None:
     ]
 
 
-def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
+def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     made = make.Bundle()
     for source, compute in (("native", 1.0), ("upstream", 2.0)):
         made.add("CG", 1, compute=2 * compute, source=source)
@@ -167,12 +167,12 @@ def test_over_the_link_npb_itself_tells_what_the_delay_adds() -> None:
     assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
     assert [cell.text.split(" ")[0] for cell in theirs[2:6]] == ["not", "not", "not", "0.401"]
     (answer,) = report.each
-    told = "".join(getattr(word, "text", word) for word in answer.text)
+    text = "".join(getattr(word, "text", word) for word in answer.text)
     assert (
         "In MPI, waiting included: 9.1\N{NO-BREAK SPACE}% at 0 ms, 33\N{NO-BREAK SPACE}% at 4 ms"
-        in told
+        in text
     )
-    assert "NPB 3.4's own program: 1.60 times at 4 ms." in told
+    assert "NPB 3.4's own program: 1.60 times at 4 ms." in text
     waits = {row[0].text: row[2].text for row in table(report, "What an iteration waits").rows}
     assert all(text.startswith("10.0") for text in waits.values())
     assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}

@@ -34,7 +34,7 @@ def help_of(name: str, version: str) -> str:
         ),
     ],
 )
-def test_only_what_a_version_offers_is_asked(
+def test_only_what_a_version_offers_is_used(
     name: str, version: str, measured: list[str], validated: list[str] | None
 ) -> None:
     benchmark, text = osu.BENCHMARKS[name], help_of(name, version)
@@ -42,7 +42,7 @@ def test_only_what_a_version_offers_is_asked(
     assert osu.validation(benchmark, text, 64) == validated
 
 
-def test_simulated_messages_are_all_alike_so_that_few_are_asked() -> None:
+def test_simulated_messages_are_all_alike_so_that_few_are_sent() -> None:
     latency = osu.BENCHMARKS["latency"]
     assert osu.few(latency, help_of("latency", "74"), 64) == [
         *("-m", "64", "-i", "20", "-z", "-x", "2")
@@ -50,10 +50,10 @@ def test_simulated_messages_are_all_alike_so_that_few_are_asked() -> None:
     assert osu.few(latency, help_of("latency", "74"), 0, 5) == ["-i", "5", "-z", "-x", "2"]
 
 
-@pytest.mark.parametrize(("asked", "taken"), [(0, "20"), (5, "5"), (9000, "20")])
-def test_a_validation_takes_no_more_messages_than_it_needs(asked: int, taken: str) -> None:
+@pytest.mark.parametrize(("wanted", "taken"), [(0, "20"), (5, "5"), (9000, "20")])
+def test_a_validation_takes_no_more_messages_than_it_needs(wanted: int, taken: str) -> None:
     bcast = osu.BENCHMARKS["bcast"]
-    words = osu.validation(bcast, help_of("allreduce", "74"), 64, asked)
+    words = osu.validation(bcast, help_of("allreduce", "74"), 64, wanted)
     assert words == ["-f", "-m", "64", "-i", taken, "-x", "2", "-c"]
 
 
@@ -108,7 +108,7 @@ def test_the_summary_of_a_latency_that_starts_at_nothing_has_its_sizes() -> None
 
 
 @pytest.mark.parametrize(
-    ("program", "size", "metric", "value", "told"),
+    ("program", "size", "metric", "value", "expected"),
     [
         ("latency", 8, "half_round_trip_time", 2e-6, (2.0, "µs", True)),
         ("bw", 1 << 20, "bandwidth", 900.0, (900.0, "MB/s", False)),
@@ -122,7 +122,7 @@ def test_the_summary_of_a_latency_that_starts_at_nothing_has_its_sizes() -> None
     ],
 )
 def test_a_program_is_compared_at_the_size_that_people_quote(
-    program: str, size: int, metric: str, value: float, told: tuple[float, str, bool]
+    program: str, size: int, metric: str, value: float, expected: tuple[float, str, bool]
 ) -> None:
     sizes = (size, 2 * size + 1)
     samples = pl.LazyFrame(
@@ -140,5 +140,5 @@ def test_a_program_is_compared_at_the_size_that_people_quote(
     assert dict(speeds.schema) == SPEEDS
     (row,) = speeds.rows(named=True)
     assert row["size_bytes"] == size and row["what"] == f"OSU {program}"
-    assert row["value"] == pytest.approx(told[0])
-    assert (row["unit"], row["lower_is_better"]) == told[1:]
+    assert row["value"] == pytest.approx(expected[0])
+    assert (row["unit"], row["lower_is_better"]) == expected[1:]

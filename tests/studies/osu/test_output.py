@@ -50,7 +50,7 @@ def test_every_benchmark_is_among_the_recorded_in_three_versions() -> None:
         assert {version for bench, version in recorded if bench == name} >= {"53", "59", "74"}
 
 
-def test_columns_are_told_by_name_and_not_by_place() -> None:
+def test_columns_are_found_by_name_not_by_place() -> None:
     row = parse("osu_allreduce.74.openmpi.fcz.txt").rows[0]
     assert row.passed is True
     assert row.iterations == 20
@@ -69,7 +69,7 @@ def test_notes_say_what_was_sent_and_how() -> None:
     }
 
 
-def test_a_failed_validation_is_told_with_its_size() -> None:
+def test_a_failed_validation_names_its_size() -> None:
     name = "osu_allreduce.74.openmpi.failed-validation.txt"
     with pytest.raises(UserError, match="validation failed at 16 bytes") as caught:
         parse(name)

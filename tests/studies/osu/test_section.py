@@ -79,7 +79,7 @@ def osu_data(
                 }
             )
     checked = {row["launch"]: "barrier" not in row["launch"] for row in cases}
-    measured = [{"launch": name, "verified": told} for name, told in checked.items()]
+    measured = [{"launch": name, "verified": passed} for name, passed in checked.items()]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     return Data(
         folder=cast(Any, None),
@@ -161,8 +161,8 @@ def test_rates_have_messages_a_second() -> None:
 
 def test_it_is_said_what_was_compared_with_what_was_sent() -> None:
     rows = table(part(osu_data()), "What was run").rows
-    told = {row[1].text: (row[3].text, row[5].text) for row in rows}
-    assert told == {
+    compared = {row[1].text: (row[3].text, row[5].text) for row in rows}
+    assert compared == {
         "latency": ("median", "all compared"),
         "mbw_mr": ("mean", "all compared"),
         "barrier": ("mean", "not: the program cannot"),
@@ -192,7 +192,7 @@ def test_a_bundle_without_osu_has_no_section() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "outcome"),
     [
         ((1.0, 0.99, 1.01), (1.08, 1.07, 1.09), DISAGREE),
         ((1.0, 0.99, 1.01), (1.06, 1.05, 1.07), UNKNOWN),
@@ -201,11 +201,11 @@ def test_a_bundle_without_osu_has_no_section() -> None:
     ],
 )
 def test_the_rule_works_both_ways(
-    one: tuple[float, float, float], other: tuple[float, float, float], told: str
+    one: tuple[float, float, float], other: tuple[float, float, float], outcome: str
 ) -> None:
     a, b = Interval(*one, 8), Interval(*other, 8)
-    assert curves.outcome(a, b, SETTINGS) == told
-    assert curves.outcome(b, a, SETTINGS) == told
+    assert curves.outcome(a, b, SETTINGS) == outcome
+    assert curves.outcome(b, a, SETTINGS) == outcome
 
 
 def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:

@@ -71,7 +71,7 @@ def test_good_news_is_not_red_and_partial_evidence_is_not_green() -> None:
     assert finding_of((S, S, S, None)).tone == finding_of((P, F, P, None)).tone == "warn"
 
 
-def test_it_cannot_be_told_only_if_no_size_shows_the_cost_and_one_is_undecided() -> None:
+def test_it_is_open_only_if_no_size_shows_the_cost_and_one_is_undecided() -> None:
     for verdicts in product((F, S, P, U, None), repeat=len(SETTINGS.compared_sizes)):
         if any(verdicts):
             finding = finding_of(verdicts)

@@ -145,10 +145,10 @@ def test_every_figure_of_the_study_stands_beside_ours() -> None:
 def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None:
     wire = {"region-udp": (5e-6, 0.9e-6), "mpi": (5e-6, 1.2e-6), "region": (5e-6, 1.2e-6)}
     hub = {"emulated": {"hub_mbit_s": 10}, "placement": "one-per-node", "case": "1+1"}
-    told = said(part(ring_data(wire, **hub)))  # type: ignore[arg-type]
-    goodput = next(row for key, row in told.items() if "almost the entire" in key)
+    findings = said(part(ring_data(wire, **hub)))  # type: ignore[arg-type]
+    goodput = next(row for key, row in findings.items() if "almost the entire" in key)
     assert "of what the wire can carry, by UDP (EMULATED HUB: 10 Mbit/s)" in goodput[1]
-    better = next(row for key, row in told.items() if "superior" in key)
+    better = next(row for key, row in findings.items() if "superior" in key)
     assert better[1].startswith("1.3") and better[2] == "holds"
 
 

@@ -39,7 +39,7 @@ def texts(made: Part) -> list[str]:
     return [*cells, answer(made)]
 
 
-def test_rings_on_two_partitions_are_told_apart() -> None:
+def test_rings_on_two_partitions_are_distinct() -> None:
     data = ring_data(NETWORK, case="1+1", placement="one-per-node")
     other = {"launch": pl.col("launch") + "b", "case_id": pl.lit("Ring@y")}
     moved = data.launches.with_columns(**other, partition=pl.lit("clusterB"))
@@ -88,8 +88,8 @@ def test_the_launch_itself_says_whether_a_pass_stays_in_a_node() -> None:
 
 def test_the_bare_line_goes_one_way() -> None:
     (reading,) = [b for b in part(ring_data(TRUTH)).blocks if isinstance(b, Items)]
-    (told,) = [text for item in reading.items for text in item if "bare cache line" in str(text)]
-    assert "every hand-over goes one way" in str(told)
+    (line,) = [text for item in reading.items for text in item if "bare cache line" in str(text)]
+    assert "every hand-over goes one way" in str(line)
 
 
 def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
@@ -169,9 +169,9 @@ def test_a_reason_holds_only_at_the_sizes_measured(lost: str) -> None:
         return None if (variant, size) == (lost, SIZES[-1]) else 1
 
     (verdicts,) = part(ring_data(TRUTH, change=change)).verdicts
-    told = [(cell.verdict, cell.tone) for cell in verdicts.rows[0][1:4]]
+    verdict_cells = [(cell.verdict, cell.tone) for cell in verdicts.rows[0][1:4]]
     here = " where measured (10\xa0B to 10\xa0kB)"
-    assert told == [
+    assert verdict_cells == [
         (f"holds{here}", "warn") if lost == "mpi-shm" else ("holds", "good"),
         ("holds in part", "warn"),
         (f"does not hold{here}", "warn") if lost == "mpi-typed" else ("does not hold", "plain"),
@@ -205,7 +205,7 @@ def test_percentiles_are_of_a_pass() -> None:
     wait = {"spins": 7, "yields": 3, "network_yields_ms": 9, "then": "futex"}
     point = {"case": "2", "variant": "region", "size_bytes": 10, "batch": 600, "samples": 6}
     truth = {"region": (0.18e-6, 0.0), "mpi": (1e-6, 1e-9)}
-    data = ring_data(truth, details={"wait": wait, "skipped": []}, told=(point,))
+    data = ring_data(truth, details={"wait": wait, "skipped": []}, points=(point,))
     found = table(part(data), "Open MPI, 2 ranks in one node: µs a pass")
     assert "a lap is 2 passes" in found.caption
     assert found.caption.endswith(
@@ -219,7 +219,7 @@ def test_percentiles_are_of_a_pass() -> None:
     assert all(1000 < float(cell.text.replace("\u202f", "")) < 1115 for cell in slowest[3:7])
 
 
-def test_waiting_over_a_network_is_told_by_time() -> None:
+def test_waiting_over_a_network_shows_its_time() -> None:
     wait = {"spins": 7, "yields": 3, "network_yields_ms": 9, "then": "poll"}
     data = ring_data(NETWORK, case="2+1", details={"wait": wait})
     caption = table(part(data), "Open MPI, 2 ranks in one node: µs a pass; a lap is 3").caption
@@ -235,7 +235,7 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
     ]
     slow = {"case": "1+1", "variant": "mpi", "size_bytes": 10_000, "samples": 0}
     data = ring_data(
-        NETWORK, case="1+1", details={"skipped": skipped}, told=({**slow, "status": "bounded"},)
+        NETWORK, case="1+1", details={"skipped": skipped}, points=({**slow, "status": "bounded"},)
     )
     rows = table(part(data), "Transports that were left out").rows
     assert [tuple(map(text_of, row[1:])) for row in rows] == [

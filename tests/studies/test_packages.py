@@ -1,4 +1,4 @@
-"""A study is one room: it is found, not listed, and shared rooms know none by its name."""
+"""A study is one package: it is found, not listed, and shared packages know none by its name."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NAMED = re.findall(r"^\| `(\w+)` \|", (SRC.parents[1] / "docs/design.md").read_t
 
 
 def test_all_studies_are_found_in_their_order() -> None:
-    rooms = {file.parent.name for file in (SRC / "studies").glob("*/__init__.py")}
+    packages = {file.parent.name for file in (SRC / "studies").glob("*/__init__.py")}
     found = studies.load()
-    assert {study.name for study in found} == rooms
+    assert {study.name for study in found} == packages
     assert [study.order for study in found] == sorted(study.order for study in found)
     assert [study.title for study in found if not study.question.endswith("?")] == []
 
 
-def test_every_room_has_the_modules_that_its_class_speaks_of() -> None:
+def test_every_study_has_the_modules_that_its_class_names() -> None:
     modules = {"derived": ("summary", "SUMMARY_UNITS", "speeds", "FACTS"), "section": ("Section",)}
     for study in studies.load():
         for module, names in modules.items():
@@ -44,7 +44,7 @@ def test_every_room_has_the_modules_that_its_class_speaks_of() -> None:
 class Undeclared(Study):
     """Nothing but what has no default, and no module beside it."""
 
-    name, title, question = "undeclared", "Undeclared", "Is anything asked?"
+    name, title, question = "undeclared", "Undeclared", "Is anything to answer?"
 
 
 def test_all_but_name_title_and_question_has_a_default() -> None:
@@ -99,18 +99,18 @@ def test_nothing_is_compared_that_is_not_declared() -> None:
         type("Wrong", (Declared,), {"contrasts": (Contrast("a", "c"),)})
 
 
-@pytest.mark.parametrize("room", SHARED)
-def test_no_shared_room_knows_a_study_by_its_name(room: str) -> None:
+@pytest.mark.parametrize("package", SHARED)
+def test_no_shared_code_knows_a_study_by_its_name(package: str) -> None:
     names = "|".join(study.name for study in studies.load() if study.name in NAMED)
     known = re.compile(rf"(?<![A-Za-z])({names})(?![A-Za-z])", re.IGNORECASE)
-    told = [
+    found = [
         f"{file.relative_to(SRC)}:{number}: {line.strip()}"
-        for file in sorted((SRC / room).rglob("*"))
+        for file in sorted((SRC / package).rglob("*"))
         if file.is_file() and file.suffix != ".pyc"
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         if known.search(line)
     ]
-    assert told == []
+    assert found == []
 
 
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
@@ -120,16 +120,16 @@ def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> Non
 
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
-    """Means and deviations come of a `Summary`, which is what the audit is told of."""
+    """Means and deviations come of a `Summary`, of which the audit knows."""
     formed = re.compile(r"\.(mean|std|var)\(|[fgh]mean\(|stdev\(|harmonic_mean\(")
-    told = [
+    found = [
         f"{file.relative_to(SRC)}:{number}: {line.strip()}"
-        for room in ("report", "studies")
-        for file in sorted((SRC / room).rglob("*.py"))
+        for package in ("report", "studies")
+        for file in sorted((SRC / package).rglob("*.py"))
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         if formed.search(line)
     ]
-    assert told == []
+    assert found == []
 
 
 def test_every_study_supplies_facts_of_its_own() -> None:
@@ -141,10 +141,10 @@ def test_every_study_supplies_facts_of_its_own() -> None:
 def test_no_text_says_a_level_of_intervals_by_hand() -> None:
     """The level is that of the settings by which the intervals were computed: `panel.Level`."""
     by_hand = re.compile(r"\d\d\s%\s(rank |confidence )?interval")
-    told = [
+    texts = [
         f"{file.relative_to(SRC)}: {found[0]}"
-        for room in ("report", "studies")
-        for file in sorted((SRC / room).rglob("*.py"))
+        for package in ("report", "studies")
+        for file in sorted((SRC / package).rglob("*.py"))
         for found in by_hand.finditer(file.read_text(encoding="utf-8"))
     ]
-    assert told == []
+    assert texts == []
