@@ -85,10 +85,10 @@ done""",
         pip.chmod(0o755)
 
     def complete_python(self) -> None:
-        """A .venv whose stamp matches, with a `roundtrip` that says what it is asked."""
+        """A .venv whose stamp matches, with a `roundtrip` that prints its arguments."""
         venv = self.root / ".venv"
         (venv / "bin").mkdir(parents=True)
-        (venv / "bin" / "roundtrip").write_text('#!/bin/sh\necho "asked: $*"\n')
+        (venv / "bin" / "roundtrip").write_text('#!/bin/sh\necho "called: $*"\n')
         (venv / "bin" / "roundtrip").chmod(0o755)
         (venv / "pyvenv.cfg").write_text(f"command = python3 -m venv {venv}\n")
         parts = ("requirements.lock", "pyproject.toml", ".venv/pyvenv.cfg")
@@ -150,7 +150,7 @@ def test_no_root_is_no_obstacle_when_all_is_installed(machine: Machine) -> None:
     machine.debian([], user=1000)
     machine.complete_python()
     result = machine.run("campaign", "--all")
-    assert (result.returncode, result.stdout) == (0, "asked: toolchains --all\n")
+    assert (result.returncode, result.stdout) == (0, "called: toolchains --all\n")
     assert machine.apt_calls() == []
 
 
@@ -183,7 +183,7 @@ def test_missing_packages_are_installed_without_a_question(machine: Machine, sud
         machine.add("sudo", '[ "$1" = -n ] && shift && exec "$@"')
     result = machine.run()
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[-1] == "asked: toolchains"
+    assert result.stdout.splitlines()[-1] == "called: toolchains"
     update, install = machine.apt_calls()
     assert update.split()[-1] == "update"
     assert install.split()[-3:] == ["install", "mpich", "patchelf"]
@@ -259,7 +259,7 @@ def test_nobody_is_asked_where_nobody_answers(machine: Machine, variable: str) -
     assert "[Y/n]" not in result.stdout
 
 
-def test_a_machine_without_a_network_is_told_so_in_one_line(machine: Machine) -> None:
+def test_a_machine_without_a_network_fails_with_one_line(machine: Machine) -> None:
     machine.debian(["mpich"], user=0)
     machine.complete_python()
     machine.add("apt-get", 'echo "Temporary failure resolving a name" >&2; exit 100')
@@ -293,7 +293,7 @@ def test_without_root_a_campaign_takes_wheels_and_unpacks_packages(machine: Mach
     for result in (first, second):
         assert (result.returncode, result.stderr) == (0, "")
         assert result.stdout.splitlines()[0].startswith("setup: no root: MPIs, CMake and Ninja")
-        assert result.stdout.splitlines()[-1] == "asked: toolchains"
+        assert result.stdout.splitlines()[-1] == "called: toolchains"
     (download,) = machine.apt_calls()
     assert download == "download libcli11-dev libgtest-dev nlohmann-json3-dev"
     (install,) = (machine.root / "pip-calls").read_text().splitlines()
@@ -309,7 +309,7 @@ def test_elsewhere_a_campaign_takes_boost_from_the_tar_file_that_is_named(machin
     machine.add("id", "echo 0")
     result = machine.run(ROUNDTRIP_BOOST="/boost_1_88_0.tar.gz")
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[-1] == "asked: toolchains"
+    assert result.stdout.splitlines()[-1] == "called: toolchains"
 
 
 def test_without_root_the_tests_name_what_they_lack(machine: Machine) -> None:
@@ -323,7 +323,7 @@ def test_without_root_the_tests_name_what_they_lack(machine: Machine) -> None:
 
 @pytest.fixture
 def rocky(machine: Machine) -> Machine:
-    """A machine with dnf that lacks MPICH; what dnf is asked is in apt-calls."""
+    """A machine with dnf that lacks MPICH; the calls of dnf are in apt-calls."""
     done, calls = machine.root / "done", machine.root / "apt-calls"
     machine.add("id", "echo 0")
     machine.add(
@@ -345,7 +345,7 @@ def test_dnf_installs_what_is_missing(rocky: Machine) -> None:
     rocky.add("dnf", f'case "$*" in *repoquery*) echo "{names} " ;; esac\n{body}')
     result = rocky.run()
     assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.splitlines()[-1] == "asked: toolchains"
+    assert result.stdout.splitlines()[-1] == "called: toolchains"
     assert rocky.apt_calls()[-1].endswith("install mpich-devel")
     calls = len(rocky.apt_calls())
     assert rocky.run().returncode == 0

@@ -31,8 +31,8 @@ def apptainer_sections() -> dict[str, str]:
     return dict(re.findall(r"^%(\w+)\n((?:    .*\n)+)", text, re.MULTILINE))
 
 
-def asked(script: str, folder: Path, *programs: str) -> list[str]:
-    """What `script` asks of `programs`, which do nothing here."""
+def commands_of(script: str, folder: Path, *programs: str) -> list[str]:
+    """The commands by which `script` calls `programs`, which do nothing."""
     bin_ = folder / "bin"
     bin_.mkdir(exist_ok=True)
     log = folder / "log"
@@ -56,12 +56,12 @@ APT = [
 
 def test_a_container_is_set_up_and_its_test_is_a_campaign(tmp_path: Path) -> None:
     stages = container_stages()
-    assert asked(stages["ready"], tmp_path, "apt-get", "make") == APT
-    assert asked(stages["test"], tmp_path, "make") == ["make campaign"]
+    assert commands_of(stages["ready"], tmp_path, "apt-get", "make") == APT
+    assert commands_of(stages["test"], tmp_path, "make") == ["make campaign"]
 
 
 def test_a_container_of_rocky_linux_gets_the_repositories_that_it_needs(tmp_path: Path) -> None:
-    assert asked(container_stages()["ready"], tmp_path, "dnf", "crb", "make") == [
+    assert commands_of(container_stages()["ready"], tmp_path, "dnf", "crb", "make") == [
         "dnf install -y epel-release git make",
         "crb enable",
         "make setup",
@@ -70,10 +70,12 @@ def test_a_container_of_rocky_linux_gets_the_repositories_that_it_needs(tmp_path
 
 def test_an_apptainer_image_is_set_up_and_its_test_is_a_campaign(tmp_path: Path) -> None:
     sections = apptainer_sections()
-    assert asked(sections["setup"], tmp_path, "git") == ["git clone --quiet . /rootfs/roundtrip"]
-    assert asked(sections["post"], tmp_path, "apt-get", "make") == APT
+    assert commands_of(sections["setup"], tmp_path, "git") == [
+        "git clone --quiet . /rootfs/roundtrip"
+    ]
+    assert commands_of(sections["post"], tmp_path, "apt-get", "make") == APT
     for name in ("test", "runscript"):
-        assert asked(sections[name], tmp_path, "make") == ["make campaign"]
+        assert commands_of(sections[name], tmp_path, "make") == ["make campaign"]
 
 
 @pytest.mark.parametrize("folder", [".venv", "build", "runs"])

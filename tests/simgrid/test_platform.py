@@ -16,7 +16,7 @@ PROGRAM = Path(__file__).with_name("pingpong.c")
 MIB4 = 4 * 2**20
 
 
-def test_a_platform_is_filled_in_and_tells_a_workload_what_it_is(tmp_path: Path) -> None:
+def test_a_platform_is_filled_in_and_described_to_a_workload(tmp_path: Path) -> None:
     grid = simgrid.read_platform(PLATFORMS / "grid.xml", 2.5e8, 4)
     assert 'speed="250000000f"' in grid.text
     assert 'latency="2000us"' in grid.text
@@ -49,7 +49,7 @@ def test_a_platform_says_what_is_published_and_what_is_chosen_and_avoids_both_tr
 
 
 @pytest.mark.parametrize(
-    ("name", "flops", "rtt", "told"),
+    ("name", "flops", "rtt", "complaint"),
     [
         ("odin", 1e9, 2.0, "asks for ${host_flops}, and it is given ${host_flops}, ${added_us}"),
         ("grid", 1e9, None, "asks for ${added_us}, ${host_flops}, and it is given ${host_flops}"),
@@ -59,25 +59,25 @@ def test_a_platform_says_what_is_published_and_what_is_chosen_and_avoids_both_tr
         ("nowhere", 1e9, None, "nowhere.xml: missing"),
     ],
 )
-def test_a_platform_is_refused(name: str, flops: float, rtt: float | None, told: str) -> None:
+def test_a_platform_is_refused(name: str, flops: float, rtt: float | None, complaint: str) -> None:
     with pytest.raises(UserError) as caught:
         simgrid.read_platform(PLATFORMS / f"{name}.xml", flops, rtt)
-    assert told in str(caught.value)
+    assert complaint in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "complaint"),
     [
         ('<host speed="${host_flops}f"/>', "it has no <cluster>"),
         ('<p><cluster prefix="a" radical="0-x" suffix="${host_flops}"/></p>', "no platform of"),
         ("<p>${host_flops}", "no platform of clusters"),
     ],
 )
-def test_what_is_no_platform_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_no_platform_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "mine.xml").write_text(text)
     with pytest.raises(UserError, match="mine.xml") as caught:
         simgrid.read_platform(tmp_path / "mine.xml", 1e9)
-    assert told in str(caught.value)
+    assert complaint in str(caught.value)
 
 
 def test_more_ranks_than_hosts_are_refused(tmp_path: Path) -> None:

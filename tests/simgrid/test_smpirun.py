@@ -1,4 +1,4 @@
-"""What is made of SimGrid's `smpirun`, here a script that says and writes what it is told."""
+"""What is made of SimGrid's `smpirun`, here a script that prints and writes as each test says."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ def test_a_trace_that_ends_before_its_timed_section_is_refused(
 ) -> None:
     file = recorded.with_name("rank0.txt")
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:lines]))
-    told = f"rank0.txt: {marks} marks of a timed section instead of 2: cut off"
-    with pytest.raises(UserError, match=told):
+    complaint = f"rank0.txt: {marks} marks of a timed section instead of 2: cut off"
+    with pytest.raises(UserError, match=complaint):
         cut(recorded, tmp_path / "cut")
 
 
@@ -69,7 +69,7 @@ def test_the_head_of_a_trace_is_as_large_as_its_largest_collective(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "complaint"),
     [
         ("1 compute 0\n", "", r"rank1.txt:\d+: 'ibarrier' in the timed section, which cannot be"),
         ("1 finalize\n", "1 fina", r"rank1.txt:\d+: the line has no end: the trace was cut off"),
@@ -85,18 +85,18 @@ def test_the_head_of_a_trace_is_as_large_as_its_largest_collective(
     ],
 )
 def test_a_truncated_or_hostile_trace_is_refused(
-    recorded: Path, tmp_path: Path, old: str, new: str, told: str
+    recorded: Path, tmp_path: Path, old: str, new: str, complaint: str
 ) -> None:
     file = recorded.with_name("rank1.txt")
     before, _, after = file.read_text().rpartition(old)
     file.write_bytes((before + new + after).encode(errors="surrogateescape"))
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=complaint):
         cut(recorded, tmp_path / "cut")
     assert not (tmp_path / "cut").exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "complaint"),
     [
         ("", "trace.txt: it names 0 files, not one a rank"),
         ("rank0.txt\n/etc/passwd\n", "trace.txt:2: '/etc/passwd' is no file beside the index"),
@@ -106,11 +106,11 @@ def test_a_truncated_or_hostile_trace_is_refused(
     ],
 )
 def test_an_index_names_a_file_a_rank_beside_it(
-    recorded: Path, tmp_path: Path, content: str, told: str
+    recorded: Path, tmp_path: Path, content: str, complaint: str
 ) -> None:
     (tmp_path / "outside.txt").write_text("0 init\n")
     recorded.write_text(content)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=complaint):
         cut(recorded, tmp_path / "cut")
 
 

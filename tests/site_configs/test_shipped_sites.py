@@ -155,8 +155,8 @@ def test_the_golden_script_of_a_pair_names_its_nodes(
     active: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two nodes of two switches, where the partition asks for one: they must not wait for it."""
-    told = {"pair_round": 3, "pair_night_round": 1, "hosts": [["cn01", "cn04"], ["cn02", "cn03"]]}
-    monkeypatch.setenv("ROUNDTRIP_PAIRS", json.dumps(told))
+    pairs = {"pair_round": 3, "pair_night_round": 1, "hosts": [["cn01", "cn04"], ["cn02", "cn03"]]}
+    monkeypatch.setenv("ROUNDTRIP_PAIRS", json.dumps(pairs))
     _install_only(active, {"openmpi50-boost186"})
     site = Site("infiniband", CHECKOUT)
     listed = site.cases(["checks/netpipe/netpipe.py"])

@@ -94,7 +94,7 @@ def test_a_fault_in_reframes_part_is_named(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "fault"),
     [
         ('partition = "compute"', "partition = compute", "site.toml:12: not TOML: "),
         ('hca = "mlx5_0"', 'hcas = "mlx5_0"', "unknown placeholder {hca}; legal are checkout"),
@@ -105,17 +105,17 @@ def test_a_fault_in_reframes_part_is_named(
     ],
 )
 def test_a_site_that_does_not_load_is_one_fault_with_its_line(
-    checkout: Path, old: str, new: str, told: str
+    checkout: Path, old: str, new: str, fault: str
 ) -> None:
     edit_data(checkout, old, new)
     (detail,) = faults(checkout)
     assert detail.startswith("does not load: reframe --show-config failed on site 'infiniband'")
-    assert told in detail
+    assert fault in detail
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "fault"),
     [
         (
             "annotations.yaml",
@@ -126,11 +126,11 @@ def test_a_site_that_does_not_load_is_one_fault_with_its_line(
     ],
 )
 def test_a_fault_in_what_is_said_of_nights_is_named(
-    checkout: Path, name: str, text: str, told: str
+    checkout: Path, name: str, text: str, fault: str
 ) -> None:
     (checkout / "site-configs/infiniband" / name).write_text(text)
     (detail,) = faults(checkout)
-    assert f"{name}:{told}" in detail
+    assert f"{name}:{fault}" in detail
 
 
 def test_an_extra_that_no_check_knows_is_named(checkout: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
 
 
 @pytest.mark.nightly
-def test_the_command_tells_by_its_exit_status(checkout: Path, active: Path) -> None:
+def test_a_fault_sets_the_exit_status(checkout: Path, active: Path) -> None:
     run = CliRunner()
     proved = run.invoke(app, ["site", "lock"])
     assert proved.exit_code == 0

@@ -60,7 +60,7 @@ def test_ranks_are_read_also_where_their_lines_run_together() -> None:
 @pytest.mark.parametrize(
     ("errors", "transports"),
     [(OB1, ("tcp",)), (UCX, ("tcp/eth1",)), (NEWER_UCX, ("rc_mlx5/mlx5_0:1",)), ("", ())],
-    ids=["ob1", "ucx 1.13", "ucx 1.19", "nothing told"],
+    ids=["ob1", "ucx 1.13", "ucx 1.19", "nothing said"],
 )
 def test_the_transport_is_what_the_mpi_says_it_took(
     errors: str, transports: tuple[str, ...]
@@ -77,7 +77,7 @@ def test_the_transport_is_what_the_mpi_says_it_took(
         ([rank(0), rank(1, host="a1")], "both ranks are on a1, not on 2 nodes"),
     ],
 )
-def test_what_is_no_start_is_told(ranks: list[dict[str, Any]], why: str | None) -> None:
+def test_what_is_no_start_fails(ranks: list[dict[str, Any]], why: str | None) -> None:
     found = trials.start_fault(said(*ranks), nodes=2)
     assert found == why if why is None else found and found.startswith(why)
     assert trials.start_fault(None, 2) == "does not start"
@@ -176,16 +176,16 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     assert result.lines == mended
 
 
-def test_what_is_submitted_is_told_before_it_waits_in_a_queue(
+def test_a_job_is_named_before_it_waits_in_a_queue(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told_at: list[str] = []
-    monkeypatch.setattr(trials, "_run_cases", lambda *_: told_at.append("submitted") or [])
+    steps: list[str] = []
+    monkeypatch.setattr(trials, "_run_cases", lambda *_: steps.append("submitted") or [])
     places = [Place("ib", "openmpi41-boost181"), Place("ib", "mpich40-boost181")]
     site: Any = SimpleNamespace()
-    trials.run_trials(site, [(place, [()]) for place in places], told_at.append)
-    trials.run_trials(site, [(places[1], [("srun", "--mpi=pmi2"), ("mpiexec",)])], told_at.append)
-    assert told_at == [
+    trials.run_trials(site, [(place, [()]) for place in places], steps.append)
+    trials.run_trials(site, [(places[1], [("srun", "--mpi=pmi2"), ("mpiexec",)])], steps.append)
+    assert steps == [
         "jobs to ib, one after another: openmpi41-boost181, mpich40-boost181",
         "submitted",
         "jobs to ib, one after another: mpich40-boost181, each by srun --mpi=pmi2 and mpiexec",

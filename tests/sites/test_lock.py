@@ -1,4 +1,4 @@
-"""The recorded lock file is whole; a copy with one odd build is told apart."""
+"""The recorded lock file is whole; a copy with one odd build is distinguished."""
 
 from __future__ import annotations
 

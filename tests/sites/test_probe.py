@@ -127,7 +127,7 @@ def test_the_target_is_what_the_processor_has(
     assert probe.look(lambda *_: None, tmp_path).target == target
 
 
-def test_a_library_without_headers_is_told_from_one_to_build_with(
+def test_a_library_without_headers_is_not_one_to_build_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = tmp_path / "opt"
@@ -160,8 +160,8 @@ def test_a_library_that_open_mpi_5_would_not_find_is_none_to_build_with(tmp_path
     (tmp_path / "lib/x86_64-linux-gnu/libevent_core.so").touch()
 
     def run(*command: str) -> str | None:
-        asked = {"--modversion": "2.1.12\n", "--variable=prefix": f"{tmp_path}\n"}
-        return asked.get(command[1]) if command[-1] == "libevent" else None
+        answers = {"--modversion": "2.1.12\n", "--variable=prefix": f"{tmp_path}\n"}
+        return answers.get(command[1]) if command[-1] == "libevent" else None
 
     (found,) = probe.find_libraries(run, None)
     assert found.lacks == "lib/libevent_core.so"

@@ -70,7 +70,7 @@ def test_a_transport_of_the_wan_is_one_line(sites: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "complaint"),
     [
         ('mpi = "mpich40"', 'mpi = "mpich41"', "unknown MPI 'mpich41' in transport 'mpich40-ucx'"),
         ('unless = "hub"', 'unless = "hab"', "unknown condition 'hab'; there are: accounting, hub"),
@@ -80,7 +80,7 @@ def test_a_transport_of_the_wan_is_one_line(sites: Path) -> None:
     ],
 )
 def test_a_wrong_value_is_refused_with_what_would_be_right(
-    sites: Path, old: str, new: str, told: str
+    sites: Path, old: str, new: str, complaint: str
 ) -> None:
     file = sites / "virtual" / "site.toml"
     text = file.read_text()
@@ -88,7 +88,7 @@ def test_a_wrong_value_is_refused_with_what_would_be_right(
     file.write_text(text.replace(old, new))
     with pytest.raises(UserError) as caught:
         render.render(sites / "virtual")
-    assert told in str(caught.value)
+    assert complaint in str(caught.value)
 
 
 def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:

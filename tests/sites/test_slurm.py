@@ -116,7 +116,7 @@ def test_a_partition_that_is_down_is_not_measured() -> None:
     assert found.covering == []
 
 
-def test_where_slurm_tells_little_the_site_is_made_all_the_same(checkout: Path) -> None:
+def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
     """Commands that a site forbids to its users: the rest is found."""
     without = facts("tree", without="scontrol")
     assert without.cluster.limits == {}
@@ -127,7 +127,7 @@ def test_where_slurm_tells_little_the_site_is_made_all_the_same(checkout: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new_", "told"),
+    ("name", "old", "new_", "fault"),
     [
         ("mixed", "{partition}", "broken", "Slurm's 'broken' is not up: it starts no job"),
         ("tree", "--exclusive", "--qos=night", "there is no QOS 'night' for you; there are: norm"),
@@ -137,7 +137,7 @@ def test_where_slurm_tells_little_the_site_is_made_all_the_same(checkout: Path) 
     ],
 )
 def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
-    checkout: Path, name: str, old: str, new_: str, told: str
+    checkout: Path, name: str, old: str, new_: str, fault: str
 ) -> None:
     new.write_site("mine", facts(name), checkout, software="toolchains")
     file = checkout / "site-configs" / "base" / "slurm.toml"
@@ -145,18 +145,18 @@ def test_what_a_site_asks_and_slurm_has_not_is_a_fault(
     assert old in text
     file.write_text(text.replace(old, new_))
     details = [i.detail for i in compared(Site("mine", checkout), name) if i.verdict == "fault"]
-    assert any(told in detail for detail in details), details
+    assert any(fault in detail for detail in details), details
 
 
 @pytest.mark.parametrize(
-    ("account", "told"),
+    ("account", "fault"),
     [
         ("x", "partition 'tcp': there is no account 'x' for you; there are: hpc, root"),
         ("root", "partition 'tcp': 'grid' takes no account 'root', only hpc"),
     ],
 )
 def test_an_account_that_slurm_does_not_take_is_a_fault(
-    checkout: Path, account: str, told: str
+    checkout: Path, account: str, fault: str
 ) -> None:
     folder = new.write_site("mine", facts("tree"), checkout, software="toolchains")
     file = folder / "environment"
@@ -164,32 +164,32 @@ def test_an_account_that_slurm_does_not_take_is_a_fault(
         file.read_text().replace("ROUNDTRIP_ACCOUNT=hpc", f"ROUNDTRIP_ACCOUNT={account}")
     )
     details = [i.detail for i in compared(Site("mine", checkout), "tree") if i.verdict == "fault"]
-    assert details == [told]
+    assert details == [fault]
 
 
-def test_a_site_that_came_from_another_slurm_is_told_what_differs(checkout: Path) -> None:
+def test_a_site_from_another_slurm_has_its_differences_named(checkout: Path) -> None:
     """Accounting and task binding are here; on the other cluster they are not."""
     new.write_site("mine", facts("tree"), checkout, software="toolchains")
     found = compared(Site("mine", checkout), "plain")
-    told = "\n".join(item.detail for item in found if item.verdict == "fault")
-    assert "scheduler 'slurm' asks sacct, which answers nothing here" in told
-    assert "TaskPlugin is task/none, without task/affinity" in told
+    faults = "\n".join(item.detail for item in found if item.verdict == "fault")
+    assert "scheduler 'slurm' asks sacct, which answers nothing here" in faults
+    assert "TaskPlugin is task/none, without task/affinity" in faults
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "fault"),
     [
         ("SBATCH_PARTITION=nights", "SBATCH_PARTITION: there is no partition 'nights'"),
         ("SBATCH_TIMELIMIT=1-0", "SBATCH_TIMELIMIT: 1440 minutes, and 'service' allows 60"),
         ("SBATCH_QOS=x", "there is no QOS 'x' for you"),
     ],
 )
-def test_the_nightly_job_is_one_that_slurm_takes(checkout: Path, line: str, told: str) -> None:
+def test_the_nightly_job_is_one_that_slurm_takes(checkout: Path, line: str, fault: str) -> None:
     folder = new.write_site("mine", facts("tree"), checkout, software="toolchains")
     with (folder / "environment").open("a") as file:
         file.write(f"export {line}\n")
     details = [i.detail for i in compared(Site("mine", checkout), "tree") if i.verdict == "fault"]
-    assert any(told in detail for detail in details), details
+    assert any(fault in detail for detail in details), details
 
 
 def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: Path) -> None:
@@ -200,8 +200,8 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
     says = facts("plain").cluster
     assert check.too_long(scripts[:1], site, says) == []
-    (told,) = check.too_long(scripts, site, says)
-    assert told == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
+    (fault,) = check.too_long(scripts, site, says)
+    assert fault == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
     free = replace(says, limits={"grid": replace(says.limits["grid"], longest_s=None)})
     assert check.too_long(scripts, site, free) == []
 

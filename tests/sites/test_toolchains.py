@@ -108,7 +108,7 @@ def test_pvm_is_not_offered_without_an_environment(monkeypatch: pytest.MonkeyPat
     assert spack_pvm() == []
 
 
-def test_each_tells_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
+def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
     lock = locks.read(active / "spack.lock")
     found = {item["name"]: item["extras"]["specs"] for item in environments("infiniband", LAUNCH)}
     for item in toolchains(lock):
@@ -265,7 +265,7 @@ def test_without_a_label_the_second_build_is_refused_and_the_label_is_named(
         ),
     ],
 )
-def test_a_label_tells_two_builds_of_one_series_apart(
+def test_a_label_distinguishes_two_builds_of_a_series(
     twice: locks.Lock, label: list[str], mpich: set[str]
 ) -> None:
     found = names(twice, label)
@@ -285,7 +285,7 @@ def test_titles_carry_what_the_label_has(twice: locks.Lock) -> None:
     assert found["mpich43-ofi-ucx117-boost186-gcc12"] == title
 
 
-def test_a_label_that_tells_too_little_still_refuses(twice: locks.Lock) -> None:
+def test_a_label_with_too_little_still_refuses(twice: locks.Lock) -> None:
     with pytest.raises(UserError, match="would be two concrete specs"):
         toolchains(twice, ["patch"])
     assert "mpich@4.3.2 (mpich43p2) is 2 builds" in software.split_labels(twice, ["patch"])[0]

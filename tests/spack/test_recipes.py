@@ -77,7 +77,7 @@ def load(recipe: Path) -> ModuleType:
     return module
 
 
-def test_the_repository_says_which_package_api_it_speaks() -> None:
+def test_the_repository_says_which_package_api_it_has() -> None:
     repo = yaml.safe_load((REPOSITORY / "repo.yaml").read_text())["repo"]
     assert repo == {"namespace": "roundtrip", "api": "v2.2"}
     # Package API v2 wants spack_repo/<namespace>.
@@ -119,7 +119,7 @@ def test_the_workloads_name_all_they_need(said: list[Any]) -> None:
     assert ("version", ("main",), {"branch": "main"}) in said
 
 
-def test_the_workloads_use_pvm_unless_told_otherwise(said: list[Any]) -> None:
+def test_the_workloads_use_pvm_by_default(said: list[Any]) -> None:
     recipe = load(REPOSITORY / "packages" / "roundtrip_workloads" / "package.py")
     assert ("depends_on", ("pvm@3.4:",), {"when": "+pvm"}) in said
     (variant,) = [keywords for directive, name, keywords in said if name == ("pvm",)]

@@ -71,7 +71,7 @@ def recipe(package: str) -> Any:
     return getattr(module, package.capitalize())
 
 
-def test_the_repository_says_which_package_api_it_speaks() -> None:
+def test_the_repository_says_which_package_api_it_has() -> None:
     repo = yaml.safe_load((REPOSITORY / "repo.yaml").read_text())["repo"]
     assert repo == {"namespace": "testbed", "api": "v2.2"}
 

@@ -114,8 +114,8 @@ def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.Monke
 
 
 def test_the_release_of_a_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {"ID": "ubuntu", "VERSION_ID": "24.04", "NAME": "Ubuntu"}
-    monkeypatch.setattr(facts.platform, "freedesktop_os_release", lambda: told)
+    release = {"ID": "ubuntu", "VERSION_ID": "24.04", "NAME": "Ubuntu"}
+    monkeypatch.setattr(facts.platform, "freedesktop_os_release", lambda: release)
     assert (facts.distribution(), facts.distributor()) == ("ubuntu24.04", "Ubuntu")
-    told.update(ID="rocky", VERSION_ID="9.6", NAME="Rocky Linux", PLATFORM_ID="platform:el9")
+    release.update(ID="rocky", VERSION_ID="9.6", NAME="Rocky Linux", PLATFORM_ID="platform:el9")
     assert (facts.distribution(), facts.distributor()) == ("el9", "Rocky")

@@ -183,12 +183,12 @@ def test_a_second_process_waits(tmp_path: Path) -> None:
     assert holder.stdin is not None
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    told = []
+    statuses = []
 
     def waiting() -> None:
-        told.append(holder.poll())
+        statuses.append(holder.poll())
         holder.communicate("go\n")
 
     with Store(tmp_path).locked(waiting):
-        assert told == [None]  # it was still held when we began to wait
+        assert statuses == [None]  # it was still held when we began to wait
         assert holder.returncode == 0

@@ -378,9 +378,9 @@ def test_a_program_without_boost_compiles(prefix: Path, tmp_path: Path) -> None:
 
 def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
     (library,) = (prefix / "usr" / "lib").glob("*/libsimgrid.so.3.32")
-    told = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
-    assert "not found" not in told
-    assert str(prefix) in told
+    linked = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    assert "not found" not in linked
+    assert str(prefix) in linked
 
 
 def test_the_self_test_has_two_hosts_of_the_platform_that_it_writes(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told", "at"),
+    ("old", "new", "fault", "at"),
     [
         (
             'packages = ["mpich"]',
@@ -109,10 +109,10 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
         ('title = "MPICH"\n', "", "'title' is missing", "[family.mpich]"),
     ],
 )
-def test_a_fault_is_told_with_its_line(file: Path, old: str, new: str, told: str, at: str) -> None:
+def test_a_fault_names_its_line(file: Path, old: str, new: str, fault: str, at: str) -> None:
     with pytest.raises(UserError) as caught:
         load(edit(file, old, new))
-    assert told in caught.value.what
+    assert fault in caught.value.what
     assert caught.value.file == str(file)
     lines = file.read_text().splitlines()
     assert caught.value.line is not None

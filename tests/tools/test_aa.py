@@ -30,7 +30,7 @@ def read(make_tree: Maker) -> Callable[..., data.Data]:
     return make
 
 
-def test_two_toolchains_are_told_apart_in_every_report(read: Callable[..., data.Data]) -> None:
+def test_two_toolchains_are_distinct_in_every_report(read: Callable[..., data.Data]) -> None:
     wrong, claims, false = aa.count(read(), aa.by_round, FEW)
     assert wrong == FEW
     assert 0 < false <= claims == FEW * 9

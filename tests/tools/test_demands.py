@@ -119,7 +119,7 @@ class _Here:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "complaint"),
     [
         (["--series", "0"], "--series 0: must be at least 1\n"),
         (["--series", "-5"], "--series -5: must be at least 1\n"),
@@ -128,7 +128,7 @@ class _Here:
     ],
 )
 def test_a_number_that_makes_no_sense_is_one_line(
-    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command.main(arguments) == 2
-    assert capsys.readouterr() == ("", told)
+    assert capsys.readouterr() == ("", complaint)

@@ -73,17 +73,17 @@ def test_a_name_that_is_not_declared_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "complaint"),
     [
         ('[debian.demo]\npackage = "demo"\nsha256 = "1"\n', r"sources.toml:3: .*sha256"),
         ('[git.own]\nrepository = "-"\ncommit = "HEAD"\n', r"sources.toml:3: .*commit"),
         (f'[git.own]\nrepository = "-"\ncommit = "{"0" * 40}"\n', "either `sha256`, or `spack`"),
     ],
 )
-def test_a_fault_of_the_file_is_told_with_its_line(tmp_path: Path, table: str, told: str) -> None:
+def test_a_fault_of_the_file_names_its_line(tmp_path: Path, table: str, complaint: str) -> None:
     file = tmp_path / "sources.toml"
     file.write_text(table)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=complaint):
         mirror.read_sources([file])
 
 
@@ -159,7 +159,7 @@ grep -q spack_repo/roundtrip "$3/repos.yaml" || { echo "==> Error: no recipe of 
 """
 
 
-def test_what_spack_clones_is_asked_for_in_no_environment(
+def test_spack_clones_without_an_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one that is concretized, Spack finds the spec once for each MPI, and refuses."""
@@ -176,7 +176,7 @@ def test_what_spack_clones_is_asked_for_in_no_environment(
 
 
 @pytest.mark.parametrize("patch", [False, True])
-def test_a_commit_gives_the_same_bytes_whatever_git_is_told(
+def test_a_commit_gives_the_same_bytes_for_any_git_settings(
     tmp_path: Path, clone: tuple[Path, str], patch: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, commit = clone
@@ -214,12 +214,12 @@ def test_a_commit_of_another_checksum_is_not_kept(tmp_path: Path, clone: tuple[P
     assert not list((tmp_path / "mirror").iterdir())
 
 
-def test_a_repository_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_repository_that_is_not_there_fails(tmp_path: Path) -> None:
     gone = Git(repository=(tmp_path / "gone").as_uri(), commit="0" * 40, sha256=WRONG)
 
-    verdict, told = filled(tmp_path / "mirror", Sources(git={"own": gone}))["own"]
+    verdict, reason = filled(tmp_path / "mirror", Sources(git={"own": gone}))["own"]
 
-    assert (verdict, told.partition(":")[0]) == ("fault", "git fetch")
+    assert (verdict, reason.partition(":")[0]) == ("fault", "git fetch")
 
 
 @needs_apt
@@ -264,7 +264,7 @@ def test_of_several_versions_that_of_the_recipe_is_taken(tmp_path: Path, pool: P
         ),
     ],
 )
-def test_another_suite_is_asked_where_the_own_one_is(
+def test_another_suite_is_used_where_the_own_one_is(
     monkeypatch: pytest.MonkeyPatch, suffix: str, configured: str, wanted: str
 ) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "own"})
@@ -288,12 +288,12 @@ def test_a_broken_archive_is_brought_again(tmp_path: Path, pool: Path) -> None:
 
 @needs_apt
 def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, pool: Path) -> None:
-    verdict, told = filled(
+    verdict, reason = filled(
         tmp_path / "mirror", Sources(debian={"demo": Debian(package="demo", sha256=WRONG)})
     )["demo"]
 
     assert verdict == "fault"
-    assert "another version of source package demo (demo_1.0.orig.tar.xz)" in told
+    assert "another version of source package demo (demo_1.0.orig.tar.xz)" in reason
     assert not list((tmp_path / "mirror").iterdir())
 
 

@@ -47,6 +47,6 @@ def test_declared_work_leaves_nothing_in_a_program_that_measures(tmp_path: Path)
     assert with_work == code("openmpi41", "", tmp_path)
 
 
-def test_declared_work_is_told_to_a_simulation(tmp_path: Path) -> None:
+def test_declared_work_reaches_a_simulation(tmp_path: Path) -> None:
     assert "smpi_execute_flops" in code("smpi", DECLARED, tmp_path)
     assert "smpi_execute_flops" not in code("smpi", "", tmp_path)

@@ -59,26 +59,26 @@ def test_cpp_has_the_metrics_of_python(tree: Path) -> None:
     assert METRICS["message_rate"] == derivation.Metric("1/s", False, may_be_zero=True)
 
 
-def test_a_study_adds_a_metric_in_its_own_room(tree: Path) -> None:
-    room = tree / "src/roundtrip/studies/barrier"
-    room.mkdir()
-    (room / "metrics.json").write_text('{"skew": {"unit": "us", "lower_is_better": true}}')
+def test_a_study_adds_a_metric_in_its_package(tree: Path) -> None:
+    package = tree / "src/roundtrip/studies/barrier"
+    package.mkdir()
+    (package / "metrics.json").write_text('{"skew": {"unit": "us", "lower_is_better": true}}')
     assert in_cpp(tree)["skew"] == "us"
-    assert derivation.read_metrics(room.parent)["skew"] == derivation.Metric(
+    assert derivation.read_metrics(package.parent)["skew"] == derivation.Metric(
         "us", lower_is_better=True
     )
 
 
 def test_two_studies_declare_a_metric_alike_or_not_at_all(tree: Path) -> None:
-    room = tree / "src/roundtrip/studies/barrier"
-    room.mkdir()
-    file = room / "metrics.json"
+    package = tree / "src/roundtrip/studies/barrier"
+    package.mkdir()
+    file = package / "metrics.json"
     file.write_text('{"lap_time": {"lower_is_better": true, "unit": "s"}}')
-    assert derivation.read_metrics(room.parent) == METRICS
+    assert derivation.read_metrics(package.parent) == METRICS
     assert in_cpp(tree) == {name: metric.unit for name, metric in METRICS.items()}
     file.write_text('{"bandwidth": {"unit": "B/s", "lower_is_better": false}}')
     with pytest.raises(UserError, match="another study declares the metric 'bandwidth' differe"):
-        derivation.read_metrics(room.parent)
+        derivation.read_metrics(package.parent)
     done = configured(tree)
     assert done.returncode != 0
     assert "another study declares the metric bandwidth differently" in done.stderr

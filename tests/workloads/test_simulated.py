@@ -142,14 +142,14 @@ def declared(benchmark: str, ranks: int, run: dict[str, Any]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("options", "variables", "told"),
+    ("options", "variables", "complaint"),
     [
         (["--cfg=smpi/simulate-computation:yes"], {}, "--cfg=smpi/simulate-computation:no"),
         ([], {simgrid.FLOPS: "1e9"}, "is 1e9, but a host of the platform does 200000000.0 flop/s"),
     ],
 )
 def test_a_simulation_that_nobody_could_repeat_is_refused(
-    options: list[str], variables: dict[str, str], told: str, tmp_path: Path
+    options: list[str], variables: dict[str, str], complaint: str, tmp_path: Path
 ) -> None:
     grid().write(tmp_path, 2)
     words = ["-np", "2", "-platform", "platform.xml", "-hostfile", "hosts.txt"]
@@ -162,7 +162,7 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
         text=True,
     )
     assert done.returncode == 2
-    assert told in done.stderr
+    assert complaint in done.stderr
     assert "ROUNDTRIP COMPLETE" not in done.stdout
 
 
