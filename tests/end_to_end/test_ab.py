@@ -1,4 +1,4 @@
-"""Real launches of two toolchains, or of one under two names, until they are told apart."""
+"""Real launches of two toolchains, or of one under two names, until they are distinguished."""
 
 from __future__ import annotations
 
@@ -66,27 +66,27 @@ def tree(environment: dict[str, str]) -> Path:
     return state.parent
 
 
-def test_two_toolchains_are_told_apart_and_the_run_is_an_ordinary_one(
+def test_two_toolchains_are_distinct_and_the_run_is_an_ordinary_one(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     arguments = ("--budget", "25s", "--fail-on", "3%", "--format", "json")
     done = finish(start(environment, "ab", BASE, NEW, *SMALL, *arguments))
     assert done[0] in (0, 1, 2), done
-    told: dict[str, Any] = json.loads(done[1])
-    assert told["sequential"] is True
-    assert {series["what"] for series in told["series"]} == {"MPI, ping-pong"}
-    assert {fact["name"] for fact in told["provenance"]} >= {"MPI library", "toolchain"}
-    assert done[0] == told["exit_status"]
+    answered: dict[str, Any] = json.loads(done[1])
+    assert answered["sequential"] is True
+    assert {series["what"] for series in answered["series"]} == {"MPI, ping-pong"}
+    assert {fact["name"] for fact in answered["provenance"]} >= {"MPI library", "toolchain"}
+    assert done[0] == answered["exit_status"]
     status, out, err = finish(start(environment, "report", str(tree(environment)), "--verify"))
     assert status == 0, err
     page = Path(out.splitlines()[-1].removeprefix("report: "))
     assert "Sequential: " in page.read_text()
     again = ("compare", str(tree(environment)), "--toolchains", BASE, NEW, "--fail-on", "3%")
-    assert finish(start(environment, *again))[0] == told["exit_status"]
+    assert finish(start(environment, *again))[0] == answered["exit_status"]
     night = page.parent.parent.name
     source = f"local/ab-{BASE}-{NEW}/{night}"
     both = (f"{source}:toolchain={BASE}", f"{source}:toolchain={NEW}", "--fail-on", "3%")
-    assert finish(start(environment, "compare", *both))[0] == told["exit_status"]
+    assert finish(start(environment, "compare", *both))[0] == answered["exit_status"]
 
 
 def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, str]) -> None:
@@ -108,7 +108,7 @@ def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, s
     assert len(scan(tree(environment))) > before
 
 
-def test_one_toolchain_under_two_names_is_not_told_apart(
+def test_one_toolchain_under_two_names_is_no_change(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     links = tmp_path / "toolchains"
@@ -120,5 +120,5 @@ def test_one_toolchain_under_two_names_is_not_told_apart(
     arguments = ("--budget", "20s", "--fail-on", "30%", "--format", "json")
     status, out, err = finish(start(own, "ab", BASE, ALIAS, *SMALL, *arguments))
     assert status in (0, 2), err
-    told = json.loads(out)
-    assert not {"regressed", "improved"} & {series["status"] for series in told["series"]}
+    answered = json.loads(out)
+    assert not {"regressed", "improved"} & {series["status"] for series in answered["series"]}

@@ -90,7 +90,7 @@ def passed(run_tree: Path) -> Counter[str]:
 
 
 @pytest.mark.nightly
-def test_a_campaign_that_cannot_speak_is_refused_before_it_runs(
+def test_an_underpowered_campaign_is_refused_before_it_runs(
     campaign: Path, environment: dict[str, str]
 ) -> None:
     status, _, err = finish(start(environment, campaign))

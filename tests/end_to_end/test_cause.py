@@ -162,7 +162,7 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
             "phase": "measure",
             "metric": "half_round_trip_time",
         }
-        asked = Plan(
+        planned = Plan(
             kind="blame",
             title="Which?",
             measures="NetPIPE",
@@ -174,14 +174,14 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
             step=0.2,
         )
         opened = Journal(tmp_path / "search")
-        opened.begin(asked)
+        opened.begin(planned)
         launcher = Checks(
             here, items[TOOLCHAIN], root, switches, names, True, minutes, others=items
         )
-        found = conduct.conduct(asked, opened, launcher, minutes, print)
+        found = conduct.conduct(planned, opened, launcher, minutes, print)
         assert isinstance(found, Causes)
         values = [one.value for one in opened.entries if one.value is not None]
-        print(len(values), np.exp(np.median(values)), page.plain_sentences(asked, found))
+        print(len(values), np.exp(np.median(values)), page.plain_sentences(planned, found))
         return found
 
     return run

@@ -114,8 +114,8 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
             values = [pl.col(column) * pl.col("factor") for column in columns]
             made = table.join(noise, on=series).with_columns(values).select(table.columns)
             made.write_parquet(folder / f"{name}.parquet")
-        told = {k: v for k, v in facts.items() if k not in ("schema", "files")}
-        return manifest.write(folder, {**told, "started": started}).digest
+        kept = {k: v for k, v in facts.items() if k not in ("schema", "files")}
+        return manifest.write(folder, {**kept, "started": started}).digest
 
     published(revision.parents[1] / started[:10], write)
 
@@ -141,7 +141,7 @@ def large(cluster: Virtual) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_changed_eager_limit_is_told_and_confirmed_by_launches(cluster: Virtual) -> None:
+def test_a_changed_eager_limit_is_found_and_confirmed(cluster: Virtual) -> None:
     (cluster.share / "eager.toml").write_text(CAMPAIGN)
     site = cluster.checkout / "site-configs" / "virtual" / "site.toml"
     usual = site.read_text()
@@ -165,9 +165,9 @@ def test_a_changed_eager_limit_is_told_and_confirmed_by_launches(cluster: Virtua
     launches = again[0]["launches"]
     assert launches >= 9
     assert f"confirmed: {confirmed[0]['beyond']} of {launches} launches, " in said
-    status, told = history(cluster)
-    print(told)
-    assert status == 1 and "Launched again: confirmed (" in told
+    status, printed = history(cluster)
+    print(printed)
+    assert status == 1 and "Launched again: confirmed (" in printed
     assert "Launched again" in (revision / "report.md").read_text()
     assert "sign test" in (revision / "report.html").read_text()
 

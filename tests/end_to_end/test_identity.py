@@ -1,4 +1,4 @@
-"""Real launches of something else than was asked for: they fail, and the line names both sides."""
+"""Real launches of something else than was requested: they fail, and the line names both sides."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ esac
 
 
 @pytest.mark.parametrize(
-    ("plant", "commands", "placement", "told"),
+    ("plant", "commands", "placement", "fault"),
     [
         (
             *(OTHER_ON_ONE_NODE, ["srun"], "one-per-node"),
@@ -201,9 +201,9 @@ esac
     ids=["another MPI on one node", "other arguments", "on the login node"],
 )
 def test_what_slurm_did_not_start_so_fails(
-    virtual_cluster: Virtual, plant: str, commands: list[str], placement: str, told: str
+    virtual_cluster: Virtual, plant: str, commands: list[str], placement: str, fault: str
 ) -> None:
-    folder = virtual_cluster.share / "plant" / told.split()[1] / placement
+    folder = virtual_cluster.share / "plant" / fault.split()[1] / placement
     folder.mkdir(parents=True)
     for command in commands:
         (folder / command).write_text(plant.format(folder=folder))
@@ -229,7 +229,7 @@ def test_what_slurm_did_not_start_so_fails(
     (reason,) = [
         test["fail_reason"] for test in tests if not test["fixture"] and test["fail_reason"]
     ]
-    assert told.format(folder=folder) in reason
+    assert fault.format(folder=folder) in reason
 
 
 @contextmanager

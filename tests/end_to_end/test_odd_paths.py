@@ -15,7 +15,7 @@ from roundtrip.toolchains.spec import catalogue
 
 CHECKOUT = Path(__file__).parents[2]
 TOOLCHAIN = catalogue().smoke[0]
-ROOMS = ("campaigns", "checks", "reframe", "site-configs", "src", "workloads")
+COPIED = ("campaigns", "checks", "reframe", "site-configs", "src", "workloads")
 CAMPAIGN = f"""\
 title = "[/b] Nachtprüfung"
 launches = 2
@@ -40,8 +40,8 @@ pytestmark = [
 
 def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
     checkout = tmp_path / "mein Prüf stand" / "check out"
-    for room in ROOMS:
-        shutil.copytree(CHECKOUT / room, checkout / room)
+    for folder in COPIED:
+        shutil.copytree(CHECKOUT / folder, checkout / folder)
     campaign = tmp_path / "eine ablage ü" / "nacht prüfung.toml"
     campaign.parent.mkdir()
     campaign.write_text(CAMPAIGN)

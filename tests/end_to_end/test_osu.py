@@ -101,7 +101,7 @@ def run(folder: Path, campaign: str, *options: str) -> tuple[Done, Path]:
     return done, state
 
 
-def test_good_bad_and_absent_benchmarks_are_each_told_apart(tmp_path: Path) -> None:
+def test_good_bad_and_absent_benchmarks_are_distinguished(tmp_path: Path) -> None:
     prefix = tmp_path / "osu" / "openmpi41"
     latency = DATA / "osu_latency.59.openmpi.txt"
     checked = DATA / "osu_latency.59.mpich.validation.txt"
@@ -133,7 +133,7 @@ def test_good_bad_and_absent_benchmarks_are_each_told_apart(tmp_path: Path) -> N
     not (paths.toolchains() / "smpi-boost181" / "toolchain.json").exists(),
     reason="SimGrid is not installed: roundtrip toolchains smpi-boost181",
 )
-def test_programs_built_for_a_simulator_are_asked_and_started_by_it(tmp_path: Path) -> None:
+def test_programs_built_for_a_simulator_are_started_by_it(tmp_path: Path) -> None:
     program = tmp_path / "osu" / "smpi" / "libexec" / "osu_barrier"
     program.parent.mkdir(parents=True)
     source = tmp_path / "barrier.c"

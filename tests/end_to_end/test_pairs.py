@@ -53,8 +53,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
 def side_by_side(site: str) -> str:
     """Nodes of partition clusterA measure together, and are chosen from all by a feature."""
     table = "[partition.clusterA]\n"
-    told = 'side_by_side = true\naccess = ["--partition=grid", "--constraint=clusterA"]\n'
-    return site.replace(table, f"{table}{told}")
+    lines = 'side_by_side = true\naccess = ["--partition=grid", "--constraint=clusterA"]\n'
+    return site.replace(table, f"{table}{lines}")
 
 
 def night(cluster: Virtual, launches: int) -> Path:
@@ -101,11 +101,11 @@ def together(bundle: Path) -> list[tuple[set[str], set[str]]]:
     ]
 
 
-def pairs(*told: tuple[int, str]) -> list[tuple[int, tuple[str, ...]]]:
+def pairs(*meetings: tuple[int, str]) -> list[tuple[int, tuple[str, ...]]]:
     """``(0, "a1 a2")``: the round, and who met."""
     return sorted(
         (number, tuple(sorted(pseudonym(host, "virtual") for host in hosts.split())))
-        for number, hosts in told
+        for number, hosts in meetings
     )
 
 
@@ -139,7 +139,7 @@ def test_nodes_meet_over_the_nights_and_a_drained_one_is_named(
     assert met(second) == pairs(*working, (2, "a1 a2"), (0, "a1 a4"))
     (lost,) = manifest.verify(second).data["nodes_not_measured"]
     assert lost == {"node": pseudonym("a3", "virtual"), "state": "drained", "reason": reason}
-    told = json.loads((second / "env" / "pairs.json").read_text())
-    assert told["partitions"]["clusterA"]["tournaments"][1]["hosts"] == [
+    recorded = json.loads((second / "env" / "pairs.json").read_text())
+    assert recorded["partitions"]["clusterA"]["tournaments"][1]["hosts"] == [
         pseudonym(f"a{number}", "virtual") for number in (1, 2, 3, 4)
     ]

@@ -77,28 +77,28 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
     file, new = site(cluster, "mine")
     assert new.pmix == "4"
     assert {one.scheduler for one in new.partition.values()} == {"squeue"}
-    # Nothing tells the login node which interface the compute nodes have, and srun does not bind.
+    # The login node does not know which interface the compute nodes have, and srun does not bind.
     assert new.launch["openmpi"].launcher == "mpirun"
 
     mended = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
-    told = live_output(mended)
+    printed = live_output(mended)
     assert mended.returncode == 0, mended.stdout + mended.stderr  # in the end
-    assert "submitting   a job to tcp: which network interfaces its nodes have" in told
-    assert "there is no interface 'eth0' on a" in told
-    assert "written " in told
-    assert '[values] interface = "eth1"' in told
-    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2; may run on processors" in told
-    assert "transport tcp" in told
-    assert "PMIx client 4.2.2" in told
+    assert "submitting   a job to tcp: which network interfaces its nodes have" in printed
+    assert "there is no interface 'eth0' on a" in printed
+    assert "written " in printed
+    assert '[values] interface = "eth1"' in printed
+    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2; may run on processors" in printed
+    assert "transport tcp" in printed
+    assert "PMIx client 4.2.2" in printed
 
     text = file.read_text()
     file.write_text(live.apply_lines(text, live.lines_to_start("openmpi", ("srun", "--mpi=pmix"))))
     wrong = roundtrip(cluster, "site", "check", "mine", "--live")
     assert wrong.returncode == 1
-    told = live_output(wrong)
-    assert "openmpi41-boost181 on tcp: rank 0 is not bound: it may run on" in told
-    assert '[launch.openmpi] launcher = "mpirun"' in told
-    assert "written" not in told
+    printed = live_output(wrong)
+    assert "openmpi41-boost181 on tcp: rank 0 is not bound: it may run on" in printed
+    assert '[launch.openmpi] launcher = "mpirun"' in printed
+    assert "written" not in printed
 
     again = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
     assert again.returncode == 0, again.stdout + again.stderr  # what was written is tried

@@ -102,7 +102,7 @@ class Run:
         return self.says()
 
 
-def test_the_next_night_is_asked_for_as_the_first_was(cluster: Virtual) -> None:
+def test_the_next_night_is_requested_like_the_first(cluster: Virtual) -> None:
     file = cluster.share / "options.toml"
     file.write_text("")  # the night ends at once, and still has a successor
     first = cluster.submit(
@@ -112,13 +112,13 @@ def test_the_next_night_is_asked_for_as_the_first_was(cluster: Virtual) -> None:
     )
     assert cluster.await_end(first) == 2
     (next_,) = [job for job, _, state in cluster.jobs() if state == "PENDING"]
-    told = record(cluster, next_)
+    recorded = record(cluster, next_)
     for wanted in (
         *("Account=hpc", "TimeLimit=00:33:00", "Nice=7", "MailUser=ops", "MailType=FAIL"),
         *("ExcNodeList=a1", "MinMemoryNode=100M", f"StdOut={cluster.share}/night-{next_}.out"),
         f"Comment=for the operators roundtrip-nightly {file} virtual",
     ):
-        assert wanted in told, told
+        assert wanted in recorded, recorded
     again = cluster.submit(file)
     assert cluster.await_end(again) == 2, "it did not wait for the night that is pending"
     cluster.ok("exec", "scancel", next_)
@@ -201,8 +201,8 @@ def test_a_maintenance_is_waited_for(cluster: Virtual) -> None:
         *("StartTime=now", "Duration=60", "Nodes=a[1-2]", "Flags=MAINT", "Users=root"),
     )
     run = Run.of(cluster, tiny(cluster, "kept", 1, budget=0.5))
-    told = r"Slurm keeps a\[1-2\] for maintenance until .* \(reservation upgrade\)"
-    assert await_true(lambda: re.search(told, run.says()) or run.ended(), 240)
+    line = r"Slurm keeps a\[1-2\] for maintenance until .* \(reservation upgrade\)"
+    assert await_true(lambda: re.search(line, run.says()) or run.ended(), 240)
     assert not run.ended(), run.says()
     cluster.ok("exec", "scontrol", "delete", "ReservationName=upgrade")
     said = run.end()

@@ -41,7 +41,7 @@ def whole_launches(tree: Path) -> Counter[str]:
 
 
 def _link_was_touched(folder: Path | None) -> bool:
-    """Whether the link's own counters tell of a change or a cut under the launch."""
+    """Whether the link's own counters show a change or a cut under the launch."""
     file = folder / "link.json" if folder else None
     if file is None or not file.exists():
         return False

@@ -115,8 +115,8 @@ class Launch:
 
     def marks(self) -> list[str]:
         """What is said of it, but of what a busy machine does: load, switches, waiting."""
-        told = disturbance.reasons(self.record(), analysis.default().disturbance, None)
-        return [reason for reason in told if reason.startswith(KINDS)]
+        found = disturbance.reasons(self.record(), analysis.default().disturbance, None)
+        return [reason for reason in found if reason.startswith(KINDS)]
 
 
 def inside(group: Path) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def test_a_throttled_launch_says_so(netpipe: Path, tmp_path: Path) -> None:
 
 
 def test_a_frozen_launch_is_recorded(netpipe: Path, tmp_path: Path) -> None:
-    """As Slurm suspends a job by the freezer: no signal tells it."""
+    """As Slurm suspends a job by the freezer: no signal announces it."""
     with cgroup("freezer") as group:
         launch = Launch(netpipe, tmp_path, inside(group), seconds=4)
         launch.rank(1)

@@ -1,4 +1,4 @@
-"""The campaign's own Slurm job cancelled, told to stop, or requeued, at points of its way."""
+"""The campaign's own Slurm job cancelled, stopped, or requeued, at points of its way."""
 
 from __future__ import annotations
 

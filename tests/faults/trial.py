@@ -172,7 +172,7 @@ class Trial:
         return hit
 
     def moments(self) -> dict[str, Callable[[], bool]]:
-        """Points on the way of an invocation, in order; each tells whether it is reached."""
+        """Points on the way of an invocation, in order; each says whether it is reached."""
         launch = "*/*/*/rounds/*/{part}/*/*/*/{test}"
         stage = launch.format(part="stage", test="NetPIPE*")
         output = launch.format(part="output", test="NetPIPE*")
@@ -192,7 +192,7 @@ class Trial:
 
     @staticmethod
     def _news(base: Path, pattern: str) -> Callable[[], bool]:
-        """Tells whether something matches that did not at first."""
+        """A function that says whether something matches that did not at first."""
         before = set(base.glob(pattern))
         return lambda: any(path not in before for path in base.glob(pattern))
 

@@ -74,9 +74,9 @@ def _all(chunks: list[tuple[str, range]]) -> tuple[dict[str, Counter[str]], list
         if chunks:
             chunks, suspects = _without(chunks, suspects), suspects
             for name, seed in suspects:
-                outcome, told = _alone(name, seed)
+                outcome, reports = _alone(name, seed)
                 counts[name][outcome] += 1
-                findings += told
+                findings += reports
     return counts, findings
 
 

@@ -47,6 +47,6 @@ def bundle() -> Path:
 
 
 def shown(data: Data) -> None:
-    """Draws what the nights tell: whatever the readers took must have its place on the page."""
+    """Draws what the nights show: whatever the readers took must have its place on the page."""
     part = history.part(data)
     renderers.html(Report("", (), (), (part,), series=data.nights.keys))

@@ -62,7 +62,7 @@ def several(name: str, seeds: range, doing: Path) -> tuple[str, Counter[str], li
                 if isinstance(error, KeyboardInterrupt | SystemExit):
                     raise
                 counts["found"] += 1
-                told = "".join(traceback.format_exception(error)[-3:])
-                findings.append(f"{name}, seed {seed}:\n{told}")
+                ending = "".join(traceback.format_exception(error)[-3:])
+                findings.append(f"{name}, seed {seed}:\n{ending}")
     doing.unlink()
     return name, counts, findings

@@ -37,7 +37,7 @@ def jobs(cluster, expected):
         time.sleep(0.2)
 
 
-def test_sacct_tells_jobs_of_this_and_of_earlier_boots(accounted):
+def test_sacct_shows_jobs_of_this_and_of_earlier_boots(accounted):
     accounted.ok("exec", "srun", "-N2", "true")
     assert accounted.run("exec", "srun", "-N1", "sh", "-c", "exit 3").returncode == 3
     assert jobs(accounted, 2) == ["1|COMPLETED|0:0", "2|FAILED|3:0"]

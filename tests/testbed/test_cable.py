@@ -1,4 +1,4 @@
-"""The cable of a node that is made sick, without a cluster: what its link program is told."""
+"""The cable of a node that is made sick, without a cluster: what is applied to its link."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from vclusterlib.spec import Spec, parse_nodes
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """What network and links were told, in order."""
+def applied(monkeypatch):
+    """What was applied to network and links, in order."""
     said = []
     for name in ("segment_in_software", "run_batch"):
         monkeypatch.setattr(network, name, lambda *words, name=name: said.append((name, *words)))
@@ -23,14 +23,14 @@ def told(monkeypatch):
     return said
 
 
-def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(told):
-    daemons = SimpleNamespace(stop=lambda *words: told.append(("stop", words[0])))
+def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(applied):
+    daemons = SimpleNamespace(stop=lambda *words: applied.append(("stop", words[0])))
     sick = faults.Faults(None, Spec(*parse_nodes("2+2")), daemons, "link")
     sick.change("a2", {"latency": 1e-3}, clear=False)
     sick.change("a2", {"loss": 0.2}, clear=False)
-    links = [one for one in told if isinstance(one, LinkSettings)]
+    links = [one for one in applied if isinstance(one, LinkSettings)]
     assert links == [LinkSettings(rtt=2e-3), LinkSettings(rtt=2e-3, loss=0.2)]
     assert sick.to_json() == {"a2": {"latency": 1e-3, "loss": 0.2, "cpu": 0.0, "cable": False}}
     sick.change("a2", {}, clear=True)
-    assert ("stop", "cable-a2") in told
+    assert ("stop", "cable-a2") in applied
     assert sick.to_json() == {}

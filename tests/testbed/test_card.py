@@ -1,4 +1,4 @@
-"""`testbed/card` with stand-ins for Spack, the cluster and roundtrip: what it asks of them."""
+"""`testbed/card` with stand-ins for Spack, the cluster and roundtrip: which commands it runs."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ ok           one build per MPI: mpich@4.0.2 hwpfuvk, openmpi@4.1.4 3srm2eg
  openmpi41-boost181  rutpypg        openmpi@4.1.4 3srm2eg  boost@1.81.0
 END
 """
-CLUSTER = 'case "$*" in *reframe*) mkdir -p {runs}; cp {told} {runs}/card.txt;; esac\n'
-#: A case of each program, as ReFrame tells it; the colours are those of a terminal.
+CLUSTER = 'case "$*" in *reframe*) mkdir -p {runs}; cp {printed} {runs}/card.txt;; esac\n'
+#: A case of each program, as ReFrame prints it; the colours are those of a terminal.
 PASSED = """NetPIPE %placement=one-per-node %variants=five %mode=pingpong /dd0f8b72
 RingNetwork %placement=one-per-node %transport=mpi %link=fast /ea8d035f
 DDTBench %placement=one-per-node %app=MILC_su3_zd %sizes=largest /e832d940
@@ -52,7 +52,7 @@ OTHER = '#!/bin/sh\necho "{name} $*" >> {log}\n[ ! -e {stale} ] || {{ rm {stale}
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout with the card, and stand-ins that write what they are asked to ``log``."""
+    """A checkout with the card, and stand-ins that write their commands to ``log``."""
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "testbed" / "cardlib", folder / "testbed" / "cardlib")
     shutil.copy(ROOT / "testbed" / "card", folder / "testbed" / "card")
@@ -67,10 +67,10 @@ def checkout(tmp_path: Path) -> Path:
         "stale": tmp_path / "stale",
         "view": folder / "view",
         "runs": folder / "runs",
-        "told": tmp_path / "told",
+        "printed": tmp_path / "printed",
     }
     lines = [f"[ \033[32m      OK\033[0m ] ( 1/10) {case}" for case in PASSED.splitlines()]
-    places["told"].write_text("\n".join(lines))
+    places["printed"].write_text("\n".join(lines))
     for file, text in {
         tmp_path / "spack" / "bin" / "spack": SPACK.format(**places),
         folder / "testbed" / "vcluster": (OTHER + CLUSTER).format(
@@ -98,8 +98,8 @@ def card(checkout: Path, *words: str, spack: bool = True) -> subprocess.Complete
     )
 
 
-def asked(checkout: Path) -> list[str]:
-    """What was asked of the stand-ins: the program and the first word that is no option."""
+def commands(checkout: Path) -> list[str]:
+    """What the stand-ins were called with: the program and the first word that is no option."""
     found = []
     for line in (checkout.parent / "log").read_text().splitlines():
         program, *words = line.split(" ")
@@ -116,11 +116,11 @@ def test_without_spack_it_says_how_to_get_one(checkout: Path) -> None:
     assert "git clone --depth=2 -b v1.1.0" in done.stderr
 
 
-def test_it_installs_then_launches_and_tells_what_each_step_took(checkout: Path) -> None:
+def test_it_installs_then_launches_and_times_each_step(checkout: Path) -> None:
     done = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
 
     assert done.returncode == 0, done.stderr
-    assert asked(checkout) == [
+    assert commands(checkout) == [
         *("roundtrip lock", "roundtrip lock", "roundtrip lock"),
         *("spack install", "spack python", "spack find", "spack buildcache", "spack buildcache"),
         *("vcluster up", "vcluster exec", "vcluster exec", "vcluster down"),
@@ -155,7 +155,7 @@ def test_the_whole_launches_every_toolchain_and_what_others_wrote(checkout: Path
     assert "-S limit=120 --max-retries=2" in log, "a launch that hangs ends, and is repeated"
 
 
-def test_a_slice_that_is_no_toolchain_is_told_before_anything_is_installed(checkout: Path) -> None:
+def test_a_slice_that_is_no_toolchain_fails_before_any_install(checkout: Path) -> None:
     done = card(checkout, "--slice", "openmpi@4.1.4,1.86.0")
     assert done.returncode == 1
     assert done.stderr == (
@@ -167,9 +167,9 @@ def test_a_slice_that_is_no_toolchain_is_told_before_anything_is_installed(check
 
 def test_a_program_that_was_not_launched_fails_the_card(checkout: Path) -> None:
     """ReFrame calls it passed if a check has another name, or nothing of it is installed."""
-    told = checkout.parent / "told"
-    kept = [line for line in told.read_text().splitlines() if "DDTBench" not in line]
-    told.write_text("\n".join([*kept, "[     FAIL ] (1/9) DDTBench %sizes=largest %app=MILC"]))
+    printed = checkout.parent / "printed"
+    kept = [line for line in printed.read_text().splitlines() if "DDTBench" not in line]
+    printed.write_text("\n".join([*kept, "[     FAIL ] (1/9) DDTBench %sizes=largest %app=MILC"]))
     done = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
     assert done.returncode == 1
     assert done.stderr.startswith("card: no case passed of DDTBench%")
@@ -198,7 +198,7 @@ def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Pa
 def test_a_stale_lock_file_is_concretized_anew(checkout: Path) -> None:
     (checkout.parent / "stale").touch()
     assert card(checkout).returncode == 0
-    assert asked(checkout)[:3] == ["roundtrip lock", "spack concretize", "roundtrip lock"]
+    assert commands(checkout)[:3] == ["roundtrip lock", "spack concretize", "roundtrip lock"]
 
 
 def test_workloads_are_kept_by_the_sources_that_they_were_built_from(checkout: Path) -> None:
@@ -207,8 +207,8 @@ def test_workloads_are_kept_by_the_sources_that_they_were_built_from(checkout: P
     first = {folder.name for folder in cache.iterdir()}
     assert {"packages", "settings"} < first
     assert len(first) == 3
-    told = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
-    assert set(told) == {"card", "card-workloads"}
+    mirrors = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
+    assert set(mirrors) == {"card", "card-workloads"}
 
     (checkout / "workloads" / "program.cpp").write_text("int main() { return 1; }\n")
     (checkout.parent / "log").unlink()
@@ -217,17 +217,17 @@ def test_workloads_are_kept_by_the_sources_that_they_were_built_from(checkout: P
     pushed = [line for line in (checkout.parent / "log").read_text().splitlines() if "push" in line]
     assert len(pushed) == 1
     assert pushed[0].endswith("/packages /abc1234")
-    told = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
-    assert set(told) == {"card"}
+    mirrors = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
+    assert set(mirrors) == {"card"}
 
 
-def test_a_step_that_fails_ends_it_and_is_told(checkout: Path) -> None:
+def test_a_step_that_fails_ends_it_with_a_line(checkout: Path) -> None:
     (checkout.parent / "broken").touch()
     done = card(checkout)
     assert done.returncode == 1
     assert "card: failed: " in done.stderr
     assert done.stdout.rstrip().endswith("FAILED")
-    assert asked(checkout)[-1] == "spack install"
+    assert commands(checkout)[-1] == "spack install"
 
 
 @pytest.mark.skipif(bool(confined()), reason=confined() or "-")

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.live
 
 
 def wait_for(condition, seconds=20):
-    """Poll until true; slurmctld and slurmdbd tell with a delay."""
+    """Poll until true; slurmctld and slurmdbd answer with a delay."""
     deadline = time.monotonic() + seconds
     while not (answer := condition()):
         assert time.monotonic() < deadline, f"did not happen within {seconds} s"
@@ -19,7 +19,7 @@ def wait_for(condition, seconds=20):
     return answer
 
 
-def test_status_tells_nodes_partitions_and_link(cluster):
+def test_status_shows_nodes_partitions_and_link(cluster):
     status = cluster.status()
     assert status["state"] == "up"
     assert [node["name"] for node in status["nodes"]] == ["a1", "a2", "b1", "b2"]
@@ -63,20 +63,20 @@ def test_slurm_refuses_what_is_not_there_in_its_own_words(cluster):
 
 
 @pytest.mark.parametrize(
-    ("asked", "reason"),
+    ("options", "reason"),
     [
         (["--partition", "nope"], "no partition nope: there are clusterA, clusterB, grid"),
         (["--partition", "clusterA", "--nodes", "3"], "partition clusterA has 2 nodes, not 3"),
         (["--nodes", "5"], "partition grid has 4 nodes, not 5"),
     ],
 )
-def test_status_refuses_what_is_not_there(cluster, asked, reason):
-    done = cluster.run("status", *asked)
+def test_status_refuses_what_is_not_there(cluster, options, reason):
+    done = cluster.run("status", *options)
     assert (done.returncode, done.stderr) == (2, f"vcluster: {reason}\n")
     assert cluster.run("status", "--partition", "grid", "--nodes", "4").returncode == 0
 
 
-def test_no_such_node_is_told(cluster):
+def test_no_such_node_fails(cluster):
     done = cluster.run("node", "b3", "true")
     assert done.returncode == 2
     assert "no node b3: there are a1 .. b2" in done.stderr
@@ -160,7 +160,7 @@ def test_keys_and_state_are_for_their_owner_only(cluster):
     assert inside.split() == ["400", "700"]
 
 
-def test_a_killed_slurmd_is_told_and_can_be_started_again(cluster):
+def test_a_killed_slurmd_is_named_and_can_be_restarted(cluster):
     cluster.ok("node", "b2", "pkill", "-x", "slurmd")
     broken = wait_for(lambda: (s := cluster.status())["state"] == "broken" and s)
     assert broken["why"] == "not running: b2"

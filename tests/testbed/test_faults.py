@@ -1,4 +1,4 @@
-"""A node that is made sick is slow, lossy or starved as asked, and well again afterwards."""
+"""A node that is made sick is slow, lossy or starved as requested, and well again afterwards."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ print((time.process_time() - used) / (time.monotonic() - begin))
 def pings(cluster, host="10.78.1.2", count=100):
     """Of pings from a1: the shortest round trip in ms, and the share that was lost."""
     command = ("ping", "-q", "-c", str(count), "-i", "0.005", host)
-    told = cluster.run("node", "a1", *command).stdout
-    shortest, lost = re.search(r"= ([\d.]+)/", told), re.search(r"([\d.]+)% packet loss", told)
-    assert shortest and lost, told
+    out = cluster.run("node", "a1", *command).stdout
+    shortest, lost = re.search(r"= ([\d.]+)/", out), re.search(r"([\d.]+)% packet loss", out)
+    assert shortest and lost, out
     return float(shortest[1]), float(lost[1]) / 100
 
 
-def test_a_cable_is_slow_and_lossy_as_asked_and_no_other(cluster):
+def test_one_cable_is_slow_and_lossy_and_no_other(cluster):
     well, _ = pings(cluster)
     cluster.ok("fault", "a2", "--latency", "1ms")
     sick, _ = pings(cluster)
@@ -62,7 +62,7 @@ def test_a_slow_processor_gives_no_more_than_its_share(cluster):
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("options", "complaint"),
     [
         (("a9", "--cpu", "50%"), "no node a9: there are a1 .. b2"),
         (("a1",), "give --latency, --loss, --cpu or --cable, or --clear alone"),
@@ -70,6 +70,6 @@ def test_a_slow_processor_gives_no_more_than_its_share(cluster):
         (("a1", "--clear", "--loss", "1%"), "or --clear alone"),
     ],
 )
-def test_what_cannot_be_is_one_line(cluster, asked, told):
-    done = cluster.run("fault", *asked)
-    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+def test_what_cannot_be_is_one_line(cluster, options, complaint):
+    done = cluster.run("fault", *options)
+    assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr

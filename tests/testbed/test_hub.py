@@ -35,8 +35,8 @@ def test_a_frame_takes_as_long_as_its_bits(hub, size):
 
 def test_the_rate_can_be_changed_also_from_the_head(hub):
     try:
-        told = hub.ok("exec", "testbed/vcluster", "hub", "--rate", "1Mbit/s")
-        assert "rate 1 Mbit/s" in told
+        printed = hub.ok("exec", "testbed/vcluster", "hub", "--rate", "1Mbit/s")
+        assert "rate 1 Mbit/s" in printed
         assert fastest(hub, 1472) >= 0.99 * 2 * 8 * 1538 / 1e3
     finally:
         hub.ok("hub", "--rate", "10Mbit/s")

@@ -1,4 +1,4 @@
-"""The lease: one holder at a time, nobody else changes the link, and what happened is told."""
+"""The lease: one holder at a time, nobody else changes the link, and what happened is recorded."""
 
 from __future__ import annotations
 
@@ -50,33 +50,30 @@ def stats(cluster):
     return json.loads(cluster.ok("wan", "--stats"))
 
 
-def test_sets_the_whole_link_and_tells_what_it_was(cluster, record):
+def test_sets_the_whole_link_and_notes_what_it_was(cluster, record):
     cluster.ok("wan", "--loss", "10%", "--rate", "1Mbit/s", "--no-self-test")
     ping = ["node", "a1", "ping", "-c", "3", "-i", "0.1", "b1"]
     inner = [str(CHECKOUT / "testbed" / "vcluster"), "--name", cluster.name, *ping]
     done = cluster.run("lease", "--rtt", "2ms", "--record", str(record), "--", *inner)
     assert done.returncode == 0, done.stderr
-    told = json.loads(record.read_text())
-    assert (told["asked"]["rtt_ms"], told["asked"]["loss"], told["asked"]["rate_bit_s"]) == (
-        2,
-        0,
-        0,
-    )
-    before, after = told["before"], told["after"]
-    assert {name: before[name] for name in told["asked"]} == told["asked"]
-    assert {name: after[name] for name in told["asked"]} == told["asked"]
+    lease = json.loads(record.read_text())
+    asked = lease["asked"]
+    assert (asked["rtt_ms"], asked["loss"], asked["rate_bit_s"]) == (2, 0, 0)
+    before, after = lease["before"], lease["after"]
+    assert {name: before[name] for name in lease["asked"]} == lease["asked"]
+    assert {name: after[name] for name in lease["asked"]} == lease["asked"]
     assert (after["changes"], after["started_ns"]) == (before["changes"], before["started_ns"])
     assert [direction["frames"] for direction in before["directions"]] == [0, 0]
     assert all(direction["frames"] >= 3 for direction in after["directions"])
     assert 1.98 <= after["self_test"]["min_ms"] <= 2.5
-    assert told["broken"] == []
+    assert lease["broken"] == []
 
 
-def test_whoever_has_no_lease_is_refused_and_told_the_holder(cluster, record):
+def test_who_has_no_lease_is_refused_and_the_holder_named(cluster, record):
     process = holder(cluster, record, "sleep", "60")
     changes = stats(cluster)["changes"]
-    for asked in (["--rtt", "4ms"], ["--cut", "1s"], ["--down"], ["--stats", "--reset"]):
-        done = cluster.run("wan", *asked)
+    for options in (["--rtt", "4ms"], ["--cut", "1s"], ["--down"], ["--stats", "--reset"]):
+        done = cluster.run("wan", *options)
         assert done.returncode == 1
         assert "the link is leased to job 7, since " in done.stderr
         assert done.stderr.count("\n") == 1
@@ -96,16 +93,16 @@ def test_force_breaks_the_lease_and_leaves_a_mark(cluster, record):
     cluster.ok("wan", "--rtt", "1ms", "--force", "--no-self-test")
     process.terminate()
     process.wait(20)
-    told = json.loads(record.read_text())
-    assert [json.loads(request)["changes"] for request in told["broken"]] == [
+    lease = json.loads(record.read_text())
+    assert [json.loads(request)["changes"] for request in lease["broken"]] == [
         {"rtt": 0.004},
         {"rtt": 0.001},
     ]
-    assert told["after"]["changes"] - told["before"]["changes"] == 2
+    assert lease["after"]["changes"] - lease["before"]["changes"] == 2
 
 
 def test_a_change_behind_everybodys_back_is_counted(cluster, record):
-    """Asked of the link program itself, which knows no lease."""
+    """Sent to the link program itself, which knows no lease."""
     process = holder(cluster, record, "sleep", "60")
     ask = (
         "import os, socket; os.chdir({!r}); s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM);"
@@ -116,9 +113,9 @@ def test_a_change_behind_everybodys_back_is_counted(cluster, record):
         cluster.ok("exec", "/usr/bin/python3", "-c", script)
     process.terminate()
     process.wait(20)
-    told = json.loads(record.read_text())
-    assert told["after"]["changes"] - told["before"]["changes"] == 1
-    assert (told["asked"]["rtt_ms"], told["after"]["rtt_ms"]) == (1, 4)
+    lease = json.loads(record.read_text())
+    assert lease["after"]["changes"] - lease["before"]["changes"] == 1
+    assert (lease["asked"]["rtt_ms"], lease["after"]["rtt_ms"]) == (1, 4)
 
 
 def test_a_killed_holder_holds_nothing(cluster, record):

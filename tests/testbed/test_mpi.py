@@ -1,4 +1,4 @@
-"""Real MPI jobs across the WAN: all ranks of one job, on the hosts asked for, no faster than light.
+"""Real MPI jobs across the WAN: all ranks of one job, on the requested hosts, no faster than light.
 
 An MPI that finds a way around the emulated network, or that silently starts N jobs of one rank,
 would give plausible numbers; that is why number, hosts and lower bound are asserted.

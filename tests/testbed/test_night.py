@@ -1,4 +1,4 @@
-"""The harness of ``make night``: what it asks for can be run, its table tells right from wrong."""
+"""The harness of ``make night``: its commands can be run, its table separates right from wrong."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_the_table_has_patients_and_controls() -> None:
 
 
 def test_a_row_says_who_is_missing_and_who_is_there_falsely() -> None:
-    told = night.row("sick", 2, "8 of 8", {"a1", "b2"}, {"a1", "b9"})
-    assert told.endswith("named: a1, b2; not named: b9; falsely: b2")
+    row = night.row("sick", 2, "8 of 8", {"a1", "b2"}, {"a1", "b9"})
+    assert row.endswith("named: a1, b2; not named: b9; falsely: b2")
     assert night.row("quiet", 1, "8 of 8", set(), set()).endswith("8 of 8  named: none")
 
 
@@ -80,9 +80,9 @@ def test_nodes_that_no_cluster_can_have_end_it_with_one_line(
     nodes: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert night.main(["--nodes", nodes]) == 2
-    told = capsys.readouterr()
-    assert told.err.startswith("night: ") and told.err.count("\n") == 1
-    assert told.out == ""
+    captured = capsys.readouterr()
+    assert captured.err.startswith("night: ") and captured.err.count("\n") == 1
+    assert captured.out == ""
 
 
 @pytest.mark.parametrize(
@@ -108,5 +108,5 @@ def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
     monkeypatch.setattr(night, "night", answers)
     cases = [night.Case(night.FAULTS[0], "a2", "a3"), night.Case(night.FAULTS[2], "b2", "b3")]
     monkeypatch.setattr(night, "patients", lambda names: cases)
-    asked = ["--nodes", "2+2", "--quiet", str(len(quiet)), "--sick", str(len(sick))]
-    assert night.main(asked) == status
+    options = ["--nodes", "2+2", "--quiet", str(len(quiet)), "--sick", str(len(sick))]
+    assert night.main(options) == status

@@ -32,7 +32,7 @@ def nobody(vcluster, tmp_path):
         ([], "COMMAND"),
     ],
 )
-def test_is_told_in_one_line(nobody, arguments, reason):
+def test_fails_with_one_line(nobody, arguments, reason):
     done = nobody.run(*arguments)
     assert done.returncode == 2
     assert reason in done.stderr

@@ -29,10 +29,10 @@ def pings(cluster, target, count=20):
 
 # Bounds are wide upwards: the machine may be busy.  Downwards ping's last digit is all there is.
 @pytest.mark.parametrize(("rtt", "ms"), [("1ms", 1), ("4ms", 4), ("40ms", 40)])
-def test_adds_the_rtt_asked_for_between_the_clusters_only(cluster, rtt, ms):
-    told = cluster.ok("wan", "--rtt", rtt)
-    assert f"RTT {ms} ms" in told
-    assert "self-test: ping a1 -> b1" in told
+def test_adds_the_requested_rtt_between_the_clusters_only(cluster, rtt, ms):
+    printed = cluster.ok("wan", "--rtt", rtt)
+    assert f"RTT {ms} ms" in printed
+    assert "self-test: ping a1 -> b1" in printed
     across = pings(cluster, "b1")
     assert ms * 0.99 <= across[0] <= ms + 2
     assert pings(cluster, "a2")[0] < 0.99
@@ -46,7 +46,7 @@ def test_settings_not_named_stay(cluster):
 
 
 def test_bulk_data_obeys_the_rate(cluster):
-    """Never faster than asked; slower only by what TCP and a busy machine cost."""
+    """Never faster than requested; slower only by what TCP and a busy machine cost."""
     cluster.ok("wan", "--rate", "20Mbit/s", "--queue", "256KiB")
     bulk = ["/usr/bin/python3", "tests/testbed/bulk.py"]
     receive = cluster.command("node", "b1", *bulk, "receive")
@@ -59,7 +59,7 @@ def test_bulk_data_obeys_the_rate(cluster):
     assert sum(d["bytes"] for d in stats(cluster)["directions"]) > 2_000_000
 
 
-def test_loses_the_frames_asked_for_and_counts_them(cluster):
+def test_loses_the_requested_frames_and_counts_them(cluster):
     cluster.ok("wan", "--loss", "30%", "--seed", "3", "--reset", "--no-self-test")
     returned = len(pings(cluster, "b1", 100))
     assert 20 <= returned <= 80  # 49 expected
@@ -86,7 +86,7 @@ def test_down_is_tested_to_be_down_and_up_to_be_up(cluster):
     assert pings(cluster, "b1", 3) != []
 
 
-def test_statistics_tell_lateness_and_drops(cluster):
+def test_statistics_show_lateness_and_drops(cluster):
     cluster.ok("wan", "--rtt", "2ms", "--reset")
     pings(cluster, "b1")
     for direction in stats(cluster)["directions"]:
@@ -120,7 +120,7 @@ def test_a_wan_is_no_hub(cluster):
     assert "fabric is wan" in done.stderr
 
 
-def test_a_link_that_does_not_do_what_was_asked_fails_loudly(cluster):
+def test_a_link_that_does_not_do_what_is_set_fails_loudly(cluster):
     """Delay the WAN behind the link's back: on the card of b1."""
     card = "tc qdisc replace dev eth1 root tbf rate 64kbit burst 1600 limit 60000"
     filler = "ping -q -f -c 300 -s 1400 -W 0 10.78.1.2"
