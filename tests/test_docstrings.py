@@ -104,30 +104,32 @@ def faults(module: str, tree: ast.Module) -> Iterator[str]:
     helpers = refusing(tree)
     for node in public(tree.body):
         place = f"{module}:{node.lineno} {node.name}"
-        told = ast.get_docstring(node) or ""
-        if not told and not needs_none(node):
+        text = ast.get_docstring(node) or ""
+        if not text and not needs_none(node):
             yield f"{place} has no docstring"
         if isinstance(node, ast.ClassDef):
             continue
-        says_so = "UserError" in told or "2 bad input" in told  # as a command tells its user
+        says_so = "UserError" in text or "2 bad input" in text  # as the help of a command says it
         if (refuses(node) or called(node) & helpers) and not says_so:
             yield f"{place} raises UserError and does not say so"
         returned = ast.unparse(node.returns) if node.returns else ""
-        if told and "Frame" in returned and not any(w in told.lower() for w in _SHAPE):
+        if text and "Frame" in returned and not any(w in text.lower() for w in _SHAPE):
             yield f"{place} does not say which columns its frame has"
 
 
-def rooms() -> list[str]:
+def folders() -> list[str]:
     return sorted({str(Path(module).parent) for module in modules()})
 
 
-@pytest.mark.parametrize("room", rooms())
-def test_the_docstrings_of_a_room(room: str) -> None:
-    inside = {name: tree for name, tree in modules().items() if str(Path(name).parent) == room}
+@pytest.mark.parametrize("folder", folders())
+def test_docstrings_of_a_folder(folder: str) -> None:
+    inside = {name: tree for name, tree in modules().items() if str(Path(name).parent) == folder}
     found = [fault for name, tree in inside.items() for fault in faults(name, tree)]
-    found += [f"{name} has no docstring" for name, tree in inside.items() if not _told(tree)]
+    found += [
+        f"{name} has no docstring" for name, tree in inside.items() if not _has_docstring(tree)
+    ]
     assert found == []
 
 
-def _told(tree: ast.Module) -> bool:
+def _has_docstring(tree: ast.Module) -> bool:
     return bool(ast.get_docstring(tree)) or not tree.body

@@ -1,4 +1,4 @@
-"""Modules of the package import each other one way, and no two rooms more than are known to."""
+"""Modules of the package import each other one way, and no two packages more than are known to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FILES = {
     for file in SOURCE.rglob("*.py")
     if "template" not in file.parts
 }
-#: Rooms that import each other.  This may become shorter.
+#: Packages that import each other.  This may become shorter.
 MUTUAL = {("collect", "studies"), ("report", "studies")}
 
 
@@ -44,10 +44,10 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert list(TopologicalSorter(GRAPH).static_order())
 
 
-def test_no_more_rooms_import_each_other() -> None:
-    def room(name: str) -> str:
+def test_no_more_pairs_import_each_other() -> None:
+    def package(name: str) -> str:
         return [*name.split("."), ""][1]
 
-    pairs = {(room(one), room(other)) for one, some in GRAPH.items() for other in some}
+    pairs = {(package(one), package(other)) for one, some in GRAPH.items() for other in some}
     both = {(one, other) for one, other in pairs if one < other and (other, one) in pairs}
     assert both == MUTUAL

@@ -32,7 +32,7 @@ def test_the_parts_are_the_same_everywhere_and_alike() -> None:
     assert min(sizes) > 60
 
 
-def test_a_room_has_the_costs_of_its_tests() -> None:
+def test_costs_are_summed_for_each_folder() -> None:
     costs = Costs({"tests/a/x.py::t": 1.0, "tests/a/y.py::t": 2.0, "tests/b/x.py::t": 0.5})
     lines = [line.split() for line in costs.lines()]
     assert lines[1:3] == [["a", "2", "0.0", "3.0"], ["b", "1", "0.0", "0.5"]]
@@ -62,13 +62,13 @@ WHERE = """
 def test_it(number):
     Path(f"{number}-{__name__}-{os.environ['PYTEST_XDIST_WORKER']}").touch()
 """
-#: What a room does that marks its own tests.
-ROOM = """import pytest
+#: What a folder does that marks its own tests.
+MARKING = """import pytest
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.parent.name == "room":
+        if item.path.parent.name == "marked":
             item.add_marker(pytest.mark.live)
 """
 
@@ -124,13 +124,13 @@ def test_a_part_leaves_out_nightly_tests_alone(tmp_path: Path) -> None:
 
 
 def test_live_tests_run_one_after_another(tmp_path: Path) -> None:
-    """In one process, whether they or their room say that they are live."""
+    """In one process, whether they or their folder say that they are live."""
     imports = "import os\nfrom pathlib import Path\nimport pytest\n"
-    room = tmp_path / "room"
-    room.mkdir()
-    (room / "conftest.py").write_text(ROOM)
-    (room / "test_room.py").write_text(imports + WHERE)
-    options = ("-p", "no:hypothesispytest", "-n", "2", "--dist", "loadgroup", "room")
+    folder = tmp_path / "marked"
+    folder.mkdir()
+    (folder / "conftest.py").write_text(MARKING)
+    (folder / "test_marked.py").write_text(imports + WHERE)
+    options = ("-p", "no:hypothesispytest", "-n", "2", "--dist", "loadgroup", "marked")
     done = run(tmp_path, f"{imports}pytestmark = pytest.mark.live\n{WHERE}", *options)
     assert done.returncode == 0, done.stdout
     ran = [path.name.split("-") for path in tmp_path.glob("?-test_*")]

@@ -18,7 +18,7 @@ def main() -> int:
     running = commands.add_parser("run", help="which tests kill each mutant")
     running.add_argument("--only", default="", help="mutants whose name starts so")
     running.add_argument("--budget", type=float, default=60, help="seconds of tests for a mutant")
-    commands.add_parser("table", help="what the last run of each mutant gave, by room")
+    commands.add_parser("table", help="what the last run of each mutant gave, by folder")
     chosen, extra = parser.parse_known_args()  # what else is said goes to pytest
     known = draw.read() if draw.LIST.exists() else []
     match chosen.command:

@@ -1,7 +1,7 @@
 """Draws mutants: small faults that a typing mistake or a wrong thought makes, one line each.
 
 Comparisons, arithmetic, `and`/`or`, `not`, numbers, truth values, statements left out, results
-replaced by an empty one.  Texts are left alone.  The draw takes rooms in turn, in a room the files
+replaced by an empty one.  Texts are left alone.  The draw takes folders in turn, in each the files
 with the fewest mutants first, in a file each kind of fault alike, and each function once.
 """
 
@@ -59,8 +59,8 @@ class Mutant:
     void: str = ""
 
     @property
-    def room(self) -> str:
-        return room(self.file)
+    def folder(self) -> str:
+        return folder_of(self.file)
 
     def located(self, checkout: Path) -> Mutant | None:
         """Itself; if its line has left its function, for the one place that has it now, if any."""
@@ -121,8 +121,8 @@ class Mutant:
         return min(places, key=lambda place: abs(place - self.line), default=None)
 
 
-def room(file: str) -> str:
-    """The room of a file: `stats`, `report/pages`, `checks`, `workloads/core`, `testbed/link`."""
+def folder_of(file: str) -> str:
+    """The folder of a file: `stats`, `report/pages`, `checks`, `workloads/core`, `testbed/link`."""
     parts = Path(file).parent.parts
     if parts[0] == "src":
         return "/".join(parts[2:4]) or "roundtrip"
@@ -153,26 +153,26 @@ def drawn(known: list[Mutant], python: int, cxx: int, seed: int) -> list[Mutant]
         ),
         (cxx, ("workloads/**/*.?pp", "testbed/link/src/*.?pp")),
     ):
-        rooms: dict[str, list[str]] = {}
+        folders: dict[str, list[str]] = {}
         for path in sorted(file for pattern in patterns for file in CHECKOUT.glob(pattern)):
             file = path.relative_to(CHECKOUT).as_posix()
             if not _LEFT_OUT.search(file):
-                rooms.setdefault(room(file), []).append(file)
-        quota = _quota(rooms, total)
-        for name, files in rooms.items():
-            while sum(each.room == name and not each.void for each in mutants) < quota[name]:
+                folders.setdefault(folder_of(file), []).append(file)
+        quota = _quota(folders, total)
+        for name, files in folders.items():
+            while sum(each.folder == name and not each.void for each in mutants) < quota[name]:
                 mutants.append(_one(name, files, mutants, seed))
     return mutants
 
 
-def _quota(rooms: dict[str, list[str]], total: int) -> Counter[str]:
-    """Rooms in turn, large ones first."""
-    large_first = sorted(rooms, key=lambda name: (-len(rooms[name]), name))
-    return Counter(large_first[number % len(rooms)] for number in range(total))
+def _quota(folders: dict[str, list[str]], total: int) -> Counter[str]:
+    """Folders in turn, large ones first."""
+    large_first = sorted(folders, key=lambda name: (-len(folders[name]), name))
+    return Counter(large_first[number % len(folders)] for number in range(total))
 
 
 def _one(name: str, files: list[str], known: list[Mutant], seed: int) -> Mutant:
-    number = sum(mutant.room == name for mutant in known) + 1
+    number = sum(mutant.folder == name for mutant in known) + 1
     chance = random.Random(f"{seed} {name} {number}")
     taken = {(mutant.file, mutant.symbol) for mutant in known}
     used = Counter(mutant.file for mutant in known)
@@ -192,7 +192,7 @@ def _one(name: str, files: list[str], known: list[Mutant], seed: int) -> Mutant:
             return Mutant(
                 f"{name}-{number}", file, line, symbol, kind, whole.strip(), column, old, new
             )
-    raise SystemExit(f"mutants: room {name} has no more")
+    raise SystemExit(f"mutants: folder {name} has no more")
 
 
 Found = tuple[str, int, int, str, str, str]  # kind, line, column, old, new, symbol

@@ -93,15 +93,15 @@ def _in_python(mutant: Mutant, budget_s: float, extra: Sequence[str]) -> Outcome
 def seeing(mutant: Mutant) -> list[tuple[str, float]]:
     """The tests that can see a mutant, with their seconds.
 
-    First those whose trace reaches its line, then the rest of their files and of its room, and of
-    a room of its module's name: what a fixture of a module or a cache did first for another test,
+    First those whose trace reaches its line, then the rest of their files and its folder, and of
+    a folder of its module's name: what a fixture of a module or a cache did first for another test,
     or a process without the environment of its test.  Last, if none is known to reach it, as where
     a module is imported, all.  The cheapest first in each.
     """
     seconds = _times()
     reach = _reach()[mutant.name] & seconds.keys()
     files = {test.split("::")[0] for test in reach}
-    folders = f"tests/{mutant.room.split('/')[0]}/", f"tests/{Path(mutant.file).stem}/"
+    folders = f"tests/{mutant.folder.split('/')[0]}/", f"tests/{Path(mutant.file).stem}/"
     others = {
         test
         for test in seconds.keys() - reach
@@ -152,15 +152,15 @@ _MPI = scratch.TOOLCHAINS / "openmpi41-boost181"
 
 
 def _in_cxx(mutant: Mutant, extra: Sequence[str]) -> Outcome:
-    """Build what the room needs and run its ctest; for `core` afterwards all other rooms'.  Last,
+    """Build what the folder needs, run its ctest; for `core` afterwards all other folders'.  Last,
     the tests that start the programs."""
-    room = mutant.room.removeprefix("workloads/")
-    if mutant.room == "testbed/link":
+    part = mutant.folder.removeprefix("workloads/")
+    if mutant.folder == "testbed/link":
         steps = [("testbed/link", "", [])]
     else:
         settings = [f"-DBoost_ROOT={_MPI}", f"-DCMAKE_CXX_COMPILER={_MPI}/mpi/bin/mpicxx"]
-        steps = [("workloads", f"{room}/", ["--preset", "release", *settings])]
-        if room == "core":
+        steps = [("workloads", f"{part}/", ["--preset", "release", *settings])]
+        if part == "core":
             steps.append(("workloads", "", steps[0][2]))
     for source, folder, options in steps:
         build = f"build/{source.replace('/', '-')}"
@@ -178,22 +178,22 @@ def _in_cxx(mutant: Mutant, extra: Sequence[str]) -> Outcome:
             if status != 0:
                 failed = re.search(r"^\s*\d+ - (.+?) \(", output, re.MULTILINE)
                 return Outcome(mutant.name, "killed", "ctest " + (failed[1] if failed else "?"))
-    started = "tests/testbed" if room == "testbed/link" else "tests/workloads"
+    started = "tests/testbed" if part == "testbed/link" else "tests/workloads"
     if failed := _FAILED.search(scratch.pytest("-x", *extra, started)[1]):
         return Outcome(mutant.name, "killed", failed[1])
     return Outcome(mutant.name, "survived")
 
 
 def table(mutants: Sequence[Mutant]) -> str:
-    """For each room: mutants, those killed, those not; then what killed or missed each of them."""
+    """For each folder: mutants, those killed and not; then what killed or missed each of them."""
     outcomes = known()
-    lines = [f"{'room':24}{'mutants':>9}{'killed':>9}{'survived':>10}{'unseen':>8}{'gone':>6}"]
+    lines = [f"{'folder':24}{'mutants':>9}{'killed':>9}{'survived':>10}{'unseen':>8}{'gone':>6}"]
     counted = [mutant for mutant in mutants if not mutant.void and mutant.name in outcomes]
-    for room in [*dict.fromkeys(mutant.room for mutant in counted), ""]:
-        mine = [outcomes[m.name].verdict for m in counted if room in ("", m.room)]
+    for folder in [*dict.fromkeys(mutant.folder for mutant in counted), ""]:
+        mine = [outcomes[m.name].verdict for m in counted if folder in ("", m.folder)]
         counts = [mine.count(verdict) for verdict in ("killed", "survived", "unseen", "gone")]
         columns = "{:>9}{:>9}{:>10}{:>8}{:>6}".format(len(mine), *counts)
-        lines.append(f"{room or 'all':24}{columns}")
+        lines.append(f"{folder or 'all':24}{columns}")
     for mutant in counted:
         outcome = outcomes[mutant.name]
         where = f"{mutant.file}:{mutant.line} {mutant.kind}"

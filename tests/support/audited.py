@@ -102,8 +102,8 @@ class Claim:
 
 def judged(**changes: Any) -> dict[Any, ClaimVerdict]:
     """Two claims, the first with `changes` that no honest judge would make."""
-    told = judge({Claim(1): RATIOS, Claim(2): [1 / ratio for ratio in RATIOS]}, LEVELS)
-    return {**told, Claim(1): replace(told[Claim(1)], **changes)}
+    honest = judge({Claim(1): RATIOS, Claim(2): [1 / ratio for ratio in RATIOS]}, LEVELS)
+    return {**honest, Claim(1): replace(honest[Claim(1)], **changes)}
 
 
 def figure(view: View, is_published: bool = False, name: str = "one") -> Figure:

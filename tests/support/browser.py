@@ -100,19 +100,19 @@ class Browser:
 
     def faults(self) -> list[str]:
         """What the console shows as a fault, and every exception."""
-        told = []
+        shown = []
         for one in self.events:
             details = one.get("params", {})
             if one["method"] == "Runtime.exceptionThrown":
-                told.append(json.dumps(details["exceptionDetails"])[:500])
+                shown.append(json.dumps(details["exceptionDetails"])[:500])
             if one["method"] == "Log.entryAdded" and details["entry"]["level"] == "error":
-                told.append(details["entry"]["text"])
+                shown.append(details["entry"]["text"])
             if one["method"] == "Runtime.consoleAPICalled" and details["type"] == "error":
-                told.append(json.dumps(details["args"])[:500])
-        return told
+                shown.append(json.dumps(details["args"])[:500])
+        return shown
 
     def requests(self) -> list[str]:
-        """Every address that was asked for; the page itself comes first."""
+        """Every address that was requested; the page itself comes first."""
         sent = [one for one in self.events if one["method"] == "Network.requestWillBeSent"]
         return [one["params"]["request"]["url"] for one in sent]
 

@@ -1,4 +1,4 @@
-"""What each test costs: the ten most expensive, the time of each room, and a limit for unit tests.
+"""What each test costs: the ten most expensive, the time of each folder, a limit for unit tests.
 
 Processor time is that of the test's process and of the children that it waited for.  What fixtures
 of a wider scope than the test take is not counted against the test that happens to come first; nor
@@ -42,13 +42,13 @@ class Costs:
         return sorted(over, key=lambda test: -self.own[test])
 
     def lines(self) -> Iterator[str]:
-        rooms: dict[str, list[str]] = defaultdict(list)
+        folders: dict[str, list[str]] = defaultdict(list)
         for test in self.total:
-            rooms[_room(test)].append(test)
-        yield f"{'room':<16}{'tests':>7}{'wall s':>9}{'processor s':>13}"
-        for room, tests in sorted(rooms.items(), key=lambda item: -self._sum(item[1])):
+            folders[_folder(test)].append(test)
+        yield f"{'folder':<16}{'tests':>7}{'wall s':>9}{'processor s':>13}"
+        for folder, tests in sorted(folders.items(), key=lambda item: -self._sum(item[1])):
             wall = sum(self.wall[test] for test in tests)
-            yield f"{room:<16}{len(tests):>7}{wall:>9.1f}{self._sum(tests):>13.1f}"
+            yield f"{folder:<16}{len(tests):>7}{wall:>9.1f}{self._sum(tests):>13.1f}"
         yield ""
         for test in sorted(self.total, key=lambda test: -self.total[test])[:_LISTED]:
             yield f"{self.total[test]:8.2f} processor s  {test}"
@@ -60,7 +60,7 @@ class Costs:
 COSTS = Costs()
 
 
-def _room(test: str) -> str:
+def _folder(test: str) -> str:
     """The folder of tests/ with the test's file, "tests" for those that are in none."""
     folders = PurePath(test.partition("::")[0]).parts[:-1]
     return folders[1] if len(folders) > 1 else "tests"

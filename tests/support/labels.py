@@ -16,7 +16,7 @@ import polars as pl
 _SAID = re.compile(r"SIMULATED|EMULATED|[Ss]imulated")
 _STUDY = re.compile(r"[Tt]he study")
 _NUMBER = re.compile(r"\d")
-#: Parts of a page that tell of the software and of the machine that simulated.
+#: Parts of a page that describe the software and the machine that simulated.
 _APART = re.compile(r"^(Provenance|Self-audit|Words|Data)")
 
 
@@ -35,11 +35,11 @@ def rows(page: str, text: str) -> list[str]:
     return _rows("report.html", _Tables(page).rows) + _rows("report.md", _markdown(text))
 
 
-def _rows(name: str, told: list[tuple[str, str, str]]) -> list[str]:
-    """`told` are those of tables: the title of the part, the caption of the table, the row."""
+def _rows(name: str, found: list[tuple[str, str, str]]) -> list[str]:
+    """`found` are those of tables: the title of the part, the caption of the table, the row."""
     return [
         f"{name}: {part}: {row[:100]}"
-        for part, caption, row in told
+        for part, caption, row in found
         if _NUMBER.search(row) and not _APART.match(part) and not _SAID.search(f"{caption} {row}")
     ]
 
@@ -48,8 +48,8 @@ def _tables(bundle: Path) -> list[str]:
     """Tables of the bundle with launches that cases.parquet does not call simulated."""
     cases = pl.read_parquet(bundle / "cases.parquet")
     came = cases.filter(pl.col("status") == "passed")
-    told = set(came.filter(pl.col("simulated").fill_null(False))["launch"])
-    found = [f"bundle/cases.parquet: {one}" for one in set(came["launch"]) - told]
+    simulated = set(came.filter(pl.col("simulated").fill_null(False))["launch"])
+    found = [f"bundle/cases.parquet: {one}" for one in set(came["launch"]) - simulated]
     for file in sorted(bundle.rglob("*.parquet")):
         columns = pl.read_parquet_schema(file)
         known = set(cases["launch"])

@@ -37,7 +37,7 @@ def leave(
 ) -> None:
     """A launch of `case` in `round_`: in output/ if it passed, else a torn one in stage/.
 
-    `hosts` are those that it was told to take.
+    `hosts` are those that it was to take.
     """
     part = "output" if passed else "stage"
     name = f"{case.check}_{case.hash}"

@@ -163,8 +163,8 @@ class Pairs:
             **{"metric": "half_round_trip_time", "unit": "s"},
         }
         schema = {**LABELS, **samples.SCHEMA}
-        told = frame.with_columns(**{name: pl.lit(text) for name, text in texts.items()})
-        return told.select(*schema).cast(pl.Schema(schema))
+        labelled = frame.with_columns(**{name: pl.lit(text) for name, text in texts.items()})
+        return labelled.select(*schema).cast(pl.Schema(schema))
 
 
 _SAMPLES = "samples.parquet"

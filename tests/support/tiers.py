@@ -51,7 +51,7 @@ def _part(config: pytest.Config) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-# Before xdist reads the groups, and after the rooms' own, which are registered later.
+# Before xdist reads the groups, and after the folders' own, which are registered later.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if part := _part(config):

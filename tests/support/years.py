@@ -1,6 +1,6 @@
 """A generator of histories: nights of many series with steps, drifts, spikes and slow nodes.
 
-Seeded.  What a series tells is known, because it was planted: no detector takes part.  As a program
+Seeded.  The verdict on a series is known: it was planted, and no detector takes part.  As a program
 it writes a page to look at by hand: ``python tests/support/years.py FILE [SERIES [NIGHTS]]``.
 """
 
@@ -55,11 +55,11 @@ def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
     names = [_names(number) for number in range(series)]
     frames = [_points(names[n], planted[n], nights, rng) for n in range(series)]
     frame = pl.concat(frames)
-    told = {}
+    histories = {}
     for one in split_series(frame):
         number = next(n for n, each in enumerate(names) if each == one.names)
-        told[tuple(one.names.values())] = _told(planted[number], nights)
-    return history.History("nightly", "odin", frame, _provenance(nights), told)
+        histories[tuple(one.names.values())] = _history(planted[number], nights)
+    return history.History("nightly", "odin", frame, _provenance(nights), histories)
 
 
 def _plant(number: int, nights: int) -> Planted:
@@ -126,7 +126,7 @@ def _provenance(nights: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=PROVENANCE, orient="row")
 
 
-def _told(planted: Planted, nights: int) -> SeriesHistory:
+def _history(planted: Planted, nights: int) -> SeriesHistory:
     if planted.a_year != 1.0:
         drift = Drift(planted.a_year, planted.a_year - 0.01, planted.a_year + 0.01)
         return SeriesHistory(nights, drift=drift, would_see=0.031)
