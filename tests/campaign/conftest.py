@@ -101,9 +101,9 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
             tmp_path / "runs", campaign, "local", matrix, Revision("c", False), analysis.default()
         )
         (run_tree.path / "env").mkdir()
-        made = Stage(run_tree, player, launches, extra)
-        monkeypatch.setattr(session, "run_session", made.session)
-        return made
+        staged = Stage(run_tree, player, launches, extra)
+        monkeypatch.setattr(session, "run_session", staged.session)
+        return staged
 
     return make
 

@@ -29,15 +29,15 @@ ONE, OTHER = "NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp
 @pytest.fixture
 def night(stage: Callable[..., Any]) -> Runner:
     """A night of two cases, three launches each, which has run."""
-    made = stage(lambda case, folder, _: leave(case, folder))
+    staged = stage(lambda case, folder, _: leave(case, folder))
     site = SimpleNamespace(
         name="local", partitions={"smp": {"scheduler": "local"}}, environment=dict(os.environ)
     )
     declared = Campaign(
         *("night", Path("night.toml"), "t", 3, 0, 60, (CheckPlan("N", 1),)), confirm_minutes=30
     )
-    runner = Runner(declared, site, made.tree, made.expected, made.progress)  # type: ignore[arg-type]
-    with made.tree:
+    runner = Runner(declared, site, staged.tree, staged.expected, staged.progress)  # type: ignore[arg-type]
+    with staged.tree:
         assert runner.run()
     return runner
 

@@ -81,10 +81,10 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
         else:
             leave(case, folder)
 
-    made = stage(play)
-    made.run()
-    assert set(made.passed().values()) == ({passed} if passed else set())
-    outcome = Outcome.from_tree(made.tree)
+    staged = stage(play)
+    staged.run()
+    assert set(staged.passed().values()) == ({passed} if passed else set())
+    outcome = Outcome.from_tree(staged.tree)
     assert outcome.whole is bool(passed)
     line = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
     assert (line in outcome.lines()) is bool(passed)
@@ -99,9 +99,9 @@ def test_a_launch_that_passed_is_no_displaced_one(stage: Stages) -> None:
         (output,) = folder.glob(f"output/*/*/*/*{case.hash}")
         (output / "rfm_job.err").write_text(PREEMPTED)
 
-    made = stage(play, launches=1)
-    made.run()
-    assert {launch.status for launch in scan(made.tree.path)} == {"passed"}
+    staged = stage(play, launches=1)
+    staged.run()
+    assert {launch.status for launch in scan(staged.tree.path)} == {"passed"}
 
 
 def scontrol(folder: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -142,11 +142,11 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
         else:
             leave(case, folder)
 
-    made = stage(play, launches=2)
-    made.run()
-    assert set(made.passed().values()) == ({passed} if passed else set())
+    staged = stage(play, launches=2)
+    staged.run()
+    assert set(staged.passed().values()) == ({passed} if passed else set())
     line = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
-    assert (line in Outcome.from_tree(made.tree).lines()) is bool(passed)
+    assert (line in Outcome.from_tree(staged.tree).lines()) is bool(passed)
     assert calls.exists() is bool(passed)
 
 

@@ -133,11 +133,11 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
             with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
                 log.write(f"{int(time.time())} unknown 7 {left.relative_to(run_dir)}\n")
 
-    made = stage(player)
-    made.scheduler = "slurm"
-    made.progress.waiting = said.append
-    assert made.run()
-    outcome = Outcome.from_tree(made.tree)
+    staged = stage(player)
+    staged.scheduler = "slurm"
+    staged.progress.waiting = said.append
+    assert staged.run()
+    outcome = Outcome.from_tree(staged.tree)
     assert outcome.whole and not outcome.failures
     lost = "6 lost by a controller that restarted without its state"
     assert f"Slurm displaced 6 launches ({lost})" in "\n".join(outcome.lines())

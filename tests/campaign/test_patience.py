@@ -134,12 +134,12 @@ def test_a_case_is_not_given_up_because_slurm_was_silent(
             (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
             (stage_folder / "rfm_job.err").write_text(f"srun: error: {LOST}\n")
 
-    made = stage(player)
-    made.scheduler = "slurm"
-    assert made.run()
-    outcome = Outcome.from_tree(made.tree)
+    staged = stage(player)
+    staged.scheduler = "slurm"
+    assert staged.run()
+    outcome = Outcome.from_tree(staged.tree)
     assert outcome.whole
-    assert set(made.attempts.values()) == {7}
+    assert set(staged.attempts.values()) == {7}
 
 
 def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
@@ -157,22 +157,22 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
                     f"{now} lost {case.hash}{before} sacct x\n{now} back {case.hash}{before}\n"
                 )
 
-    made = stage(player)
-    made.scheduler = "slurm"
-    made.run()
-    outcome = Outcome.from_tree(made.tree)
+    staged = stage(player)
+    staged.scheduler = "slurm"
+    staged.run()
+    outcome = Outcome.from_tree(staged.tree)
     assert outcome.whole
     assert any(line.startswith("Slurm did not answer ") for line in outcome.lines())
 
 
 def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(stage: Stages, fake: Any) -> None:
     fake("squeue", failures=999)
-    made = stage(lambda *_: None)
-    made.scheduler = "slurm"
-    made.minutes = 2 / 60
-    assert not made.run()
-    assert made.attempts == {}
-    assert (made.tree.path / "env" / "scheduler.json").exists()
+    staged = stage(lambda *_: None)
+    staged.scheduler = "slurm"
+    staged.minutes = 2 / 60
+    assert not staged.run()
+    assert staged.attempts == {}
+    assert (staged.tree.path / "env" / "scheduler.json").exists()
 
 
 SCONTROL = """#!/bin/sh
@@ -276,9 +276,9 @@ def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
             (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
             (stage_folder / "rfm_job.err").write_text("sbatch: error: AssocMaxSubmitJobLimit\n")
 
-    made = stage(player)
-    made.scheduler = "slurm"
-    made.progress.waiting = said.append
-    assert made.run()
-    assert Outcome.from_tree(made.tree).whole
+    staged = stage(player)
+    staged.scheduler = "slurm"
+    staged.progress.waiting = said.append
+    assert staged.run()
+    assert Outcome.from_tree(staged.tree).whole
     assert said and "Slurm takes no more jobs of this user or account now" in said[0]

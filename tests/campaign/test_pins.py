@@ -31,12 +31,12 @@ def begun(stage: Stages, program: Path) -> Callable[..., Any]:
     """A run whose program is built, and whose launches a player plays."""
 
     def begin(player: Callable[[Any, Path, int], None] = lambda *_: None) -> Any:
-        made = stage(player)
-        fixture = made.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+        staged = stage(player)
+        fixture = staged.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
         fixture.mkdir(parents=True)
         (fixture / "programs.json").write_text(json.dumps([str(program)]))
-        environment.record_pins(made.tree)
-        return made
+        environment.record_pins(staged.tree)
+        return staged
 
     return begin
 
@@ -69,34 +69,34 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
         if before == 1:
             program.write_text("another")
 
-    made = begun(player)
-    assert made.run()
-    assert sum(made.passed().values()) == 4, "of two rounds; a third would mix two programs"
-    stopped = made.tree.state["stopped"]
+    staged = begun(player)
+    assert staged.run()
+    assert sum(staged.passed().values()) == 4, "of two rounds; a third would mix two programs"
+    stopped = staged.tree.state["stopped"]
     assert stopped.startswith(
         f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
     )
-    assert not Outcome.from_tree(made.tree).whole
-    (made.tree.path / "env").mkdir(exist_ok=True)
-    held = data.read(bundle.build(made.tree.path))
+    assert not Outcome.from_tree(staged.tree).whole
+    (staged.tree.path / "env").mkdir(exist_ok=True)
+    held = data.read(bundle.build(staged.tree.path))
     reasons = held.launches.filter(status="missing")["reason"]
     assert all("stopped: mismatch: program netpipe (private-" in one for one in reasons)
     with pytest.raises(
         UserError, match=r"state.json: mismatch: program netpipe \S+ has changed since"
     ):
-        environment.require_unchanged(made.tree, tmp_path / "night.toml")
+        environment.require_unchanged(staged.tree, tmp_path / "night.toml")
 
 
 def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
-    made = begun(lambda case, folder, _: leave(case, folder))
+    staged = begun(lambda case, folder, _: leave(case, folder))
     program.write_text("another")
-    made.run()
-    assert made.passed() == {}
+    staged.run()
+    assert staged.passed() == {}
     program.write_text("as it was built")
-    environment.record_pins(made.tree)
-    made.run()
-    assert made.tree.state["stopped"] is None
-    assert Outcome.from_tree(made.tree).whole
+    environment.record_pins(staged.tree)
+    staged.run()
+    assert staged.tree.state["stopped"] is None
+    assert Outcome.from_tree(staged.tree).whole
 
 
 def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:

@@ -30,51 +30,51 @@ def failing_where(fails: Callable[[Any, int], bool]) -> Callable[[Any, Path, int
 
 
 def test_every_case_gets_its_launches(stage: Stages) -> None:
-    made = stage(passing())
-    made.run()
-    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
-    assert made.attempts == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.from_tree(made.tree).whole
+    staged = stage(passing())
+    staged.run()
+    assert staged.passed() == dict.fromkeys(CASE_IDS, 3)
+    assert staged.attempts == dict.fromkeys(CASE_IDS, 3)
+    assert Outcome.from_tree(staged.tree).whole
 
 
 def test_a_run_that_knows_enough_ends_between_rounds(stage: Stages) -> None:
-    made = stage(passing())
-    made.enough = lambda: sum(made.attempts.values()) >= 4
-    made.run()
-    assert made.attempts == dict.fromkeys(CASE_IDS, 2)
+    staged = stage(passing())
+    staged.enough = lambda: sum(staged.attempts.values()) >= 4
+    staged.run()
+    assert staged.attempts == dict.fromkeys(CASE_IDS, 2)
 
 
 def test_a_run_may_record_that_it_wanted_no_more(stage: Stages) -> None:
-    made = stage(passing())
-    made.enough = lambda: bool(made.attempts)
-    made.run()
-    assert not Outcome.from_tree(made.tree).whole
-    made.tree.ended_after(1)
-    assert Outcome.from_tree(made.tree).whole
+    staged = stage(passing())
+    staged.enough = lambda: bool(staged.attempts)
+    staged.run()
+    assert not Outcome.from_tree(staged.tree).whole
+    staged.tree.ended_after(1)
+    assert Outcome.from_tree(staged.tree).whole
 
 
 def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
     stage: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    made = stage(passing())
-    monkeypatch.setattr(scheduler, "cancel", lambda *_: seen.append(made.passed()))
-    made.run()
+    staged = stage(passing())
+    monkeypatch.setattr(scheduler, "cancel", lambda *_: seen.append(staged.passed()))
+    staged.run()
     assert [sum(passed.values()) for passed in seen] == [0, 6]
 
 
 def test_a_case_that_fails_now_and_then_is_completed(stage: Stages) -> None:
-    made = stage(failing_where(lambda case, before: before == 1))
-    made.run()
-    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
-    assert made.attempts == dict.fromkeys(CASE_IDS, 4)
+    staged = stage(failing_where(lambda case, before: before == 1))
+    staged.run()
+    assert staged.passed() == dict.fromkeys(CASE_IDS, 3)
+    assert staged.attempts == dict.fromkeys(CASE_IDS, 4)
 
 
 def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> None:
-    made = stage(failing_where(lambda case, before: "stream" in str(case.parameters)))
-    made.run()
-    assert made.attempts == {CASE_IDS[0]: 3, CASE_IDS[1]: 2}
-    outcome = Outcome.from_tree(made.tree)
+    staged = stage(failing_where(lambda case, before: "stream" in str(case.parameters)))
+    staged.run()
+    assert staged.attempts == {CASE_IDS[0]: 3, CASE_IDS[1]: 2}
+    outcome = Outcome.from_tree(staged.tree)
     assert not outcome.whole
     assert outcome.missing == {CASE_IDS[1]: 3}
     assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.lines())
@@ -94,7 +94,7 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
         case = replace(item.case, hash=f"0000000{pairs.index(hosts)}")
         leave(case, folder, passed=not fails, hosts=hosts)
 
-    made = stage(passing(), launches=1)
+    staged = stage(passing(), launches=1)
     launched: list[tuple[str, ...]] = []
 
     def run(_site: object, block: list[Expected], folder: Path, *_: object) -> float:
@@ -103,34 +103,36 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
             player(item, folder)
         return 0.0
 
-    made.expected = [replace(made.expected[0], pairs=(NodePair(0, 1, hosts),)) for hosts in pairs]
+    staged.expected = [
+        replace(staged.expected[0], pairs=(NodePair(0, 1, hosts),)) for hosts in pairs
+    ]
     counts: list[int] = []
-    made.progress.launching = lambda cases, launches, *_: counts.extend((cases, launches))
+    staged.progress.launching = lambda cases, launches, *_: counts.extend((cases, launches))
     monkeypatch.setattr(session, "run_session", run)
-    made.run()
+    staged.run()
     assert counts == [1, 3], "one case, three launches"
     assert sorted(launched) == [("a", "b"), ("c", "d"), ("c", "d"), ("e", "f")]
-    assert made.passed() == {CASE_IDS[0]: 3}
+    assert staged.passed() == {CASE_IDS[0]: 3}
 
 
 def test_nothing_at_all_is_not_green(stage: Stages) -> None:
-    made = stage(lambda case, folder, before: None)
-    made.run()
-    outcome = Outcome.from_tree(made.tree)
+    staged = stage(lambda case, folder, before: None)
+    staged.run()
+    outcome = Outcome.from_tree(staged.tree)
     assert not outcome.whole
     assert outcome.passed == {}
 
 
 def test_disturbed_launches_are_kept_and_repeated_as_far_as_allowed(stage: Stages) -> None:
-    made = stage(passing(steal_s=4.0), extra=2)
-    made.run()
-    assert made.passed() == dict.fromkeys(CASE_IDS, 5)
+    staged = stage(passing(steal_s=4.0), extra=2)
+    staged.run()
+    assert staged.passed() == dict.fromkeys(CASE_IDS, 5)
 
 
 def test_disturbed_launches_are_not_repeated_where_that_is_not_allowed(stage: Stages) -> None:
-    made = stage(passing(steal_s=4.0))
-    made.run()
-    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
+    staged = stage(passing(steal_s=4.0))
+    staged.run()
+    assert staged.passed() == dict.fromkeys(CASE_IDS, 3)
 
 
 @pytest.mark.parametrize("killed_after", range(6))
@@ -146,36 +148,36 @@ def test_a_killed_run_is_resumed_without_loss_or_doubling(stage: Stages, killed_
         leave(case, folder)
         done += 1
 
-    made = stage(player)
+    staged = stage(player)
     with pytest.raises(KeyboardInterrupt):
-        made.run()
-    assert sum(made.passed().values()) == killed_after
-    assert not Outcome.from_tree(made.tree).whole
-    made.run()
-    assert made.passed() == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.from_tree(made.tree).whole
+        staged.run()
+    assert sum(staged.passed().values()) == killed_after
+    assert not Outcome.from_tree(staged.tree).whole
+    staged.run()
+    assert staged.passed() == dict.fromkeys(CASE_IDS, 3)
+    assert Outcome.from_tree(staged.tree).whole
 
 
 def test_two_campaigns_cannot_share_a_tree(stage: Stages) -> None:
-    made = stage(passing())
-    with made.tree, pytest.raises(UserError, match="another campaign is running"):
-        tree.RunTree(made.tree.path).__enter__()
+    staged = stage(passing())
+    with staged.tree, pytest.raises(UserError, match="another campaign is running"):
+        tree.RunTree(staged.tree.path).__enter__()
 
 
 def test_only_an_unfinished_run_is_resumed(stage: Stages) -> None:
-    made = stage(passing())
-    runs = made.tree.path.parents[2]
-    assert tree.newest_unfinished(runs, "night", "local").path == made.tree.path
-    made.tree.finish()
+    staged = stage(passing())
+    runs = staged.tree.path.parents[2]
+    assert tree.newest_unfinished(runs, "night", "local").path == staged.tree.path
+    staged.tree.finish()
     with pytest.raises(UserError, match="no unfinished run of 'night'"):
         tree.newest_unfinished(runs, "night", "local")
 
 
 def test_a_changed_campaign_does_not_resume_an_old_run(stage: Stages) -> None:
-    made = stage(passing())
+    staged = stage(passing())
     other = Expected(Case("New", (), "0" * 8, "local", "smp", "a"), "check.py", ())
     with pytest.raises(UserError, match="has changed since this run began"):
-        tree.require_same_matrix(made.tree, Matrix((other,), ()))
+        tree.require_same_matrix(staged.tree, Matrix((other,), ()))
 
 
 def test_a_broken_state_file_is_one_line(tmp_path: Path) -> None:
@@ -188,11 +190,11 @@ def test_the_sessions_of_a_round_say_so_and_a_resumed_run_counts_on(
     stage: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two partitions make two sessions a round: both are marked with the round's number."""
-    made = stage(passing(), launches=2)
-    here, there = made.expected
-    made.expected = [here, replace(there, case=replace(there.case, partition="other"))]
-    made.run()
-    made.launches = 3
-    made.run()
-    rounds = {launch.round: launch.campaign_round for launch in scan(made.tree.path)}
+    staged = stage(passing(), launches=2)
+    here, there = staged.expected
+    staged.expected = [here, replace(there, case=replace(there.case, partition="other"))]
+    staged.run()
+    staged.launches = 3
+    staged.run()
+    rounds = {launch.round: launch.campaign_round for launch in scan(staged.tree.path)}
     assert rounds == {"001": 1, "002": 1, "003": 2, "004": 2, "005": 3, "006": 3}

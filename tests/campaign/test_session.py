@@ -98,9 +98,9 @@ def test_pairs_run_side_by_side_only_where_the_site_says_so(together: bool) -> N
     line = session.command_line(site, block, Path("001"), "pairs/1")  # type: ignore[arg-type]
     assert f"--exec-policy={'async' if together else 'serial'}" in line
     assert not [word for word in line if word.startswith("--name=")], "their hashes are their own"
-    made = session._pair_variables(site, block)  # type: ignore[arg-type]
-    assert made.get("ROUNDTRIP_SIDE_BY_SIDE") == ("2" if together else None)
-    pairs = json.loads(made["ROUNDTRIP_PAIRS"])
+    variables = session._pair_variables(site, block)  # type: ignore[arg-type]
+    assert variables.get("ROUNDTRIP_SIDE_BY_SIDE") == ("2" if together else None)
+    pairs = json.loads(variables["ROUNDTRIP_PAIRS"])
     assert pairs == {"pair_round": 0, "pair_night_round": 1, "hosts": [["a", "b"], ["c", "d"]]}
 
 

@@ -85,13 +85,13 @@ def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     everything = site.describe(map(str, sorted({*site.checks.values()})))
     for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
         campaign = model.load_campaign(file)
-        made = site.describe(matrix._files(campaign, site), matrix._selection(campaign))
-        for test in (*everything, *made):
+        described = site.describe(matrix._files(campaign, site), matrix._selection(campaign))
+        for test in (*everything, *described):
             test.pop("unique_name", None)  # a number among the tests that are made
         wanted = [matrix._tests(plan, everything, campaign) for plan in campaign.checks]
-        assert [matrix._tests(plan, made, campaign) for plan in campaign.checks] == wanted
+        assert [matrix._tests(plan, described, campaign) for plan in campaign.checks] == wanted
         names = [plan.name for plan in campaign.checks]
-        own = {test["name"] for test in made if names.count(test["@class"]) == 1}
+        own = {test["name"] for test in described if names.count(test["@class"]) == 1}
         once = (of for name, of in zip(names, wanted, strict=True) if names.count(name) == 1)
         assert own == {test["name"] for of in once for test in of}
 

@@ -49,9 +49,9 @@ def test_commits_are_built_once_and_launched_in_their_folders(
     ]
     build = "test $(cat number) != 3 && cp number built"
     more = {"launch_command": "echo result: $(cat built)", "metric": r"result: (\d+)"}
-    made = launcher(tmp_path, versions, build, **more)
-    assert [made.build(at) for at in range(4)] == ["", "", "status 1", ""]
-    assert made.launch(0) == 1 and made.launch(3) == 4 and made.builds == 4
+    once = launcher(tmp_path, versions, build, **more)
+    assert [once.build(at) for at in range(4)] == ["", "", "status 1", ""]
+    assert once.launch(0) == 1 and once.launch(3) == 4 and once.builds == 4
     again = launcher(tmp_path, versions, build, **more)
     assert [again.build(at) for at in range(4)] == ["", "", "status 1", ""] and again.builds == 0
     assert git(history, "status", "--porcelain") == ""
@@ -77,12 +77,12 @@ def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_pa
     ],
 )
 def test_a_launch_that_fails_says_why(tmp_path: Path, command: str, why: str) -> None:
-    made = launcher(
+    starter = launcher(
         tmp_path, [Version("x")], launch_command=command, metric=r"is (\d+)", timeout_s=0.2
     )
-    assert made.build(0) == ""
+    assert starter.build(0) == ""
     with pytest.raises(UserError, match=why):
-        made.launch(0)
+        starter.launch(0)
 
 
 def test_what_is_no_range_of_commits_is_refused(history: Path, tmp_path: Path) -> None:

@@ -38,14 +38,14 @@ class Played:
     def __init__(self, dies: int = 0, unbuilt: tuple[int, ...] = (), sleep_s: float = 0.0) -> None:
         self.rng = np.random.default_rng(1)
         self.dies, self.unbuilt, self.sleep_s = dies, unbuilt, sleep_s
-        self.made = 0
+        self.launched = 0
 
     def build(self, arm: Hashable) -> str:
         return "make: error\x07" if arm in self.unbuilt else ""
 
     def launch(self, arm: Hashable) -> float:
-        self.made += 1
-        if self.made == self.dies:
+        self.launched += 1
+        if self.launched == self.dies:
             raise KeyboardInterrupt
         time.sleep(self.sleep_s)
         if isinstance(arm, frozenset):
@@ -78,7 +78,7 @@ def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
     assert isinstance(found, Changes)
     assert [(one.before, one.after) for one in found.changes] == [(FIRST - 1, FIRST)]
     entries = journal.read_entries(folder)
-    assert len(entries) == 39 + played.made == found.launches
+    assert len(entries) == 39 + played.launched == found.launches
     assert len({(one.round, one.at) for one in entries}) == len(entries), "no launch twice"
 
 
@@ -108,7 +108,7 @@ def test_a_budget_that_cannot_suffice_is_refused_after_one_round(tmp_path: Path)
     played = Played(sleep_s=0.02)
     with pytest.raises(UserError, match="cannot suffice: a round takes .* right is more than"):
         run(tmp_path / "search", played, minutes=0.001)
-    assert played.made == 2
+    assert played.launched == 2
 
 
 def test_time_that_is_over_leaves_the_answer_open(tmp_path: Path) -> None:

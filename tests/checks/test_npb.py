@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def made(folder: Path) -> matrix.Matrix:
+def planned(folder: Path) -> matrix.Matrix:
     return built(folder)
 
 
@@ -53,16 +53,16 @@ def built(folder: Path) -> matrix.Matrix:
     return matrix.build_matrix(model.load_campaign(file), Site("virtual", CHECKOUT))
 
 
-def named(made: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
+def named(planned: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
     """(benchmark, source, ranks, placement) of the expected cases of a check."""
-    cases = [dict(one.case.parameters) for one in made.expected if one.case.check == check]
+    cases = [dict(one.case.parameters) for one in planned.expected if one.case.check == check]
     keys = ("benchmark", "source", "ranks", "placement")
     return {tuple(case[key] for key in keys) for case in cases}  # type: ignore[misc]
 
 
 @pytest.mark.nightly
 def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
-    made: matrix.Matrix, folder: Path, monkeypatch: pytest.MonkeyPatch
+    planned: matrix.Matrix, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = {
         ("CG", "native", "1", "shared-memory"),
@@ -74,9 +74,9 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
         ("BT", "native", "4", "shared-memory"),
         ("BT", "native", "4", "one-per-node"),
     }
-    assert named(made, "NPB") == ours
-    across = named(made, "NPBWan")
-    reasons = {one.reason for one in made.skipped if "source=upstream" in one.case}
+    assert named(planned, "NPB") == ours
+    across = named(planned, "NPBWan")
+    reasons = {one.reason for one in planned.skipped if "source=upstream" in one.case}
     assert any("npb-upstream (build NPB 3.4 into" in reason for reason in reasons)
     (folder / "npb" / "mpich50").mkdir(parents=True)
     monkeypatch.setenv("ROUNDTRIP_NPB", str(folder / "npb"))
@@ -90,13 +90,13 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
     assert launch.endswith(f"{folder}/npb/mpich50/cg.S.x")
 
 
-def upstream_script_over_the_link(made: matrix.Matrix, folder: Path) -> str:
+def upstream_script_over_the_link(planned: matrix.Matrix, folder: Path) -> str:
     """Job script of NPB's own CG on a rank in each cluster."""
     (folder / "npb" / "mpich50" / "cg.S.x").touch()
     wanted = {"benchmark": "CG", "source": "upstream", "ranks": "2"}
     (case,) = [
         one.case
-        for one in made.expected
+        for one in planned.expected
         if one.case.check == "NPBWan" and wanted.items() <= dict(one.case.parameters).items()
     ]
     (script,) = check.render_scripts(Site("virtual", CHECKOUT), [case])
@@ -104,15 +104,15 @@ def upstream_script_over_the_link(made: matrix.Matrix, folder: Path) -> str:
 
 
 @pytest.mark.nightly
-def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(made: matrix.Matrix) -> None:
-    assert named(made, "NPBWan") == {
+def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(planned: matrix.Matrix) -> None:
+    assert named(planned, "NPBWan") == {
         ("CG", "native", "2", "one-per-node"),
         ("CG", "native", "4", "one-per-node"),
         ("CG", "native", "4", "node-per-cluster"),
         ("BT", "native", "4", "one-per-node"),
         ("BT", "native", "4", "node-per-cluster"),
     }
-    over_link = [one.case for one in made.expected if one.case.check == "NPBWan"]
+    over_link = [one.case for one in planned.expected if one.case.check == "NPBWan"]
     cg = [case for case in over_link if dict(case.parameters)["benchmark"] == "CG"]
     found = {}
     for script in check.render_scripts(Site("virtual", CHECKOUT), cg):

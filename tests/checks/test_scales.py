@@ -41,7 +41,7 @@ parameters = { benchmark = ["BT"], problem_class = ["A"], source = ["native"] }
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[matrix.Matrix]:
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[matrix.Matrix]:
     """The matrix on site `virtual` with one toolchain and no cluster up: 4 + 4 nodes of 4 cores."""
     folder = tmp_path_factory.mktemp("scales")
     for place in ("mpich50-boost181", "osu/mpich50"):
@@ -65,8 +65,8 @@ def scale_of(case: str) -> tuple[str, str, str]:
     return case.split("/")[0], scale, placement
 
 
-def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix.Matrix) -> None:
-    expected = {scale_of(one.case.id) for one in made.expected}
+def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(planned: matrix.Matrix) -> None:
+    expected = {scale_of(one.case.id) for one in planned.expected}
     assert expected == {
         *(("OSUAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
         *(("OSUAtScale", s, "one-per-node") for s in ("pair", "nodes_2", "nodes_4", "all")),
@@ -74,7 +74,7 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix
         *(("NPBWanAtScale", s, "all-cores") for s in ("nodes_2", "nodes_4", "nodes_8", "all")),
         *(("NPBAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
     }
-    skipped = {scale_of(one.case)[:2]: one.reason for one in made.skipped}
+    skipped = {scale_of(one.case)[:2]: one.reason for one in planned.skipped}
     assert set(skipped) == {
         ("OSUAtScale", "nodes_8"),
         ("OSUAtScale", "nodes_16"),
@@ -89,12 +89,12 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(made: matrix
 
 
 @pytest.mark.nightly
-def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(made: matrix.Matrix) -> None:
+def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(planned: matrix.Matrix) -> None:
     """32 ranks over the WAN are the study's 16 + 16; BT takes squares that nodes share alike."""
     site = Site("virtual", CHECKOUT)
     wanted = [
         one.case
-        for one in made.expected
+        for one in planned.expected
         if scale_of(one.case.id)[1:]
         in (("nodes_4", "all-cores"), ("all", "all-cores"), ("all", "one-per-node"))
     ]

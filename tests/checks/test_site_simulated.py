@@ -74,11 +74,11 @@ def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
 ) -> None:
     file = tmp_path / "one.toml"
     file.write_text(CAMPAIGN)
-    made = matrix.build_matrix(model.load_campaign(file), site)
-    wanted = {(one.case.partition, *dict(one.case.parameters).values()) for one in made.expected}
+    planned = matrix.build_matrix(model.load_campaign(file), site)
+    wanted = {(one.case.partition, *dict(one.case.parameters).values()) for one in planned.expected}
     ran = {(case[0], *(word for word in case if word in ("CG", "BT"))) for case in wanted}
     assert ran == {(place, which) for place in site.partitions for which in ("CG", "BT")}
-    reasons = {one.reason for one in made.skipped}
+    reasons = {one.reason for one in planned.skipped}
     assert "it is not simulated: SMPI charges no time for packing" in reasons
     assert any("nodes_256 (it has 128)" in reason for reason in reasons)
 
@@ -89,16 +89,16 @@ def test_the_shipped_campaigns_can_run_and_claim_nothing(
     site: Site, name: str, launches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = model.load_campaign(CHECKOUT / "campaigns" / f"{name}.toml")
-    made = matrix.build_matrix(declared, site)
+    planned = matrix.build_matrix(declared, site)
     assert declared.launches == launches
     assert "SIMULATED" in declared.title
-    assert all(one.simulated for one in made.expected)
-    checks = {one.case.check for one in made.expected}
+    assert all(one.simulated for one in planned.expected)
+    checks = {one.case.check for one in planned.expected}
     assert checks >= {"NPBHostSpeeds", "NetPIPE", "NPBSimulated"}
-    claims = outcome.assess_claims(declared, made, analysis.default())
+    claims = outcome.assess_claims(declared, planned, analysis.default())
     claims.require_enough_launches()
     assert list(claims.lines()) == ["claims: none: a simulation gives the same values each time"]
-    reasons = {one.case.split("/")[0]: one.reason for one in made.skipped}
+    reasons = {one.case.split("/")[0]: one.reason for one in planned.skipped}
     if name == "simulated":
         assert {"DDTBench", "OSUGroup", "Ring"} <= reasons.keys()
         assert all(reasons.values())

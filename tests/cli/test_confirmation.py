@@ -25,8 +25,8 @@ def night(
 ) -> tuple[Any, list[str]]:
     """A runner whose tree is the first night of its campaign, and what is printed of it."""
     monkeypatch.setattr(paths, "reports", lambda: tmp_path / "reports")
-    made = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
-    return SimpleNamespace(tree=RunTree(made.path)), []
+    run = make_tree(launches=2, environs=("openmpi41-boost181",), sizes=[1], samples=2)
+    return SimpleNamespace(tree=RunTree(run.path)), []
 
 
 def test_a_first_night_launches_nothing_again(night: tuple[Any, list[str]]) -> None:

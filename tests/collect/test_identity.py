@@ -39,15 +39,15 @@ def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {**found, "identity": identities, "nodes": nodes, **changes}
 
 
-def judge(made: dict[str, Any], case: Any = CASE, job: Any = JOB, moved: int = MOVED) -> str:
-    return identity.fault(case, made, job, moved)
+def judge(record: dict[str, Any], case: Any = CASE, job: Any = JOB, moved: int = MOVED) -> str:
+    return identity.fault(case, record, job, moved)
 
 
 def with_nodes(**changes: Any) -> dict[str, Any]:
-    made = run()
-    for node in made["nodes"]:
+    record = run()
+    for node in record["nodes"]:
         node |= changes
-    return made
+    return record
 
 
 def test_a_launch_as_it_was_requested_has_no_fault() -> None:
@@ -86,9 +86,9 @@ def test_another_mpi_on_one_node_of_a_pair(second: dict[str, Any], difference: s
     ],
 )
 def test_an_mpi_of_another_family_or_version_than_the_toolchains(says: str, named: str) -> None:
-    made = run({"library": says}, {"library": says})
+    record = run({"library": says}, {"library": says})
     right = "but toolchain openmpi41-tcp is openmpi 4.1"
-    assert judge(made) == f"mismatch: rank 0 on a1 runs {named}, {right}"
+    assert judge(record) == f"mismatch: rank 0 on a1 runs {named}, {right}"
 
 
 def test_a_copy_of_the_library_by_the_loaders_path() -> None:
@@ -166,8 +166,8 @@ def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
 def test_ranks_elsewhere_than_on_the_nodes_of_the_job(
     hosts: tuple[str, str], names: tuple[str | None, str | None], fault: str
 ) -> None:
-    made = run(*({"host": h, "slurm_node": n} for h, n in zip(hosts, names, strict=True)))
-    found = judge(made, {**CASE, "extras": {}})
+    record = run(*({"host": h, "slurm_node": n} for h, n in zip(hosts, names, strict=True)))
+    found = judge(record, {**CASE, "extras": {}})
     assert found.startswith(f"mismatch: {fault}") if fault else not found
 
 
@@ -200,9 +200,9 @@ def test_where_data_may_have_gone_another_way_nothing_is_claimed(changes: dict[s
 
 
 def test_nodes_of_two_machines_share_no_memory() -> None:
-    made = with_nodes(sent_bytes={"eth1": 0})
-    made["nodes"][1]["boot"] = "another"
-    assert judge(made) == ""
+    record = with_nodes(sent_bytes={"eth1": 0})
+    record["nodes"][1]["boot"] = "another"
+    assert judge(record) == ""
 
 
 def test_few_bytes_prove_no_way() -> None:
@@ -216,21 +216,21 @@ def test_tcp_where_infiniband_was_requested() -> None:
 
 
 def test_several_ranks_on_a_node_may_talk_in_it() -> None:
-    made = with_nodes(sent_bytes={"eth1": 0})
-    made["ranks"] = 8
-    assert judge(made) == ""
+    record = with_nodes(sent_bytes={"eth1": 0})
+    record["ranks"] = 8
+    assert judge(record) == ""
 
 
 def test_a_simulated_launch_has_no_nodes_and_no_file() -> None:
     mpi = {"family": "smpi", "version": "3.32", "says": "SMPI Version"}
     case = {**CASE, "simulated": True, "mpi": mpi, "links": None}
     rank = {"library": "SMPI Version 3.32. Copyright", "file": None, "build": None}
-    made = run(rank, rank)
-    made["nodes"][0]["sent_bytes"] = {"eth1": 0}
-    assert judge(made, case, None) == ""
+    record = run(rank, rank)
+    record["nodes"][0]["sent_bytes"] = {"eth1": 0}
+    assert judge(record, case, None) == ""
     assert not identity.needs_allocation(case)
     assert "toolchain openmpi41-tcp is smpi 3.33" in judge(
-        made, {**case, "mpi": {**mpi, "version": "3.33"}}, None
+        record, {**case, "mpi": {**mpi, "version": "3.33"}}, None
     )
 
 

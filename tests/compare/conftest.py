@@ -29,9 +29,9 @@ def tree(make_tree: Callable[..., Tree]) -> Callable[..., Tree]:
 
     def make(name: str = "run", started: str = "2026-11-21T07:00:00Z", **more: Any) -> Tree:
         settings = {"launches": 10, "steady": True, "environs": (OPENMPI, MPICH), **more}
-        made = make_tree(name, **settings)
-        change(made.path / "state.json", started=started)
-        return made
+        run = make_tree(name, **settings)
+        change(run.path / "state.json", started=started)
+        return run
 
     return make
 

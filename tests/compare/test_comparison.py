@@ -92,11 +92,11 @@ def test_without_a_claim_the_command_that_allows_one_is_shown(tree: Tree, betwee
 
 
 def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
-    made = tree()
+    run = tree()
     for number in range(1, 11):
-        (made.path / "rounds" / f"{number:03d}" / "round.json").write_text('{"round": 1}')
-        change_all(made, "run.json", MPICH)
-    path = made.path
+        (run.path / "rounds" / f"{number:03d}" / "round.json").write_text('{"round": 1}')
+        change_all(run, "run.json", MPICH)
+    path = run.path
     compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
     assert {one.judged.interval.n for one in compared.rows if one.judged} == {1}
     assert compared.exit_status == 2
@@ -115,8 +115,8 @@ def test_emulated_is_never_compared_with_measured(tree: Tree, between: Between) 
 
 def test_emulated_is_compared_with_its_like(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
-    for made in (one, other):
-        change_all(made, "case.json", emulated={"wan_rtt_ms": 2})
+    for run in (one, other):
+        change_all(run, "case.json", emulated={"wan_rtt_ms": 2})
     compared = between(one.path, other.path)
     assert compared.rows
     assert "EMULATED WAN: RTT 2 ms" in model.describe_case(compared.rows[0])
@@ -135,9 +135,9 @@ def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
     tree: Tree, between: Between
 ) -> None:
     """Ten equal launches of each, in the rounds of one run, would be enough if measured."""
-    made = tree().path
-    simulate(made)
-    compared = between(f"{made}:toolchain={OPENMPI}", f"{made}:toolchain={MPICH}")
+    path = tree().path
+    simulate(path)
+    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
     assert compared.rows
     assert {one.status for one in compared.rows} == {Status.NO_CLAIM}
     notes = " ".join(model.notes(compared))
@@ -171,11 +171,11 @@ def test_what_one_night_lacks_is_removed_or_added_and_never_paired_with_another(
 def test_boosts_are_matched_by_their_mpi_and_only_boost_is_compared(
     tree: Tree, between: Between
 ) -> None:
-    made = tree(environs=(OPENMPI, MPICH, THIRD, "mpich50-boost174"))
-    change_all(made, "run.json", "mpich*", mpi={"library": "MPICH 4"})
+    run = tree(environs=(OPENMPI, MPICH, THIRD, "mpich50-boost174"))
+    change_all(run, "run.json", "mpich*", mpi={"library": "MPICH 4"})
     for environ in (THIRD, "mpich50-boost174"):
-        change_all(made, "run.json", environ, boost="1.74.0")
-    compared = between(f"{made.path}:boost=1.81", f"{made.path}:boost=1.74")
+        change_all(run, "run.json", environ, boost="1.74.0")
+    compared = between(f"{run.path}:boost=1.81", f"{run.path}:boost=1.74")
     pairs = {(r.series.base.toolchain, r.series.new.toolchain) for r in compared.rows}
     assert pairs == {(OPENMPI, THIRD), (MPICH, "mpich50-boost174")}
     assert all(r.series.point.what.startswith("Boost") for r in compared.rows)
@@ -213,13 +213,13 @@ def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
 
 
 def test_a_spack_hash_chooses_a_side(tree: Tree, between: Between) -> None:
-    made = tree()
+    run = tree()
     built = {
         name: {"reframe": {"extras": {"spec": spec}}}
         for name, spec in ((OPENMPI, "abcdefgh"), (MPICH, "zyxwvuts"))
     }
-    (made.path / "env" / "toolchains.json").write_text(json.dumps(built))
-    compared = between(f"{made.path}:spack=abcd", f"{made.path}:spack=zyxw")
+    (run.path / "env" / "toolchains.json").write_text(json.dumps(built))
+    compared = between(f"{run.path}:spack=abcd", f"{run.path}:spack=zyxw")
     assert compared.exit_status == 1
     assert ("Spack hash", "abcdefgh", "zyxwvuts") in {
         (f.name, f.base, f.new) for f in compared.facts
@@ -227,13 +227,13 @@ def test_a_spack_hash_chooses_a_side(tree: Tree, between: Between) -> None:
 
 
 def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: Between) -> None:
-    made = tree()
-    file = made.path / "campaign.toml"
-    path = made.path
+    run = tree()
+    file = run.path / "campaign.toml"
+    path = run.path
     sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
     fixed = between(*sides)
     file.write_text("sequential = true\n" + file.read_text())
-    other = made.path.rename(made.path.with_name("sequential"))
+    other = run.path.rename(run.path.with_name("sequential"))
     sequential = between(*(side.replace(str(path), str(other)) for side in sides))
     assert sequential.is_sequential and not fixed.is_sequential
     assert "valid at whatever round" in " ".join(model.notes(sequential))

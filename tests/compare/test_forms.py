@@ -23,8 +23,8 @@ HOSTILE = "<b>|x`](y)\x1b[31m\x00\ud800 & *z*"
 @pytest.fixture
 def comparison(tree: Callable[..., Any], between: Callable[..., Comparison]) -> Comparison:
     """Series that improved and regressed, one case removed and one added."""
-    made = tree(environs=(OPENMPI, MPICH))
-    path = made.path
+    run = tree(environs=(OPENMPI, MPICH))
+    path = run.path
     compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
     unit = compared.rows[0].series.base
     return replace(compared, removed=(replace(unit, toolchain=THIRD),), added=(unit,))

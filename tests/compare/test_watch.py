@@ -18,46 +18,46 @@ from roundtrip.errors import UserError
 Tree = Callable[..., Any]
 
 
-def watch(made: Any, **more: Any) -> tuple[Watch, list[str]]:
-    for session in sorted(made.path.glob("rounds/*")):
+def watch(run: Any, **more: Any) -> tuple[Watch, list[str]]:
+    for session in sorted(run.path.glob("rounds/*")):
         records.write_round(session, int(session.name))
-    file = made.path / "campaign.toml"
+    file = run.path / "campaign.toml"
     file.write_text("sequential = true\n" + file.read_text())
     said: list[str] = []
-    return Watch(made.path, OPENMPI, MPICH, said.append, **more), said
+    return Watch(run.path, OPENMPI, MPICH, said.append, **more), said
 
 
 def test_a_run_stops_when_decided(tree: Tree) -> None:
-    made, said = watch(tree(launches=20), fail_on=0.02)
-    compared = made.judged()
+    watched, said = watch(tree(launches=20), fail_on=0.02)
+    compared = watched.judged()
     assert compared.is_sequential
-    assert made.pairs == 20
+    assert watched.pairs == 20
     open_ = sum(row.status is Status.CANNOT_TELL for row in compared.rows)
-    assert made.enough() is (open_ == 0)
+    assert watched.enough() is (open_ == 0)
     (line,) = said
     decided = len(compared.rows) - open_
     assert line.startswith(f"round 20: {decided} of {len(compared.rows)} decided")
 
 
 def test_what_is_open_is_said_with_how_long_it_will_take(tree: Tree) -> None:
-    made, said = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
-    assert not made.enough()
+    watched, said = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
+    assert not watched.enough()
     assert "; open: " in said[0]
     assert "more round" in said[0]
 
 
 def test_nothing_is_said_before_it_can_be(tree: Tree) -> None:
-    made, said = watch(tree(launches=5))
-    assert not made.enough()
+    watched, said = watch(tree(launches=5))
+    assert not watched.enough()
     assert said == []
 
 
 def test_a_side_that_never_comes_back_ends_the_run(tree: Tree) -> None:
-    made, said = watch(tree(launches=5, environs=(OPENMPI,)))
-    assert [made.enough() for _ in range(4)] == [False, False, False, True]
+    watched, said = watch(tree(launches=5, environs=(OPENMPI,)))
+    assert [watched.enough() for _ in range(4)] == [False, False, False, True]
     assert said == ["no round launched both in the last 3: stopping"]
     with pytest.raises(UserError, match=f"no launch with toolchain={MPICH}"):
-        made.judged()
+        watched.judged()
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_a_side_that_never_comes_back_ends_the_run(tree: Tree) -> None:
     ],
 )
 def test_what_an_open_claim_lacks_is_said(tree: Tree, more: int | None, said: str) -> None:
-    made, _ = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
-    compared = made.judged()
+    watched, _ = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
+    compared = watched.judged()
     row = next(row for row in compared.rows if row.status is Status.CANNOT_TELL)
     left = replace(compared, rows=(replace(row, more=more),))
     assert not comparison.is_decided(left)

@@ -112,8 +112,8 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
         for name, columns in (("medians", ("median", "low", "high")), ("samples", ("value",))):
             table = pl.read_parquet(folder / f"{name}.parquet")
             values = [pl.col(column) * pl.col("factor") for column in columns]
-            made = table.join(noise, on=series).with_columns(values).select(table.columns)
-            made.write_parquet(folder / f"{name}.parquet")
+            scattered = table.join(noise, on=series).with_columns(values).select(table.columns)
+            scattered.write_parquet(folder / f"{name}.parquet")
         kept = {k: v for k, v in facts.items() if k not in ("schema", "files")}
         return manifest.write(folder, {**kept, "started": started}).digest
 

@@ -72,8 +72,8 @@ def live_output(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
-    made = roundtrip(cluster, "site", "new", "mine", "--software", "toolchains")
-    assert made.returncode == 0, made.stderr
+    done = roundtrip(cluster, "site", "new", "mine", "--software", "toolchains")
+    assert done.returncode == 0, done.stderr
     file, new = site(cluster, "mine")
     assert new.pmix == "4"
     assert {one.scheduler for one in new.partition.values()} == {"squeue"}
@@ -105,8 +105,8 @@ def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
 
 
 def test_where_there_is_accounting_reframe_asks_it(accounted: Virtual) -> None:
-    made = roundtrip(accounted, "site", "new", "mine", "--software", "toolchains")
-    assert made.returncode == 0, made.stderr
+    done = roundtrip(accounted, "site", "new", "mine", "--software", "toolchains")
+    assert done.returncode == 0, done.stderr
     file, new = site(accounted, "mine")
     assert {one.scheduler for one in new.partition.values()} == {"slurm"}
     file.write_text(file.read_text().replace('"eth0"', '"eth1"'))

@@ -23,7 +23,7 @@ def tree() -> Tree:
     """A small run tree and, in its ``bundles/``, its bundle; never changed."""
     import tempfile
 
-    made = Tree(
+    small = Tree(
         Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "run",
         launches=2,
         samples=2,
@@ -31,9 +31,9 @@ def tree() -> Tree:
         environs=(ENVIRON,),
         extras={"emulated": {"wan_rtt_ms": 2}},
     )
-    made.write()
-    bundle.build(made.path)
-    return made
+    small.write()
+    bundle.build(small.path)
+    return small
 
 
 def built() -> Path:

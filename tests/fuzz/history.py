@@ -28,7 +28,7 @@ _NIGHTS = 14
 def bundle() -> Path:
     """A night with others before it, on which the kernel changed and somebody said so."""
     folder = Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "reports"
-    made = Nights(
+    writer = Nights(
         folder,
         series=3,
         launches=2,
@@ -36,10 +36,10 @@ def bundle() -> Path:
         change=lambda night, _: 1.2 if night >= _NIGHTS // 2 else 1.0,
         kernel=lambda night: "6.1" if night >= _NIGHTS // 2 else "6.0",
     )
-    newest = made.write(_NIGHTS)[-1] / "bundle"
-    since = datetime.fromisoformat(made.started(_NIGHTS // 2))
+    newest = writer.write(_NIGHTS)[-1] / "bundle"
+    since = datetime.fromisoformat(writer.started(_NIGHTS // 2))
     said = Annotation.model_validate({"from": since, "text": "a new kernel"})
-    first = datetime.fromisoformat(made.started(0))
+    first = datetime.fromisoformat(writer.started(0))
     usual = Annotation.model_validate({"from": first, "text": "as bought", "kind": "accepted"})
     known = ledger.read_ledger(folder, CAMPAIGN, SITE, [said, usual])
     ledger.attach(newest, manifest.verify(newest), known, [said, usual])

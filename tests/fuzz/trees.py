@@ -44,12 +44,12 @@ def _collected(run: Path, launches: list[Path], touched: set[Path], random: Rand
         unharmed = len(mine) == len(touched) and all(path.name != "report.json" for path in touched)
         assert not unharmed or folder in passed, "a good launch was lost"
     try:
-        made = bundle.build(run)
+        built = bundle.build(run)
     except UserError as error:
         assert "\n" not in str(error)
         return False
     if random.random() < 0.02:
-        build(read(made))
+        build(read(built))
     return True
 
 

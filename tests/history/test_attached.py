@@ -24,8 +24,8 @@ def test_imported_nights_are_nights_of_the_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
-    made = Nights(tmp_path, series=2)
-    made.write(1)
+    writer = Nights(tmp_path, series=2)
+    writer.write(1)
     own = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     brought = ["import", SITE, str(RECORDED), "--campaign", CAMPAIGN, "--lower-is-better", "*"]
     assert CliRunner().invoke(app, brought).exit_code == 0
@@ -95,6 +95,6 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
     table = copy / "history" / "notes.parquet"
     pl.DataFrame({"night": ["x"], "text": ["y"]}).write_parquet(table)
     facts = manifest.verify(newest).data
-    made = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
+    written = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
     with pytest.raises(UserError, match="night 'x' is not a time"):
-        ledger.read_attached(copy, made)
+        ledger.read_attached(copy, written)

@@ -20,8 +20,8 @@ SETTINGS = analysis.default().history
 
 def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
     names = [(str(number),) for number in range(len(logs))]
-    made = (names, logs, np.full(logs.shape, -1))
-    monkeypatch.setattr(detection, "series_table", lambda _: made)
+    series = (names, logs, np.full(logs.shape, -1))
+    monkeypatch.setattr(detection, "series_table", lambda _: series)
     return detection.measure_noise(None, SETTINGS)  # type: ignore[arg-type]
 
 

@@ -155,8 +155,8 @@ def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) ->
     def kernel(number: int) -> str:
         return ("5.14.0", "5.15.0", "6.1.0")[(number > 32) + (number > 33)]
 
-    made = Nights(tmp_path, series=1, launches=2, samples=2, change=once, kernel=kernel)
-    made.write(35)
+    writer = Nights(tmp_path, series=1, launches=2, samples=2, change=once, kernel=kernel)
+    writer.write(35)
     done = history(SITE, "--reports", tmp_path)
     (row,) = [line for line in done.stdout.splitlines()[1:] if "worse last night" in line]
     assert done.returncode == 1 and " last night" in row
@@ -167,8 +167,8 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     def once(number: int, _: Any) -> float:
         return 1.5 if number == 34 else 1.0
 
-    made = Nights(tmp_path, series=1, launches=2, samples=2, change=once)
-    made.write(36)
+    writer = Nights(tmp_path, series=1, launches=2, samples=2, change=once)
+    writer.write(36)
     done = history(SITE, "--reports", tmp_path)
     (row,) = [line for line in done.stdout.splitlines()[1:] if line.strip().startswith("unchanged")]
     words = "worse on night 35 (2026-02-04), "
@@ -180,7 +180,7 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
     write.write_pages(tmp_path)
     page = (tmp_path / CAMPAIGN / SITE / "history.html").read_text()
     assert page.count(words) >= 2, "in its row and in what is said of it"
-    made.night(36)
+    writer.night(36)
     assert "back last night" not in history(SITE, "--reports", tmp_path).stdout
 
 
@@ -188,10 +188,10 @@ def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
     def thrice(number: int, _: Any) -> float:
         return 1.5 if 34 <= number < 37 else 1.0
 
-    made = Nights(tmp_path, series=1, launches=2, samples=2, change=thrice)
-    made.write(37)
+    writer = Nights(tmp_path, series=1, launches=2, samples=2, change=thrice)
+    writer.write(37)
     assert "regressed" in history(SITE, "--reports", tmp_path).stdout
-    made.night(37)
+    writer.night(37)
     words = "the level went back, so these nights are an incident"
     found = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"][0]
     (gone,) = found["revisions"]

@@ -32,8 +32,8 @@ def dates(found: Ledger) -> list[str]:
 
 
 def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -> None:
-    made = Nights(tmp_path, series=12, launches=7)
-    (revision,) = made.write(1)
+    writer = Nights(tmp_path, series=12, launches=7)
+    (revision,) = writer.write(1)
     found = read(tmp_path)
     assert found.warnings == ()
     assert dict(found.nights.schema) == NIGHTS and dict(found.provenance.schema) == PROVENANCE
@@ -50,41 +50,41 @@ def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -
 
 
 def test_two_runs_of_a_day_are_two_nights(tmp_path: Path) -> None:
-    made = Nights(tmp_path, series=2)
-    made.write(2)
+    writer = Nights(tmp_path, series=2)
+    writer.write(2)
     second = tmp_path / CAMPAIGN / SITE / "2026-01-01.2"
     facts = {"started": "2026-01-01T09:00:00Z", "campaign": CAMPAIGN, "site": SITE}
     whole = {**facts, "finished": None, "git": {"commit": None, "dirty": None}, "tools": {}}
-    published(second, lambda folder: made.bundle(folder, 7, whole))
+    published(second, lambda folder: writer.bundle(folder, 7, whole))
     nights = read(tmp_path).nights["night"].unique().sort().to_list()
     assert nights == ["2026-01-01T01:00:00Z", "2026-01-01T09:00:00Z", "2026-01-02T01:00:00Z"]
 
 
 def test_a_correction_counts_and_what_it_corrects_does_not(tmp_path: Path) -> None:
-    made = Nights(tmp_path, series=2)
-    (first, _) = made.write(2)
-    wrong = read(tmp_path).nights.filter(pl.col("night") == made.started(0))
+    writer = Nights(tmp_path, series=2)
+    (first, _) = writer.write(2)
+    wrong = read(tmp_path).nights.filter(pl.col("night") == writer.started(0))
     facts = json.loads((first / "bundle" / "manifest.json").read_text())
     whole = {name: value for name, value in facts.items() if name != "files"}
-    published(first.parent, lambda folder: made.bundle(folder, 5, whole), supersedes="r1")
+    published(first.parent, lambda folder: writer.bundle(folder, 5, whole), supersedes="r1")
     found = read(tmp_path)
-    right = found.nights.filter(pl.col("night") == made.started(0))
+    right = found.nights.filter(pl.col("night") == writer.started(0))
     assert right.height == 2 and not set(right["median"]) & set(wrong["median"])
     assert dates(found) == ["2026-01-01", "2026-01-02"]
     assert found.warnings == ()
 
 
 def test_of_one_run_the_newest_revision_counts(tmp_path: Path) -> None:
-    made = Nights(tmp_path, series=1)
-    (first,) = made.write(1)
-    digest = made.night(0, tools={"roundtrip": "0.2.0"})
+    writer = Nights(tmp_path, series=1)
+    (first,) = writer.write(1)
+    digest = writer.night(0, tools={"roundtrip": "0.2.0"})
     assert digest.name == "r2" and first.name == "r1"
     assert read(tmp_path).nights["digest"].to_list() == [manifest.verify(digest / "bundle").digest]
 
 
 def test_disturbed_launches_are_left_out_of_their_night(tmp_path: Path) -> None:
-    made = Nights(tmp_path, series=1, launches=4)
-    (revision,) = made.write(1)
+    writer = Nights(tmp_path, series=1, launches=4)
+    (revision,) = writer.write(1)
     change(revision, "cases", disturbed=pl.Series([True, False, False, False]))
     (row,) = read(tmp_path).nights.rows(named=True)
     values = pl.read_parquet(revision / "bundle" / "medians.parquet")["median"].to_list()
@@ -242,10 +242,10 @@ def test_a_decoder_that_dies_is_a_warning_too(
 def test_one_night_more_is_read_and_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Nights(tmp_path, series=2)
-    made.write(3)
+    writer = Nights(tmp_path, series=2)
+    writer.write(3)
     before = read(tmp_path)
-    made.night(3)
+    writer.night(3)
     seen: list[Path] = []
     real = ledger.night.read_night
     monkeypatch.setattr(
@@ -253,7 +253,7 @@ def test_one_night_more_is_read_and_no_other(
     )
     found = read(tmp_path)
     assert [path.parent.name for path in seen] == ["2026-01-04"]
-    assert found.nights.filter(pl.col("night") < made.started(3)).equals(before.nights)
+    assert found.nights.filter(pl.col("night") < writer.started(3)).equals(before.nights)
     cold = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
     cold.unlink()
     assert read(tmp_path).nights.equals(found.nights)

@@ -87,9 +87,9 @@ def test_a_launch_under_which_one_node_went_down_is_held_against_it_alone(
     tmp_path: Path, down: set[int]
 ) -> None:
     Pairs(tmp_path, nodes=8, each=7, failed=frozenset({3}), down=frozenset(down)).night(0)
-    made = nodes.outcomes(ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs)
-    blamed = {made.names[node] for node in made.node[made.failed[made.launch]]}
-    assert made.failed.sum() == 7
+    outcomes = nodes.outcomes(ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs)
+    blamed = {outcomes.names[node] for node in outcomes.node[outcomes.failed[outcomes.launch]]}
+    assert outcomes.failed.sum() == 7
     if down == {3}:
         assert blamed == {pseudonym(3)}
     elif down:  # with node 4 both went down, and both may have
@@ -168,10 +168,10 @@ def test_a_slow_processor_slows_short_messages_and_copies_alike(
 def test_each_launch_that_failed_counts_once_with_both_of_its_nodes(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True, failed=frozenset({5})).night(0)
     pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
-    made = nodes.outcomes(pairs)
-    assert set(made.names) == {pseudonym(node) for node in range(8)}
-    assert (made.failed.size, made.failed.sum()) == (4 * 4 + 4 * 8, 4 + 4)
-    on = np.bincount(made.node, weights=made.failed[made.launch])
-    assert on[made.names.index(pseudonym(5))] == 8 and on.sum() == 2 * 4 + 4
+    outcomes = nodes.outcomes(pairs)
+    assert set(outcomes.names) == {pseudonym(node) for node in range(8)}
+    assert (outcomes.failed.size, outcomes.failed.sum()) == (4 * 4 + 4 * 8, 4 + 4)
+    on = np.bincount(outcomes.node, weights=outcomes.failed[outcomes.launch])
+    assert on[outcomes.names.index(pseudonym(5))] == 8 and on.sum() == 2 * 4 + 4
     levels = pairs.filter(measure="failure").select("other", "level").unique()
     assert levels["level"].is_between(0.1, 0.3).all()

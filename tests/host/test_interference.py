@@ -29,8 +29,8 @@ def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[Bloc
     def times(scale: float) -> list[float]:
         return list(2e-3 * scale * np.exp(noise * rng.standard_normal()) * np.ones(9))
 
-    made = [replace(QUIET, a_s=times(1.0), b_s=times(bias)) for _ in range(12)]
-    return [replace(block, **changes) for block in made]  # type: ignore[arg-type]
+    twelve = [replace(QUIET, a_s=times(1.0), b_s=times(bias)) for _ in range(12)]
+    return [replace(block, **changes) for block in twelve]  # type: ignore[arg-type]
 
 
 def found(given: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
@@ -117,14 +117,14 @@ def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> No
 
 @pytest.mark.skipif(facts.read_host().usable < 2, reason="two ends need a processor each")
 def test_a_short_real_one() -> None:
-    made = interference.measure(seconds=0.6)
-    assert len(made) == interference.BLOCKS
-    assert all(block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0 for block in made)
-    assert interference.findings(made, LEVELS, facts.read_host().autogroup)
+    measured = interference.measure(seconds=0.6)
+    assert len(measured) == interference.BLOCKS
+    assert all(block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0 for block in measured)
+    assert interference.findings(measured, LEVELS, facts.read_host().autogroup)
 
 
 class Silence:
-    """A memory that requests nothing, for so many reads."""
+    """A memory without a request, for so many reads."""
 
     def __init__(self, reads: int) -> None:
         self.left = iter(range(reads))

@@ -34,10 +34,10 @@ def slower(factor: float, *numbers: int) -> Callable[[int, Any], Any]:
     """The last night's values of series by number; of all without one."""
 
     def change(number: int, series: Any) -> Any:
-        made = np.ones(series.height)
+        factors = np.ones(series.height)
         if number >= NIGHTS - 1:
-            made[list(numbers) or slice(None)] = factor
-        return made
+            factors[list(numbers) or slice(None)] = factor
+        return factors
 
     return change
 
@@ -133,8 +133,8 @@ def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path
 
 
 def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> None:
-    made = build(read(launched(revision, slower(3.0, 3, 7))))
-    page, text = renderers.html(made), renderers.markdown(made)
+    shown = build(read(launched(revision, slower(3.0, 3, 7))))
+    page, text = renderers.html(shown), renderers.markdown(shown)
     for form in (page, text):
         assert "Launched again: confirmed (2 series)." in form
         assert "sign test" in form
@@ -168,16 +168,16 @@ def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
 
 
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
-    made = Nights(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
-    held = read(made.write(NIGHTS)[-1])
+    writer = Nights(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
+    held = read(writer.write(NIGHTS)[-1])
     ((worse, control),) = confirmation.pairs(history.tonight(held))
     assert control and control.series.names["case_id"] == worse.series.names["case_id"]
     assert control.series.names["variant"] == worse.series.names["variant"]
 
 
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
-    made = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
-    held = read(made.write(NIGHTS)[-1])
+    writer = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
+    held = read(writer.write(NIGHTS)[-1])
     assert [control for _, control in confirmation.pairs(history.tonight(held))] == [None] * 3
 
 

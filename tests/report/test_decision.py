@@ -34,7 +34,7 @@ def why(tree: Any) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("values", "would_do", "made", "advice"),
+    ("values", "would_do", "launches", "advice"),
     [
         (6, 11, 6, "6 launches of each case were made, 11 would do"),
         (1, 7, 1, "1 launch of each case was made, 7 would do"),
@@ -44,9 +44,9 @@ def why(tree: Any) -> str | None:
     ],
 )
 def test_the_advice_counts_the_launches_that_were_made(
-    values: int, would_do: int | None, made: int, advice: str
+    values: int, would_do: int | None, launches: int, advice: str
 ) -> None:
-    assert build.advice({"a": judged(values, would_do)}, made) == advice
+    assert build.advice({"a": judged(values, would_do)}, launches) == advice
 
 
 def test_the_claim_that_lacks_most_decides() -> None:

@@ -24,9 +24,9 @@ SHOWN = "[...document.querySelectorAll('#rows tbody tr')].filter(r => !r.hidden)
 
 @pytest.fixture(scope="module")
 def year() -> history.History:
-    made = years.make(500, 365)
+    generated = years.make(500, 365)
     links = {years.night(n): f"{years.night(n)[:10]}/r1/report.html" for n in range(365)}
-    return replace(made, reports=links, notes=[history.Note(years.night(200), "new switch")])
+    return replace(generated, reports=links, notes=[history.Note(years.night(200), "new switch")])
 
 
 @pytest.fixture(scope="module")
@@ -270,7 +270,7 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
     running: Browser, tmp_path: Path
 ) -> None:
     """The view says what the rows say: of a kernel on two nodes, and of a node that is new."""
-    made = years.make(10, 90)
+    generated = years.make(10, 90)
     new = pl.col("night") >= years.night(73)
     nodes = pl.when(new).then(pl.lit("node-000000aa+node-000000cc"))
     rows = [
@@ -279,8 +279,8 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
         for node in ("node-000000aa", "node-000000cc", "node-000000dd")
     ]
     moved = replace(
-        made,
-        nights=made.nights.with_columns(
+        generated,
+        nights=generated.nights.with_columns(
             nodes=nodes.otherwise(pl.lit("node-000000aa+node-000000bb"))
         ),
         provenance=pl.DataFrame(rows, schema=PROVENANCE, orient="row"),

@@ -33,13 +33,13 @@ STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
 
 
 @pytest.fixture(scope="module")
-def made() -> history.History:
+def generated() -> history.History:
     return years.make(40, 90)
 
 
 @pytest.fixture(scope="module")
-def page(made: history.History) -> str:
-    return history.render(made)
+def page(generated: history.History) -> str:
+    return history.render(generated)
 
 
 def rows(page: str) -> list[str]:
@@ -57,13 +57,13 @@ def data(page: str) -> dict[str, Any]:
     return read
 
 
-def test_the_same_history_gives_the_same_bytes_in_any_order(made: history.History) -> None:
+def test_the_same_history_gives_the_same_bytes_in_any_order(generated: history.History) -> None:
     shuffled = replace(
-        made,
-        nights=made.nights.sample(fraction=1.0, shuffle=True, seed=3),
-        provenance=made.provenance.sample(fraction=1.0, shuffle=True, seed=4),
+        generated,
+        nights=generated.nights.sample(fraction=1.0, shuffle=True, seed=3),
+        provenance=generated.provenance.sample(fraction=1.0, shuffle=True, seed=4),
     )
-    assert history.render(shuffled) == history.render(made)
+    assert history.render(shuffled) == history.render(generated)
 
 
 def test_every_series_is_a_row_and_what_changed_comes_first(page: str) -> None:
@@ -96,26 +96,26 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
     assert "28 of 40 series are unchanged. Half of them would have shown a step of 3.1" in text
 
 
-def young(made: history.History, *nights: str) -> history.History:
+def young(generated: history.History, *nights: str) -> history.History:
     """The first nights of a history, of which no series can be judged yet."""
-    first = made.nights.filter(pl.col("night").is_in(nights))
-    known = {names: SeriesHistory(len(nights), why="too few") for names in made.known}
-    return replace(made, nights=first, known=known, notes=(), reports={})
+    first = generated.nights.filter(pl.col("night").is_in(nights))
+    known = {names: SeriesHistory(len(nights), why="too few") for names in generated.known}
+    return replace(generated, nights=first, known=known, notes=(), reports={})
 
 
 def test_one_night_is_a_table_of_its_values_without_columns_for_another(
-    made: history.History,
+    generated: history.History,
 ) -> None:
-    page = history.render(young(made, years.night(0)))
+    page = history.render(young(generated, years.night(0)))
     assert "The values of the first night" in page
     assert "Night before" not in page and "Distance" not in page
     assert page.count("<tr data-key=") == 40
-    two = history.render(young(made, years.night(0), years.night(1)))
+    two = history.render(young(generated, years.night(0), years.night(1)))
     assert "Last night beside the night before" in two and "Distance" in two
 
 
-def test_two_sets_of_nodes_in_one_night_are_no_two_nights(made: history.History) -> None:
-    one = young(made, years.night(0))
+def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: history.History) -> None:
+    one = young(generated, years.night(0))
     other = one.nights.with_columns(nodes=pl.lit("elsewhere"), median=3 * pl.col("median"))
     both = replace(one, nights=pl.concat([one.nights, other]))
     for pair in night_pairs(both.judged):
@@ -140,15 +140,15 @@ def test_only_our_script_may_run(page: str) -> None:
     assert not re.search(r"https?://(?!www\.w3\.org)", page)
 
 
-def test_what_others_wrote_stays_text(made: history.History) -> None:
-    named = made.nights.with_columns(
+def test_what_others_wrote_stays_text(generated: history.History) -> None:
+    named = generated.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
     histories = {
         tuple(one.names.values()): SeriesHistory(90, why=HOSTILE) for one in split_series(named)
     }
     notes = [history.Note(years.night(3), HOSTILE)]
-    facts = made.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
+    facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
         history.History(
             "c" + HOSTILE, HOSTILE, named, facts, histories, notes, notices=((HOSTILE,),)
@@ -177,8 +177,8 @@ def test_nights_stand_at_even_distances() -> None:
         assert night == pytest.approx(round(night), abs=0.01)
 
 
-def test_a_link_to_each_report_and_a_night_without_one(made: history.History) -> None:
-    linked = replace(made, reports={years.night(89): "2026-03-31/r1/report.html"})
+def test_a_link_to_each_report_and_a_night_without_one(generated: history.History) -> None:
+    linked = replace(generated, reports={years.night(89): "2026-03-31/r1/report.html"})
     page = history.render(linked)
     assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
     assert '<th scope="row">2026-03-30</th>' in page
@@ -265,16 +265,16 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
     ]
 
 
-def moved(made: history.History, nodes: str, since: int) -> history.History:
+def moved(generated: history.History, nodes: str, since: int) -> history.History:
     """All series on `nodes` from the night `since` on, counted from 0, and before on two others."""
     is_new = pl.col("night") >= years.night(since)
     column = pl.when(is_new).then(pl.lit(nodes)).otherwise(pl.lit("node-000000aa+node-000000bb"))
-    return replace(made, nights=made.nights.with_columns(nodes=column))
+    return replace(generated, nights=generated.nights.with_columns(nodes=column))
 
 
-def test_a_step_with_other_nodes_names_them(made: history.History) -> None:
+def test_a_step_with_other_nodes_names_them(generated: history.History) -> None:
     """The steps of those that improved are at night 74, counted from 1."""
-    page = history.render(moved(made, "node-000000aa+node-000000cc", 73))
+    page = history.render(moved(generated, "node-000000aa+node-000000cc", 73))
     row = next(one for one in rows(page) if " improved " in f" {one} ")
     difference = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
     assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(difference)
@@ -330,11 +330,11 @@ def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
     assert all(series_key(one.names) == one.key for one in every)
 
 
-def test_nights_that_a_series_lacks_keep_their_place(made: history.History) -> None:
-    first = next(split_series(made.nights))
+def test_nights_that_a_series_lacks_keep_their_place(generated: history.History) -> None:
+    first = next(split_series(generated.nights))
     here = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
-    gap = made.nights.filter(~(here & pl.col("night").is_in([years.night(4), years.night(5)])))
-    packed_all = data(history.render(replace(made, nights=gap)))["series"]
+    gap = generated.nights.filter(~(here & pl.col("night").is_in([years.night(4), years.night(5)])))
+    packed_all = data(history.render(replace(generated, nights=gap)))["series"]
     one = next(each for each in packed_all if each["key"] == first.key)
     assert one["night"] == [0, 4, 6, 84]
 

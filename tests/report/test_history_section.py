@@ -40,8 +40,8 @@ def host(number: int) -> dict[str, Any]:
 
 def judged(folder: Path, count: int, **settings: Any) -> data.Data:
     """The newest of `count` nights, read with those before it in its bundle."""
-    made = Nights(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
-    newest = made.write(count)[-1] / "bundle"
+    writer = Nights(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
+    newest = writer.write(count)[-1] / "bundle"
     ledger.attach(newest, manifest.verify(newest), ledger.read_ledger(folder, CAMPAIGN, SITE))
     return data.read(newest)
 
@@ -166,8 +166,8 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
 
 @pytest.mark.nightly
 def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path: Path) -> None:
-    made = Nights(tmp_path, series=8, launches=2, samples=2, change=change)
-    newest = made.write(46)[-1] / "bundle"
+    writer = Nights(tmp_path, series=8, launches=2, samples=2, change=change)
+    newest = writer.write(46)[-1] / "bundle"
     known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     started = str(manifest.verify(newest).data["started"])
     accepted = Annotation.model_validate(

@@ -41,9 +41,9 @@ def test_the_campaign_says_which_test(
 
 
 def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]) -> None:
-    made = build.build(read(True))
-    assert "Sequential: " in {getattr(notice[0], "text", "") for notice in made.notices}
-    (families,) = [part for part in made.parts if part.anchor == "claims"]
+    shown = build.build(read(True))
+    assert "Sequential: " in {getattr(notice[0], "text", "") for notice in shown.notices}
+    (families,) = [part for part in shown.parts if part.anchor == "claims"]
     (table,) = [block for block in families.blocks if isinstance(block, Table)]
     assert [column.name for column in table.columns] == [
         "Family",
@@ -51,9 +51,9 @@ def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]
         "Launches",
         "Verdicts",
     ]
-    (audit,) = [part for part in made.parts if "audit" in part.anchor]
-    shown = str(audit.blocks)
-    assert "are not those of Benjamini-Hochberg" not in shown
-    assert "do not follow from interval and q" not in shown
+    (audit,) = [part for part in shown.parts if "audit" in part.anchor]
+    text = str(audit.blocks)
+    assert "are not those of Benjamini-Hochberg" not in text
+    assert "do not follow from interval and q" not in text
     plain = build.build(read(False))
     assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain.notices}

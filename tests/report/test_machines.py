@@ -21,12 +21,12 @@ NIGHTS = 5
 
 def history() -> History:
     """One night a day, of raw MPI at 1 and 2 bytes with two toolchains."""
-    made = years.make(series=20, nights=NIGHTS)
+    generated = years.make(series=20, nights=NIGHTS)
     is_raw = (pl.col("variant") == "mpi") & pl.col("size_bytes").is_in([1, 2])
-    nights = made.nights.filter(is_raw).with_columns(
+    nights = generated.nights.filter(is_raw).with_columns(
         case=pl.lit("pingpong/shared-buffer"), phase=pl.lit("measure"), left_out=pl.lit("")
     )
-    return replace(made, nights=nights)
+    return replace(generated, nights=nights)
 
 
 def found(of: History) -> list[Value]:

@@ -32,13 +32,13 @@ def report(folder: Path, nights: int = 2, first: int = 0, **options: Any) -> Rep
     return build(data.read(newest))
 
 
-def part(made: Report) -> Part:
-    (found,) = (one for one in made.parts if one.anchor == nodes.ANCHOR)
+def part(shown: Report) -> Part:
+    (found,) = (one for one in shown.parts if one.anchor == nodes.ANCHOR)
     return found
 
 
-def answers(made: Report) -> list[str]:
-    found = part(made).answers
+def answers(shown: Report) -> list[str]:
+    found = part(shown).answers
     return ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
 
 
@@ -73,26 +73,26 @@ def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
 
 
 def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) -> None:
-    made = report(tmp_path / "reports", slow={3: 100e-6}, alone=True)
+    shown = report(tmp_path / "reports", slow={3: 100e-6}, alone=True)
     known = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
     found = {one.key: one.names for one in split_series(known)}
     (evidence,) = (
-        one for one in part(made).blocks if isinstance(one, Table) and "q" in one.caption
+        one for one in part(shown).blocks if isinstance(one, Table) and "q" in one.caption
     )
     for row in evidence.rows:
         names = found[row[3].origin]
         inside = "inside a node" if row[1].text.endswith("inside the node") else "between nodes"
         assert (names["variant"], names["case"]) == (row[0].text, inside)
         assert row[1].text.startswith(names["phase"].split()[0])
-        assert made.link(row[3]).endswith(row[3].origin)
-    folds = [one for one in part(made).blocks if isinstance(one, Fold)]
+        assert shown.link(row[3]).endswith(row[3].origin)
+    folds = [one for one in part(shown).blocks if isinstance(one, Fold)]
     every = [
         row for fold in folds for one in fold.blocks if isinstance(one, Table) for row in one.rows
     ]
     assert len(every) > 16
     for row in every:
         assert {found[row[n].origin]["variant"] for n in (1, 4)} == {row[0].text}
-        assert made.link(row[4])
+        assert shown.link(row[4])
 
 
 def test_every_pair_that_met_has_a_cell_on_both_sides(sick: Report) -> None:
@@ -129,10 +129,10 @@ def test_healthy_nodes_and_a_node_that_never_answers(tmp_path: Path) -> None:
 
 
 def test_nodes_of_a_switch_stand_together_and_have_it_beside_them(tmp_path: Path) -> None:
-    made = part(report(tmp_path, nodes=8, each=4, switches=2))
-    latency = next(one for one in made.figures if one.name == "nodes-1")
+    shown = part(report(tmp_path, nodes=8, each=4, switches=2))
+    latency = next(one for one in shown.figures if one.name == "nodes-1")
     assert values(latency)["names"] == [pseudonym(n) for n in (0, 2, 4, 6, 1, 3, 5, 7)]
-    folded = [block for fold in made.blocks if isinstance(fold, Fold) for block in fold.blocks]
+    folded = [block for fold in shown.blocks if isinstance(fold, Fold) for block in fold.blocks]
     tables = [one for one in folded if isinstance(one, Table)]
     (members,) = [one for one in tables if names(one) == ["Switch", "Nodes"]]
     assert [[cell.text for cell in row] for row in members.rows] == [
@@ -149,7 +149,7 @@ def test_nodes_of_a_switch_stand_together_and_have_it_beside_them(tmp_path: Path
 
 @pytest.mark.parametrize("sick_ones", [{3: 100e-6}, {}])
 def test_every_value_of_emulated_nodes_says_so(tmp_path: Path, sick_ones: dict[int, float]) -> None:
-    made = report(
+    shown = report(
         tmp_path,
         slow=sick_ones,
         failed=frozenset({5}),
@@ -158,17 +158,17 @@ def test_every_value_of_emulated_nodes_says_so(tmp_path: Path, sick_ones: dict[i
         facts={"nodes_not_measured": [GONE]},
         emulated=EMULATED,
     )
-    found = labels.rows(renderers.html(made), renderers.markdown(made))
+    found = labels.rows(renderers.html(shown), renderers.markdown(shown))
     assert [one for one in found if nodes.TITLE in one] == []
-    assert all("EMULATED NODES" in one for one in answers(made) if not one.startswith("Not meas"))
-    assert len(part(made).figures) > 2
-    assert all("EMULATED NODES" in drawing(one) for one in part(made).figures)
+    assert all("EMULATED NODES" in one for one in answers(shown) if not one.startswith("Not meas"))
+    assert len(part(shown).figures) > 2
+    assert all("EMULATED NODES" in drawing(one) for one in part(shown).figures)
 
 
 def test_values_over_nights_of_which_one_was_emulated_say_so(tmp_path: Path) -> None:
     Pairs(tmp_path, slow={3: 100e-6}, emulated=EMULATED).night(0)
-    made = report(tmp_path, nights=2, first=1, slow={3: 100e-6})
-    found = labels.rows(renderers.html(made), renderers.markdown(made))
+    shown = report(tmp_path, nights=2, first=1, slow={3: 100e-6})
+    found = labels.rows(renderers.html(shown), renderers.markdown(shown))
     assert [one for one in found if nodes.TITLE in one] == []
 
 

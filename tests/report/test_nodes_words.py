@@ -30,11 +30,11 @@ def test_a_node_meets_those_of_its_partition_alone() -> None:
 
 
 def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
-    made = launches(nodes=16, nights=2, each=4, effects={5: 1.0})
-    first = np.flatnonzero((made.nodes == 5).any(axis=1))[0]
-    cost = made.cost.copy()
+    regular = launches(nodes=16, nights=2, each=4, effects={5: 1.0})
+    first = np.flatnonzero((regular.nodes == 5).any(axis=1))[0]
+    cost = regular.cost.copy()
     cost[first] -= 1.4
-    for one, is_said in ((made, False), (replace(made, cost=cost), True)):
+    for one, is_said in ((regular, False), (replace(regular, cost=cost), True)):
         found = judge([measure("a", one)], SETTINGS, 0.95)
         (named,) = found.named
         assert ("not the interval, names it" in words.named(named, found)) is is_said

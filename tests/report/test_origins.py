@@ -57,10 +57,10 @@ def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) 
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path) -> None:
-    made = publish.publish(RECORDED / name, tmp_path / "reports")
-    found = links(made, "report.html")
+    revision = publish.publish(RECORDED / name, tmp_path / "reports")
+    found = links(revision, "report.html")
     assert found
-    assert set(found) <= written(made)
+    assert set(found) <= written(revision)
 
 
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:

@@ -39,11 +39,11 @@ def night(make_tree: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
             for folder in tree.path.glob(f"rounds/*/output/*/*/{emulated}/*") if emulated else ():
                 tree.case(folder, emulated, emulated={"nodes": "namespaces of one machine"})
             bundles[day] = bundle.build(tree.path)
-        made = bundles[day]
+        source = bundles[day]
         folder = tmp_path / "reports" / SITE / f"2026-11-{day:02d}"
         target = folder / f"r{1 + len(list(folder.glob('r*')))}"
-        shutil.copytree(made, target / "bundle")
-        digest = hashlib.sha256((made / "manifest.json").read_bytes()).hexdigest()
+        shutil.copytree(source, target / "bundle")
+        digest = hashlib.sha256((source / "manifest.json").read_bytes()).hexdigest()
         (target / "report.json").write_text(
             json.dumps({"schema": 1, "digest": digest, "supersedes": None, "reason": None, **facts})
         )
@@ -294,7 +294,7 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
     monkeypatch: pytest.MonkeyPatch,
     change: str,
 ) -> None:
-    made = night(1)
+    first = night(1)
     night(2)
     site = tmp_path / "site-configs" / "local"
     site.mkdir(parents=True)
@@ -306,7 +306,7 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
     elif change == "thresholds":
         (site / "analysis.toml").write_text("damaged")
     else:
-        (made / "report.html").unlink()
+        (first / "report.html").unlink()
     write_pages(reports)
     assert history(reports) != before
 

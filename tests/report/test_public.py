@@ -53,8 +53,8 @@ def forged(revision: Path, **facts: Any) -> Path:
     manifest_file = revision / "bundle" / manifest.FILE_NAME
     before = json.loads(manifest_file.read_text())
     kept = {key: value for key, value in before.items() if key != "files"}
-    made = manifest.write(revision / "bundle", {**kept, **facts})
-    report = {"schema": 1, "digest": made.digest, "supersedes": None, "reason": None}
+    written = manifest.write(revision / "bundle", {**kept, **facts})
+    report = {"schema": 1, "digest": written.digest, "supersedes": None, "reason": None}
     (revision / "report.json").unlink()
     report["files"] = contents(revision)
     (revision / "report.json").write_text(facts_text(report))

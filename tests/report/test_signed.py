@@ -44,13 +44,11 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tree(folder: Path, seed: int) -> Path:
-    made = Tree(
-        folder, launches=2, sizes=[1, 64], samples=2, seed=seed, environs=(ENVIRON,)
-    ).write()
+    run = Tree(folder, launches=2, sizes=[1, 64], samples=2, seed=seed, environs=(ENVIRON,)).write()
     state = json.loads((folder / "state.json").read_text())
     state["started"] = f"2026-11-2{seed}T07:00:00Z"
     (folder / "state.json").write_text(json.dumps(state))
-    return made.path
+    return run.path
 
 
 @pytest.fixture

@@ -21,9 +21,9 @@ Maker = Callable[..., Any]
 
 @pytest.fixture
 def tree(make_tree: Maker) -> Path:
-    made: Path = make_tree(launches=8).path
-    simulate(made)
-    return made
+    run: Path = make_tree(launches=8).path
+    simulate(run)
+    return run
 
 
 @pytest.fixture
@@ -72,10 +72,10 @@ def test_every_row_and_every_figure_says_so(report: Report) -> None:
 
 def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report"
-    made = bundle.build(tree)
+    built = bundle.build(tree)
     folder.mkdir()
-    publish.write(made, folder)
-    made.rename(folder / "bundle")
+    publish.write(built, folder)
+    built.rename(folder / "bundle")
     assert unlabelled(folder) == []
     page, figure = folder / "report.html", next((folder / "figures").glob("*ratio*.svg"))
     page.write_text(page.read_text().replace("SIMULATED", "").replace("imulated", ""))
@@ -120,9 +120,9 @@ def _change_a_digit(file: Path) -> None:
 
 
 def test_what_ran_once_is_not_called_proved(make_tree: Maker) -> None:
-    made = make_tree(launches=1).path
-    simulate(made)
-    text = str(labels.notice_of_simulated(data.read(bundle.build(made))))
+    run = make_tree(launches=1).path
+    simulate(run)
+    text = str(labels.notice_of_simulated(data.read(bundle.build(run))))
     assert "identical" not in text
 
 

@@ -24,8 +24,8 @@ def rows(of: Part) -> list[list[str]]:
 
 def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
-    made = part(make_tree(launches=20, samples=40, environs=("openmpi41-boost181",)))
-    latency = next(row for row in rows(made) if "1 B" in row[2])
+    shown = part(make_tree(launches=20, samples=40, environs=("openmpi41-boost181",)))
+    latency = next(row for row in rows(shown) if "1 B" in row[2])
     in_launch, between = (float(text.rstrip("% \N{NO-BREAK SPACE}")) for text in latency[4:6])
     assert 0.3 < in_launch < 3 < 20 < between < 80
     count, before = latency[6].split(" of ")[0], float(latency[6].split(": ")[1][:-2])
@@ -33,10 +33,10 @@ def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     assert int(more) > int(count) == 20
     assert after < before
     assert float(latency[8]) < 0.05, "two groups of launches are not normal"
-    (remarks,) = [block for block in made.blocks if isinstance(block, Items)]
+    (remarks,) = [block for block in shown.blocks if isinstance(block, Items)]
     assert "does not mean that the next launch would find the same" in str(remarks.items)
 
 
 def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
-    made = part(make_tree(launches=6, environs=("openmpi41-boost181",)))
-    assert {row[7] for row in rows(made)} == {"\N{EN DASH}"}
+    shown = part(make_tree(launches=6, environs=("openmpi41-boost181",)))
+    assert {row[7] for row in rows(shown)} == {"\N{EN DASH}"}

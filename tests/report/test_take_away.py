@@ -36,10 +36,10 @@ def drawing(name: str, *names: str) -> str:
 
 
 def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
-    made = pdf.from_svg(drawing("MPI"))
-    assert made.startswith(b"%PDF") and made == pdf.from_svg(drawing("MPI"))
-    assert re.search(rb"/MediaBox \[ 0 0 252 [\d.]+ \]", made)
-    assert b"/FontFile2" in made and b"(Bandwidth \\(MB/s\\))" in made
+    converted = pdf.from_svg(drawing("MPI"))
+    assert converted.startswith(b"%PDF") and converted == pdf.from_svg(drawing("MPI"))
+    assert re.search(rb"/MediaBox \[ 0 0 252 [\d.]+ \]", converted)
+    assert b"/FontFile2" in converted and b"(Bandwidth \\(MB/s\\))" in converted
 
 
 def test_a_variable_of_builders_does_not_date_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,15 +54,15 @@ def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
 
 
 def test_what_leaves_the_frame_of_a_figure_is_clipped() -> None:
-    made = pdf.from_svg(drawing("MPI"))
-    assert re.search(rb" re W\*? n", made)
+    converted = pdf.from_svg(drawing("MPI"))
+    assert re.search(rb" re W\*? n", converted)
 
 
 def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> None:
     drawn = drawing("\N{SNOWMAN}")  # its last point lies above the axis
     assert "\N{SNOWMAN} ↑" in drawn
-    made = pdf.from_svg(drawn)
-    assert b"(? )" in made
+    converted = pdf.from_svg(drawn)
+    assert b"(? )" in converted
 
 
 @pytest.mark.parametrize(("weight", "is_bold"), [("400", False), ("600", True)])

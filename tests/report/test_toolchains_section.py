@@ -35,12 +35,12 @@ def section(tree: Any) -> toolchains.ToolchainsSection | None:
 
 
 def judged(tree: Any) -> tuple[Part, Mapping[Claim, ClaimVerdict]]:
-    made = section(tree)
-    assert made is not None
-    claims = made.claims()
+    chapter = section(tree)
+    assert chapter is not None
+    claims = chapter.claims()
     levels = data.read(bundle.build(tree.path)).analysis.statistics
     verdicts = judge(claims, levels, family=lambda claim: claim.family)
-    return made.part(verdicts), verdicts
+    return chapter.part(verdicts), verdicts
 
 
 def rows(part: Part) -> dict[str, list[str]]:
@@ -233,9 +233,9 @@ def test_of_many_each_is_compared_with_the_first_of_its_mpi_and_of_its_boost() -
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=33, max_size=300))
 def test_of_many_none_is_left_out_and_the_claims_grow_no_faster_than_they(
-    made: list[tuple[int, int]],
+    versions: list[tuple[int, int]],
 ) -> None:
-    many = {f"{n:03d}": (f"m{mpi}", f"b{boost}") for n, (mpi, boost) in enumerate(made)}
+    many = {f"{n:03d}": (f"m{mpi}", f"b{boost}") for n, (mpi, boost) in enumerate(versions)}
     pairs = compared(many)
     assert {name for pair in pairs for name in pair} == set(many)
     assert len(pairs) <= 3 * len(many)

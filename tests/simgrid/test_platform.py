@@ -91,9 +91,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tools = paths.toolchains() / "smpi" / "bin"
     if not (tools / "smpicc").exists():
         pytest.skip("no SimGrid: roundtrip toolchains smpi-boost181")
-    made = tmp_path_factory.mktemp("program") / "pingpong"
-    subprocess.run([tools / "smpicc", PROGRAM, "-o", made], check=True, timeout=120)
-    return made
+    target = tmp_path_factory.mktemp("program") / "pingpong"
+    subprocess.run([tools / "smpicc", PROGRAM, "-o", target], check=True, timeout=120)
+    return target
 
 
 @pytest.mark.parametrize("how", ["deadlock", "abort"])

@@ -141,10 +141,10 @@ def test_golden_scripts_without_spack(
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
     for mpi in catalogue().mpis:
         boosts = ("174", "181") if name == "simulated" else ("181",)
-        made = [tmp_path / f"{mpi}-boost{boost}" for boost in boosts]
-        for place in (*made, tmp_path / "osu" / mpi):
+        toolchains = [tmp_path / f"{mpi}-boost{boost}" for boost in boosts]
+        for place in (*toolchains, tmp_path / "osu" / mpi):
             place.mkdir(parents=True)
-        for place in made:
+        for place in toolchains:
             (place / "toolchain.json").touch()
         for benchmark in BENCHMARKS:
             (tmp_path / "osu" / mpi / f"osu_{benchmark}").touch()

@@ -12,8 +12,8 @@ from roundtrip.sites import render
 from roundtrip.toolchains.spec import catalogue
 
 
-def environment(made: str, suites_in: str | None = None) -> dict[str, Any]:
-    toolchain = catalogue().toolchains[made]
+def environment(name: str, suites_in: str | None = None) -> dict[str, Any]:
+    toolchain = catalogue().toolchains[name]
     return render.prebuilt_environment("local", "x", toolchain, {}, {}, suites_in=suites_in)
 
 
@@ -37,9 +37,9 @@ def test_suites_are_offered_where_somebody_built_them(store: Path) -> None:
     assert "openmpi41-boost181 is enough" in other["extras"]["lacks"]["npb-upstream"]
 
 
-@pytest.mark.parametrize("made", ["smpi-boost174", "smpi-boost181"])
-def test_a_simulator_says_so(store: Path, made: str) -> None:
-    (mine,) = [environment(made, suites_in="smpi-boost181" if made == "smpi-boost174" else None)]
+@pytest.mark.parametrize("name", ["smpi-boost174", "smpi-boost181"])
+def test_a_simulator_says_so(store: Path, name: str) -> None:
+    (mine,) = [environment(name, suites_in="smpi-boost181" if name == "smpi-boost174" else None)]
     assert mine["features"] == ["mpi", "boost", "simulated"]
     assert "simulated" not in environment("openmpi41-boost181")["features"]
 

@@ -101,13 +101,13 @@ def launches(
 ) -> list[list[float]]:
     """Log-normal samples: standard deviations between launches and of a sample within one."""
     random = np.random.default_rng(5)
-    made = []
+    drawn = []
     for shift in between * random.standard_normal(count):
         noise = random.standard_normal(samples)
         for i in range(1, samples):
             noise[i] = correlation * noise[i - 1] + math.sqrt(1 - correlation**2) * noise[i]
-        made.append([float(v) for v in np.exp(shift + within * noise)])
-    return made
+        drawn.append([float(v) for v in np.exp(shift + within * noise)])
+    return drawn
 
 
 @pytest.mark.parametrize("between", [0.14, 0.02])

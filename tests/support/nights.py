@@ -75,11 +75,11 @@ class Nights:
         """Write the bundle of a night to a new folder; its digest."""
         (folder / "env").mkdir(parents=True)
         rows = self._samples(number)
-        made = bundle_tables.make_tables(self._records(number, facts["started"]))
-        bundle_tables.write_tables(made, folder)
+        tables = bundle_tables.make_tables(self._records(number, facts["started"]))
+        bundle_tables.write_tables(tables, folder)
         bundle_tables.write_frame(rows, folder / "samples.parquet")
         bundle_tables.write_medians(
-            bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], 0.95), folder
+            bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], 0.95), folder
         )
         (folder / "analysis.toml").write_text(analysis.default_text())
         (folder / "campaign.toml").write_text('title = "Synthetic nights"\nlaunches = 3\n')
@@ -182,6 +182,6 @@ def redigested(revision: Path) -> Path:
 if __name__ == "__main__":
     more = [int(text) for text in sys.argv[2:]]
     length, width, start = (*more, *(60, 50, 0)[len(more) :])
-    made = Nights(Path(sys.argv[1]), width, launches=9, samples=9)
+    writer = Nights(Path(sys.argv[1]), width, launches=9, samples=9)
     for one in range(start, start + length):
-        made.night(one)
+        writer.night(one)

@@ -77,14 +77,14 @@ class Pairs:
         (folder / "env").mkdir(parents=True)
         rng = np.random.default_rng([self.seed, number])
         launched = list(self._launches(number))
-        made = bundle_tables.make_tables(self._record(one, facts["started"]) for one in launched)
+        tables = bundle_tables.make_tables(self._record(one, facts["started"]) for one in launched)
         rows = pl.concat(self._samples(one, rng) for one in launched if self._came(one))
-        bundle_tables.write_tables(made, folder)
+        bundle_tables.write_tables(tables, folder)
         bundle_tables.write_frame(
             rows.sort("case_id", "launch", "size_bytes", "rep"), folder / _SAMPLES
         )
         bundle_tables.write_medians(
-            bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], 0.95), folder
+            bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], 0.95), folder
         )
         (folder / "analysis.toml").write_text(analysis.default_text())
         (folder / "campaign.toml").write_text('title = "Pairs"\nnodes = "all"\n')

@@ -112,9 +112,9 @@ def processors_move_apart(_: int, __: str, size: int) -> float:
 
 
 def part(data: Data) -> Part:
-    made = studies.get("ring").section(data)
-    assert made is not None
-    return made.part(judge(made.claims(), data.analysis.statistics))
+    chapter = studies.get("ring").section(data)
+    assert chapter is not None
+    return chapter.part(judge(chapter.claims(), data.analysis.statistics))
 
 
 def tables(of: tuple[Block, ...]) -> list[Table]:

@@ -34,13 +34,13 @@ def test_plan_says_where_things_come_from() -> None:
 
 
 def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define() -> None:
-    made = TOOLCHAINS["smpi-boost181"]
-    planned = plan.toolchain_plan(made).mpi
+    toolchain = TOOLCHAINS["smpi-boost181"]
+    planned = plan.toolchain_plan(toolchain).mpi
     assert (planned.version, planned.mpi.pin) == ("3.32", None)
     assert planned.origin == "Debian libsimgrid-dev 3.32, unpacked"
-    fewer = made.mpi.model_copy(update={"unpacked": made.mpi.unpacked[:-1]})
-    kind = made.mpi.kind.model_copy(update={"definitions": ()})
-    bare = made.mpi.model_copy(update={"kind": kind})
+    fewer = toolchain.mpi.model_copy(update={"unpacked": toolchain.mpi.unpacked[:-1]})
+    kind = toolchain.mpi.kind.model_copy(update={"definitions": ()})
+    bare = toolchain.mpi.model_copy(update={"kind": kind})
     assert len({planned.key, plan.mpi_plan(fewer).key, plan.mpi_plan(bare).key}) == 3
 
 
@@ -112,15 +112,15 @@ def test_key_is_canonical() -> None:
 
 
 def test_a_unit_is_made_once(tmp_path: Path) -> None:
-    store, made = Store(tmp_path), []
+    store, places = Store(tmp_path), []
 
     def make(place: Path) -> None:
         (place / "content").write_text("x")
-        made.append(place)
+        places.append(place)
 
     first, second = store.ensure("k", make), store.ensure("k", make)
-    assert first == second == made[0]
-    assert len(made) == 1
+    assert first == second == places[0]
+    assert len(places) == 1
     assert store.complete("k")
 
 

@@ -17,7 +17,7 @@ FEW, MANY = Demand(0.002, is_most=True), Demand(0.88)
 
 
 @pytest.mark.parametrize(
-    ("made", "status", "last"),
+    ("estimate", "status", "last"),
     [
         # [0.23 %, 0.39 %] is wholly above 0.20 %.
         (Estimate(ALARMS, 60, 20_000, FEW), 1, "0 met, 0 cannot be told, 1 failed"),
@@ -32,14 +32,14 @@ FEW, MANY = Demand(0.002, is_most=True), Demand(0.88)
     ],
 )
 def test_the_status_says_whether_a_demand_failed(
-    made: Estimate,
+    estimate: Estimate,
     status: int,
     last: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def table() -> Iterator[Output]:
-        yield from ("a row", made)
+        yield from ("a row", estimate)
 
     monkeypatch.setattr(command, "tables", lambda *_: {"alarms": table})
     assert command.main(["--only", "alarms"]) == status
@@ -70,11 +70,11 @@ def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(nodes, "planted", lambda *_, **__: {3, 11, 20})
     monkeypatch.setattr(nodes, "falsely_flaky", lambda *_, **__: 0)
     monkeypatch.setattr(nodes, "is_named", lambda *_, **__: True)
-    made = command.tables(500, 1, Path())
+    tables = command.tables(500, 1, Path())
     estimates = [
         output
         for name in ("alarms", "power", "nodes", "failing", "real")
-        for output in made[name]()
+        for output in tables[name]()
         if isinstance(output, Estimate)
     ]
     demands = {one.row: one.demand for one in estimates}

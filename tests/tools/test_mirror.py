@@ -51,14 +51,14 @@ def test_what_apt_cannot_find_does_not_stop_the_rest(
     tmp_path: Path, pool: Path, clone: tuple[Path, str]
 ) -> None:
     folder, commit = clone
-    made = mirror.git_archive(
+    archive = mirror.git_archive(
         Git(repository="-", commit=commit, sha256=WRONG), str(folder), tmp_path / "made"
     )
     said = filled(
         tmp_path / "mirror",
         Sources(
             debian={"lost": Debian(package="lost", sha256=WRONG)},
-            git={"own": Git(repository=str(folder), commit=commit, sha256=checksum(made))},
+            git={"own": Git(repository=str(folder), commit=commit, sha256=checksum(archive))},
         ),
     )
 
@@ -114,7 +114,7 @@ def test_the_command_says_what_lacks_and_exits_1(
     tmp_path: Path, clone: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, commit = clone
-    made = mirror.git_archive(
+    archive = mirror.git_archive(
         Git(repository="-", commit=commit, sha256=WRONG), str(folder), tmp_path / "made"
     )
     checkout = tmp_path / "checkout"
@@ -124,7 +124,7 @@ def test_the_command_says_what_lacks_and_exits_1(
     monkeypatch.chdir(checkout)
     own = tmp_path / "own.toml"
     own.write_text(
-        f'[git.own]\nrepository = "-"\ncommit = "{commit}"\nsha256 = "{checksum(made)}"\n'
+        f'[git.own]\nrepository = "-"\ncommit = "{commit}"\nsha256 = "{checksum(archive)}"\n'
     )
     words = ["there", "--sources", str(own), "--git"]
 

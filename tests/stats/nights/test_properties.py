@@ -10,11 +10,11 @@ from .planted import SD, judged, quiet
 
 @pytest.fixture(scope="module")
 def logs() -> np.ndarray:
-    made = quiet(16, 150, seed=3)
-    made[:4, 100:] += 0.05
-    made[4:8] += np.linspace(0, 0.05, 150)
-    made[8:12, [50, 149]] += 0.4
-    return made
+    drawn = quiet(16, 150, seed=3)
+    drawn[:4, 100:] += 0.05
+    drawn[4:8] += np.linspace(0, 0.05, 150)
+    drawn[8:12, [50, 149]] += 0.4
+    return drawn
 
 
 def test_a_constant_changes_nothing(logs: np.ndarray) -> None:

@@ -52,8 +52,8 @@ def launches(
         cost += effect * (pairs == node).any(axis=1) * (night >= from_night)
     cost += noise * rng.standard_normal(cost.size)
     names = [f"n{node:02d}" for node in range(nodes)]
-    made = Launches(names, switches or [""] * nodes, cost, pairs, night, round_)
-    return Launches(names, made.switches, cost + 0.4 * made.crosses, pairs, night, round_)
+    flat = Launches(names, switches or [""] * nodes, cost, pairs, night, round_)
+    return Launches(names, flat.switches, cost + 0.4 * flat.crosses, pairs, night, round_)
 
 
 def judged(*some: Launches) -> NodeVerdicts:

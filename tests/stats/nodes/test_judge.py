@@ -132,9 +132,9 @@ def test_launches_on_one_node_are_compared_with_those_on_others() -> None:
 
 def test_the_fit_gives_back_what_was_planted() -> None:
     some = launches(each=15, nights=1, effects=SICK, noise=0.02)
-    made = fit(some, np.ones(some.cost.size, dtype=bool), 0.005)
-    assert np.allclose(made.effect[list(SICK)], list(SICK.values()), atol=0.15)
-    assert np.median(made.effect) == pytest.approx(0, abs=0.03)
+    fitted = fit(some, np.ones(some.cost.size, dtype=bool), 0.005)
+    assert np.allclose(fitted.effect[list(SICK)], list(SICK.values()), atol=0.15)
+    assert np.median(fitted.effect) == pytest.approx(0, abs=0.03)
 
 
 def test_chances_are_those_of_sums_of_healthy_launches() -> None:

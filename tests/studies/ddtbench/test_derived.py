@@ -89,8 +89,8 @@ def test_creation_is_timed_among_others_and_at_once() -> None:
         "ddt_create_again": [3, 3, 2],
         "communication": [5],
     }
-    made = ddtbench.creations(frame({"mpi_ddt": epochs}).lazy(), [])
-    assert dict(made.select("phase", "seconds").iter_rows()) == {
+    created = ddtbench.creations(frame({"mpi_ddt": epochs}).lazy(), [])
+    assert dict(created.select("phase", "seconds").iter_rows()) == {
         "ddt_create_again": pytest.approx(3e-6),
         "ddt_create_overhead": pytest.approx(8e-6),
     }

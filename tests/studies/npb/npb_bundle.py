@@ -135,13 +135,13 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
 
     CG waits for 50 round trips in each of its 10 iterations, LU for 1.
     """
-    made = Bundle(rounds=rounds)
+    builder = Bundle(rounds=rounds)
     for benchmark, waits in (("CG", 50), ("LU", 1)):
         for environ, times in (("mpich50-udp", 1.0), ("mpich50-tcp", slow)):
             names = {"environ": environ, "toolchain": f"MPICH 5.0, {environ[-3:].upper()}"}
-            made.add(benchmark, 1, compute=4.0, **names)  # type: ignore[arg-type]
+            builder.add(benchmark, 1, compute=4.0, **names)  # type: ignore[arg-type]
             for rtt in (0.0, 2.0, 4.0):
-                made.add(
+                builder.add(
                     benchmark,
                     2,
                     rtt,
@@ -151,14 +151,14 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
                     placement="one-per-node",
                     **names,  # type: ignore[arg-type]
                 )
-    return made
+    return builder
 
 
 def part(data: Data) -> Part:
     """The section with its verdicts."""
-    made = studies.get("npb").section(data)
-    assert made is not None
-    return made.part(judge(made.claims(), data.analysis.statistics))
+    chapter = studies.get("npb").section(data)
+    assert chapter is not None
+    return chapter.part(judge(chapter.claims(), data.analysis.statistics))
 
 
 def flat(blocks: tuple[Block, ...]) -> list[Block]:

@@ -12,16 +12,16 @@ TIMES = {1: 8.0, 2: 4.0, 4: 4.0}
 
 
 def grown(placement: str = "all-cores", **more: str) -> Bundle:
-    made = Bundle()
+    builder = Bundle()
     for nodes, time in TIMES.items():
-        made.add("CG", 4 * nodes, compute=time, nodes=nodes, placement=placement, **more)
-    return made
+        builder.add("CG", 4 * nodes, compute=time, nodes=nodes, placement=placement, **more)
+    return builder
 
 
 def test_what_a_rank_does_in_a_second_falls_by_half() -> None:
-    made = grown()
-    made.add("CG", 2, 4.0, compute=1.0, placement="all-cores", nodes=2)  # over the link
-    of = table(part(made.data()), "Efficiency on so many nodes")
+    builder = grown()
+    builder.add("CG", 2, 4.0, compute=1.0, placement="all-cores", nodes=2)  # over the link
+    of = table(part(builder.data()), "Efficiency on so many nodes")
     assert [column.name for column in of.columns] == [
         *("What", "Where", "1 node", "2 nodes", "4 nodes")
     ]
@@ -33,10 +33,10 @@ def test_what_a_rank_does_in_a_second_falls_by_half() -> None:
 
 
 def test_npbs_own_programs_have_a_row_of_their_own() -> None:
-    made = grown()
+    builder = grown()
     for nodes in TIMES:
-        made.add("CG", 4 * nodes, source="upstream", placement="all-cores", nodes=nodes)
-    of = table(part(made.data()), "Efficiency on so many nodes")
+        builder.add("CG", 4 * nodes, source="upstream", placement="all-cores", nodes=nodes)
+    of = table(part(builder.data()), "Efficiency on so many nodes")
     assert [cells[0].text for cells in of.rows] == ["CG A", "CG A, NPB 3.4"]
 
 

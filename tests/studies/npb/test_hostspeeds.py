@@ -79,7 +79,7 @@ def the_sweep(program: str = "npb") -> sweep.Sweep:
 
 
 @pytest.fixture
-def made(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
+def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
     """A tree with two launches of a sweep."""
     tree: Path = make_tree(launches=2, environs=(ENVIRON,)).path
     for number in (1, 2):
@@ -137,10 +137,10 @@ def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
     assert not (tmp_path / "samples.csv").exists()
 
 
-def test_where_two_clusters_break_even_is_found_with_its_ratio(made: Path) -> None:
-    found = [one for one in launches.scan(made) if one.case["study"] == "npb"]
+def test_where_two_clusters_break_even_is_found_with_its_ratio(sweeps: Path) -> None:
+    found = [one for one in launches.scan(sweeps) if one.case["study"] == "npb"]
     assert [one.status for one in found] == ["passed", "passed"]
-    (curves,) = Sweeps(data.read(bundle.build(made))).curves
+    (curves,) = Sweeps(data.read(bundle.build(sweeps))).curves
     assert curves.name == "LU A"
     assert curves.speedups(0.0) == pytest.approx(dict.fromkeys(MFLOPS, 2.0))
     assert curves.speedups(4.0)[100.0] == pytest.approx(10 / 5.4)
@@ -150,14 +150,14 @@ def test_where_two_clusters_break_even_is_found_with_its_ratio(made: Path) -> No
     assert curves.computing(EVEN) == pytest.approx(2.0)
 
 
-def test_the_ratio_of_computing_is_of_what_ranks_declare(made: Path) -> None:
+def test_the_ratio_of_computing_is_of_what_ranks_declare(sweeps: Path) -> None:
     """The formula counts once what several ranks repeat, as in CG."""
-    for file in made.rglob("run.json"):
+    for file in sweeps.rglob("run.json"):
         run = json.loads(file.read_text())
         if run["workload"] == "npb-sweep":
             run["npb"]["operations"] = OPERATIONS / 2
             file.write_text(json.dumps(run))
-    (curves,) = Sweeps(data.read(bundle.build(made))).curves
+    (curves,) = Sweeps(data.read(bundle.build(sweeps))).curves
     assert curves.operations == OPERATIONS
 
 
@@ -167,8 +167,8 @@ def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
     assert flat_then_down.waited(10.0) is None
 
 
-def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(made: Path) -> None:
-    report = build(data.read(bundle.build(made)))
+def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps: Path) -> None:
+    report = build(data.read(bundle.build(sweeps)))
     (part,) = [one for one in report.parts if one.anchor == "npb"]
     assert "SIMULATED" in part.title
     (figure,) = part.figures

@@ -28,21 +28,21 @@ ORIGIN = Marks(**NIGHT, digest="5e" * 32, processor="Some Processor", alone=[], 
 SPEEDS = (10.0, 100.0, 1000.0)
 
 
-def bundle(made: Bundle) -> Data:
+def bundle(builder: Bundle) -> Data:
     """As the report reads it, with what a manifest and a host record."""
-    found = made.data()
+    found = builder.data()
     manifest: Any = SimpleNamespace(data=NIGHT, digest="5e" * 32)
     host = {"cpu": {"model": "Some Processor"}}
     return replace(found, manifest=manifest, environment={"host.json": host})
 
 
 def over_the_link() -> Bundle:
-    made = Bundle(work=4000.0)
-    made.add("CG", 1, compute=4.0, problem_class="W")
+    builder = Bundle(work=4000.0)
+    builder.add("CG", 1, compute=4.0, problem_class="W")
     for rtt in (0.0, 4.0):
         more = {"communication": 1 + rtt, "problem_class": "W", "placement": "one-per-node"}
-        made.add("CG", 2, rtt, compute=2.0, **more)  # type: ignore[arg-type]
-    return made
+        builder.add("CG", 2, rtt, compute=2.0, **more)  # type: ignore[arg-type]
+    return builder
 
 
 def curves(benchmark: str, waits: float, mops: float) -> Curves:

@@ -30,8 +30,8 @@ def row(of: Table, *words: str) -> tuple[Any, ...]:
 
 
 def test_speed_ups_are_those_of_the_data() -> None:
-    made = part(make.two_clusters().data())
-    cells = row(table(made, "Speed-up over one cluster"), "CG A", "UDP")
+    shown = part(make.two_clusters().data())
+    cells = row(table(shown, "Speed-up over one cluster"), "CG A", "UDP")
     assert cells[1].text == "1 rank"
     # 4 / (2 + 0.001), 4 / (2 + 0.001 + 1), 4 / (2 + 0.001 + 2)
     assert [cell.text.split(" ")[0] for cell in cells[2:]] == ["2.00", "1.33", "1.000"]
@@ -39,13 +39,13 @@ def test_speed_ups_are_those_of_the_data() -> None:
 
 
 def test_round_trips_and_break_even_follow_from_the_times() -> None:
-    made = part(make.two_clusters().data())
-    cells = row(table(made, "What an iteration waits for"), "CG A", "UDP")
+    shown = part(make.two_clusters().data())
+    cells = row(table(shown, "What an iteration waits for"), "CG A", "UDP")
     assert cells[1].text == "100"  # 4 x 50 messages an iteration, of two ranks
     assert cells[2].text.startswith("50.")
     assert cells[3].text.startswith("4.0")  # 4 s / 1 = 2.001 s + 500 RTT
     assert float(cells[4].text.split(" ")[0]) == pytest.approx(1e3 * (4 / 1.13 - 2.001) / 500, 0.01)
-    assert row(table(made, "What an iteration waits for"), "LU A", "UDP")[2].text.startswith("1.0")
+    assert row(table(shown, "What an iteration waits for"), "LU A", "UDP")[2].text.startswith("1.0")
 
 
 def findings(data: Data) -> dict[tuple[str, str], str]:
@@ -72,10 +72,10 @@ def test_each_finding_of_the_study_has_a_verdict() -> None:
 
 
 def test_partial_evidence_is_named() -> None:
-    made = make.two_clusters(slow=1.05)
+    builder = make.two_clusters(slow=1.05)
     for environ, status in (("mpich50-udp", "failed"), ("mpich50-tcp", "missing")):
-        made.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
-    (verdicts,) = part(made.data()).verdicts
+        builder.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
+    (verdicts,) = part(builder.data()).verdicts
     of_all = {cells[0].text: cells for cells in verdicts.rows}
     for name in ("UDP most often better", "Differences not critical"):
         _, where, found = of_all[name]
@@ -84,18 +84,18 @@ def test_partial_evidence_is_named() -> None:
 
 
 def test_one_critical_difference_is_enough_whatever_is_not_measured() -> None:
-    made = make.two_clusters(slow=1.5)
-    made.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
-    assert findings(made.data())["Differences not critical", ""] == "does not hold"
-    made.add("CG", 2, 3.0, environ="mpich50-tcp", placement="one-per-node", status="failed")
-    assert findings(made.data())["Differences not critical", ""] == "does not hold"
+    builder = make.two_clusters(slow=1.5)
+    builder.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
+    assert findings(builder.data())["Differences not critical", ""] == "does not hold"
+    builder.add("CG", 2, 3.0, environ="mpich50-tcp", placement="one-per-node", status="failed")
+    assert findings(builder.data())["Differences not critical", ""] == "does not hold"
 
 
 def test_of_a_class_for_trying_no_finding_is_judged() -> None:
-    made = make.Bundle()
-    made.add("LU", 1, compute=2.0, problem_class="S")
-    made.add("LU", 2, 4.0, compute=1.0, placement="one-per-node", problem_class="S")
-    assert set(findings(made.data()).values()) == {"not measured"}
+    builder = make.Bundle()
+    builder.add("LU", 1, compute=2.0, problem_class="S")
+    builder.add("LU", 2, 4.0, compute=1.0, placement="one-per-node", problem_class="S")
+    assert set(findings(builder.data()).values()) == {"not measured"}
 
 
 @pytest.mark.parametrize(
@@ -119,9 +119,9 @@ def test_too_few_rounds_settle_nothing() -> None:
 
 
 def test_ranks_that_share_processors_are_taken_apart() -> None:
-    made = make.Bundle()
-    made.add(ranks=2, compute=2.0, communication=0.5, placement="shared-memory")
-    made.add(
+    builder = make.Bundle()
+    builder.add(ranks=2, compute=2.0, communication=0.5, placement="shared-memory")
+    builder.add(
         ranks=4,
         rtt=4.0,
         compute=2.2,  # 1.0 of its own, the rest waiting for a processor
@@ -129,7 +129,7 @@ def test_ranks_that_share_processors_are_taken_apart() -> None:
         placement="node-per-cluster",
         shared=True,
     )
-    report = part(made.data())
+    report = part(builder.data())
     cells = row(table(report, "Speed-up over one cluster"), "fewer processors")
     assert "in memory inside" in cells[0].text
     assert cells[1].text == "2 ranks in one node"
@@ -139,11 +139,11 @@ def test_ranks_that_share_processors_are_taken_apart() -> None:
 
 
 def test_rows_of_two_placements_carry_different_labels() -> None:
-    made = make.Bundle()
+    builder = make.Bundle()
     for placement, time in (("shared-memory", 1.0), ("one-per-node", 2.0)):
-        made.add("CG", ranks=2, compute=time, placement=placement)
-    made.add("CG", ranks=1, compute=2.0)
-    rows = table(part(made.data()), "In one machine or cluster").rows
+        builder.add("CG", ranks=2, compute=time, placement=placement)
+    builder.add("CG", ranks=1, compute=2.0)
+    rows = table(part(builder.data()), "In one machine or cluster").rows
     names = [row[0].text for row in rows]
     assert len(set(names)) == 3, names
     assert any("2 ranks in one node" in name for name in names)
@@ -152,41 +152,41 @@ def test_rows_of_two_placements_carry_different_labels() -> None:
 
 
 def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
-    made = make.Bundle()
-    made.add("BT", ranks=4, compute=2.0, placement="one-per-node", shared=True)
-    made.add("BT", 4, 4.0, compute=2.0, communication=2.0, placement="one-per-node", shared=True)
-    cells = row(table(part(made.data()), "Speed-up over one cluster"), "BT A")
+    builder = make.Bundle()
+    builder.add("BT", ranks=4, compute=2.0, placement="one-per-node", shared=True)
+    builder.add("BT", 4, 4.0, compute=2.0, communication=2.0, placement="one-per-node", shared=True)
+    cells = row(table(part(builder.data()), "Speed-up over one cluster"), "BT A")
     assert cells[1].text == "4 ranks on a node each, fewer processors"
     assert cells[2].text.startswith("0.500")
 
 
 def test_every_row_and_figure_over_the_link_says_that_it_is_emulated() -> None:
-    made = part(make.two_clusters().data())
+    shown = part(make.two_clusters().data())
     for start in ("Speed-up over", "What an iteration", "Compute and", "Transports against"):
-        found = table(made, start)
+        found = table(shown, start)
         assert "emulated WAN" in found.caption
         assert all("emulated WAN" in cells[0].text for cells in found.rows), start
-    inside = table(made, "In one machine or cluster")
+    inside = table(shown, "In one machine or cluster")
     assert not any("emulated" in cell.text for cells in inside.rows for cell in cells)
-    assert len(made.figures) == 2
-    assert all("emulated WAN" in f.alt and "emulated WAN" in drawing(f) for f in made.figures)
+    assert len(shown.figures) == 2
+    assert all("emulated WAN" in f.alt and "emulated WAN" in drawing(f) for f in shown.figures)
 
 
 def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
-    made = make.two_clusters()
-    made.add("FT", 1)
-    made.add("FT", 2, 4.0, compute=0.5, communication=1.0, placement="one-per-node")
-    picture = part(made.data()).picture
+    builder = make.two_clusters()
+    builder.add("FT", 1)
+    builder.add("FT", 2, 4.0, compute=0.5, communication=1.0, placement="one-per-node")
+    picture = part(builder.data()).picture
     assert picture
     marked = {f.alt.split(": ")[1]: "The study, 2003" in drawing(f) for f in picture.figures}
     assert list(marked.items()) == [("CG A", True), ("LU A", True), ("FT A", False)]
 
 
 def test_lost_cases_keep_their_place() -> None:
-    made = make.two_clusters()
-    made.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
-    made.add("MG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="missing")
-    found = table(part(made.data()), "Speed-up over one cluster")
+    builder = make.two_clusters()
+    builder.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
+    builder.add("MG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="missing")
+    found = table(part(builder.data()), "Speed-up over one cluster")
     assert [column.name for column in found.columns[2:]] == ["0 ms", "2 ms", "3 ms", "4 ms"]
     assert row(found, "CG A", "UDP")[4].text == "no launch completed"
     assert row(found, "CG A", "TCP")[4].text == "not measured"
@@ -194,9 +194,9 @@ def test_lost_cases_keep_their_place() -> None:
 
 
 def test_without_a_base_there_is_no_speed_up() -> None:
-    made = make.Bundle()
-    made.add("CG", 2, 4.0, communication=1.0, placement="one-per-node")
-    report = part(made.data())
+    builder = make.Bundle()
+    builder.add("CG", 2, 4.0, communication=1.0, placement="one-per-node")
+    report = part(builder.data())
     assert row(table(report, "Speed-up over one cluster"), "CG")[2].text == "no base in one cluster"
     assert report.answers == ()
     assert not report.figures
@@ -204,19 +204,19 @@ def test_without_a_base_there_is_no_speed_up() -> None:
 
 def drifting() -> Any:
     """A machine that gets slower each round: only within one are TCP 1 and UDP 2 times the base."""
-    made = make.Bundle(rounds=9, drift=0.1, in_rounds=True)
-    made.add("CG", 1, compute=4.0)
+    builder = make.Bundle(rounds=9, drift=0.1, in_rounds=True)
+    builder.add("CG", 1, compute=4.0)
     for name, time in (("TCP", 4.0), ("UDP", 2.0)):
         environ, toolchain = f"mpich50-{name.lower()}", f"MPICH 5.0, {name}"
-        made.add("CG", 2, 4.0, compute=time, environ=environ, toolchain=toolchain, placement="x")
-    return made
+        builder.add("CG", 2, 4.0, compute=time, environ=environ, toolchain=toolchain, placement="x")
+    return builder
 
 
 def test_launches_are_paired_by_round_whichever_came_back() -> None:
-    made = drifting()
+    builder = drifting()
     lost = ("0000/0", "0000/1", "0001/2")  # of the base and of TCP
-    made.cases = [one for one in made.cases if one["launch"] not in lost]
-    report = part(made.data())
+    builder.cases = [one for one in builder.cases if one["launch"] not in lost]
+    report = part(builder.data())
     gain = row(table(report, "Speed-up over one cluster"), "CG A", "TCP")[2]
     (between,) = table(report, "Transports against each other").rows
     ratios = [" ".join(cell.text.split()) for cell in (gain, between[2])]
@@ -224,10 +224,10 @@ def test_launches_are_paired_by_round_whichever_came_back() -> None:
 
 
 def test_what_shares_no_round_is_not_compared_and_the_reason_shown() -> None:
-    made = drifting()
-    for one in made.cases:
+    builder = drifting()
+    for one in builder.cases:
         one["campaign_round"] += 100 * (one["partition"] == "clusterA")
-    report = part(made.data())
+    report = part(builder.data())
     cells = row(table(report, "Speed-up over one cluster"), "CG A", "TCP")
     assert cells[2].text == "not in the same rounds"
     (items,) = [b for b in report.blocks if isinstance(b, Items) and "over CG A" in str(b)]
@@ -238,27 +238,27 @@ def test_what_shares_no_round_is_not_compared_and_the_reason_shown() -> None:
 
 def test_launches_of_unknown_rounds_are_paired_in_order_whatever_their_sessions() -> None:
     """Cases of one round are launched in several ReFrame sessions, which have numbers each."""
-    made = make.two_clusters()
-    before = part(made.data())
-    for number, case in enumerate(made.cases):
-        case["round"] = f"{int(case['round']) * 100 + number // made.rounds:05d}"
-    assert part(made.data()) == before
+    builder = make.two_clusters()
+    before = part(builder.data())
+    for number, case in enumerate(builder.cases):
+        case["round"] = f"{int(case['round']) * 100 + number // builder.rounds:05d}"
+    assert part(builder.data()) == before
 
 
 def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
-    made = make.two_clusters()
+    builder = make.two_clusters()
     for status in ("failed", "missing"):
-        made.add("MG", 4, 4.0, placement="one-per-node", status=status)
-        made.cases[-1]["emulation"] = setting_rows({"wan_rtt_ms": 4, "shared_processors": 2})
-    found = table(part(made.data()), "Speed-up over one cluster")
+        builder.add("MG", 4, 4.0, placement="one-per-node", status=status)
+        builder.cases[-1]["emulation"] = setting_rows({"wan_rtt_ms": 4, "shared_processors": 2})
+    found = table(part(builder.data()), "Speed-up over one cluster")
     assert row(found, "MG A")[-1].text == "no launch completed"
 
 
 def test_hostile_names_are_text() -> None:
-    made = make.Bundle()
-    made.add(HOSTILE, 1, toolchain=HOSTILE)
-    made.add(HOSTILE, 2, 4.0, toolchain=HOSTILE, communication=1.0, placement=HOSTILE)
-    page = renderers.html(Report(HOSTILE, (), (), (part(made.data()),)))
+    builder = make.Bundle()
+    builder.add(HOSTILE, 1, toolchain=HOSTILE)
+    builder.add(HOSTILE, 2, 4.0, toolchain=HOSTILE, communication=1.0, placement=HOSTILE)
+    page = renderers.html(Report(HOSTILE, (), (), (part(builder.data()),)))
     assert page.count("<script>") == 1  # the page's own
     assert "alert(" not in re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)[-1]
     assert "<img" not in page
@@ -266,9 +266,9 @@ def test_hostile_names_are_text() -> None:
 
 
 def test_a_bundle_without_npb_has_no_section() -> None:
-    made = make.Bundle()
-    made.add(status="failed")
-    assert studies.get("npb").section(made.data()) is None
+    builder = make.Bundle()
+    builder.add(status="failed")
+    assert studies.get("npb").section(builder.data()) is None
 
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:

@@ -23,12 +23,12 @@ def texts(of: Table, row: int) -> list[str]:
 
 def machine() -> Any:
     """CG on 1 and 2 ranks: ours at 0.8 of NPB's own on one, at 1.25 on two."""
-    made = make.Bundle()
-    made.add("CG", 1, compute=2.0)
-    made.add("CG", 1, compute=1.6, source="upstream")
-    made.add("CG", 2, compute=0.9, communication=0.1)
-    made.add("CG", 2, compute=1.25, source="upstream")
-    return made
+    builder = make.Bundle()
+    builder.add("CG", 1, compute=2.0)
+    builder.add("CG", 1, compute=1.6, source="upstream")
+    builder.add("CG", 2, compute=0.9, communication=0.1)
+    builder.add("CG", 2, compute=1.25, source="upstream")
+    return builder
 
 
 def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
@@ -89,9 +89,9 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
 
 
 def test_one_number_of_ranks_scales_nowhere() -> None:
-    made = make.Bundle()
-    made.add("CG", 2)
-    report = part(made.data())
+    builder = make.Bundle()
+    builder.add("CG", 2)
+    report = part(builder.data())
     assert not report.figures
     assert "efficiency" not in str(report.each)
     assert [answer.text for answer in report.answers] == [
@@ -111,10 +111,10 @@ def test_one_number_of_ranks_scales_nowhere() -> None:
 def test_what_is_slower_than_npb_itself_is_a_warning(
     theirs: float, rounds: int, warned: str | None
 ) -> None:
-    made = make.Bundle(rounds=rounds)
-    made.add("CG", 2, compute=1.0, problem_class="W")
-    made.add("CG", 2, compute=theirs, source="upstream", problem_class="W")
-    warnings = [" ".join(line.split()) for line in part(made.data()).warnings]
+    builder = make.Bundle(rounds=rounds)
+    builder.add("CG", 2, compute=1.0, problem_class="W")
+    builder.add("CG", 2, compute=theirs, source="upstream", problem_class="W")
+    warnings = [" ".join(line.split()) for line in part(builder.data()).warnings]
     assert len(warnings) == (warned is not None)
     assert all(line.startswith(warned or "") for line in warnings)
 
@@ -140,10 +140,10 @@ def warned(report: Report) -> Report:
 
 
 def test_both_verifications_are_distinct() -> None:
-    made = machine()
-    made.add("CG", 4, history="not recorded for this class", problem_class="C")
-    made.add("CG", 4, history=None, problem_class="D")
-    found = table(part(made.data()), "Launches counted here")
+    builder = machine()
+    builder.add("CG", 4, history="not recorded for this class", problem_class="C")
+    builder.add("CG", 4, history=None, problem_class="D")
+    found = table(part(builder.data()), "Launches counted here")
     assert [tuple(cell.text for cell in row) for row in found.rows] == [
         ("CG A", "12 of 12", "12 of 12"),
         ("CG A, NPB 3.4", "12 of 12", "not measured"),
@@ -153,14 +153,14 @@ def test_both_verifications_are_distinct() -> None:
 
 
 def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
-    made = make.Bundle()
+    builder = make.Bundle()
     for source, compute in (("native", 1.0), ("upstream", 2.0)):
-        made.add("CG", 1, compute=2 * compute, source=source)
+        builder.add("CG", 1, compute=2 * compute, source=source)
         for rtt in (0.0, 4.0):
             names = {"placement": "one-per-node", "source": source}
             waited = 0.1 + 100 * rtt / 1e3
-            made.add("CG", 2, rtt, compute=compute, communication=waited, **names)
-    report = part(made.data())
+            builder.add("CG", 2, rtt, compute=compute, communication=waited, **names)
+    report = part(builder.data())
     found = {row[0].text: row for row in table(report, "Compute and communication apart").rows}
     ours = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" not in name)
     theirs = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" in name)
@@ -178,7 +178,7 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}
     assert {
         key.rtt
-        for key in studies.get("npb").section(made.data()).claims()
+        for key in studies.get("npb").section(builder.data()).claims()
         if hasattr(key, "upstream")
     } == {*(None, 0.0, 4.0)}
 
@@ -191,11 +191,11 @@ def test_both_renderers_draw_the_section() -> None:
 
 
 def test_what_shares_processors_or_is_implausible_stands_apart() -> None:
-    made = make.Bundle()
+    builder = make.Bundle()
     for benchmark, compute, shared in (("CG", 1.0, False), ("MG", 1.6, True), ("LU", 0.4, False)):
-        made.add(benchmark, 1, compute=2.0)
-        made.add(benchmark, 2, compute=compute, shared=shared)
-    lines = ["".join(map(str, answer.text)) for answer in part(made.data()).answers]
+        builder.add(benchmark, 1, compute=2.0)
+        builder.add(benchmark, 2, compute=compute, shared=shared)
+    lines = ["".join(map(str, answer.text)) for answer in part(builder.data()).answers]
     assert lines == [
         "Speed-up on 2 ranks over the fewest: 2.00 times.",
         "Where ranks share processors: speed-up on 2 ranks over the fewest: 1.25 times.",

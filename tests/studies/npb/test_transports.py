@@ -12,9 +12,9 @@ from roundtrip.studies.npb.data import Launches
 
 
 def roles(environ: str, described: object) -> set[str | None]:
-    made = make.Bundle(rounds=3)
-    made.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
-    data = replace(made.data(), environment={"toolchains.json": described})
+    builder = make.Bundle(rounds=3)
+    builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
+    data = replace(builder.data(), environment={"toolchains.json": described})
     return {one.role for one in Launches(data).over_the_link}
 
 

@@ -96,10 +96,10 @@ def osu_data(
 
 
 def part(data: Data) -> Part:
-    made = studies.get("osu").section(data)
-    assert made is not None
-    assert made.claims() == {}
-    return made.part({})
+    chapter = studies.get("osu").section(data)
+    assert chapter is not None
+    assert chapter.claims() == {}
+    return chapter.part({})
 
 
 def table(of: Part, start: str) -> Table:
@@ -114,15 +114,15 @@ def table(of: Part, start: str) -> Table:
     ("netpipe", "outcome"), [(1.0, AGREE), (1.03, AGREE), (1.05, UNKNOWN), (1.2, DISAGREE)]
 )
 def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome: str) -> None:
-    made = part(osu_data(netpipe))
-    (verdicts,) = made.verdicts
+    shown = part(osu_data(netpipe))
+    (verdicts,) = shown.verdicts
     where = " where measured (1\xa0B, 64\xa0B, 1\xa0KiB, 64\xa0KiB)" if outcome == AGREE else ""
     assert verdicts.rows[0][1].verdict == f"{outcome}{where}"
     assert verdicts.rows[0][2].text == "not measured"  # bw was not launched
-    rows = table(made, "OSU and our NetPIPE").rows
+    rows = table(shown, "OSU and our NetPIPE").rows
     assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
-    (answer,), (each,) = made.answers, made.each
+    (answer,), (each,) = shown.answers, shown.each
     assert answer.tone == each.tone == ("bad" if outcome == DISAGREE else "plain")
     said = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}[outcome]
     assert answer.text == (f"{BARRIER}; NetPIPE: {said}.",)
@@ -141,9 +141,9 @@ def test_too_few_launches_settle_nothing() -> None:
 
 
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
-    made = part(osu_data(kinds=({"wan_rtt_ms": 2}, {})))
-    assert made.verdicts == ()
-    assert "EMULATED WAN: RTT 2 ms" in table(made, "Times in µs").rows[0][0].text
+    shown = part(osu_data(kinds=({"wan_rtt_ms": 2}, {})))
+    assert shown.verdicts == ()
+    assert "EMULATED WAN: RTT 2 ms" in table(shown, "Times in µs").rows[0][0].text
 
 
 def test_a_launch_counts_with_its_median_and_not_with_its_mean() -> None:
@@ -180,9 +180,9 @@ def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
     data = osu_data()
     nothing = pl.when(pl.col("metric") == "bandwidth").then(0.0).otherwise("value")
     zero = replace(data, samples=data.samples.with_columns(value=nothing))
-    made = part(zero)
-    assert table(made, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
-    assert [figure.name for figure in made.figures] == ["osu-latency-1"]
+    shown = part(zero)
+    assert table(shown, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
+    assert [figure.name for figure in shown.figures] == ["osu-latency-1"]
 
 
 def test_a_bundle_without_osu_has_no_section() -> None:
@@ -212,12 +212,12 @@ def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     """The median where there is one, else the mean; and NetPIPE's beside it to NetPIPE's."""
     data = with_medians(osu_data())
     names = {series.series_key(row): row for row in data.medians.select(*SERIES).to_dicts()}
-    made = part(data)
-    times = {row[1].text: row for row in table(made, "Times").rows}
+    shown = part(data)
+    times = {row[1].text: row for row in table(shown, "Times").rows}
     assert names[times["latency"][4].origin]["phase"] == "p50"
     assert names[times["latency"][4].origin]["size_bytes"] == 1024
     assert names[times["barrier"][2].origin]["phase"] == "average"
-    (rates,) = table(made, "Bandwidth").rows
+    (rates,) = table(shown, "Bandwidth").rows
     assert names[rates[-1].origin]["metric"] == "message_rate"
-    beside = table(made, "OSU and our NetPIPE").rows[0]
+    beside = table(shown, "OSU and our NetPIPE").rows[0]
     assert [names[cell.origin]["study"] for cell in beside[3:5]] == ["osu", "netpipe"]

@@ -15,7 +15,7 @@ MPI = (20e-6, 1e-8)
 
 def ring(nodes: int, slower: float) -> Data:
     """A ring of a rank on each of `nodes` nodes, whose passes take `slower` times as long."""
-    made = ring_data(
+    data = ring_data(
         {"mpi": (slower * MPI[0], slower * MPI[1])},
         case="+".join(["1"] * nodes),
         hosts=[f"node-{number}" for number in range(nodes)],
@@ -23,9 +23,9 @@ def ring(nodes: int, slower: float) -> Data:
     )
     launch, case = pl.format("{}/{}", pl.lit(str(nodes)), "launch"), pl.lit(f"Ring{nodes}@x")
     return replace(
-        made,
-        launches=made.launches.with_columns(launch=launch, case_id=case),
-        samples=made.samples.with_columns(launch=launch, case_id=case),
+        data,
+        launches=data.launches.with_columns(launch=launch, case_id=case),
+        samples=data.samples.with_columns(launch=launch, case_id=case),
     )
 
 
@@ -38,17 +38,17 @@ def together(*rings: Data) -> Data:
 
 
 def test_a_pass_that_takes_twice_as_long_is_half_as_efficient() -> None:
-    made = part(together(ring(2, 1.0), ring(4, 2.0)))
-    of = table(made, "Efficiency on so many nodes")
+    shown = part(together(ring(2, 1.0), ring(4, 2.0)))
+    of = table(shown, "Efficiency on so many nodes")
     rows = [[cell.text for cell in cells] for cells in of.rows]
     assert [row[:3] for row in rows] == [
         [f"A pass by MPI, {size}", "Open MPI, on a node each", "100\u00a0%, 2 ranks"]
         for size in ("1\u00a0MB", "1\u00a0kB")
     ]
     assert [float(row[3].split()[0]) for row in rows] == pytest.approx([50, 50], rel=0.1)
-    assert any("Open MPI, 4 ranks on 4 nodes" in str(one.text) for one in made.each), made.each
+    assert any("Open MPI, 4 ranks on 4 nodes" in str(one.text) for one in shown.each), shown.each
 
 
 def test_two_nodes_alone_are_no_growth() -> None:
-    made = part(ring(2, 1.0))
-    assert not [t for t in tables(made.blocks) if t.caption.startswith("Efficiency on")]
+    shown = part(ring(2, 1.0))
+    assert not [t for t in tables(shown.blocks) if t.caption.startswith("Efficiency on")]

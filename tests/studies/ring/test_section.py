@@ -32,13 +32,13 @@ def test_the_three_reasons_follow_the_data() -> None:
 
 def test_a_region_that_is_read_stands_beside_messages_that_are_read() -> None:
     reading = {"region-read": (0.2e-6, 4e-10), "mpi-read": (0.3e-6, 6e-10)}
-    made = part(ring_data(TRUTH | reading))
-    rows = {row[1].text: row for row in table(made, "Effective bandwidth in MB/s when").rows}
+    shown = part(ring_data(TRUTH | reading))
+    rows = {row[1].text: row for row in table(shown, "Effective bandwidth in MB/s when").rows}
     read = rows["Region over MPI two-sided, all read"]
     assert [round(float(cell.text.split()[0]), 1) for cell in read[2:]] == [1.5] * 4
     nobody = rows["Region over MPI two-sided, nobody reads"]
     assert float(nobody[-1].text.partition(" [")[0].replace("\u202f", "")) > 1000
-    assert re.search(r"with every byte read 1\.[45]\d \[", answer(made))
+    assert re.search(r"with every byte read 1\.[45]\d \[", answer(shown))
     without = part(ring_data(TRUTH))
     assert not [t for t in tables(without.blocks) if "when every byte is read" in t.caption]
 
@@ -88,8 +88,8 @@ def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
 
 def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
     truth = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
-    made = part(ring_data(truth, case="1+1"))
-    captions = [b.caption for b in made.blocks if isinstance(b, Table)]
+    shown = part(ring_data(truth, case="1+1"))
+    captions = [b.caption for b in shown.blocks if isinstance(b, Table)]
     assert not any(caption.startswith("A region's pass inside") for caption in captions)
 
 
@@ -107,9 +107,9 @@ def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
 
 
 def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure() -> None:
-    made = part(ring_data(TRUTH))
-    assert made.picture
-    (first,) = made.picture.figures
+    shown = part(ring_data(TRUTH))
+    assert shown.picture
+    (first,) = shown.picture.figures
     assert first.plot
     (view,) = first.plot.views
     assert view.y and view.y.title == "Time of a pass (µs)"
@@ -118,14 +118,14 @@ def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure() -> No
     region = [point[1] for point in by_name["Region by reference"]]
     assert max(region) < 1.05 * min(region)
     assert "MPI synchronous" not in by_name  # it has a figure of its own family
-    others = [figure.plot for figure in made.figures[1:] if figure.plot]
-    shown = [curve.name for plot in others for curve in plot.views[0].curves]
-    assert {"MPI synchronous", "MPI two-sided, datatype"} <= {*shown}
+    others = [figure.plot for figure in shown.figures[1:] if figure.plot]
+    drawn = [curve.name for plot in others for curve in plot.views[0].curves]
+    assert {"MPI synchronous", "MPI two-sided, datatype"} <= {*drawn}
     assert all(len(plot.views[0].curves) <= 7 for plot in others)
 
 
-def said(made: Part) -> dict[str, tuple[str, str, str]]:
-    rows = table(made, "What the study says").rows
+def said(shown: Part) -> dict[str, tuple[str, str, str]]:
+    rows = table(shown, "What the study says").rows
     return {row[0].text: (row[1].text, row[2].text, row[2].verdict) for row in rows}
 
 
@@ -153,8 +153,8 @@ def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None
 
 
 def test_more_ranks_than_processors_stand_apart() -> None:
-    made = part(ring_data(TRUTH, case="3", placement="oversubscribed"))
-    lines = ["".join(map(str, one.text)) for one in made.answers]
+    shown = part(ring_data(TRUTH, case="3", placement="oversubscribed"))
+    lines = ["".join(map(str, one.text)) for one in shown.answers]
     assert lines[0].startswith("More ranks than processors: in a node a region is passed in 0.1")
 
 

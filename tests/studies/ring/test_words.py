@@ -29,14 +29,14 @@ WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}
 UNEVEN = {10: 1.0, 1_000: 2.0, 10_000: 4.0, 1_000_000: 8.0}
 
 
-def crossovers(made: Part) -> dict[tuple[str, str], str]:
-    rows = table(made, "The size in bytes from which").rows
+def crossovers(shown: Part) -> dict[tuple[str, str], str]:
+    rows = table(shown, "The size in bytes from which").rows
     return {(row[1].text, row[2].text): row[3].text for row in rows}
 
 
-def texts(made: Part) -> list[str]:
-    cells = [cell.text for found in tables(made.blocks) for row in found.rows for cell in row]
-    return [*cells, answer(made)]
+def texts(shown: Part) -> list[str]:
+    cells = [cell.text for found in tables(shown.blocks) for row in found.rows for cell in row]
+    return [*cells, answer(shown)]
 
 
 def test_rings_on_two_partitions_are_distinct() -> None:
@@ -55,17 +55,17 @@ def test_rings_on_two_partitions_are_distinct() -> None:
 
 def test_a_simulated_ring_is_said_to_prove_nothing() -> None:
     data = ring_data({"mpi": TRUTH["mpi"]}, launches=1, case="1+1", placement="one-per-node")
-    made = part(replace(data, launches=data.launches.with_columns(simulated=True)))
-    assert [answer.text for answer in made.answers] == [(labels.ONLY_SIMULATED,)]
+    shown = part(replace(data, launches=data.launches.with_columns(simulated=True)))
+    assert [answer.text for answer in shown.answers] == [(labels.ONLY_SIMULATED,)]
 
 
 def test_nothing_goes_by_reference_between_nodes() -> None:
-    made = part(ring_data(WITH_UDP, case="1+1"))
-    assert not [text for text in texts(made) if "by reference" in text]
-    assert not [t for t in tables(made.blocks) if t.caption.startswith("The size in bytes")]
-    for drawn in map(drawing, made.figures[:2]):
+    shown = part(ring_data(WITH_UDP, case="1+1"))
+    assert not [text for text in texts(shown) if "by reference" in text]
+    assert not [t for t in tables(shown.blocks) if t.caption.startswith("The size in bytes")]
+    for drawn in map(drawing, shown.figures[:2]):
         assert "Region by MPI" in drawn and "Region by UDP" in drawn
-    assert not [one for one in made.figures if "by reference" in drawing(one)]
+    assert not [one for one in shown.figures if "by reference" in drawing(one)]
 
 
 def test_a_hybrid_ring_says_which_way_goes_where() -> None:
@@ -81,8 +81,8 @@ def test_a_hybrid_ring_says_which_way_goes_where() -> None:
 def test_the_launch_itself_says_whether_a_pass_stays_in_a_node() -> None:
     # Ranks of two nodes in turn: no neighbour is on the same.
     apart: dict[str, Any] = {"passes_per_lap": {"shared": 0, "network": 4}}
-    made = part(ring_data(NETWORK, case="2+2", details=apart))
-    assert not [text for text in texts(made) if "by reference" in text]
+    shown = part(ring_data(NETWORK, case="2+2", details=apart))
+    assert not [text for text in texts(shown) if "by reference" in text]
     assert crossovers(part(ring_data(NETWORK, case="pretended 2+2")))
 
 
@@ -93,10 +93,10 @@ def test_the_bare_line_goes_one_way() -> None:
 
 
 def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
-    made = part(ring_data(TRUTH, change=lambda _, name, size: UNEVEN[size]))
-    _, ours = table(made, "A region's pass inside a node").rows
+    shown = part(ring_data(TRUTH, change=lambda _, name, size: UNEVEN[size]))
+    _, ours = table(shown, "A region's pass inside a node").rows
     assert 0.54 < float(ours[1].text.split()[0]) < 0.61  # of 0.18 x (1, 2, 4, 8): the middle is 3
-    assert f"is passed in {ours[1].text}\xa0µs, the median over its sizes from 10" in answer(made)
+    assert f"is passed in {ours[1].text}\xa0µs, the median over its sizes from 10" in answer(shown)
 
 
 def test_the_answer_names_the_sizes_it_is_flat_over() -> None:
@@ -124,9 +124,9 @@ def test_the_answer_is_of_flatness_in_hand_overs_where_there_is_one() -> None:
 
 
 def test_the_answer_says_what_is_gained_and_what_holds() -> None:
-    made = part(ring_data(TRUTH))
-    assert answer(made).startswith("Open MPI, 2 ranks in one node: a region is passed in 0.1")
-    gain, reasons = answer(made).split("; ", 1)[1].split("; ", 1)
+    shown = part(ring_data(TRUTH))
+    assert answer(shown).startswith("Open MPI, 2 ranks in one node: a region is passed in 0.1")
+    gain, reasons = answer(shown).split("; ", 1)[1].split("; ", 1)
     start, end = "a region by reference has ", " times the effective bandwidth of the best "
     assert gain.startswith(start) and 12 < float(gain.removeprefix(start).split()[0]) < 13
     assert gain.endswith(f"{end}two-sided MPI at 10\xa0kB")
@@ -134,13 +134,13 @@ def test_the_answer_says_what_is_gained_and_what_holds() -> None:
         "copying costs (mpi-shm): holds; control messages cost (mpi-sync): holds in part; "
         "type processing costs (mpi-typed): does not hold."
     )
-    assert made.each[0].tone == "warn"  # one of the reasons holds in part
+    assert shown.each[0].tone == "warn"  # one of the reasons holds in part
     udp = answer(part(ring_data(WITH_UDP, case="1+1")))
     assert "a region by MPI's messages has 12" in udp and ", a region by UDP has 1.9" in udp
     alone = part(ring_data({"region": TRUTH["region"]}))
     assert answer(alone).endswith("; no reason of the study could be tested.")
     assert alone.each[0].tone == alone.answers[-1].tone == "warn"
-    passed, gained, *reasons_at_top = ("".join(map(str, one.text)) for one in made.answers)
+    passed, gained, *reasons_at_top = ("".join(map(str, one.text)) for one in shown.answers)
     assert passed.startswith("In a node a region is passed in 0.1") and passed.endswith(" size.")
     assert gained.startswith("A region has 12")
     assert gained.endswith("best two-sided MPI at 10\xa0kB.")
@@ -154,8 +154,8 @@ def test_the_answer_says_what_is_gained_and_what_holds() -> None:
 
 
 def test_what_is_open_outranks_what_is_settled_and_nothing_settled_is_red() -> None:
-    made = part(ring_data(TRUTH))
-    (verdicts,) = made.verdicts
+    shown = part(ring_data(TRUTH))
+    (verdicts,) = shown.verdicts
     assert {cell.tone for row in verdicts.rows for cell in row[1:]} <= {
         *("good", "warn", "plain"),
         "muted",  # not measured
@@ -184,10 +184,10 @@ def odd_launches_are_slow(*lost: tuple[int, str]) -> Any:
 
 def test_launches_are_paired_by_name_and_counted() -> None:
     change = odd_launches_are_slow((0, "mpi"), (1, "region"), (2, "cache-line"))
-    made = part(ring_data(TRUTH, change=change))
+    shown = part(ring_data(TRUTH, change=change))
     names = ("Region by reference", "MPI two-sided")
-    assert crossovers(made)[names] == "10.0 [10.0,\xa010.0]; measured in 8 of 10 launches"
-    _, ours = table(made, "A region's pass inside a node").rows
+    assert crossovers(shown)[names] == "10.0 [10.0,\xa010.0]; measured in 8 of 10 launches"
+    _, ours = table(shown, "A region's pass inside a node").rows
     assert ours[1].text.endswith("; measured in 9 of 10 launches")
     assert ours[3].text.startswith("1.8")
     assert ours[3].text.endswith("; measured in 8 of 10 launches")
