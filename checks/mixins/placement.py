@@ -1,5 +1,7 @@
 """Where the two ends of a measurement sit: in one node, or on one node each."""
 
+import shlex
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, run_before, variable
@@ -24,6 +26,8 @@ class Placement(rfm.RegressionTestPlugin):
     needs = variable(typ.List[str], value=[])
     #: The extra with the launcher's options; without it, the usual ones.
     launcher_options_in = "launcher_options"
+    #: The usual options as words of a shell, in place of those of the environment.
+    launcher_options = variable(str, type(None), value=None)
 
     def need(self, *features):
         """Run only on partitions that offer all `features`."""
@@ -47,7 +51,9 @@ class Placement(rfm.RegressionTestPlugin):
 
     @run_before("run")
     def set_launcher(self):
-        extras = self.current_environ.extras
+        extras = dict(self.current_environ.extras)
+        if self.launcher_options is not None:
+            extras["launcher_options"] = shlex.split(self.launcher_options)
         self.job.launcher = launcher.of_environment(self.job, extras)
         usual = extras.get("launcher_options", [])
         options = extras.get(self.launcher_options_in, usual)

@@ -96,12 +96,15 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
             Change("openmpi41", "variable MINE", "not set", "private-0123456789ab"),
             Change("", "site configuration", "aa", "bb"),
             Change("", NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
+            Change("openmpi41", "launcher options", "--bind-to core", "not set"),
+            Change("openmpi41", "binding", "0: 0; 1: 1", "0: any; 1: any"),
         ]
     )
     assert switches == (
         Switch("OMPI_MCA_btl", None, "tcp,self"),
         Switch("UCX_TLS", "all", None),
         Switch(NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
+        Switch("launcher options", "--bind-to core", None),
     )
     names = [name.partition(":")[0] for name, _ in others]
     assert names == [
@@ -113,6 +116,21 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
     ]
     assert "roundtrip nodes" in dict(others)[others[1][0]]
     assert "--old-toolchain" in dict(others)[others[2][0]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_named"),
+    [
+        (Change("a", "variable SLURM_CPU_BIND", "cores", "none"), False),
+        (Change("a", "variable UCX_TLS", "all", "tcp"), True),
+        (Change("a", "launcher options", "--rankfile private-0123456789ab", "-n 2"), True),
+    ],
+)
+def test_a_binding_is_named_unless_it_follows_from_what_can_be_set(
+    changed: Change, is_named: bool
+) -> None:
+    _, others = steps.split([changed, Change("a", "binding", "0: 0; 1: 1", "0: any; 1: any")])
+    assert ("binding" in {name.split()[0] for name, _ in others}) is is_named
 
 
 def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> None:

@@ -1,5 +1,5 @@
-"""Real launches: a planted slow commit of an MPI program, and another MPI among harmless variables,
-are found."""
+"""Real launches: a planted slow commit of an MPI program, another MPI and another binding among
+harmless variables are found."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from roundtrip.cause.journal import Journal, Plan
 from roundtrip.cause.steps import TOOLCHAIN as TOOLCHAIN_FACT
 from roundtrip.cause.steps import Switch
 from roundtrip.collect import analysis
+from roundtrip.history.facts import LAUNCHER_OPTIONS
 from roundtrip.sites.site import Site
 
 CHECKOUT = Path(__file__).parents[2]
@@ -190,4 +191,11 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
 def test_another_mpi_is_found_among_harmless_variables(searched: Callable[..., Causes]) -> None:
     """A byte takes another time in shared memory, whichever of the two is faster."""
     switches = [Switch(TOOLCHAIN_FACT, OTHER, TOOLCHAIN), *HARMLESS]
+    assert searched(switches, 1, 2).named == (switches[0].name,)
+
+
+def test_another_binding_is_found_among_harmless_variables(searched: Callable[..., Causes]) -> None:
+    """Two ranks of which each waits for the other on one processor take turns of the scheduler."""
+    shared = "--bind-to cpu-list:ordered --cpu-list 0,0"
+    switches = [Switch(LAUNCHER_OPTIONS, "--bind-to core", shared), *HARMLESS]
     assert searched(switches, 1, 2).named == (switches[0].name,)

@@ -1,4 +1,5 @@
-"""Launches one case of a campaign by ReFrame, with the variables, nodes and toolchain of an arm.
+"""Launches one case of a campaign by ReFrame, with the variables, options of the launcher, nodes
+and toolchain of an arm.
 
 Each arm is a run tree of its own below that of the search: inside it every launch is alike, so that
 what a launch reports of itself is compared with its own kind.  The variables of an arm are set by
@@ -76,10 +77,13 @@ class Checks:
         """
         chosen = self._item(arm)
         own = self._tree(arm, chosen)
-        setting = ("prerun_cmds", f". {shlex.quote(str(own.path / _VARIABLES))}")
+        settings = [("prerun_cmds", f". {shlex.quote(str(own.path / _VARIABLES))}")]
+        settings += [
+            ("launcher_options", one.value(arm) or "") for one in self.switches if one.is_options
+        ]
         item = replace(
             chosen,
-            variables=(*chosen.variables, setting),
+            variables=(*chosen.variables, *settings),
             nodelist=next(
                 (self.hosts[one.value(arm) or ""] for one in self.switches if one.is_nodes),
                 chosen.nodelist,
@@ -129,9 +133,7 @@ class Checks:
 
 def variables(switches: Sequence[Switch], arm: Hashable) -> str:
     """The lines of a shell that set each variable to the value that it has in an arm."""
-    values = {
-        one.variable: one.value(arm) for one in switches if not (one.is_nodes or one.is_toolchain)
-    }
+    values = {one.variable: one.value(arm) for one in switches if one.is_variable}
     lines = [
         f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
         for name, value in values.items()

@@ -20,6 +20,7 @@ from roundtrip.collect.pseudonyms import STABLE
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
+from roundtrip.history.facts import LAUNCHER_OPTIONS
 from roundtrip.report import data, nights
 from roundtrip.report.nights import Line
 from roundtrip.report.pages.series import NODE_SET, NOT_SET, Change
@@ -31,10 +32,12 @@ _VARIABLE = re.compile(
     r"variable (?P<own>\w+)|(?P<partition>[A-Z_]\w*) of partition .+|(?P<user>\w+) of the user"
 )
 #: A value that only its digest stands for cannot be set.
-_DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|^{DIGEST}$")
+_DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST}(?: |$)")
 _NODES = re.compile(rf"{STABLE}(?:, {STABLE})*")
-#: What changes whenever a variable of the site does.
+#: What changes whenever something that the site sets does.
 _FOLLOWS = ("site configuration",)
+#: What changes with the launcher's options, or with a variable that binds ranks.
+_BINDING = "binding"
 _NAMED = 4
 #: The variable of a switch between two toolchains.
 TOOLCHAIN = "toolchain"
@@ -65,7 +68,10 @@ _TESTS = (
     ),
     ((NODE_SET,), "launch when the nodes of before are in use: roundtrip blame, roundtrip nodes"),
     (("checkout", "tool "), "check the old commit out, and run the campaign from there"),
-    (("binding",), "set the old binding in the site's launch options for one night"),
+    (
+        ("launcher", _BINDING),
+        "launch once more with the old options of the launcher, and compare: roundtrip compare",
+    ),
 )
 _OTHERWISE = "set it back for a night, and run the campaign"
 
@@ -74,8 +80,8 @@ _OTHERWISE = "set it back for a night, and run the campaign"
 class Switch:
     """A variable that is launched with its old and its new value; None where it is not set.
 
-    `variable` may be `NODE_SET`: the values are pseudonyms of the nodes that are launched on; or
-    `TOOLCHAIN`: they are names of toolchains.
+    `variable` may be `NODE_SET`: the values are pseudonyms of the nodes that are launched on;
+    `TOOLCHAIN`: they are names of toolchains; or `LAUNCHER_OPTIONS`.
     """
 
     variable: str
@@ -91,6 +97,16 @@ class Switch:
     def is_toolchain(self) -> bool:
         """Whether it is the toolchain."""
         return self.variable == TOOLCHAIN
+
+    @property
+    def is_options(self) -> bool:
+        """Whether it is the options of the launcher."""
+        return self.variable == LAUNCHER_OPTIONS
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is an environment variable."""
+        return not (self.is_nodes or self.is_toolchain or self.is_options)
 
     def value(self, arm: Hashable) -> str | None:
         """Its value in an arm: a set of the names that are new."""
@@ -275,18 +291,21 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
             switches[NODE_SET] = Switch(NODE_SET, one.before, one.after)
             continue
         match = _VARIABLE.fullmatch(one.name)
-        if not match or any(map(_DIGEST.search, (one.before, one.after))):
+        is_settable = match or one.name == LAUNCHER_OPTIONS
+        if not is_settable or any(map(_DIGEST.search, (one.before, one.after))):
             others.append((printable(str(one)), _test(one)))
             continue
-        name = next(filter(None, match.groups()))
+        name = next(filter(None, match.groups())) if match else LAUNCHER_OPTIONS
         old, new = (None if value == NOT_SET else value for value in (one.before, one.after))
         switch = Switch(name, old, new)
         if switches.setdefault(name, switch) != switch:
             raise UserError(
                 f"facts contradict each other: {switches[name].name}, and {switch.name}"
             )
-    if switches:
-        others = [one for one in others if not one[0].startswith(_FOLLOWS)]
+    follows = _FOLLOWS if switches else ()
+    if any(one == LAUNCHER_OPTIONS or "BIND" in one.upper() for one in switches):
+        follows = (*follows, _BINDING)
+    others = [one for one in others if not one[0].startswith(follows)]
     return tuple(switches.values()), tuple(others)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,14 @@ _INSTALLED = {
     "boost.origin": "Boost package",
     "compiler.version": "compiler of the toolchain",
     "compiler.flags": "flags of the toolchain",
+}
+#: The options that the launcher of an environment gets, as words of a shell.
+LAUNCHER_OPTIONS = "launcher options"
+#: Of toolchains.json, under `reframe.extras`: how ranks are started.
+_STARTED = {
+    "launcher": "launcher",
+    "launcher_options": LAUNCHER_OPTIONS,
+    "launcher_options_oversubscribed": f"{LAUNCHER_OPTIONS} with more ranks than processors",
 }
 #: Of a partition in site-config.json.
 _PARTITION = {"access": "access", "sched_options": "options", "prepare_cmds": "preparation"}
@@ -113,6 +122,10 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
     ).items():
         for path, name in _INSTALLED.items():
             yield environ, name, _value_text(_at(entry, f"installed.{path}"))
+        for path, name in _STARTED.items():
+            value = _at(entry, f"reframe.extras.{path}")
+            words = [str(one) for one in value] if isinstance(value, list) else [_value_text(value)]
+            yield environ, name, shlex.join(words) if any(words) else ""
         yield from ((environ, *one) for one in _variables(_at(entry, "reframe.env_vars")))
 
 
