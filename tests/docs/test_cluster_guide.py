@@ -36,7 +36,6 @@ def test_without_internet_sources_are_fetched_for_the_lock_file_of_the_cluster()
     [
         ("starts 2 programs of one rank", " programs of one rank", "sites/trials.py"),
         ("rank 0 is not bound", " is not bound", "sites/trials.py"),
-        ("would be two concrete specs", "would be two concrete specs", "sites/toolchains.py"),
     ],
 )
 def test_what_users_look_up_is_what_roundtrip_prints(shown: str, printed: str, by: str) -> None:
