@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).parents[2]
 DOCS = CHECKOUT / "docs"
 PACKAGE = CHECKOUT / "src" / "roundtrip"
 TERM = re.compile(r"\*\*([^*]+)\*\*")
-#: Words of headings that mean what they mean everywhere.
+#: Words of headings that mean what they mean everywhere, and those that every user of MPI knows.
 _PLAIN = """
 % ' / 's a added against agrees all and as at b be because by bytes call clock cluster compiler
 concerned constant cost costs data datatypes delay discarded done evidence expected fact fail
@@ -33,6 +33,9 @@ pattern per process processor processors rate reason resolution result rule s sa
 size sizes smallest speeds status than the theirs theoretical they this time to today type
 undisturbed up value version was we what where why with µs best mpi-shm mpi-sync mpi-typed
 pvm-xdr
+adapters benchmark binding communication compute copying efficiency firmware governor kernel
+microcode mpi netpipe node npb osu overhead peak processing rank ranks rtt smt source speed-up
+transport transports warm-up
 """
 PLAIN = set(_PLAIN.split())
 
