@@ -29,6 +29,13 @@ def revision(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
     return publish.publish(bundle.build(tree.path), tmp_path / "reports")
 
 
+@pytest.fixture
+def of_two(make_tree: Callable[..., Any], tmp_path: Path) -> Path:
+    """The report of two toolchains, with as many figures as that of `smoke`."""
+    tree = make_tree("two", launches=6)
+    return publish.publish(bundle.build(tree.path), tmp_path / "reports")
+
+
 def drawing(name: str, *names: str) -> str:
     curve = Curve(name, ("#0b4f94", "#a9d3fb"), ((1, 10.0, 9.0, 12.0, 9), (64, 1e5, None, None, 3)))
     view = View("Bandwidth", SIZES, RATES, (curve,), width=900.0)
@@ -148,10 +155,10 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
 def test_the_front_page_is_printed_on_two_sheets_and_what_is_open_after_it(
-    revision: Path, tmp_path: Path
+    of_two: Path, tmp_path: Path
 ) -> None:
     with browser(tmp_path / "profile") as page:
-        page.open((revision / publish.PAGE).as_uri())
+        page.open((of_two / publish.PAGE).as_uri())
 
         def sheets() -> int:
             page.print(tmp_path / "page.pdf")

@@ -46,7 +46,7 @@ class Figure {
     this.stages = [...panel.querySelectorAll(".stage")].map((stage) => {
       const svg = stage.querySelector("svg"), [left, top, right, bottom] = svg.dataset.frame.split(" ").map(Number);
       const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
-      return { stage, svg, left, top, right, bottom, room: width - right, below: height - bottom, moves: movable(svg) };
+      return { stage, svg, left, top, right, bottom, width, room: width - right, below: height - bottom, moves: movable(svg) };
     });
     this.show(0);
     this.build();
@@ -55,6 +55,9 @@ class Figure {
     new ResizeObserver(() => requestAnimationFrame(() => {
       if (this.svg.clientWidth !== this.width) this.draw();
     })).observe(panel);
+    // On paper it has the width that it was painted for, whatever the width of the window.
+    addEventListener("beforeprint", () => this.draw(this.painted.width));
+    addEventListener("afterprint", () => this.draw());
   }
 
   // What the reader sees: a view, curves that are off, domains, kinds of axes, and the point held.
@@ -107,10 +110,10 @@ class Figure {
     return !this.view.stacked && !this.view[name].labels && this.view.curves.every((curve) => curve.points.every((p) => p[isPlace ? 0 : 1] > 0));
   }
 
-  // Both scales for the width of the panel, and everything that was painted moved to them.
-  draw() {
+  // Both scales for a width, by default the panel's, and everything that was painted moved to them.
+  draw(width = this.svg.clientWidth || 480) {
     this.stages.forEach((one) => { one.stage.hidden = one !== this.painted; });
-    const { painted, svg, rows, view } = this, width = svg.clientWidth || 480;
+    const { painted, svg, rows, view } = this;
     this.width = svg.clientWidth;
     const isWide = !rows && width - painted.left - painted.room > FEW;
     const right = width - (isWide ? painted.room : EDGE), { top } = painted;
