@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.nights import Nights
 
@@ -295,6 +295,7 @@ def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
 
 @settings(max_examples=60)
 @given(st.text(max_size=60))
+@example("0@/0")
 def test_to_look_twice_changes_nothing(text: str) -> None:
     once = NAMES.text(text)
     assert NAMES.text(once) == once

@@ -55,9 +55,9 @@ _HOST_WORD = (
 )
 _NAMES_OF = r"accounts?|bank|comment|login|mail|project|qos|reservation|user(?:name)?|wckey"
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_URL = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
 #: What names a person, an account, a host or a folder.
 _PRIVATE = (
-    re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE),
     # user@host and mail; of package@1.2, and of case@system:partition+environ, nothing.
     re.compile(
         r"(?<![\w.+-])[\w.+-]+@(?![\w.-]*:[\w.-]*\+|(?:develop|main|master|stable)\b)"
@@ -180,7 +180,8 @@ class Disclosure:
         for pattern in _CREDENTIALS:
             cleaned = pattern.sub(self._digested, cleaned)
         is_credential = cleaned != text
-        for pattern in (*_PRIVATE, path, self._words):
+        # Paths before mail, which takes the digest of a path behind an @ for a host.
+        for pattern in (_URL, path, *_PRIVATE, self._words):
             cleaned = pattern.sub(self._digested, cleaned)
         return cleaned, is_credential
 

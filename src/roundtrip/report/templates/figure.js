@@ -110,10 +110,10 @@ class Figure {
     return !this.view.stacked && !this.view[name].labels && this.view.curves.every((curve) => curve.points.every((p) => p[isPlace ? 0 : 1] > 0));
   }
 
-  // Both scales for a width, by default the panel's, and everything that was painted moved to them.
-  draw(width = this.svg.clientWidth || 480) {
+  // Both scales for the width of the panel or of `paper`, and everything that was painted moved to them.
+  draw(paper = 0) {
     this.stages.forEach((one) => { one.stage.hidden = one !== this.painted; });
-    const { painted, svg, rows, view } = this;
+    const { painted, svg, rows, view } = this, width = paper || svg.clientWidth || 480;
     this.width = svg.clientWidth;
     const isWide = !rows && width - painted.left - painted.room > FEW;
     const right = width - (isWide ? painted.room : EDGE), { top } = painted;
