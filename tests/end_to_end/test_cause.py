@@ -1,5 +1,5 @@
-"""Real launches: a planted slow commit of an MPI program, another MPI and another binding among
-harmless variables are found."""
+"""Real launches: a planted slow commit of an MPI program, another MPI among harmless variables, and
+another binding are found."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ HARMLESS = [
 
 
 @pytest.fixture
-def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Causes]:
-    """Searches among switches by launches of NetPIPE on this machine."""
+def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Checks]:
+    """What launches NetPIPE on this machine with switches, for the time of a message of `size`."""
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
 
-    def run(switches: list[Switch], size: int, minutes: float) -> Causes:
+    def prepare(switches: list[Switch], size: int, minutes: float) -> Checks:
         declared = tmp_path / "small.toml"
         declared.write_text(
             'title = "small"\nlaunches = 9\ntime_limit_minutes = 30\n[[check]]\n'
@@ -163,39 +163,43 @@ def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., C
             "phase": "measure",
             "metric": "half_round_trip_time",
         }
-        planned = Plan(
-            kind="blame",
-            title="Which?",
-            measures="NetPIPE",
-            name="blame-small",
-            site="local",
-            started=conduct.now(),
-            seed=1,
-            arms=[one.name for one in switches],
-            step=0.2,
-        )
-        opened = Journal(tmp_path / "search")
-        opened.begin(planned)
-        launcher = Checks(
-            here, items[TOOLCHAIN], root, switches, names, True, minutes, others=items
-        )
-        found = conduct.conduct(planned, opened, launcher, minutes, print)
-        assert isinstance(found, Causes)
-        values = [one.value for one in opened.entries if one.value is not None]
-        print(len(values), np.exp(np.median(values)), page.plain_sentences(planned, found))
-        return found
+        return Checks(here, items[TOOLCHAIN], root, switches, names, True, minutes, others=items)
 
-    return run
+    return prepare
 
 
-def test_another_mpi_is_found_among_harmless_variables(searched: Callable[..., Causes]) -> None:
+def test_another_mpi_is_found_among_harmless_variables(
+    launching: Callable[..., Checks], tmp_path: Path
+) -> None:
     """A byte takes another time in shared memory, whichever of the two is faster."""
     switches = [Switch(TOOLCHAIN_FACT, OTHER, TOOLCHAIN), *HARMLESS]
-    assert searched(switches, 1, 2).named == (switches[0].name,)
+    launcher = launching(switches, 1, 2)
+    asked = Plan(
+        kind="blame",
+        title="Which?",
+        measures="NetPIPE",
+        name="blame-small",
+        site="local",
+        started=conduct.now(),
+        seed=1,
+        arms=[one.name for one in switches],
+        step=0.2,
+    )
+    opened = Journal(tmp_path / "search")
+    opened.begin(asked)
+    found = conduct.conduct(asked, opened, launcher, 2, print)
+    assert isinstance(found, Causes)
+    values = [one.value for one in opened.entries if one.value is not None]
+    print(len(values), np.exp(np.median(values)), page.plain_sentences(asked, found))
+    assert found.named == (switches[0].name,)
 
 
-def test_another_binding_is_found_among_harmless_variables(searched: Callable[..., Causes]) -> None:
-    """Two ranks of which each waits for the other on one processor take turns of the scheduler."""
-    shared = "--bind-to cpu-list:ordered --cpu-list 0,0"
-    switches = [Switch(LAUNCHER_OPTIONS, "--bind-to core", shared), *HARMLESS]
-    assert searched(switches, 1, 2).named == (switches[0].name,)
+def test_the_options_of_the_launcher_bind_the_ranks_of_an_arm(
+    launching: Callable[..., Checks],
+) -> None:
+    """Two ranks on one processor take turns, which takes thousands of times as long."""
+    shared = "--cpu-list 0 --bind-to core:overload-allowed"
+    switch = Switch(LAUNCHER_OPTIONS, "--bind-to core", shared)
+    launcher = launching([switch], 1, 2)
+    old, new = (launcher.launch(frozenset(arm)) for arm in ((), (switch.name,)))
+    assert new > 10 * old
