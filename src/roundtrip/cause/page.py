@@ -99,9 +99,10 @@ def report(bundle: Path) -> Report:
     first = Part(
         "cause",
         "What did it",
-        (*(Gallery((_CAPTION,), (one,)) for one in figures), *_tables(plan, found)),
+        tuple(_tables(plan, found)),
         answers=tuple(Answer(one, _tone(found)) for one in sentences),
         question=plan.title,
+        picture=Gallery((_caption(found),), figures) if figures else None,
     )
     parts = (first, _rounds(plan, entries, asked), _method(plan))
     values = [one for one in entries if one.value is not None]
@@ -115,11 +116,17 @@ def report(bundle: Path) -> Report:
     return Report(plan.title, listed, (), parts)
 
 
-_CAPTION = (
-    "Where each lies between all old (0 %) and all new (100 %), in percent of the step, with the "
-    f"interval that holds its true place at {100 * (1 - ERROR):.0f} % whenever the search stops. "
-    "The strip is the interval of the step itself."
-)
+def _caption(found: Causes | Changes) -> str:
+    interval = (
+        f"with the interval that holds its true place at {100 * (1 - ERROR):.0f} % whenever the "
+        "search stops"
+    )
+    if isinstance(found, Changes):
+        return f"Where each version lies between the two that it was launched beside, {interval}."
+    return (
+        f"Where each lies between all old (0 %) and all new (100 %), {interval}. "
+        "The strip is the interval of the step itself."
+    )
 
 
 def describe(plan: Plan, found: Causes | Changes) -> Iterator[Text]:
@@ -251,7 +258,9 @@ def _describe_changes(plan: Plan, found: Changes) -> Iterator[Text]:
 
 
 def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
+    title, ends_are = "Old and new", "all old is 0 %, all new is 100 %"
     if isinstance(found, Changes):
+        title, ends_are = "Versions between two others", "the older is 0 %, the newer is 100 %"
         rows = [(plan.arms[one.at], one.share) for one in sorted(found.probes, key=_place)]
     else:
         rows = list(found.lead)
@@ -266,7 +275,11 @@ def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
     )
     ends = [end for point in points for end in point[1:4] if end is not None]
     scale = Scale(
-        "Share of the step", Unit.PERCENT, min(_ENDS[0], *ends), max(_ENDS[1], *ends), is_log=False
+        "Share of the difference",
+        Unit.PERCENT,
+        min(_ENDS[0], *ends),
+        max(_ENDS[1], *ends),
+        is_log=False,
     )
     curve = Curve(
         "Versions" if isinstance(found, Changes) else "Facts", BLUE, points, width=0, size=4
@@ -279,11 +292,11 @@ def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
         (curve,),
         names,
         (Rule(0.0), Rule(100.0)),
-        _strip(found),
+        None if isinstance(found, Changes) else _strip(found),
         has_bars=True,
         width=420,
     )
-    plot = Plot("Old and new", "all old is 0 %, all new is 100 %", (view,))
+    plot = Plot(title, ends_are, (view,))
     yield Figure("arms", plot.about(view), plot)
 
 
