@@ -22,7 +22,6 @@ import numpy as np
 
 from roundtrip.cause.questions import (
     ERROR,
-    LEAST_ROUNDS,
     PATIENCE,
     Answer,
     Question,
@@ -42,8 +41,8 @@ from roundtrip.stats.summaries import Interval
 _ENDS, _PROBES, _BEYOND = (part * ERROR for part in (0.15, 0.35, 0.075))
 #: A gap smaller than this share of the step is no second change.
 _LEAST_SHARE = 1 / 3
-#: Rounds that measure the size of a change, until it has an interval.
-_MOST_FOR_SIZE = 16
+#: Rounds that measure the size of a change at least: with fewer, it often has no interval.
+_FOR_SIZE = 8
 #: Launches of a round that asks whether first and last differ; a later one has more.
 LAUNCHES_A_ROUND = 2
 #: Which way a probe turns: the version is slow already, or still fast.
@@ -181,8 +180,7 @@ def _beyond(
     """Those of `gaps` whose ends are proven to differ too, and the size of the change itself."""
     rows: list[list[float]] = []
     open_, more = list(range(len(gaps))), []
-    size: Interval | None = None
-    while open_ or size is None or (size.low is None and len(rows) < _MOST_FOR_SIZE):
+    while open_ or len(rows) < _FOR_SIZE:
         rows.append((yield from _gaps(found, "whether there is another change", [change, *gaps])))
         columns = np.asarray(rows).T
         for at in list(open_):
@@ -191,9 +189,7 @@ def _beyond(
             if is_look(len(rows)) and (differs or is_within(logs, margin, error)):
                 open_.remove(at)
                 more += [gaps[at]] if differs else []
-        if len(rows) >= LEAST_ROUNDS:
-            size = ratio([row[0] for row in rows])
-    return more, size
+    return more, ratio([row[0] for row in rows])
 
 
 def _gaps(
