@@ -38,23 +38,31 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
-def ctest(tree: Path, study: str, left_out: str) -> None:
-    options = ("--output-on-failure", "--no-tests=error", "--label-exclude", left_out)
-    run("ctest", "--test-dir", tree, "--tests-regex", f"^{study}[._]", *options)
+def ctest(tree: Path, *selection: str) -> None:
+    run("ctest", "--test-dir", tree, "--output-on-failure", "--no-tests=error", *selection)
+
+
+def of(study: str) -> tuple[str, str]:
+    return "--tests-regex", f"^{study}[._]"
 
 
 @pytest.mark.live
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_quick_tests_of_a_study(study: str) -> None:
-    ctest(build(OPEN_MPI), study, f"nightly|{CROWDED}")
+    ctest(build(OPEN_MPI), *of(study), "--label-exclude", f"nightly|{CROWDED}")
+
+
+@pytest.mark.nightly
+@pytest.mark.live
+def test_the_nightly_tests_of_all_studies() -> None:
+    ctest(build(OPEN_MPI), "--label-regex", "nightly", "--label-exclude", CROWDED)
 
 
 @pytest.mark.nightly
 @pytest.mark.live
 @pytest.mark.parametrize("study", STUDIES)
-@pytest.mark.parametrize("toolchain", [OPEN_MPI, MPICH])
-def test_all_tests_of_a_study(toolchain: str, study: str) -> None:
-    ctest(build(toolchain), study, CROWDED)
+def test_all_tests_of_a_study_with_the_other_mpi(study: str) -> None:
+    ctest(build(MPICH), *of(study), "--label-exclude", CROWDED)
 
 
 @pytest.mark.nightly
@@ -66,5 +74,6 @@ def test_the_sanitizers_find_nothing(study: str) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.xdist_group("clang-tidy")  # it builds in a tree of its own: beside the sanitizers
 def test_clang_tidy_finds_nothing() -> None:
     run(*IDLY, "make", "tidy-all")
