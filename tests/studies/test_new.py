@@ -108,7 +108,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[st
 
 
 def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, Any]) -> None:
-    assert set(written) == {"__init__", "derived", "section"}
+    assert set(written) == {"__init__"}
     study: Study = written["__init__"].STUDY
     data = bundle([Measured("Barrier@a", {"barrier": 10, "allreduce": 20})])
     section = study.section(data)

@@ -175,11 +175,13 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Median of each launch: columns launch, case_id, case, variant, size_bytes, and value in
-        the metric's unit.
+        """Median of each launch: columns launch, case_id, case, variant, size_bytes, value in the
+        metric's unit, and cost, of which less is better: the value, or one over it.
         """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
-        return launch_medians(self.samples, self.metric, keys)
+        found = launch_medians(self.samples, self.metric, keys)
+        value = pl.col("value")
+        return found.with_columns(cost=value if METRICS[self.metric].lower_is_better else 1 / value)
 
     @cached_property
     def intervals(self) -> pl.DataFrame:

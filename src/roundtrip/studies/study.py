@@ -3,7 +3,8 @@
 A study is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class
 that derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports each of them
 whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  What needs one is
-in two modules beside it, which are imported when they are used: ``derived`` and ``section``.
+in two modules beside it, which are imported when they are used: ``derived`` and ``section``.  A
+study of one metric needs neither: `roundtrip.studies.interleaved` derives them.
 """
 
 from __future__ import annotations
@@ -172,6 +173,7 @@ class Study:
 
     The modules beside it carry out its methods, as far as they have these names: ``derived`` has
     `summary` with `SUMMARY_UNITS`, `speeds` and `FACTS`; ``section`` has a class `Section`.
+    What they do not have follows from its arms, if it has one metric (`interleaved`).
     """
 
     #: As in case.json, samples.csv, and the folder of its checks.
@@ -179,6 +181,8 @@ class Study:
     #: One line each, for lists and for the report.
     title: ClassVar[str]
     question: ClassVar[str]
+    #: How it measures, a paragraph for the report.
+    method: ClassVar[str] = ""
     #: Place in the report and in analysis.toml; the least comes first.
     order: ClassVar[int] = 100
     #: What its samples are, by name in a ``metrics.json``; rows of any other metric are faults.
@@ -218,7 +222,12 @@ class Study:
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
     ) -> Sequence[Points]:
         """What launches of `case` will measure that is contrasted; `cases` are all of the study."""
-        return ()
+        return [Points(tuple(self.arms), case.id, self.sizes(settings))] if self._metric else ()
+
+    @property
+    def _metric(self) -> str:
+        """That of all its arms; "" if it has several, or no arms."""
+        return self.metrics[0] if self.arms and len(self.metrics) == 1 else ""
 
     def primary_claims(
         self, cases: Sequence[PlannedCase], settings: Analysis
@@ -246,7 +255,11 @@ class Study:
         `samples` has the columns of samples.csv, of one case; what was not measured is absent.
         """
         units: Mapping[str, str] = self._own("derived", "SUMMARY_UNITS") or {}
-        figures = self._own("derived", "summary")(samples) if units else {}
+        if not units:
+            from roundtrip.studies import interleaved
+
+            return interleaved.summary(samples, self._metric) if self._metric else {}
+        figures = self._own("derived", "summary")(samples)
         known = {name: figures[name] for name in units if name in figures}
         return {name: (one, units[name]) for name, one in known.items() if math.isfinite(one)}
 
@@ -256,11 +269,14 @@ class Study:
         There is a row for each launch and value.  `samples` has the columns of samples.csv and
         launch, and holds only this study.
         """
-        from roundtrip.studies import derivation
+        if form := self._own("derived", "speeds"):
+            speeds: pl.DataFrame = form(samples, self.sizes(settings))
+            return speeds
+        from roundtrip.studies import derivation, interleaved
 
-        form = self._own("derived", "speeds")
-        speeds: pl.DataFrame = form(samples, self.sizes(settings)) if form else derivation.NO_SPEEDS
-        return speeds
+        if not self._metric:
+            return derivation.NO_SPEEDS
+        return interleaved.speeds(self, samples, self._metric, self.sizes(settings))
 
     def headline(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         """The few values that everyone asks for first: columns `derivation.SPEEDS`.
@@ -275,18 +291,23 @@ class Study:
 
     def section(self, data: Data) -> Section | None:
         """Its section of the report; None if no launch of the study in the bundle passed."""
-        make = self._own("section", "Section")
-        if make is None or data.passed(self.name).is_empty():
+        if data.passed(self.name).is_empty():
             return None
-        found: Section = make(data)
-        return found
+        if make := self._own("section", "Section"):
+            found: Section = make(data)
+            return found
+        from roundtrip.studies import interleaved
+
+        return interleaved.Section(self, data, self._metric) if self._metric else None
 
     def facts(self) -> Facts:
         """What the report's audit has to know of its section; what is not supplied is unknown."""
-        from roundtrip.studies.derivation import Facts
+        if found := self._own("derived", "FACTS"):
+            declared: Facts = found
+            return declared
+        from roundtrip.studies import derivation, interleaved
 
-        found: Facts | None = self._own("derived", "FACTS")
-        return found or Facts()
+        return interleaved.facts(self, self._metric) if self._metric else derivation.Facts()
 
     def _own(self, module: str, name: str) -> Any:
         """`name` of a module beside the declaration; None without such a module or name."""

@@ -1,0 +1,198 @@
+"""What follows from the declaration of a study whose launches interleave arms, timed by one metric.
+
+Such a study needs no module beside its declaration: its figures, claims, tables, sentences and
+facts are those of its `arms`, its `contrasts` and its one metric.  A study that has more to say
+has its own `derived` or `section`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from roundtrip.report import units
+from roundtrip.report.blocks import Answer, Gallery, Heading, Paragraph, Part, Strong, Table
+from roundtrip.report.units import Unit
+from roundtrip.stats.summaries import OVER_LAUNCHES, Kind, Summary
+from roundtrip.stats.verdicts import ClaimVerdict
+from roundtrip.studies import display, findings
+from roundtrip.studies.derivation import METRICS, Facts, Pairing, Ratio, toolchain_speeds
+from roundtrip.studies.findings import Comparison, VerdictAt, for_study
+from roundtrip.studies.panel import OF_LAUNCH, CasePanels, Panel, launch_medians
+from roundtrip.studies.study import Claim, Contrast, Figure, Study
+
+if TYPE_CHECKING:
+    from roundtrip.report.data import Data
+
+
+def shown_unit(metric: str) -> str:
+    """The unit in which values are printed: µs for times, otherwise that of the metric."""
+    raw = METRICS[metric].unit
+    return Unit.US if raw == Unit.S else raw
+
+
+def describe_metric(metric: str) -> str:
+    """``Operation time``."""
+    return metric.replace("_", " ").capitalize()
+
+
+def summary(samples: pl.DataFrame, metric: str) -> dict[str, Figure]:
+    """The median of each arm in one launch, at the smallest and at the largest size: ``put_8B_us``.
+
+    `samples` has the columns of samples.csv, of one case.
+    """
+    unit = shown_unit(metric).replace("µ", "u")
+    scale = units.scale(METRICS[metric].unit, shown_unit(metric))
+    found = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
+    ends = {found["size_bytes"].min(), found["size_bytes"].max()}
+    figures = {}
+    for row in found.filter(pl.col("size_bytes").is_in(ends)).iter_rows(named=True):
+        size = [units.printable(units.size(row["size_bytes"])).replace(" ", "")]
+        parts = [row["variant"], *(size if row["size_bytes"] else ()), unit.replace("/", "_per_")]
+        figures["_".join(parts).replace("-", "_")] = row["value"] * scale, unit
+    return figures
+
+
+def speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int]) -> pl.DataFrame:
+    """The value of each launch and arm at `sizes` (bytes): columns `derivation.SPEEDS`."""
+    found = launch_medians(samples, metric, ["launch", "case", "variant", "size_bytes"])
+    title = pl.col("variant").replace({name: arm.title for name, arm in study.arms.items()})
+    is_one = pl.col("case").n_unique().over("launch") == 1
+    unit = shown_unit(metric)
+    return toolchain_speeds(
+        found.filter(pl.col("size_bytes").is_in(list(sizes))),
+        pl.when(is_one).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
+        value=pl.col("value") * units.scale(METRICS[metric].unit, unit),
+        unit=unit,
+        lower_is_better=pl.lit(METRICS[metric].lower_is_better),
+        size_bytes=pl.when(pl.col("size_bytes") > 0).then("size_bytes"),
+        phase="measure",
+        metric=metric,
+    )
+
+
+def facts(study: Study, metric: str) -> Facts:
+    """What the audit has to know: medians, and ratios within launches where arms are contrasted."""
+    kind = Kind.COST if METRICS[metric].lower_is_better else Kind.RATE
+    what, of_launch = describe_metric(metric).lower(), replace(OF_LAUNCH, kind=kind)
+    ratio = Ratio(f"{what} of two arms", of_launch, Pairing.LAUNCH, OVER_LAUNCHES)
+    return Facts(
+        summaries=(of_launch, Summary(what, kind, "launches", OVER_LAUNCHES)),
+        ratios=(ratio,) if study.contrasts else (),
+        made_with=("mpi_library", "compiler", "compiler_flags"),
+    )
+
+
+class Section:
+    """All arms in each panel, and the contrasts that the study declares."""
+
+    def __init__(self, study: Study, data: Data, metric: str) -> None:
+        self._study = study
+        self._panels = CasePanels(data, study.name, metric)
+        self._sizes = study.sizes(data.analysis)
+        self._what = describe_metric(metric)
+        self._unit = shown_unit(metric)
+        self._scale = units.scale(self._panels.unit, self._unit)
+
+    def claims(self) -> Mapping[Claim, Sequence[float]]:
+        """The contrasts, one ratio of speeds a launch."""
+        return findings.claims(self._study, self._panels, self._sizes, "cost")
+
+    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+        """A line for each contrast; values, verdicts and a figure of each panel."""
+        study, panels, mine = self._study, self._panels, for_study(judged, self._study.name)
+        caption = f"{self._what} in {self._unit}, median over launches."
+        return Part(
+            anchor=study.name,
+            title=f"{study.title}: {study.question}",
+            blocks=(
+                *([Paragraph((study.method,))] if study.method else ()),
+                Heading(3, "In numbers"),
+                display.in_numbers(panels, caption, study.arms, self._unit),
+                *([self._verdicts(mine)] if study.contrasts else ()),
+            ),
+            answers=tuple(
+                Answer((f"{self._line(contrast, panels.panels, mine)}.",))
+                for contrast in study.contrasts
+            ),
+            each=tuple(self._answer(panel, mine) for panel in panels.panels),
+            picture=self._picture(),
+        )
+
+    def _verdicts(self, judged: Mapping[Comparison, ClaimVerdict]) -> Table:
+        arms = self._study.arms
+        rows = [
+            (
+                f"{arms[one.arm].title} against {arms[one.base].title}: {panel.label}",
+                {
+                    size: display.verdict(found, base=arms[one.base].title)
+                    for size in self._sizes
+                    if (found := judged.get(self._comparison(panel, one, size)))
+                },
+            )
+            for one in self._study.contrasts
+            for panel in self._panels.panels
+        ]
+        return display.grid(
+            "Speed of one arm over that of the other, in the same launch: above 1, the first is "
+            "faster.",
+            "Arms, toolchain and placement",
+            {size: units.size(size) if size else "Ratio" for size in self._sizes},
+            rows,
+        )
+
+    def _line(
+        self,
+        contrast: Contrast,
+        panels: Sequence[Panel],
+        judged: Mapping[Comparison, ClaimVerdict],
+    ) -> str:
+        arms = self._study.arms
+        found = [
+            VerdictAt(panel.label, size, judged.get(self._comparison(panel, contrast, size)))
+            for panel in panels
+            for size in self._sizes
+        ]
+        return findings.line(arms[contrast.arm].title, arms[contrast.base].title, found)
+
+    def _answer(self, panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
+        rows = self._panels.rows(self._panels.intervals, panel)
+        size = min(rows["size_bytes"].to_list())
+        found = {
+            arm.title: self._panels.at(rows, panel, variant=name, size_bytes=size)
+            for name, arm in self._study.arms.items()
+        }
+        values = ", ".join(
+            f"{title} {units.interval(one, self._scale)}" for title, one in found.items() if one
+        )
+        lines = [self._line(one, (panel,), judged) for one in self._study.contrasts]
+        at = f" at {units.size(size)}" if size else ""
+        text = f": {values} {self._unit}{at}. {''.join(f'{line}. ' for line in lines)}".rstrip()
+        return Answer((Strong(panel.label), text), "plain" if all(found.values()) else "warn")
+
+    def _picture(self) -> Gallery:
+        frame = display.curve_rows(self._panels.intervals, self._scale)
+        drawings = [
+            display.drawing(
+                f"{self._study.name}-{number}",
+                panel,
+                self._panels.rows(frame, panel),
+                self._study.arms,
+            )
+            for number, panel in enumerate(self._panels.panels, 1)
+        ]
+        has_sizes = frame["size_bytes"].n_unique() > 1
+        drawn = display.over_size if has_sizes else display.dots
+        marks = "bands" if has_sizes else "lines"
+        return Gallery(
+            self._panels.level.within(
+                f"Median over launches; {marks} are {{level}} rank intervals."
+            ),
+            drawn(drawings, self._what, self._what, self._unit),
+        )
+
+    def _comparison(self, panel: Panel, contrast: Contrast, size: int) -> Comparison:
+        return Comparison(self._study.name, panel.key, contrast, size)
