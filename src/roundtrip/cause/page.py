@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
 from roundtrip.cause import facts, order
-from roundtrip.cause.facts import Causes, Ending, Relation
+from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import (
     LAUNCHES,
     Entry,
@@ -27,6 +27,7 @@ from roundtrip.cause.journal import (
 )
 from roundtrip.cause.order import SLOW, Changes
 from roundtrip.cause.questions import ERROR, Question, Span
+from roundtrip.cause.sentences import describe
 from roundtrip.collect import disclosure, manifest, signature
 from roundtrip.report.blocks import (
     Answer,
@@ -40,14 +41,11 @@ from roundtrip.report.blocks import (
     Paragraph,
     Part,
     Report,
-    Strong,
     Table,
-    Text,
     Tone,
 )
 from roundtrip.report.plot import Curve, Plot, Rule, Scale, View
 from roundtrip.report.units import Unit
-from roundtrip.stats.summaries import Interval
 from roundtrip.studies.study import BLUE
 
 _TOOLS = ("roundtrip", "numpy", "scipy", "jinja2")
@@ -101,17 +99,18 @@ def report(bundle: Path) -> Report:
         "What did it",
         tuple(_tables(plan, found)),
         answers=tuple(Answer(one, _tone(found)) for one in sentences),
-        question=plan.title,
+        question=f"Which {'change' if plan.kind == 'blame' else 'version'} did it?",
         picture=Gallery((_caption(found),), figures) if figures else None,
     )
     parts = (first, _rounds(plan, entries, asked), _method(plan))
     values = [one for one in entries if one.value is not None]
+    launched = len(values) + len(_failed(entries))
     listed = (
         ("Campaign", plan.name),
         ("Site", plan.site),
-        ("Started", plan.started),
-        ("Measured", plan.measures),
-        ("Launches", f"{len(values)}, and {len(_failed(entries))} that failed"),
+        ("Started", f"{plan.started[:10]} {plan.started[11:16]} UTC"),
+        *([("Measured", plan.measures)] if plan.measures not in plan.title else ()),
+        ("Launches", f"{len(values)} of {launched} launches completed"),
     )
     return Report(plan.title, listed, (), parts)
 
@@ -129,145 +128,24 @@ def _caption(found: Causes | Changes) -> str:
     )
 
 
-def describe(plan: Plan, found: Causes | Changes) -> Iterator[Text]:
-    """What was found, a sentence each, the answer first."""
-    if isinstance(found, Changes):
-        yield from _describe_changes(plan, found)
-    else:
-        yield from _describe_causes(plan, found)
-
-
-def sentence(bundle: Path) -> str:
-    """What the search of a bundle found, in one sentence."""
-    plan = read_plan(bundle)
-    return plain_sentences(plan, replay(plan, read_entries(bundle))[0])[0]
-
-
-def plain_sentences(plan: Plan, found: Causes | Changes) -> list[str]:
-    """`describe` as plain lines."""
-    return [
-        "".join(getattr(part, "text", str(part)) for part in sentence)
-        for sentence in describe(plan, found)
-    ]
-
-
 def _tone(found: Causes | Changes) -> Tone:
     if isinstance(found, Changes):
         return "warn" if found.differ is None or found.open else "plain"
     return "warn" if found.ending is Ending.UNKNOWN else "plain"
 
 
-def times(step: Interval | None) -> str:
-    """``1.22 [1.20, 1.24] times``."""
-    if step is None:
-        return "an unknown factor"
-    ends = "" if step.low is None else f" [{step.low:.3f}, {step.high:.3f}]"
-    return f"{step.median:.3f}{ends} times"
-
-
-def _describe_causes(plan: Plan, found: Causes) -> Iterator[Text]:
-    names: list[Code | str] = []
-    for number, name in enumerate(found.named):
-        names += [" and "] * bool(number) + [Code(name)]
-    verb = "explains" if len(found.named) == 1 else "explain"
-    if found.ending is Ending.ABSENT:
-        yield (
-            Strong("The step cannot be reproduced: "),
-            f"all new takes {times(found.step)} the time of all old now.",
-        )
-    elif found.ending is Ending.FOUND and found.share:
-        how = f", {found.relation}" if found.relation else ""
-        yield (*names, f" {verb} {found.share} of the step ({times(found.step)}){how}.")
-    elif found.named:
-        perhaps = f"{verb} perhaps {found.share} of the step" if found.share else "is a cause"
-        yield (Strong("Not proven to be all: "), *names, f" {perhaps} ({times(found.step)}).")
-    else:
-        lead = f" The most evident so far is {found.lead[0][0]}." if found.lead else ""
-        yield (
-            Strong("Cannot tell "),
-            f"after {found.launches} launches: all new takes "
-            f"{times(found.step)} the time of all old.{lead}",
-        )
-    if found.alone:
-        each = "; ".join(f"{name}: {span}" for name, span in found.alone)
-        yield (
-            f"Alone they have of what both have together: {each}."
-            if found.relation is not Relation.UNKNOWN
-            else f"Each alone: {each}.",
-        )
-    if plan.others:
-        yield (_left_over(plan, found),)
-
-
-def _left_over(plan: Plan, found: Causes) -> str:
-    """What is said of facts that cannot be switched."""
-    names = ", ".join(row[0] for row in plan.others)
-    low = found.step.low if found.step and plan.step > 0 else None
-    if found.step and plan.step < 0 and found.step.high:
-        low = 1 / found.step.high
-    if not low or low <= 1 or found.ending is not Ending.FOUND:
-        return f"Cannot be switched from here: {names}."
-    most = max(0.0, 1 - math.log(low) / abs(plan.step))
-    return f"Cannot be switched from here, and explain at most {100 * most:.0f} %: {names}."
-
-
-def _describe_changes(plan: Plan, found: Changes) -> Iterator[Text]:
-    first, last = plan.arms[0], plan.arms[-1]
-    if found.differ is False:
-        yield (
-            Strong("No change: "),
-            Code(last),
-            f" takes {times(found.step)} the time of ",
-            Code(first),
-            ".",
-        )
-        return
-    if found.differ is None:
-        why = "; ".join(f"{plan.arms[at]} {why}" for at, why in found.skipped.items())
-        yield (
-            Strong("Cannot tell "),
-            f"whether {last} differs from {first} after "
-            f"{found.launches} launches: it takes {times(found.step)} its time. {why}".strip(),
-        )
-        return
-    if len(found.changes) > 1:
-        yield (Strong(f"{len(found.changes)} changes"), f" make up {times(found.step)}:")
-    for one in found.changes:
-        beside = one.after - one.before - 1
-        step = one.step or found.step
-        word = "slow" if step and step.median > 1 else "fast"
-        yield (
-            Strong(f"The first {word} version is "),
-            Code(plan.arms[one.after]),
-            f": it takes {times(one.step)} the time of " if one.step else ", after ",
-            Code(plan.arms[one.before]),
-            f", the last before it that can be built ({beside} between cannot)."
-            if beside
-            else ", the one before it.",
-            "" if one.step else " Whether there is another change is open.",
-        )
-    for low, high in found.open:
-        yield (
-            Strong("Not found yet: "),
-            "a change lies after ",
-            Code(plan.arms[low]),
-            " and not after ",
-            Code(plan.arms[high]),
-            f" ({high - low} versions).",
-        )
-
-
 def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
     title, ends_are = "Old and new", "all old is 0 %, all new is 100 %"
     if isinstance(found, Changes):
         title, ends_are = "Versions between two others", "the older is 0 %, the newer is 100 %"
-        rows = [(plan.arms[one.at], one.share) for one in sorted(found.probes, key=_place)]
+        rows = [(_short(plan.arms[one.at]), one.share) for one in sorted(found.probes, key=_place)]
     else:
-        rows = list(found.lead)
+        rows = [(_short(name), span) for name, span in found.lead]
         if found.share and found.named:
-            rows.insert(0, (" and ".join(found.named) + ", confirmed", found.share))
-        rows += [(f"{name}, alone", span) for name, span in found.alone]
-    rows = [(name, span) for name, span in rows if math.isfinite(span.middle)][:_MOST_ROWS]
+            rows.insert(0, (_short(" and ".join(found.named), ", confirmed"), found.share))
+        rows += [(_short(name, ", alone"), span) for name, span in found.alone]
+    rows = [(name, span) for name, span in rows if math.isfinite(span.middle)]
+    rows = ([row for row in rows if row[1].low is not None] or rows)[:_MOST_ROWS]
     if not rows:
         return
     points = tuple(
@@ -284,7 +162,7 @@ def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
     curve = Curve(
         "Versions" if isinstance(found, Changes) else "Facts", BLUE, points, width=0, size=4
     )
-    names = tuple(name[:_LONGEST] for name, _ in rows)
+    names = tuple(name for name, _ in rows)
     view = View(
         "Share",
         scale,
@@ -298,6 +176,13 @@ def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
     )
     plot = Plot(title, ends_are, (view,))
     yield Figure("arms", plot.about(view), plot)
+
+
+def _short(name: str, suffix: str = "") -> str:
+    """A name in the picture; of a long one the middle is left out, and its values are kept."""
+    room = _LONGEST - len(suffix)
+    half = (room - 1) // 2
+    return (name if len(name) <= room else f"{name[: room - 1 - half]}…{name[-half:]}") + suffix
 
 
 def _place(probe: order.Probe) -> int:
@@ -334,9 +219,15 @@ def _table(caption: str, columns: str, rows: Iterable[Sequence[object]]) -> Tabl
 
 def _tables(plan: Plan, found: Causes | Changes) -> Iterator[Block]:
     if isinstance(found, Causes):
-        lead = [(name, span, "named" * (name in found.named)) for name, span in found.lead]
+        lead = [
+            (name, "open" if span.low is None else span, "named" * (name in found.named))
+            for name, span in found.lead
+        ]
         if lead:
-            caption = "Each fact by mixed arms, most evident first; the intervals hold at once."
+            caption = (
+                "Each fact by mixed arms, most evident first; the intervals hold at once. Open: "
+                "these rounds bound no share of it."
+            )
             yield _table(caption, "Fact|Share of the step>|Verdict", lead)
         if plan.others:
             columns = "Cannot be switched from here|What would test it"
@@ -369,8 +260,7 @@ def _rounds(plan: Plan, entries: Sequence[Entry], asked: Sequence[Question]) -> 
     lost: Counter[str] = Counter()
     for one in entries:
         if one.at is not None and one.round <= len(asked):
-            name = arm_name(asked[one.round - 1].arms[one.at])
-            name = plan.arms[int(name)] if plan.kind == "bisect" else name
+            name = _arm(plan, asked[one.round - 1].arms[one.at])
             (lost if one.value is None else made)[name] += 1
     rows = [(name, made[name], lost[name]) for name in dict.fromkeys([*made, *lost])]
     caption = "Launches of each arm. Every launch is in bundle/launches.jsonl."
@@ -379,6 +269,16 @@ def _rounds(plan: Plan, entries: Sequence[Entry], asked: Sequence[Question]) -> 
         _table(caption, "Arm|Completed>|Failed>", rows),
     )
     return Part("rounds", "Rounds and launches", blocks)
+
+
+def _arm(plan: Plan, arm: Hashable) -> str:
+    """The version, or which facts are new in the arm; if most of them are, those that are not."""
+    if not isinstance(arm, frozenset):
+        return plan.arms[int(str(arm))]
+    old = frozenset(plan.arms) - arm
+    if 2 * len(arm) <= len(plan.arms):
+        return arm_name(arm)
+    return f"all new but {arm_name(old)}" if old else "all new"
 
 
 def _method(plan: Plan) -> Part:

@@ -87,7 +87,7 @@ def bisect(
     nothing could be decided; 130 interrupted.
     """
     # These take a second to load, which --help need not spend.
-    from roundtrip.cause import commands, conduct, page
+    from roundtrip.cause import commands, conduct, sentences
     from roundtrip.cause.journal import Plan
     from roundtrip.cause.order import LAUNCHES_A_ROUND
 
@@ -125,7 +125,7 @@ def bisect(
     plan = Plan(
         kind="bisect",
         title=printable(f"Which version between {old} and {new} changed it?")[:1000],
-        measures="what --metric finds" if metric else "wall time of a launch",
+        measures="the number that --metric matches in the output" if metric else "wall time of a launch",
         name=f"bisect-{over}",
         site=site,
         started=conduct.now(),
@@ -144,7 +144,7 @@ def bisect(
         again = shlex.join(["roundtrip", *sys.argv[1:], *([] if resume else ["--resume"])])
         say(f"interrupted; nothing is lost. Go on with: {again}")
         raise typer.Exit(INTERRUPTED) from None
-    for line in page.plain_sentences(plan, found):
+    for line in sentences.plain_sentences(plan, found):
         typer.echo(line)
     typer.echo(f"{found.launches} launches, {launcher.builds} builds")
     typer.echo(f"report: {conduct.publish(opened, say)}")
@@ -319,7 +319,7 @@ def _search(
     """
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
-    from roundtrip.cause import conduct, page
+    from roundtrip.cause import conduct, sentences
     from roundtrip.cause.checks import Checks
     from roundtrip.cause.facts import Causes, Ending
 
@@ -346,12 +346,12 @@ def _search(
         say(f"interrupted; nothing is lost. Go on with: {again}")
         raise typer.Exit(INTERRUPTED) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
-    sentences = page.plain_sentences(plan, causes)
-    for line in sentences:
+    lines = sentences.plain_sentences(plan, causes)
+    for line in lines:
         typer.echo(line)
     if causes.named and causes.ending is Ending.FOUND:
         accept = ["roundtrip", "history", here.name, "--accept", found.label]
-        typer.echo(f"to accept it: {shlex.join([*accept, '--reason', sentences[0]])}")
+        typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
     typer.echo(f"report: {conduct.publish(opened, say)}")
     write_pages(paths.reports())
     return causes

@@ -131,12 +131,12 @@ def _searches(reports: Path, shelf: Shelf) -> Iterator[Path]:
 
 def _found(reports: Path, shelf: Shelf) -> Iterator[tuple[str, str]]:
     """Links from the history page to these, and what each found."""
-    from roundtrip.cause import page  # which few campaigns need
+    from roundtrip.cause import sentences  # which few campaigns need
 
     for one in _searches(reports, shelf):
         place = one.relative_to(reports).as_posix()
         try:
-            yield f"../../{place}/{PAGE}", page.sentence(one / published.BUNDLE)
+            yield f"../../{place}/{PAGE}", sentences.sentence(one / published.BUNDLE)
         except UserError as error:
             yield f"../../{place}/{PAGE}", f"cannot be read: {error.what}"
 

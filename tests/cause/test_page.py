@@ -1,0 +1,133 @@
+"""The report of a search: its answer, its picture and its tables say what the launches show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from pathlib import Path
+
+import numpy as np
+
+from roundtrip.cause import journal, page
+from roundtrip.cause.facts import Causes, Ending
+from roundtrip.cause.journal import Entry, Journal, Plan
+from roundtrip.cause.questions import Span
+from roundtrip.report.blocks import Report, Table
+
+OPTION = "OMPI_MCA_a_variable_with_a_name_that_fills_the_line not set → 4096"
+FACTS = [OPTION, "MPI 1 → 2", "kernel 5 → 6", "compiler 12 → 14"]
+
+
+class Noisy:
+    """Launches as `slow` says how much longer each arm takes, a log ratio."""
+
+    def __init__(self, slow: Callable[[Hashable], float]) -> None:
+        self.slow, self.rng = slow, np.random.default_rng(2)
+
+    def build(self, arm: Hashable) -> str:
+        return ""
+
+    def launch(self, arm: Hashable) -> float:
+        return float(np.exp(self.slow(arm) + 0.01 * self.rng.standard_normal()))
+
+
+def searched(folder: Path, kind: str, arms: list[str], slow: Callable[[Hashable], float]) -> Report:
+    plan = Plan(
+        kind=kind,  # type: ignore[arg-type]
+        title="What changed latency on 2026-11-25?",
+        measures="latency",
+        name="search",
+        site="local",
+        started="2026-11-25T12:34:56Z",
+        seed=3,
+        arms=arms,
+        step=0.2 if kind == "blame" else 0.05,
+    )
+    opened = Journal(folder / "search")
+    opened.begin(plan)
+    journal.go_on(plan, opened, Noisy(slow), 5.0, lambda _: None)
+    bundle = folder / "bundle"
+    bundle.mkdir()
+    page.make_bundle(opened.folder, bundle, "2026-11-25T13:00:00Z", None)
+    return page.report(bundle)
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[str(cell.text) for cell in row] for row in table.rows]
+
+
+def test_a_cause_is_the_answer_the_picture_and_a_row(tmp_path: Path) -> None:
+    report = searched(
+        tmp_path, "blame", FACTS, lambda arm: 0.2 * (isinstance(arm, frozenset) and OPTION in arm)
+    )
+    facts = dict(report.facts)
+    assert facts["Started"] == "2026-11-25 12:34 UTC"
+    assert "Measured" not in facts  # the title says it
+    cause, rounds, _ = report.parts
+    assert cause.question == "Which change did it?"
+    (answer,) = cause.answers
+    assert getattr(answer.text[0], "text", "") == OPTION
+    (figure,) = cause.figures
+    assert figure.plot is not None
+    (view,) = figure.plot.views
+    first, second, *_ = view.rows
+    assert first.startswith("OMPI_MCA_a") and first.endswith("set → 4096, confirmed")
+    assert second.endswith("not set → 4096") and "…" in second
+    assert max(map(len, view.rows)) <= 48
+    (points,) = (curve.points for curve in view.curves)
+    assert all(point[2] is not None for point in points)
+    (named, *others) = texts(cause.tables[0])
+    assert named[0] == OPTION and named[2] == "named"
+    assert {row[2] for row in others} == {""}
+    launched = {row[0]: int(row[1]) for row in texts(rounds.tables[1])}
+    assert launched["all old"] == launched["all new"] > 0
+    assert any(name.startswith("all new but ") for name in launched)
+    assert facts["Launches"] == "{0} of {0} launches completed".format(sum(launched.values()))
+
+
+def test_of_too_few_rounds_no_share_is_printed_as_if_it_were_known() -> None:
+    plan = Plan.model_construct(kind="blame", arms=FACTS, others=[], step=0.2)
+    lead = ((OPTION, Span(0.9, 0.5, 1.4)), ("MPI 1 → 2", Span(-0.74, None, None)))
+    found = Causes(Ending.UNKNOWN, (), None, None, None, (), lead, 20)
+    (table,) = page._tables(plan, found)
+    assert isinstance(table, Table)
+    assert [row[1] for row in texts(table)] == ["90 % [50, 140]", "open"]
+    (figure,) = page._figures(plan, found)
+    assert figure.plot is not None and len(figure.plot.views[0].rows) == 1
+
+
+def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
+    versions = [f"v{number}" for number in range(9)]
+    report = searched(tmp_path, "bisect", versions, lambda arm: 0.2 * (int(str(arm)) >= 5))
+    cause = report.parts[0]
+    assert cause.question == "Which version did it?"
+    assert [getattr(part, "text", "") for part in cause.answers[0].text][1:4:2] == ["v5", "v4"]
+    (figure,) = cause.figures
+    assert figure.plot is not None
+    assert set(figure.plot.views[0].rows) == {row[0] for row in texts(cause.tables[0])}
+
+
+def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) -> None:
+    why = "mpirun: /home/someone/bin: not found"
+    plan = Plan(
+        kind="bisect",
+        title="Which?",
+        measures="time",
+        name="search",
+        site="local",
+        started="2026-11-25T12:00:00Z",
+        seed=3,
+        arms=["v0", "v1", "v2"],
+        step=0.05,
+    )
+    opened = Journal(tmp_path / "search")
+    opened.begin(plan)
+    with (opened.folder / journal.LAUNCHES).open("a") as stream:
+        for at, value in enumerate((1.0, None)):
+            entry = Entry(round=1, at=at, value=value, why="" if value else why)
+            stream.write(entry.model_dump_json() + "\n")
+    bundle = tmp_path / "bundle"
+    bundle.mkdir()
+    page.make_bundle(opened.folder, bundle, "2026-11-25T13:00:00Z", None)
+    report = page.report(bundle)
+    assert dict(report.facts)["Launches"] == "1 of 2 launches completed"
+    assert "someone" not in (bundle / journal.LAUNCHES).read_text()
