@@ -125,7 +125,7 @@ def bisect(
     plan = Plan(
         kind="bisect",
         title=printable(f"Which version between {old} and {new} changed it?")[:1000],
-        measures="the number that --metric matches in the output" if metric else "wall time of a launch",
+        measures="the number that --metric matches" if metric else "wall time of a launch",
         name=f"bisect-{over}",
         site=site,
         started=conduct.now(),
