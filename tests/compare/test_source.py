@@ -56,12 +56,14 @@ def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(
 def test_the_newest_revision_of_a_night_is_taken(
     tree: Tree, sources: Sources, tmp_path: Path
 ) -> None:
-    for number, name in enumerate(("one", "other"), 1):
-        built = bundle.build(tree(name, seed=number).path)
-        revision = publish.publish(built, tmp_path / "reports")
-    night = str(Path("local") / "synthetic" / revision.parent.name)
+    first = publish.publish(bundle.build(tree("one", seed=1).path), tmp_path / "reports")
+    newest = first.with_name("r2")
+    newest.mkdir()
+    bundle.build(tree("other", seed=2).path).rename(newest / "bundle")
+    night = str(Path("local") / "synthetic" / first.parent.name)
     found = sources.side(night).data.manifest.digest
-    assert found == sources.side(str(revision)).data.manifest.digest
+    assert found == sources.side(str(newest)).data.manifest.digest
+    assert found != sources.side(str(first)).data.manifest.digest
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 Processor time is that of the test's process and of the children that it waited for.  What fixtures
 of a wider scope than the test take is not counted against the test that happens to come first; nor
-are imports: a test over the limit runs again, twice at most, and the cheapest run counts.
+are imports: a test over the limit runs again, twice at most, and the cheapest run counts.  A run
+with nightly tests sets no limit.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _RUNS = 3
 _LISTED = 10
 _NAME = "processor seconds"
 _BEGIN, _SHARED = pytest.StashKey[float](), pytest.StashKey[float]()
+_LIMITED = pytest.StashKey[bool]()
 
 
 @dataclass
@@ -83,6 +85,12 @@ def _processor_s() -> float:
     return sum(os.times()[:4])
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    # Sanitizers of the nightly tier would share caches and processors with a unit test.
+    is_nightly = any(item.get_closest_marker("nightly") for item in session.items)
+    session.config.stash[_LIMITED] = not is_nightly
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
@@ -105,7 +113,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     seconds = _processor_s() - item.stash[_BEGIN]
-    own = seconds - item.stash[_SHARED] if is_unit_test(item) else None
+    is_limited = item.config.stash[_LIMITED] and is_unit_test(item)
+    own = seconds - item.stash[_SHARED] if is_limited else None
     if own and own > LIMIT_S:
         own /= _slowness()
     item.user_properties.append((_NAME, (seconds, own)))
