@@ -33,7 +33,7 @@ toolchains: ## set up all toolchains: each MPI with each Boost
 test: lint types cxx-format workloads tidy pytest ## set up, then the checks that a person waits for: ten minutes
 
 test-all: lint types cxx-format workloads ## every check, the nightly ones too: an hour
-	$(BIN)/pytest -m "" -n $$(($$(nproc) + 1)) # one more than processors: the live tests mostly wait
+	$(BIN)/pytest -m ""
 
 PART := 0/6
 test-part: workloads ## part K of N of the nightly checks: PART=K/N

@@ -23,7 +23,7 @@ from roundtrip import files
 from roundtrip.collect import bundle, manifest, reader, samples
 from roundtrip.collect.reader import Limits, Reader
 from roundtrip.errors import UserError
-from roundtrip.history import ledger
+from roundtrip.history import cache
 from roundtrip.imported import bring
 
 CHECKOUT = Path(__file__).parents[2]
@@ -149,14 +149,14 @@ def test_a_large_samples_file_is_read_as_a_small_one(
 def test_a_cache_that_unpacks_to_much_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger.store_cache(tmp_path, ledger.Cache(stamps={"one": "two"}))
-    assert ledger.load_cache(tmp_path).stamps == {"one": "two"}
+    cache.store(tmp_path, cache.Cache(stamps={"one": "two"}))
+    assert cache.load(tmp_path).stamps == {"one": "two"}
     monkeypatch.setattr(reader, "MEMORY", 150 << 20)
-    with zipfile.ZipFile(tmp_path / ledger.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(tmp_path / cache.CACHE_FILE, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("more.parquet", bytes(200 << 20))
     with pytest.raises(UserError, match=r"history.zip: reading it takes more than 15\d MiB"):
-        reader.require_tables([tmp_path / ledger.CACHE_FILE])
-    assert not ledger.load_cache(tmp_path).stamps
+        reader.require_tables([tmp_path / cache.CACHE_FILE])
+    assert not cache.load(tmp_path).stamps
 
 
 def _json(file: Path) -> None:

@@ -18,7 +18,7 @@ from support.nights import CAMPAIGN, ENVIRON, NODE, SITE, Nights, published, red
 from roundtrip.collect import analysis, manifest
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.errors import UserError
-from roundtrip.history import ledger
+from roundtrip.history import cache, ledger
 from roundtrip.history import published as published_nights
 from roundtrip.history.ledger import Ledger
 
@@ -254,7 +254,7 @@ def test_one_night_more_is_read_and_no_other(
     found = read(tmp_path)
     assert [path.parent.name for path in seen] == ["2026-01-04"]
     assert found.nights.filter(pl.col("night") < writer.started(3)).equals(before.nights)
-    cold = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
+    cold = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
     cold.unlink()
     assert read(tmp_path).nights.equals(found.nights)
     assert read(tmp_path).provenance.equals(found.provenance)
@@ -264,12 +264,12 @@ def test_one_night_more_is_read_and_no_other(
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     Nights(tmp_path, series=2).write(2)
     before = read(tmp_path)
-    file = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
+    file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
     whole = bytearray(file.read_bytes())
     whole[200] ^= 1
     file.write_bytes(whole if content is None else content)
     assert read(tmp_path).nights.equals(before.nights)
-    assert ledger.load_cache(file.parent).nights.height == before.nights.height
+    assert cache.load(file.parent).nights.height == before.nights.height
 
 
 def test_a_cache_of_other_code_is_made_anew(
@@ -278,11 +278,11 @@ def test_a_cache_of_other_code_is_made_anew(
     Nights(tmp_path, series=2).write(2)
     before = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
-    assert ledger.load_cache(folder).nights.height == 4
-    monkeypatch.setattr(ledger, "_code", lambda: "other code")
-    assert ledger.load_cache(folder).nights.is_empty()
+    assert cache.load(folder).nights.height == 4
+    monkeypatch.setattr(cache, "_code", lambda: "other code")
+    assert cache.load(folder).nights.is_empty()
     assert read(tmp_path).nights.equals(before.nights)
-    assert ledger.load_cache(folder).nights.height == 4
+    assert cache.load(folder).nights.height == 4
 
 
 def test_intervals_of_all_nights_have_the_level_of_the_site(

@@ -23,7 +23,7 @@ from roundtrip import paths
 from roundtrip.cli import app
 from roundtrip.collect import bundle, manifest, signature
 from roundtrip.errors import UserError
-from roundtrip.history import ledger, published
+from roundtrip.history import cache, ledger, published
 from roundtrip.report import public, publish
 from roundtrip.report.pages import write
 from roundtrip.report.pages.write import write_pages
@@ -169,7 +169,7 @@ def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
 def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
     Nights(tmp_path, series=10).write(3)
     before = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    file = tmp_path / CAMPAIGN / SITE / ledger.CACHE_FILE
+    file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
     with zipfile.ZipFile(file) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     buffer = BytesIO()
@@ -178,9 +178,9 @@ def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in {**parts, "nights.parquet": buffer.getvalue()}.items():
             archive.writestr(name, content)
-    assert ledger.load_cache(file.parent).nights.is_empty()
+    assert cache.load(file.parent).nights.is_empty()
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights.equals(before.nights)
-    assert ledger.load_cache(file.parent).nights.height == before.nights.height
+    assert cache.load(file.parent).nights.height == before.nights.height
 
 
 def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path) -> None:

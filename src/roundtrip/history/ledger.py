@@ -1,21 +1,10 @@
-"""The history of a campaign on a site: read from its published reports, cached, and put in bundles.
-
-The cache is a zip beside the nights, with a proof by the key of the site, so that one that anybody
-else wrote or changed is not taken.  A night is taken from it while no file of its bundle, and no
-key that may sign for the site, has changed since it was read.
+"""The history of a campaign on a site: read from its published reports, and put in bundles.
 
 A bundle holds the nights before it: its report is judged against these, and no others.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
-import hmac
-import io
-import json
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from roundtrip import __version__, files, imported
-from roundtrip.collect import analysis, bundle_tables, manifest, pseudonyms, reader, signature
-from roundtrip.collect.columns import Row, Schema
+from roundtrip import imported
+from roundtrip.collect import bundle_tables, manifest, reader, signature
+from roundtrip.collect.columns import Row
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.night_rows import (
     ACCEPTED,
@@ -42,15 +31,13 @@ from roundtrip.collect.night_rows import (
 )
 from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
-from roundtrip.history import night, nodes, published
+from roundtrip.history import cache, night, nodes, published
 from roundtrip.history.annotations import ACCEPTED as KIND
 from roundtrip.history.annotations import Annotation, mark, notes
+from roundtrip.history.cache import Cache
 from roundtrip.history.night import MeasuredNight
 from roundtrip.history.published import Revision
 
-CACHE_FILE = ".history.zip"
-_INDEX, _PROOF = "index.json", "proof"
-_CACHED = {"nights.parquet": NIGHTS, "provenance.parquet": PROVENANCE, "pairs.parquet": PAIRS}
 #: Nights that are put into one table at a time: few calls, and little memory.
 _BATCH = 64
 _TABLES = ("cases", "placement", "nodes", "medians")
@@ -70,96 +57,6 @@ _ATTACHED: Mapping[str, tuple[str, type[Row]]] = {
     "pairs": (_PAIRS, Pair),
     "accepted": (_ACCEPTED, Accepted),
 }
-
-
-@dataclass(frozen=True)
-class Cache:
-    """Rows of columns `NIGHTS`, `PROVENANCE` and `PAIRS`; `stamps` of the bundles they are of.
-
-    A stamp is that of `Revision`, by the digest of the bundle; `signed` says who signed it.
-    """
-
-    nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
-    provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
-    stamps: Mapping[str, str] = field(default_factory=dict)
-    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
-    signed: Mapping[str, Signature] = field(default_factory=dict)
-
-
-@functools.cache
-def _code() -> str:
-    """The digest of this package's code, whose change makes a cache invalid."""
-    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
-    return f"{__version__} {hashlib.sha256(code).hexdigest()}"
-
-
-def _thresholds(site: str) -> analysis.Analysis:
-    """Those of the site; the package's if its file is damaged, which the page of the site says."""
-    try:
-        return analysis.for_site(site)
-    except UserError:
-        return analysis.default()
-
-
-def _format(site: str) -> str:
-    """What changes with this package's code, the site's thresholds, or whose signature counts."""
-    of_site = repr(_thresholds(site)).encode() + signature.trust(site)
-    return f"{_code()} {hashlib.sha256(of_site).hexdigest()}"
-
-
-def load_cache(site: Path) -> Cache:
-    """What the folder of a campaign on a site has; an empty one if it is missing or not ours.
-
-    Its tables are decoded here, without the limits of a subprocess: the proof says that we wrote
-    them.
-    """
-    file = site / CACHE_FILE
-    if not file.is_file():
-        return Cache()
-    try:
-        with zipfile.ZipFile(file) as archive:
-            most = reader.Limits.for_size(file.stat().st_size).memory
-            if sum(member.file_size for member in archive.infolist()) > most:
-                return Cache()
-            parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}
-            proof = archive.read(_PROOF).decode()
-        if not proof or not hmac.compare_digest(
-            proof, pseudonyms.proof(site.name, *parts.values())
-        ):
-            return Cache()
-        index = json.loads(parts[_INDEX])
-        if index["format"] != _format(site.name):
-            return Cache()
-        nights, facts, between = (_cached_table(parts[n], schema) for n, schema in _CACHED.items())
-        signed = {digest: Signature(*one) for digest, one in index["signed"].items()}
-        return Cache(nights, facts, index["stamps"], between, signed)
-    except (Exception, pl.exceptions.PanicException):
-        return Cache()
-
-
-def store_cache(site: Path, cache: Cache) -> None:
-    """Replace what is there at once; nothing if the folder cannot be written."""
-    signed = {digest: [one.state, one.key] for digest, one in cache.signed.items()}
-    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
-    parts = [json.dumps(index).encode()]
-    for frame in (cache.nights, cache.provenance, cache.pairs):
-        buffer = io.BytesIO()
-        frame.write_parquet(buffer, compression="zstd", compression_level=1)
-        parts.append(buffer.getvalue())
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for member, part in zip((_INDEX, *_CACHED), parts, strict=True):
-            archive.writestr(member, part)
-        archive.writestr(_PROOF, pseudonyms.proof(site.name, *parts))
-    with contextlib.suppress(OSError):
-        files.replace(site / CACHE_FILE, packed.getvalue())
-
-
-def _cached_table(content: bytes, schema: Schema) -> pl.DataFrame:
-    table = pl.read_parquet(io.BytesIO(content))
-    if dict(table.schema) != schema:
-        raise ValueError("other columns")
-    return table
 
 
 @dataclass(frozen=True)
@@ -206,7 +103,7 @@ def read_ledger(
     revisions, more = _once(revisions)
     warnings += more
     stamps = {one.digest: one.stamp() for one in revisions}
-    held = load_cache(folder)
+    held = cache.load(folder)
     same = {digest for digest, stamp in stamps.items() if held.stamps.get(digest) == stamp}
     changed = {one.digest: one for one in revisions if one.digest not in same}
     fresh, more = _read_revisions(list(changed.values()), campaign, site)
@@ -217,7 +114,7 @@ def read_ledger(
     signed = {**{d: held.signed[d] for d in same if d in held.signed}, **fresh.signed}
     now = Cache(nights, facts.sort(facts.columns), kept, between, signed)
     if now.stamps != held.stamps:
-        store_cache(folder, now)
+        cache.store(folder, now)
     started = dict(nights.select("digest", "night").unique().iter_rows())
     newest = {started[one.digest]: one.digest for one in revisions if one.digest in started}
     counting = list(newest.values())
@@ -295,7 +192,7 @@ def _read_revisions(
     """Rows of revisions that are not in the cache; their stamps are left empty."""
     if not revisions:
         return Cache(), []
-    thresholds = _thresholds(site)
+    thresholds = night.thresholds(site)
     level = thresholds.statistics.confidence_level
     undecodable = dict(_undecodable(revisions))
     warnings = [f"{path}: {why}" for path, why in undecodable.items()]

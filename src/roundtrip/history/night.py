@@ -45,6 +45,14 @@ _ROWS: Mapping[str, Any] = {
 _BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
 
 
+def thresholds(site: str) -> analysis.Analysis:
+    """Thresholds of the site; the package's if its file is damaged, which the page of it says."""
+    try:
+        return analysis.for_site(site)
+    except UserError:
+        return analysis.default()
+
+
 def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     """Columns `NIGHTS`, in no order; `level` is that of the intervals over launches.
 

@@ -1,0 +1,114 @@
+"""The cache of a campaign's nights on a site, which is derived from their bundles.
+
+It is a zip beside the nights, with a proof by the key of the site, so that one that anybody else
+wrote or changed is not taken.  A night is taken from it while no file of its bundle, and no key
+that may sign for the site, has changed since it was read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import hmac
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from roundtrip import __version__, files
+from roundtrip.collect import pseudonyms, reader, signature
+from roundtrip.collect.columns import Schema
+from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE
+from roundtrip.collect.signature import Signature
+from roundtrip.history import night
+
+CACHE_FILE = ".history.zip"
+_INDEX, _PROOF = "index.json", "proof"
+_CACHED = {"nights.parquet": NIGHTS, "provenance.parquet": PROVENANCE, "pairs.parquet": PAIRS}
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Rows of columns `NIGHTS`, `PROVENANCE` and `PAIRS`; `stamps` of the bundles they are of.
+
+    A stamp is that of `Revision`, by the digest of the bundle; `signed` says who signed it.
+    """
+
+    nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
+    provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
+    stamps: Mapping[str, str] = field(default_factory=dict)
+    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
+    signed: Mapping[str, Signature] = field(default_factory=dict)
+
+
+@functools.cache
+def _code() -> str:
+    """The digest of this package's code, whose change makes a cache invalid."""
+    code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
+    return f"{__version__} {hashlib.sha256(code).hexdigest()}"
+
+
+def _format(site: str) -> str:
+    """What changes with this package's code, the site's thresholds, or whose signature counts."""
+    of_site = repr(night.thresholds(site)).encode() + signature.trust(site)
+    return f"{_code()} {hashlib.sha256(of_site).hexdigest()}"
+
+
+def load(site: Path) -> Cache:
+    """What the folder of a campaign on a site has; an empty one if it is missing or not ours.
+
+    Its tables are decoded here, without the limits of a subprocess: the proof says that we wrote
+    them.
+    """
+    file = site / CACHE_FILE
+    if not file.is_file():
+        return Cache()
+    try:
+        with zipfile.ZipFile(file) as archive:
+            most = reader.Limits.for_size(file.stat().st_size).memory
+            if sum(member.file_size for member in archive.infolist()) > most:
+                return Cache()
+            parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}
+            proof = archive.read(_PROOF).decode()
+        if not proof or not hmac.compare_digest(
+            proof, pseudonyms.proof(site.name, *parts.values())
+        ):
+            return Cache()
+        index = json.loads(parts[_INDEX])
+        if index["format"] != _format(site.name):
+            return Cache()
+        nights, facts, between = (_cached_table(parts[n], schema) for n, schema in _CACHED.items())
+        signed = {digest: Signature(*one) for digest, one in index["signed"].items()}
+        return Cache(nights, facts, index["stamps"], between, signed)
+    except (Exception, pl.exceptions.PanicException):
+        return Cache()
+
+
+def store(site: Path, cache: Cache) -> None:
+    """Replace what is there at once; nothing if the folder cannot be written."""
+    signed = {digest: [one.state, one.key] for digest, one in cache.signed.items()}
+    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
+    parts = [json.dumps(index).encode()]
+    for frame in (cache.nights, cache.provenance, cache.pairs):
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, compression="zstd", compression_level=1)
+        parts.append(buffer.getvalue())
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for member, part in zip((_INDEX, *_CACHED), parts, strict=True):
+            archive.writestr(member, part)
+        archive.writestr(_PROOF, pseudonyms.proof(site.name, *parts))
+    with contextlib.suppress(OSError):
+        files.replace(site / CACHE_FILE, packed.getvalue())
+
+
+def _cached_table(content: bytes, schema: Schema) -> pl.DataFrame:
+    table = pl.read_parquet(io.BytesIO(content))
+    if dict(table.schema) != schema:
+        raise ValueError("other columns")
+    return table
