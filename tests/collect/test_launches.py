@@ -141,6 +141,36 @@ def test_a_build_that_failed_is_the_reason_of_its_tests(make_tree: Maker) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ("[1/2] c++ a.cpp\na.hpp:3:5: error: no \x07such type\na.hpp:9: error: more", "a.hpp:3:5"),
+        ("ld: a.o: in f: undefined reference to `g()'\n", "ld: a.o"),
+        ("-- Found MPI\nCMake Error at CMakeLists.txt:3 (find):\n", "CMake Error at"),
+    ],
+)
+def test_the_first_error_of_a_build_is_its_reason(
+    make_tree: Maker, output: str, error: str
+) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    shutil.rmtree(tree.folder(1, ENVIRON))
+    build = tree.entry(
+        *(1, ENVIRON, "fail"),
+        display_name=f"build_workloads ~local:smp+{ENVIRON}",
+        fixture=True,
+        fail_phase="compile",
+        stagedir="/anywhere/build_workloads_1",
+        fail_reason="build error: build job failed with exit code: 1",
+    )
+    tree.report(1, [build, tree.entry(1, ENVIRON, "fail_deps", stagedir=None)])
+    folder = tree.path / "rounds/001/stage/local/smp" / ENVIRON / "build_workloads_1"
+    folder.mkdir(parents=True)
+    (folder / "rfm_build.out").write_text(output)
+    reason = the_failed(tree).reason
+    assert reason.startswith(f"build_workloads failed: {build['fail_reason']}: {error}")
+    assert reason.isprintable()
+
+
 def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     shutil.rmtree(tree.folder(1, ENVIRON))

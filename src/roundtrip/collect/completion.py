@@ -7,12 +7,14 @@ connection is gone, and is ended: its words come last.
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import re
 import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,6 +24,9 @@ from roundtrip.errors import UserError, printable
 
 #: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
 _MOST_REPORT = 3 << 23
+#: The largest output of a build that is searched, bytes; errors of compilers, linkers and CMake.
+_MOST_BUILD = 1 << 22
+_ERROR = re.compile(r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE)
 
 
 def _line(text: str) -> str:
@@ -113,7 +118,8 @@ class SessionReport:
             # Not by `files`, which refuses halves of characters: ReFrame's texts may hold them.
             data = json.loads(files.read_in_tree(file, root, _MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
-            return SessionReport(tuple(TestCase.from_entry(entry) for entry in entries), True)
+            tests = (TestCase.from_entry(entry) for entry in entries)
+            return SessionReport(tuple(_with_error(one, file.parent, root) for one in tests), True)
         except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return SessionReport((), False)
 
@@ -133,6 +139,20 @@ class SessionReport:
             if test.is_fixture and test.environ == environ and test.result == "fail":
                 return f"{test.name.split(' ')[0]} failed: {test.reason(self)}"
         return "a test it depends on failed"
+
+
+def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
+    """A build that failed in the session of `folder`, with the first error in what it printed."""
+    if not (test.is_fixture and test.fail_phase == "compile" and test.result == "fail"):
+        return test
+    for file in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder)}/rfm_build.*")):
+        if file.suffix not in (".out", ".err"):
+            continue
+        with contextlib.suppress(UserError):
+            text = files.read_in_tree(file, root, _MOST_BUILD).decode(errors="replace")
+            if found := _ERROR.search(text):
+                return replace(test, fail_reason=f"{test.fail_reason}: {_line(found[0])}")
+    return test
 
 
 #: How launchers name a rank: Slurm's srun, Open MPI's mpirun (before and since release 5), MPICH.
