@@ -33,9 +33,11 @@ def test_all_studies_are_found_in_their_order() -> None:
     assert [study.title for study in found if not study.question.endswith("?")] == []
 
 
-def test_every_study_has_the_modules_that_its_class_names() -> None:
+def test_every_study_has_the_modules_that_its_class_names_or_one_metric() -> None:
     modules = {"derived": ("summary", "SUMMARY_UNITS", "speeds", "FACTS"), "section": ("Section",)}
     for study in studies.load():
+        if study.arms and len(study.metrics) == 1:
+            continue  # `interleaved` has what it lacks
         for module, names in modules.items():
             found = importlib.import_module(f"roundtrip.studies.{study.name}.{module}")
             assert [name for name in names if not hasattr(found, name)] == []
