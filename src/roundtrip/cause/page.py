@@ -144,8 +144,7 @@ def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
         if found.share and found.named:
             rows.insert(0, (_short(" and ".join(found.named), ", confirmed"), found.share))
         rows += [(_short(name, ", alone"), span) for name, span in found.alone]
-    rows = [(name, span) for name, span in rows if math.isfinite(span.middle)]
-    rows = ([row for row in rows if row[1].low is not None] or rows)[:_MOST_ROWS]
+    rows = [(name, span) for name, span in rows if span.low is not None][:_MOST_ROWS]
     if not rows:
         return
     points = tuple(

@@ -159,10 +159,10 @@ class Section:
         return findings.line(arms[contrast.arm].title, arms[contrast.base].title, found)
 
     def _answer(self, panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
-        rows = self._panels.rows(self._panels.intervals, panel)
-        size = min(rows["size_bytes"].to_list())
+        intervals = self._panels.intervals
+        size = min(self._panels.rows(intervals, panel)["size_bytes"].to_list())
         found = {
-            arm.title: self._panels.at(rows, panel, variant=name, size_bytes=size)
+            arm.title: self._panels.at(intervals, panel, variant=name, size_bytes=size)
             for name, arm in self._study.arms.items()
         }
         values = ", ".join(

@@ -254,14 +254,15 @@ class Study:
 
         `samples` has the columns of samples.csv, of one case; what was not measured is absent.
         """
-        units: Mapping[str, str] = self._own("derived", "SUMMARY_UNITS") or {}
-        if not units:
+        found: Mapping[str, Figure] = {}
+        if units := self._own("derived", "SUMMARY_UNITS"):
+            figures = self._own("derived", "summary")(samples)
+            found = {name: (figures[name], units[name]) for name in units if name in figures}
+        elif self._metric:
             from roundtrip.studies import interleaved
 
-            return interleaved.summary(samples, self._metric) if self._metric else {}
-        figures = self._own("derived", "summary")(samples)
-        known = {name: figures[name] for name in units if name in figures}
-        return {name: (one, units[name]) for name, one in known.items() if math.isfinite(one)}
+            found = interleaved.summary(samples, self._metric)
+        return {name: one for name, one in found.items() if math.isfinite(one[0])}
 
     def speeds(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         """The values by which two toolchains are compared: columns `derivation.SPEEDS`.
