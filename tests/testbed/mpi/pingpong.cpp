@@ -1,14 +1,17 @@
 // An 8-byte ping-pong between the first and the last rank, after a ring that needs all ranks.
 //
 //   pingpong [COUNT]        prints one line:
-//   np=4 ring=ok shared=1 hosts=a1,a2,b1,b2 min_us=512.1 p50_us=514.9
-// Times are half round trips; `shared` is how many ranks share memory with the first one.
+//   np=4 ring=ok shared=1 hosts=a1,a2,b1,b2 packets=110 min_us=512.1 p50_us=514.9
+// Times are half round trips; `shared` is how many ranks share memory with the first one, `packets`
+// how many its node sent over an interface (not loopback) during the ping-pong.
 #include <mpi.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -55,6 +58,21 @@ bool ring(int rank, int size) {
   return true;
 }
 
+// Packets that all interfaces but loopback have sent (proc_pid_net(5): the tenth number of a line).
+long packets_sent() {
+  std::ifstream file("/proc/net/dev");
+  long sum = 0;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || line.substr(0, colon).ends_with(" lo")) continue;
+    std::istringstream numbers(line.substr(colon + 1));
+    long number = 0;
+    for (int i = 0; i < 10; ++i) numbers >> number;
+    sum += number;
+  }
+  return sum;
+}
+
 // Half round trips in us, sorted; empty but on rank 0.
 std::vector<double> pingpong(int rank, int last, int count) {
   std::vector<double> times;
@@ -91,11 +109,12 @@ int main(int argc, char** argv) {
   const std::string names = hosts(size);
   const int shared = sharing(rank);
   const bool whole = ring(rank, size);
+  const long sent = packets_sent();
   const std::vector<double> times = pingpong(rank, size - 1, std::max(count, 1));
   if (rank == 0) {
-    std::printf("np=%d ring=%s shared=%d hosts=%s min_us=%.1f p50_us=%.1f\n", size,
-                whole ? "ok" : "broken", shared, names.c_str(), times.front(),
-                times[times.size() / 2]);
+    std::printf("np=%d ring=%s shared=%d hosts=%s packets=%ld min_us=%.1f p50_us=%.1f\n", size,
+                whole ? "ok" : "broken", shared, names.c_str(), packets_sent() - sent,
+                times.front(), times[times.size() / 2]);
   }
   // MPICH 4.0 with UCX may hang in MPI_Finalize unless all ranks enter it together.
   MPI_Barrier(MPI_COMM_WORLD);
