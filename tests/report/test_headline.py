@@ -12,7 +12,7 @@ import pytest
 
 from roundtrip import studies
 from roundtrip.collect import bundle
-from roundtrip.report import data, units
+from roundtrip.report import data, labels, units
 from roundtrip.report.blocks import Table
 from roundtrip.report.sections import headline
 from roundtrip.report.units import Quantity
@@ -96,6 +96,27 @@ def test_emulated_values_say_so_and_no_values_are_no_table(
     study = type(NETPIPE)
     monkeypatch.setattr(study, "headline", lambda *_: derivation.NO_SPEEDS)
     assert headline.headline(read, NETPIPE) is None
+
+
+def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
+    launch = {"system": "local", "partition": "smp", "emulation": [], "simulated": None}
+    settings = [
+        headline._setting(
+            {**launch, "parameters": [{"name": "a", "value": "FFT"}, {"name": "b", "value": where}]}
+        )
+        for where in ("shared-memory", "oversubscribed")
+    ]
+    assert settings == [
+        ("FFT, in one node, local:smp", ""),
+        ("FFT, local:smp", "more ranks than processors"),
+    ]
+    where = labels.differences({place for place, _ in settings})
+    rows = [headline._Row("Time", 8, *setting, "s", True) for setting in settings]
+    named = [headline._name(row, where[row.where]).replace("\xa0", " ") for row in rows]
+    assert named == [
+        "Time, in one node at 8 B",
+        "Time at 8 B (more ranks than processors)",
+    ]
 
 
 def test_a_number_without_unit_prints_none() -> None:

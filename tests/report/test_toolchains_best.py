@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,9 +18,14 @@ FASTER, SLOWER = Verdict.FASTER, Verdict.SLOWER
 ON_PAR, UNKNOWN = Verdict.ON_PAR, Verdict.CANNOT_TELL
 
 
-def judged(*pairs: tuple[str, Verdict, float], size: int | None = 1, what: str = "MPI") -> Any:
+def judged(
+    *pairs: tuple[str, Verdict, float],
+    size: int | None = 1,
+    what: str = "MPI",
+    setting: Setting = SETTING,
+) -> Any:
     return {
-        ToolchainComparison(SETTING, *pair, what, size): ClaimVerdict(
+        ToolchainComparison(setting, *pair, what, size): ClaimVerdict(
             Interval(ratio, None, None, 9), 0.01, 0.01, verdict
         )
         for pair, verdict, ratio in pairs
@@ -86,4 +92,24 @@ def test_values_without_a_size_have_a_column() -> None:
     assert [column.name.replace("\N{NO-BREAK SPACE}", " ") for column in table.columns[2:]] == [
         "All",
         "8 B",
+    ]
+
+
+def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
+    settings = {
+        app: replace(SETTING, parameters=f"app {app}, placement shared-memory, ranks {ranks}")
+        for app, ranks in (("FFT", 2), ("LU", 4))
+    }
+    wide = {
+        key: one
+        for (app, setting), size in zip(settings.items(), (8, 16), strict=True)
+        for key, one in judged(
+            ("ab", ON_PAR, 1.0), size=size, what=f"{app}, datatypes", setting=setting
+        ).items()
+    }
+    (table,) = race_tables(races(wide, {}), TITLES)
+    assert [column.name for column in table.columns] == ["What", "With", "Fastest"]
+    assert [row[0].text.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows] == [
+        "FFT, datatypes, ranks 2 at 8 B",
+        "LU, datatypes, ranks 4 at 16 B",
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -51,6 +51,31 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
     if simulated:
         kinds.append(_SIMULATED)
     return "; ".join(kinds)
+
+
+def differences(labels: Collection[str]) -> dict[str, str]:
+    """The parts of each label, between commas, that not all have; of a lone one there is none."""
+    parts = {label: label.split(", ") for label in labels}
+    shared = set.intersection(*map(set, parts.values())) if parts else set()
+    return {
+        label: ", ".join(part for part in some if part not in shared)
+        for label, some in parts.items()
+    }
+
+
+def distinct(labels: Collection[str]) -> dict[str, str]:
+    """As `differences`, with the whole label where there is none."""
+    return {label: rest or label for label, rest in differences(labels).items()}
+
+
+def in_setting(what: str, setting: str) -> str:
+    """`what` with the parts of its setting whose value it does not name.
+
+    ``FFT, datatypes, ranks 2`` of ``FFT, datatypes`` and ``app FFT, ranks 2``.
+    """
+    named = what.split(", ")
+    rest = [one for one in setting.split(", ") if one.rpartition(" ")[2] not in named]
+    return ", ".join(filter(None, (what, *rest)))
 
 
 def marked(name: str, row: Mapping[str, Any]) -> str:

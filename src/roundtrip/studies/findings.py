@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 import polars as pl
 
-from roundtrip.report import units
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import Cell, Tone
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies import display
@@ -169,7 +169,7 @@ def line(subject: str, base: str, found: Sequence[VerdictAt]) -> str:
 
     `found` has every place that was to be compared, or is empty.
     """
-    names = _distinct({one.where for one in found})
+    names = labels.distinct({one.where for one in found})
     found = [replace(one, where=names[one.where]) for one in found]
     groups: dict[Verdict | None, list[VerdictAt]] = {}
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.CANNOT_TELL, Verdict.ON_PAR, None):
@@ -184,16 +184,6 @@ def line(subject: str, base: str, found: Sequence[VerdictAt]) -> str:
         place = " elsewhere" if is_rest else _place(mine, found)
         clauses.append(_clause(subject if not clauses else "", base, verdict, mine, place))
     return "; ".join(clauses)
-
-
-def _distinct(labels: Collection[str]) -> dict[str, str]:
-    """The part of each label in which they differ, such as the MPI; a lone one is whole."""
-    parts = {label: label.split(", ") for label in labels}
-    shared = set.intersection(*map(set, parts.values())) if len(parts) > 1 else set()
-    return {
-        label: ", ".join(part for part in some if part not in shared) or label
-        for label, some in parts.items()
-    }
 
 
 def _verdict(one: VerdictAt) -> Verdict | None:

@@ -21,7 +21,10 @@ _MOST_ROWS, _MOST_TOOLCHAINS = 8, 4
 
 
 class _Row(NamedTuple):
-    """What the values of a row are of; `kind` says that they are emulated or simulated, else ""."""
+    """What the values of a row are of.
+
+    `kind` says that they are emulated, simulated or of more ranks than processors, else "".
+    """
 
     what: str
     size_bytes: int | None
@@ -52,14 +55,14 @@ def headline(data: Data, study: Study) -> Table | None:
         ranked, key=lambda name: ranked[name].value * (1 if first.lower_is_better else -1)
     )
     environs = sorted(best[:_MOST_TOOLCHAINS], key=titles.__getitem__)
-    has_places = len({row.where for row in rows}) > 1
+    where = labels.differences({row.where for row in rows})
     nothing = Cell(units.NOTHING, "muted")
     return Table(
         level.within(_caption(len(rows), len(titles))),
         (Column("What"), *(Column(titles[name], "right") for name in environs)),
         tuple(
             (
-                Cell(_name(row, has_places)),
+                Cell(_name(row, where[row.where])),
                 *(
                     Cell(found, series=found.series) if (found := of_row.get(name)) else nothing
                     for name in environs
@@ -93,24 +96,26 @@ def _values(
         row = _Row(
             value["what"],
             value["size_bytes"],
-            _place(launch),
-            labels.kind(launch["emulation"], launch["simulated"]),
+            *_setting(launch),
             value["unit"],
             value["lower_is_better"],
         )
         series = data.series_of(launch["case_id"], value)
         rows[row][launch["environ"]].append(Value(value["value"], series))
     # What waits for processors stands apart, below the rest.
-    return dict(sorted(rows.items(), key=lambda item: labels.OVERSUBSCRIBED in item[0].where))
+    return dict(sorted(rows.items(), key=lambda item: labels.OVERSUBSCRIBED in item[0].kind))
 
 
-def _place(launch: dict[str, Any]) -> str:
-    """Where and how a launch was made, toolchain apart."""
+def _setting(launch: dict[str, Any]) -> tuple[str, str]:
+    """Where and how a launch was made, toolchain apart, and its kind."""
     values = [
         labels.PLACEMENTS.get(one, one) for one in setting_texts(launch["parameters"]).values()
     ]
+    crowded = labels.OVERSUBSCRIBED if labels.OVERSUBSCRIBED in values else ""
     place = f"{launch['system']}:{launch['partition']}"
-    return ", ".join(filter(None, (*values, place)))
+    kind = labels.kind(launch["emulation"], launch["simulated"])
+    where = (*(value for value in values if value != crowded), place)
+    return ", ".join(filter(None, where)), "; ".join(filter(None, (crowded, kind)))
 
 
 def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
@@ -119,7 +124,7 @@ def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
     return Quantity.over(found, unit, series=series, says_unit=unit not in units.UNPRINTED)
 
 
-def _name(row: _Row, has_places: bool) -> str:
+def _name(row: _Row, where: str) -> str:
     size = "" if row.size_bytes is None else f" at {units.size(row.size_bytes)}"
-    place = f"; {row.where}" if has_places else ""
-    return f"{row.what}{size}{place}" + (f" ({row.kind})" if row.kind else "")
+    named = f"{labels.in_setting(row.what, where)}{size}"
+    return f"{named} ({row.kind})" if row.kind else named

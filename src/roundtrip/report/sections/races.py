@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
-from roundtrip.report import units
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Table, text_cells, text_columns
 from roundtrip.report.speeds import Compared, Setting, ToolchainComparison
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -178,7 +178,10 @@ def top_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table,
 
 
 def race_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
-    """A table for each study: a row for each quantity and a column for each size."""
+    """A table for each study: a row for each quantity and a column for each size.
+
+    Where each quantity has a size of its own, the size stands in its row.
+    """
     studies = dict.fromkeys(race.setting.study for race in found)
     return tuple(
         _race_table([race for race in found if race.setting.study == study], titles)
@@ -188,17 +191,24 @@ def race_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table
 
 def _race_table(own: Sequence[Race], titles: Mapping[str, str]) -> Table:
     sizes = sorted({race.size_bytes for race in own}, key=lambda size: size or 0)
-    several = len({race.setting for race in own}) > 1
+    where = labels.differences({_where(race.setting) for race in own})
     rows: dict[tuple[str, str], dict[int | None, Cell]] = {}
     for race in own:
-        setting = race.setting
-        where = (setting.parameters, setting.place, setting.kind)
-        what = [race.what, *(filter(None, where) if several or setting.kind else ())]
+        what = labels.in_setting(race.what, where[_where(race.setting)])
+        marked = ", ".join(filter(None, (what, race.setting.kind)))
         shared = ", ".join(_shared(race, titles)) or f"{len(race.runners)} toolchains"
-        row = rows.setdefault((", ".join(what), shared), {})
+        row = rows.setdefault((marked, shared), {})
         row[race.size_bytes] = race.cell(_names(race, titles))
+    names = ["All" if size is None else units.size(size) for size in sizes]
+    if len(sizes) > 1 and all(len(cells) == 1 for cells in rows.values()):
+        at = dict(zip(sizes, names, strict=True))
+        rows = {
+            (what if size is None else f"{what} at {at[size]}", shared): {None: cell}
+            for (what, shared), cells in rows.items()
+            for size, cell in cells.items()
+        }
+        sizes, names = [None], ["Fastest"]
     none = Cell(units.NOTHING, "muted")
-    names = ("All" if size is None else units.size(size) for size in sizes)
     return Table(
         "The fastest toolchain and its margin over the next: median of the ratios paired by "
         "round, corrected for all comparisons.",
@@ -208,6 +218,10 @@ def _race_table(own: Sequence[Race], titles: Mapping[str, str]) -> Table:
             for named, cells in rows.items()
         ),
     )
+
+
+def _where(setting: Setting) -> str:
+    return ", ".join(filter(None, (setting.parameters, setting.place)))
 
 
 def _shared(race: Race, titles: Mapping[str, str]) -> list[str]:

@@ -5,6 +5,7 @@ Their figures are the study's own, one for each toolchain, and where the time of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,6 +40,7 @@ from roundtrip.studies.study import BLUE, TEAL, Arm
 
 _LAUNCH = ["launch", "case_id", "panel"]
 _BY = ["panel", "buffers", "app", "size_bytes", "variant"]
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
 _PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "two nodes"}
 
 
@@ -138,14 +140,14 @@ class DdtData(Panels[Panel]):
 
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:
-        """Every refusal, once for each toolchain."""
+        """Every refusal, once for each toolchain, with no addresses: each launch has its own."""
         found: dict[tuple[str, str, str, str, str], set[str]] = {}
         finding = ["finding_call", "finding_error", "finding_consequence"]
         refused = self.points.drop_nulls(finding).join(self.launches, on="launch")
         columns = ["toolchain", pl.col("mpi_library").fill_null(""), *finding, "case", "variant"]
         for *fact, case, variant in refused.select(columns).iter_rows():
             toolchain, library, call, error, consequence = fact
-            key = (toolchain, library, call, error, consequence)
+            key = (toolchain, library, call, _ADDRESS.sub("0x…", error), consequence)
             found.setdefault(key, set()).add(f"{case.split('/')[0]} {variant}")
         return tuple(Refusal(*key, tuple(sorted(found[key]))) for key in sorted(found))
 

@@ -52,11 +52,6 @@ class Finding(shared.Finding[Statement, Panel]):
             return open_words([one for _, one in self.evidence if one.verdict == self.outcome])
         return _from_a_size_on(self.evidence, self.where) or self.verdict
 
-    @property
-    def named(self) -> str:
-        """The pair and its panel."""
-        return f"{self.panel.title(self.variant)} on {self.panel.label}"
-
 
 def findings(
     panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds
@@ -165,14 +160,26 @@ def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
 
 def _counted(found: Sequence[Finding]) -> str:
     """The outcome, or which there is where; many places are counted."""
-    outcomes: dict[str, list[str]] = {}
+    outcomes: dict[str, list[Finding]] = {}
     for finding in found:
-        outcomes.setdefault(finding.sentence, []).append(finding.named)
+        outcomes.setdefault(finding.sentence, []).append(finding)
     if len(outcomes) == 1:
         return next(iter(outcomes))
+    names = labels.distinct({finding.panel.label for finding in found})
     return "; ".join(
-        f"{outcome} for {listed(names, len(found))}" for outcome, names in outcomes.items()
+        f"{outcome} for {listed(_pairs(mine, names), len(found))}"
+        for outcome, mine in outcomes.items()
     )
+
+
+def _pairs(found: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
+    """``PVM, XDR (MPICH 4.0)``: each pair, and where, if that differs."""
+    return [
+        f"{one.panel.title(one.variant)} ({names[one.panel.label]})"
+        if len(names) > 1
+        else one.panel.title(one.variant)
+        for one in found
+    ]
 
 
 def panel_answer(
