@@ -22,16 +22,16 @@ def simple_test(check):
     """As `rfm.simple_test`, of the asked values of the parameters of `check`."""
     if _ASKED is None:
         return rfm.simple_test(check)
-    fewer = _ends(check) if _ASKED == "ends" else _products(check)
-    if fewer is not None:
-        rfm.simple_test(make_test(check.__name__, (check,), fewer, module=check.__module__))
+    parameters = _ends(check) if _ASKED == "ends" else _products(check)
+    if parameters is not None:
+        rfm.simple_test(make_test(check.__name__, (check,), parameters, module=check.__module__))
     return check
 
 
 def _ends(check):
     return {
-        name: _narrowed(known, lambda values: dict.fromkeys((values[0], values[-1])))
-        for name, known in check.raw_params.items()
+        name: _narrowed(raw_param, lambda values: dict.fromkeys((values[0], values[-1])))
+        for name, raw_param in check.raw_params.items()
         if name != "placement"
     }
 
@@ -41,19 +41,23 @@ def _products(check):
     products = _ASKED.get(check.__name__)
     if not products:
         return None
-    shown = {
+    value_sets = {
         name: {value for product in products for value in product[name]}
         for name in check.raw_params
         if all(name in product for product in products)
     }
-    return {name: _shown(check.raw_params[name], values) for name, values in shown.items()}
+    return {name: _shown(check.raw_params[name], values) for name, values in value_sets.items()}
 
 
-def _shown(known, shown):
-    return _narrowed(known, lambda values: (v for v in values if f"{known.format(v)}" in shown))
+def _shown(raw_param, texts):
+    return _narrowed(
+        raw_param, lambda values: (v for v in values if f"{raw_param.format(v)}" in texts)
+    )
 
 
-def _narrowed(known, choose):
+def _narrowed(raw_param, choose):
     return parameter(
-        inherit_params=True, filter_params=lambda values: tuple(choose(values)), fmt=known.format
+        inherit_params=True,
+        filter_params=lambda values: tuple(choose(values)),
+        fmt=raw_param.format,
     )

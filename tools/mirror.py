@@ -112,28 +112,28 @@ def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path)
         recipes = paths.checkout() / "spack_repo" / "roundtrip"
         # JSON is YAML.
         Path(settings, "repos.yaml").write_text(json.dumps({"repos": {"roundtrip": str(recipes)}}))
-        done = subprocess.run(
+        process = subprocess.run(
             [spack.command, "-E", "-C", settings, "mirror", "create", "-d", folder, spec],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
         )
-    output = done.stdout + done.stderr
-    if done.returncode or re.search(r"^\s*[1-9]\d*\s+failed to fetch", output, re.MULTILINE):
+    output = process.stdout + process.stderr
+    if process.returncode or re.search(r"^\s*[1-9]\d*\s+failed to fetch", output, re.MULTILINE):
         faults = [line for line in output.splitlines() if "Error" in line] or ["not fetched"]
         raise UnavailableError(f"spack mirror create {spec}: {faults[-1].strip()}")
 
 
 def _run_git(folder: Path, *arguments: str, into: int = subprocess.PIPE) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", *_ALWAYS, *arguments],
         cwd=folder,
         stdout=into,
         stderr=subprocess.PIPE,
         env={**os.environ, **_NEUTRAL},
     )
-    if done.returncode:
-        line = last_line(done.stderr.decode(errors="replace"))
+    if process.returncode:
+        line = last_line(process.stderr.decode(errors="replace"))
         raise UnavailableError(f"git {arguments[0]}: {line}")
 
 
@@ -154,8 +154,12 @@ class Apt:
                 "no apt-get here: on another machine, take the recipe's own address"
             )
         parts = folder / "parts"
-        for one in (parts, folder / "lists" / "partial", folder / "cache" / "archives" / "partial"):
-            one.mkdir(parents=True)
+        for path in (
+            parts,
+            folder / "lists" / "partial",
+            folder / "cache" / "archives" / "partial",
+        ):
+            path.mkdir(parents=True)
         self._folder = folder / "sources"
         self._folder.mkdir()
         for number, file in enumerate(_apt_sources()):
@@ -175,31 +179,31 @@ class Apt:
         answer = self._output("apt-cache", "showsrc", "--only-source", package)
         if not answer.strip():
             raise UnavailableError(f"apt knows no source package {package}")
-        offered: list[str] = []
-        for one in re.split(r"\n{2,}", answer):
-            version, sums = _VERSION.search(one), _SUMS.search(f"{one}\n")
+        archives: list[str] = []
+        for record in re.split(r"\n{2,}", answer):
+            version, sums = _VERSION.search(record), _SUMS.search(f"{record}\n")
             files = [line.split() for line in sums[1].splitlines()] if sums else []
-            if version and (held := [name for sum_, _, name in files if sum_ == sha256]):
+            if version and (matches := [name for sum_, _, name in files if sum_ == sha256]):
                 words = ["source", "--only-source", "--download-only", "--tar-only"]
                 self._output("apt-get", *words, f"{package}={version[1]}")
-                return self._folder / held[0]
-            offered += [name for _, _, name in files if ".orig" in name]
+                return self._folder / matches[0]
+            archives += [name for _, _, name in files if ".orig" in name]
         raise UnavailableError(
             f"apt has another version of source package {package} "
-            f"({', '.join(sorted(offered)) or 'no archive'}) than the recipe's, {sha256[:12]}..."
+            f"({', '.join(sorted(archives)) or 'no archive'}) than the recipe's, {sha256[:12]}..."
         )
 
     def _output(self, program: str, *arguments: str) -> str:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "--quiet", *self._options, *arguments],
             cwd=self._folder,
             capture_output=True,
             text=True,
         )
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+        if process.returncode:
+            lines = [line for line in process.stderr.splitlines() if line.startswith("E:")]
             raise UnavailableError(f"{program} {' '.join(arguments)}: {(lines or ['failed'])[0]}")
-        return done.stdout
+        return process.stdout
 
 
 def _apt_sources() -> list[Path]:
@@ -207,9 +211,9 @@ def _apt_sources() -> list[Path]:
     query = ["SINGLE", "Dir::Etc::sourcelist/f", "PARTS", "Dir::Etc::sourceparts/d"]
     output = subprocess.run(["apt-config", "shell", *query], capture_output=True, text=True).stdout
     places = dict(re.findall(r"^(\w+)='([^']*)'$", output, re.MULTILINE))
-    single, parts = Path(places.get("SINGLE", "")), Path(places.get("PARTS", ""))
-    several = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if places else []
-    return [file for file in (single, *several) if file.is_file()]
+    main_file, parts = Path(places.get("SINGLE", "")), Path(places.get("PARTS", ""))
+    part_files = sorted([*parts.glob("*.list"), *parts.glob("*.sources")]) if places else []
+    return [file for file in (main_file, *part_files) if file.is_file()]
 
 
 def _as_source(text: str, suffix: str, suites: Collection[str] = ()) -> str:
@@ -217,18 +221,18 @@ def _as_source(text: str, suffix: str, suites: Collection[str] = ()) -> str:
 
     The entries of the suite of this machine are repeated for the others.
     """
-    own = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
+    codename = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
     if suffix == ".sources":
         text = re.sub(r"^Types:.*$", "Types: deb-src", text, flags=re.MULTILINE)
         entries = re.split(r"\n(?:\s*\n)+", text.strip())
-        named = re.compile(rf"^(Suites:)(?:.*\s)?{own}()(?:\s.*)?$", re.MULTILINE)
+        pattern = re.compile(rf"^(Suites:)(?:.*\s)?{codename}()(?:\s.*)?$", re.MULTILINE)
     else:
         lines = [line for line in text.splitlines() if re.match(r"deb\s", line)]
         entries = [re.sub(r"^deb\b", "deb-src", line) for line in lines]
-        named = re.compile(rf"^(deb-src\s+(?:\[.*?\]\s+)?\S+)\s+{own}(\s.*)$")
-    ours = [entry for entry in entries if named.search(entry)]
-    more = [named.sub(rf"\1 {suite}\2", entry) for suite in suites for entry in ours]
-    return "\n\n".join([*entries, *more]) + "\n"
+        pattern = re.compile(rf"^(deb-src\s+(?:\[.*?\]\s+)?\S+)\s+{codename}(\s.*)$")
+    suite_entries = [entry for entry in entries if pattern.search(entry)]
+    copies = [pattern.sub(rf"\1 {suite}\2", entry) for suite in suites for entry in suite_entries]
+    return "\n\n".join([*entries, *copies]) + "\n"
 
 
 class Debian(Table):
@@ -265,9 +269,9 @@ def read_sources(files: Sequence[Path]) -> Sources:
     git: dict[str, Git] = {}
     for file in files:
         data, places = tables.read(file)
-        one = tables.validate(data, Sources, places, file)
-        debian |= one.debian
-        git |= one.git
+        sources = tables.validate(data, Sources, places, file)
+        debian |= sources.debian
+        git |= sources.git
     return Sources(debian=debian, git=git)
 
 
@@ -291,60 +295,62 @@ def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".filling-") as temporary:
             yield from _debian(folder, sources.debian, Path(temporary))
-            for name, one in sources.git.items():
-                yield _git(folder, name, one, clones.get(name), Path(temporary))
+            for name, source in sources.git.items():
+                yield _git(folder, name, source, clones.get(name), Path(temporary))
 
 
-def _debian(folder: Path, wanted: Mapping[str, Debian], temporary: Path) -> Iterator[Filled]:
+def _debian(folder: Path, sources: Mapping[str, Debian], temporary: Path) -> Iterator[Filled]:
     apt: Apt | None = None
-    suites = sorted({one.suite for one in wanted.values() if one.suite})
-    for name, one in wanted.items():
-        if held := _held(folder, one.sha256):
-            yield Filled(name, "ok", "there already", held.stat().st_size)
+    suites = sorted({source.suite for source in sources.values() if source.suite})
+    for name, source in sources.items():
+        if mirror_copy := _held(folder, source.sha256):
+            yield Filled(name, "ok", "there already", mirror_copy.stat().st_size)
             continue
         try:
             apt = apt or Apt(temporary / "apt", suites)
-            archive = apt.download(one.package, one.sha256)
+            archive = apt.download(source.package, source.sha256)
         except UnavailableError as error:
             yield Filled(name, "fault", str(error))
             continue
-        yield _keep(folder, name, archive, one.sha256, f"Debian's {archive.name}")
+        yield _keep(folder, name, archive, source.sha256, f"Debian's {archive.name}")
 
 
-def _git(folder: Path, name: str, one: Git, clone: str | None, temporary: Path) -> Filled:
-    if one.sha256 and (held := _held(folder, one.sha256)):
-        return Filled(name, "ok", "there already", held.stat().st_size)
+def _git(folder: Path, name: str, source: Git, clone: str | None, temporary: Path) -> Filled:
+    if source.sha256 and (mirror_copy := _held(folder, source.sha256)):
+        return Filled(name, "ok", "there already", mirror_copy.stat().st_size)
     try:
-        if one.spack:
-            mirror_by_spack(one.spack, one.repository, clone, folder)
-            return Filled(name, "ok", f"{one.spack}, by `spack mirror create`")
-        archive = git_archive(one, clone or one.repository, temporary / name)
+        if source.spack:
+            mirror_by_spack(source.spack, source.repository, clone, folder)
+            return Filled(name, "ok", f"{source.spack}, by `spack mirror create`")
+        archive = git_archive(source, clone or source.repository, temporary / name)
     except UnavailableError as error:
         return Filled(name, "fault", str(error))
-    return _keep(folder, name, archive, one.sha256 or "", f"commit {one.commit[:12]}")
+    return _keep(folder, name, archive, source.sha256 or "", f"commit {source.commit[:12]}")
 
 
 def _held(folder: Path, sha256: str) -> Path | None:
     """The archive with this checksum in the mirror; a broken one does not count."""
-    found = sorted(archive_path(folder, sha256, "").parent.glob(f"{sha256}*"))
-    return found[0] if found and _sum(found[0]) == sha256 else None
+    candidates = sorted(archive_path(folder, sha256, "").parent.glob(f"{sha256}*"))
+    return candidates[0] if candidates and _sum(candidates[0]) == sha256 else None
 
 
-def _keep(folder: Path, name: str, archive: Path, sha256: str, what: str) -> Filled:
-    if (found := _sum(archive)) != sha256:
-        return Filled(name, "fault", f"{what} has sha256 {found}, and the recipe wants {sha256}")
+def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> Filled:
+    if (checksum := _sum(archive)) != sha256:
+        return Filled(
+            name, "fault", f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
+        )
     target = archive_path(folder, sha256, _suffix(archive.name))
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}")
     shutil.copyfile(archive, partial)
     partial.replace(target)
-    return Filled(name, "ok", what, target.stat().st_size)
+    return Filled(name, "ok", origin, target.stat().st_size)
 
 
 def _suffix(name: str) -> str:
     """``.tar.xz`` of ``mpich_4.0.2.orig.tar.xz``; nothing of a patch, as Spack has it."""
-    before, tar, after = name.rpartition(".tar")
-    return f"{tar}{after}" if before else ""
+    stem, tar, compression = name.rpartition(".tar")
+    return f"{tar}{compression}" if stem else ""
 
 
 def _sum(file: Path) -> str:

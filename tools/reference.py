@@ -47,10 +47,12 @@ def lines() -> Iterator[str]:
     yield from _section("A check of a campaign, `[[check]]`", CheckTable, "###")
     yield from ("", "## A site, `site-configs/SITE/site.toml`")
     for title, model in _SITE.items():
-        filled = data.FILLED if model is data.SiteData else {}
-        yield from _section(title, model, "###", filled)
+        extra_keys = data.FILLED if model is data.SiteData else {}
+        yield from _section(title, model, "###", extra_keys)
     yield from ("", "### Extras of an environment", "", "| key | what it says |", "|---|---|")
-    yield from (f"| `{name}` | {says} |" for name, says in data.ENVIRONMENT_EXTRAS.items())
+    yield from (
+        f"| `{name}` | {description} |" for name, description in data.ENVIRONMENT_EXTRAS.items()
+    )
     title = "What people say of nights, `site-configs/SITE/annotations.yaml`"
     yield from _section(f"{title}: a list", Annotation)
     yield from _limits()
@@ -65,24 +67,26 @@ def lines() -> Iterator[str]:
 
 
 def _section(
-    title: str, model: type[Record], mark: str = "##", others: Mapping[str, str] | None = None
+    title: str, model: type[Record], mark: str = "##", extra_keys: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     yield from ("", f"{mark} {title}", "", *_HEADING)
-    yield from (f"| `{name}` | | {says} |" for name, says in (others or {}).items())
+    yield from (
+        f"| `{name}` | | {description} |" for name, description in (extra_keys or {}).items()
+    )
     schema = json_schema(model)
     for name, field in schema["properties"].items():
-        needed = name in schema.get("required", ()) and name != "name"
-        kind = _kind(field) + ("; required" if needed else "")
+        is_required = name in schema.get("required", ()) and name != "name"
+        kind = _kind(field) + ("; required" if is_required else "")
         yield f"| `{name}` | {kind} | {field.get('description', '')}{_default(field)} |"
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
     """What a value must be, in words."""
     if "anyOf" in schema:
-        kinds = [_kind(one) for one in schema["anyOf"] if one != {"type": "null"}]
+        kinds = [_kind(option) for option in schema["anyOf"] if option != {"type": "null"}]
         return " or ".join(kinds)
     if "const" in schema or "enum" in schema:
-        return ", ".join(f"`{one}`" for one in schema.get("enum", [schema.get("const")]))
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
     kind: str = schema.get("type", "")
     if kind == "array":
         return f"list of {_kind(schema['items']) or 'values'}"

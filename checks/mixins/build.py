@@ -50,8 +50,8 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
             self.build_system = "CustomBuild"
             self.build_system.commands = [f"test -x {shlex.quote(self.program)}"]
             return
-        own = f"{partition.fullname.replace(':', '-')}-{environ.name}"
-        self.build_folder = CHECKOUT / "build" / environ.extras.get("build", own)
+        default = f"{partition.fullname.replace(':', '-')}-{environ.name}"
+        self.build_folder = CHECKOUT / "build" / environ.extras.get("build", default)
         # Two sessions may build at once: the lock ends with the script of the build job.
         self.prebuild_cmds = [
             f"mkdir -p {shlex.quote(str(self.build_folder))}",

@@ -10,7 +10,7 @@ def starts_steps(launcher):
 
 def of_environment(job, extras):
     """The launcher that an environment's `extras` name; without one, the job's own."""
-    own = extras.get("launcher")
-    if own and not (starts_steps(job.launcher) and own == "srun"):  # it is srun that starts a step
-        return getlauncher(own)()
+    key = extras.get("launcher")
+    if key and not (starts_steps(job.launcher) and key == "srun"):  # it is srun that starts a step
+        return getlauncher(key)()
     return job.launcher

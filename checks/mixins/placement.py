@@ -55,9 +55,9 @@ class Placement(rfm.RegressionTestPlugin):
         if self.launcher_options is not None:
             extras["launcher_options"] = shlex.split(self.launcher_options)
         self.job.launcher = launcher.of_environment(self.job, extras)
-        usual = extras.get("launcher_options", [])
-        options = extras.get(self.launcher_options_in, usual)
-        ends = launchers.at_first_failure(self.job.launcher.registered_name)
-        self.job.launcher.options += [*options, *ends]
+        default = extras.get("launcher_options", [])
+        options = extras.get(self.launcher_options_in, default)
+        failure_options = launchers.at_first_failure(self.job.launcher.registered_name)
+        self.job.launcher.options += [*options, *failure_options]
         if self.steps:  # a step would take all nodes of the allocation
             self.job.options += [f"--nodes={self.num_hosts}"]

@@ -56,9 +56,11 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     @run_after("init")
     def name_settable(self):
-        mixins = [one for one in type(self).__mro__ if one.__module__.startswith(f"{__package__}.")]
-        others = (name for one in (rfm.RegressionTest, *mixins) for name in one.var_space)
-        self.settable = sorted(set(type(self).var_space).difference(others))
+        mixins = [
+            base for base in type(self).__mro__ if base.__module__.startswith(f"{__package__}.")
+        ]
+        exclusions = (name for base in (rfm.RegressionTest, *mixins) for name in base.var_space)
+        self.settable = sorted(set(type(self).var_space).difference(exclusions))
 
     @run_after("init")
     def keep_samples(self):
@@ -135,34 +137,34 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         site that sets the loader's path itself."""
         part, environ = self.current_partition, self.current_environ
         places = (part.local_env, environ)
-        own = CHECKOUT / "site-configs" / self.current_system.name / "environment"
+        file = CHECKOUT / "site-configs" / self.current_system.name / "environment"
         words = [
-            *(own.read_text(errors="replace") if own.is_file() else "").splitlines(),
+            *(file.read_text(errors="replace") if file.is_file() else "").splitlines(),
             *(command for place in (part, environ) for command in place.prepare_cmds),
             *(name for place in places for name in place.env_vars),
         ]
-        own_modules = [name for place in places for name in place.modules]
-        its_own = own_modules or any(map(_OWN_LIBRARIES.search, words))
-        if self.simulated or its_own or not self.measured_program:
+        modules = [name for place in places for name in place.modules]
+        has_own_libraries = modules or any(map(_OWN_LIBRARIES.search, words))
+        if self.simulated or has_own_libraries or not self.measured_program:
             return None
-        found = programs.mpi_library(pathlib.Path(self.measured_program))
-        return found and str(found)
+        library = programs.mpi_library(pathlib.Path(self.measured_program))
+        return library and str(library)
 
     @property
     def linked_libraries(self):
         """By name, the file of each shared library that the program links."""
-        found = programs.libraries(pathlib.Path(self.measured_program))
-        return {name: str(file) for name, file in found.items()}
+        libraries = programs.libraries(pathlib.Path(self.measured_program))
+        return {name: str(file) for name, file in libraries.items()}
 
     @property
     def tuning(self):
         """What tunes MPI in this launch, and neither site nor toolchain sets."""
         part, environ = self.current_partition, self.current_environ
         places = (self.current_system.preload_environ, part.local_env, environ)
-        declared = {name for place in places for name in place.env_vars}
-        own = CHECKOUT / "site-configs" / self.current_system.name / "environment"
-        script = own.read_text(errors="replace") if own.is_file() else ""
-        return {} if self.simulated else programs.tuning(declared | programs.set_variables(script))
+        variables = {name for place in places for name in place.env_vars}
+        file = CHECKOUT / "site-configs" / self.current_system.name / "environment"
+        script = file.read_text(errors="replace") if file.is_file() else ""
+        return {} if self.simulated else programs.tuning(variables | programs.set_variables(script))
 
     @property
     def in_slurm(self):
@@ -173,11 +175,11 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     @run_before("run")
     def note_the_allocation(self):
         if self.in_slurm and not self.simulated:
-            others = f"{_OTHERS} >> {identity.ALLOCATION}"
-            allocated = f"{_ALLOCATED} > {identity.ALLOCATION}"
-            self.prerun_cmds = [allocated, others, *self.prerun_cmds]
+            other_jobs = f"{_OTHERS} >> {identity.ALLOCATION}"
+            allocation = f"{_ALLOCATED} > {identity.ALLOCATION}"
+            self.prerun_cmds = [allocation, other_jobs, *self.prerun_cmds]
             # The status of the launch stays that of the job.
-            self.postrun_cmds = [*self.postrun_cmds, f"status=$?; {others}; (exit $status)"]
+            self.postrun_cmds = [*self.postrun_cmds, f"status=$?; {other_jobs}; (exit $status)"]
             self.keep_files = [*self.keep_files, identity.ALLOCATION]
 
     @run_before("sanity", always_last=True)
@@ -197,8 +199,8 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     def other_job(self, folder):
         """That the launch ran in another job of Slurm than in its own; "" if it did not."""
-        own_job = self.in_slurm and not launcher.starts_steps(self.job.launcher)
-        if self.simulated or not own_job:
+        has_own_job = self.in_slurm and not launcher.starts_steps(self.job.launcher)
+        if self.simulated or not has_own_job:
             return ""
         return identity.Allocation.read(folder).other_job(self.job.jobid)
 

@@ -28,10 +28,12 @@ class Scale(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def fill_the_partition(self):
-        nodes, each = size(self.scale, self.placement, self.current_partition.extras)
+        nodes, ranks_per_node = size(self.scale, self.placement, self.current_partition.extras)
         nodes -= nodes % self.together if nodes > 1 else 0
-        self.num_tasks = self.fitting(nodes, nodes * each)
-        self.skip_if(not self.num_tasks, f"no number of ranks fits {nodes} nodes of {each} cores")
+        self.num_tasks = self.fitting(nodes, nodes * ranks_per_node)
+        self.skip_if(
+            not self.num_tasks, f"no number of ranks fits {nodes} nodes of {ranks_per_node} cores"
+        )
         self.num_tasks_per_node = self.num_tasks // nodes
 
     def fitting(self, nodes, ranks):

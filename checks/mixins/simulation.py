@@ -40,12 +40,12 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
 
         UserError if it has fewer hosts.
         """
-        what = self.simulation
-        made = simgrid.read_platform(
-            self.platform_file, what["host_flops"], what.get("added_rtt_ms")
+        simulation = self.simulation
+        platform = simgrid.read_platform(
+            self.platform_file, simulation["host_flops"], simulation.get("added_rtt_ms")
         )
-        made.write(pathlib.Path(self.stagedir), ranks)
-        return made
+        platform.write(pathlib.Path(self.stagedir), ranks)
+        return platform
 
 
 class Simulation(OnSimulatedHosts):
@@ -58,7 +58,7 @@ class Simulation(OnSimulatedHosts):
     def run_where_it_tells_something(self):
         if self.why_not_simulated:
             self.valid_prog_environs = [
-                f"{wanted} -{SIMULATED}" for wanted in self.valid_prog_environs
+                f"{environ} -{SIMULATED}" for environ in self.valid_prog_environs
             ]
 
     @run_before("run", always_last=True)
@@ -86,6 +86,6 @@ class Simulation(OnSimulatedHosts):
     @run_before("sanity")
     def require_that_the_simulation_went_well(self):
         if self.simulated:
-            said = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
-            if wrong := simgrid.fault(said):
-                raise SanityError(f"SimGrid: {wrong}")
+            stderr_text = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
+            if fault := simgrid.fault(stderr_text):
+                raise SanityError(f"SimGrid: {fault}")

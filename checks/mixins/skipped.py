@@ -16,9 +16,9 @@ def tell_if_skipped(test):
         return
     check = type(test).__name__.split("_")[0]
     for partition in runtime.runtime().system.partitions:
-        lacking = [_lacking(test, partition, environ) for environ in partition.environs]
-        if lacking and all(lacking):
-            line = f"skipped on {partition.name}: tests of {check} {lacking[0]}"
+        gaps = [_lacking(test, partition, environ) for environ in partition.environs]
+        if gaps and all(gaps):
+            line = f"skipped on {partition.name}: tests of {check} {gaps[0]}"
             if line not in _told:
                 _told.add(line)
                 print(line)
@@ -27,11 +27,11 @@ def tell_if_skipped(test):
 def _lacking(test, partition, environ):
     """The first of the needs that is not offered, with the reason if it is a number; or why it is
     not simulated; or None."""
-    offered = {*partition.features, *environ.features}
-    if SIMULATED in offered and test.why_not_simulated:
+    features = {*partition.features, *environ.features}
+    if SIMULATED in features and test.why_not_simulated:
         return f"are not simulated: {test.why_not_simulated}"
     for feature in test.needs:
-        if feature not in offered:
-            why = scales.why(feature, partition.extras)
-            return f"that need {feature} ({why})" if why else f"that need {feature}"
+        if feature not in features:
+            reason = scales.why(feature, partition.extras)
+            return f"that need {feature} ({reason})" if reason else f"that need {feature}"
     return None

@@ -32,8 +32,8 @@ _SIMULATOR_SAYS = ("-map", "--log=smpi.thres:info")
 
 def _said(check):
     """What the ranks of a launch said, in order."""
-    said = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
-    return list(_SAID.finditer(said))
+    text = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
+    return list(_SAID.finditer(text))
 
 
 class Witnessed(rfm.RegressionTestPlugin):
@@ -51,20 +51,20 @@ class Witnessed(rfm.RegressionTestPlugin):
     @sn.deferrable
     def ran_on(self):
         """The node of each rank, in the order in which they said it."""
-        return [one["host"] for one in _said(self)]
+        return [match["host"] for match in _said(self)]
 
     def identities(self):
         """`identity` of run.json: of each rank its host and the MPI library that it loads; their
         numbers are the order in which they said it."""
         return [
             {
-                "host": one["host"],
+                "host": match["host"],
                 "ranks": [number],
-                "slurm_node": None if one["node"] == "-" else one["node"],
-                "file": one["mpi"] if one["mpi"].startswith("/") else None,
+                "slurm_node": None if match["node"] == "-" else match["node"],
+                "file": match["mpi"] if match["mpi"].startswith("/") else None,
             }
-            for number, one in enumerate(_said(self))
-            if one["node"]
+            for number, match in enumerate(_said(self))
+            if match["node"]
         ]
 
     def ran_where_asked(self):

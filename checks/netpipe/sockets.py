@@ -41,18 +41,22 @@ class NetPIPEOnSockets(NetPIPE):
 
     @sanity_function
     def launch_is_whole_and_placed(self):
-        wanted = {"one-socket": 1, "two-sockets": 2}[self.placement]
+        count = {"one-socket": 1, "two-sockets": 2}[self.placement]
         message = "the ranks are on {0} sockets instead of {1}: see sockets.txt and run.json"
-        return sn.all([self.launch_is_whole(), sn.assert_eq(self.sockets(), wanted, msg=message)])
+        return sn.all([self.launch_is_whole(), sn.assert_eq(self.sockets(), count, msg=message)])
 
     @sn.deferrable
     def sockets(self):
         """How many sockets the ranks are on; 0 if one of them may run on several."""
         folder = pathlib.Path(self.stagedir)
-        at = dict(map(_socket, (folder / "sockets.txt").read_text().splitlines()))
+        socket_of_cpu = dict(map(_socket, (folder / "sockets.txt").read_text().splitlines()))
         places = json.loads((folder / "run.json").read_text())["placement"]
-        each = [{at[cpu] for cpu in place["cpus"]} for place in places]
-        return len(set.union(*each)) if all(len(one) == 1 for one in each) else 0
+        socket_sets = [{socket_of_cpu[cpu] for cpu in place["cpus"]} for place in places]
+        return (
+            len(set.union(*socket_sets))
+            if all(len(socket_set) == 1 for socket_set in socket_sets)
+            else 0
+        )
 
 
 def _socket(line):

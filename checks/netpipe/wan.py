@@ -20,9 +20,13 @@ class NetPIPEWan(EmulatedWan, NetPIPE):
 
     @sanity_function
     def link_is_whole(self):
-        half = self.shortest_time()
+        half_trip_s = self.shortest_time()
         return sn.all(
-            [self.launch_is_whole(), self.crossed_the_link(half), self.explained_by_the_link(half)]
+            [
+                self.launch_is_whole(),
+                self.crossed_the_link(half_trip_s),
+                self.explained_by_the_link(half_trip_s),
+            ]
         )
 
     @deferrable

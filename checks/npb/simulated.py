@@ -124,10 +124,10 @@ class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     @sanity_function
     def every_point_is_there(self):
         points = len(self.mflops) * (1 + len(self.rtts))
-        found = sn.count(sn.extractall(r"^npb,", "samples.csv"))
+        count = sn.count(sn.extractall(r"^npb,", "samples.csv"))
         return sn.all(
             [
                 self.launch_is_whole(),
-                sn.assert_eq(found, points, msg="it has {0} points instead of {1}"),
+                sn.assert_eq(count, points, msg="it has {0} points instead of {1}"),
             ]
         )

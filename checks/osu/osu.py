@@ -71,9 +71,9 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             prefix = self.current_environ.extras["osu_prefix"]
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
         kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
-        self.executable = quoted = shlex.quote(program)
-        chosen = osu.few if self.simulated else osu.options
-        options = chosen(kind, text, self.end, self.iterations)
+        self.executable = executable = shlex.quote(program)
+        make_options = osu.few if self.simulated else osu.options
+        options = make_options(kind, text, self.end, self.iterations)
         self.command = [program, *options]
         self.validation = osu.validation(kind, text, self.end, self.iterations)
         if self.validation:
@@ -81,7 +81,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
             self.prerun_cmds += [
-                f"{launch} {quoted} {' '.join(self.validation)} > {osu_output.VALIDATED}"
+                f"{launch} {executable} {' '.join(self.validation)} > {osu_output.VALIDATED}"
             ]
         self.witness()
         self.executable_opts += [*options, f"> {osu_output.MEASURED}"]

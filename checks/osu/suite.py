@@ -35,9 +35,9 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
     @run_before("compile")
     def ask_each(self):
         prefix = pathlib.Path(self.current_environ.extras["osu_prefix"])
-        found = {path.name: path for path in sorted(prefix.rglob("osu_*")) if path.is_file()}
+        paths = {path.name: path for path in sorted(prefix.rglob("osu_*")) if path.is_file()}
         self.programs = {
-            name: str(found[f"osu_{name}"]) for name in BENCHMARKS if f"osu_{name}" in found
+            name: str(paths[f"osu_{name}"]) for name in BENCHMARKS if f"osu_{name}" in paths
         }
         start = self.of_one_rank()
         # Some versions end their help with status 1, and some print it on standard error.
@@ -55,10 +55,14 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         if self.simulated:
             self.lay_out(1)
         extras = self.current_environ.extras
-        starts = launcher.of_environment(self.build_job, extras)
-        one_node = ["--nodes=1"] if launcher.starts_steps(starts) else []
-        starts.options = [*starts.options, *extras.get("launcher_options", []), *one_node]
-        return starts.run_command(self.build_job)
+        job_launcher = launcher.of_environment(self.build_job, extras)
+        node_option = ["--nodes=1"] if launcher.starts_steps(job_launcher) else []
+        job_launcher.options = [
+            *job_launcher.options,
+            *extras.get("launcher_options", []),
+            *node_option,
+        ]
+        return job_launcher.run_command(self.build_job)
 
     @sanity_function
     def each_answered(self):
@@ -68,8 +72,8 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         for name in self.programs:
             text = self.help_of(name)
             if not _HELP.search(text):
-                first = (text.strip().splitlines() or ["nothing"])[0]
-                raise SanityError(f"osu_{name} -h prints no options, but: {first}")
+                first_line = (text.strip().splitlines() or ["nothing"])[0]
+                raise SanityError(f"osu_{name} -h prints no options, but: {first_line}")
         return True
 
     def help_of(self, name):

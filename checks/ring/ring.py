@@ -36,8 +36,8 @@ class build_ring(build_workload):
 
     @property
     def offered(self):
-        both = map(self.program_of, (False, True))
-        return [program for program in both if pathlib.Path(program).exists()]
+        candidates = map(self.program_of, (False, True))
+        return [program for program in candidates if pathlib.Path(program).exists()]
 
 
 class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
@@ -129,8 +129,8 @@ class RingNetwork(AcrossNodes, RingBase):
         hub = ["hub"] if self.link == "hub" else []
         self.needs = [self.placement, *hub]
         # A partition behind a hub has no faster link.
-        without = [] if hub else ["-hub"]
-        self.valid_systems = [" ".join([*(f"+{feature}" for feature in self.needs), *without])]
+        exclusions = [] if hub else ["-hub"]
+        self.valid_systems = [" ".join([*(f"+{feature}" for feature in self.needs), *exclusions])]
 
     @property
     def num_hosts(self):

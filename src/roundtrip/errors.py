@@ -43,8 +43,8 @@ def refusal(error: OSError, place: Path | str | None = None) -> UserError:
     It names the file of `error`, or `place`, where the work was done, if `error` names none.
     """
     advice = _ADVICE.get(error.errno or 0)
-    what = (error.strerror or str(error)) + (f": {advice}" if advice else "")
-    return UserError(what, error.filename or place)
+    message = (error.strerror or str(error)) + (f": {advice}" if advice else "")
+    return UserError(message, error.filename or place)
 
 
 def require_place(file: Path) -> None:

@@ -148,12 +148,12 @@ def _inside(value: Any) -> list[Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice[:40]!a} stands twice")
-    return found
+        duplicate = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {duplicate[:40]!a} stands twice")
+    return mapping
 
 
 def _integer(text: str) -> int:
@@ -233,10 +233,10 @@ def read_tail_in_tree(file: Path, root: Path | None = None, most: int = 4096) ->
 def stamp(file: Path) -> tuple[int, ...]:
     """A value that changes when the file changes; () for a file that does not exist."""
     try:
-        found = file.lstat()
+        status = file.lstat()
     except (OSError, ValueError):
         return ()
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
+    return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_mode)
 
 
 def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
@@ -267,22 +267,22 @@ def _opened(file: Path, root: Path | None) -> Iterator[int]:
     """A descriptor of the regular file `file`, without a step through a link below `root`."""
     base = file.parent if root is None else root
     *middle, name = file.relative_to(base).parts
-    opened: list[int] = []
+    descriptors: list[int] = []
     try:
-        opened.append(os.open(base, _FOLDER & ~os.O_NOFOLLOW))
+        descriptors.append(os.open(base, _FOLDER & ~os.O_NOFOLLOW))
         for part in middle:
-            opened.append(os.open(part, _FOLDER, dir_fd=opened[-1]))
-        _require_regular(os.stat(name, dir_fd=opened[-1], follow_symlinks=False).st_mode, file)
-        opened.append(os.open(name, _FILE, dir_fd=opened[-1]))
-        _require_regular(os.fstat(opened[-1]).st_mode, file)  # it may have changed in between
-        yield opened[-1]
+            descriptors.append(os.open(part, _FOLDER, dir_fd=descriptors[-1]))
+        _require_regular(os.stat(name, dir_fd=descriptors[-1], follow_symlinks=False).st_mode, file)
+        descriptors.append(os.open(name, _FILE, dir_fd=descriptors[-1]))
+        _require_regular(os.fstat(descriptors[-1]).st_mode, file)  # it may have changed in between
+        yield descriptors[-1]
     except FileNotFoundError:
         raise UserError("missing", file) from None
     except OSError as error:
         reason = _ON_THE_WAY if error.errno in (errno.ELOOP, errno.ENOTDIR) else error.strerror
         raise UserError(f"cannot be read: {reason}", file) from None
     finally:
-        for descriptor in opened:
+        for descriptor in descriptors:
             os.close(descriptor)
 
 
@@ -302,15 +302,15 @@ def partial_folder(parent: Path) -> Path:
     Folders there that nobody locks are of processes that died: they are removed.  OSError if the
     system refuses.
     """
-    for left in parent.glob(f"{_PARTIAL}*"):
-        if left.is_dir() and not left.is_symlink() and _lock(left):
-            shutil.rmtree(left, ignore_errors=True)
+    for orphan in parent.glob(f"{_PARTIAL}*"):
+        if orphan.is_dir() and not orphan.is_symlink() and _lock(orphan):
+            shutil.rmtree(orphan, ignore_errors=True)
     while True:
-        made = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=parent))
         # Where locks are not supported, nobody can take it for one that was left.
-        _lock(made)
-        if made.is_dir():  # nobody removed it before it was locked
-            return made
+        _lock(folder)
+        if folder.is_dir():  # nobody removed it before it was locked
+            return folder
 
 
 def _lock(folder: Path) -> bool:

@@ -161,23 +161,25 @@ def fault(model: type[Record], data: object) -> Fault | None:
 
 def first(error: ValidationError, container: str) -> Fault:
     """The first fault of `error`, in words; `container` is what holds keys, such as "a table"."""
-    found = error.errors(include_url=False)[0]
-    path, kind = tuple(found["loc"]), found["type"]
-    if key := found.get("ctx", {}).get("key"):  # of a validator that looks at several keys
-        return Fault(path, printable(found["msg"]), key)
+    details = error.errors(include_url=False)[0]
+    path, kind = tuple(details["loc"]), details["type"]
+    if key := details.get("ctx", {}).get("key"):  # of a validator that looks at several keys
+        return Fault(path, printable(details["msg"]), key)
     if kind == "missing":
         return Fault(path[:-1], printable(f"'{path[-1]}' is missing"))
-    why = found["msg"][0].lower() + found["msg"][1:]
+    reason = details["msg"][0].lower() + details["msg"][1:]
     if kind in ("model_type", "dict_type"):
-        why = f"input should be {container}"
+        reason = f"input should be {container}"
     elif kind in ("tuple_type", "list_type"):
-        why = "input should be a list"
+        reason = "input should be a list"
     elif kind == "too_short":
-        why = f"input should be {'a list' if container == 'a table' else container} "
-        why += "with at least one value"
+        reason = f"input should be {'a list' if container == 'a table' else container} "
+        reason += "with at least one value"
     elif kind == "string_pattern_mismatch":
-        why = f"right is {WORDS.get(found['ctx']['pattern'], 'a line of printable characters')}"
-    return Fault(path, printable(f"{why}, not {found['input']!r:.60}"))
+        reason = (
+            f"right is {WORDS.get(details['ctx']['pattern'], 'a line of printable characters')}"
+        )
+    return Fault(path, printable(f"{reason}, not {details['input']!r:.60}"))
 
 
 def extended(base: type[_Model], fields: Mapping[str, Any]) -> type[_Model]:
@@ -189,16 +191,16 @@ def extended(base: type[_Model], fields: Mapping[str, Any]) -> type[_Model]:
 def json_schema(model: type[Record]) -> Mapping[str, Any]:
     """The JSON Schema of a model, with all that it refers to in its place."""
     schema = model.model_json_schema()
-    resolved: Mapping[str, Any] = _resolved(schema, schema.get("$defs", {}))
-    return resolved
+    flat_schema: Mapping[str, Any] = _resolved(schema, schema.get("$defs", {}))
+    return flat_schema
 
 
 def _resolved(schema: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(schema, list):
-        return [_resolved(one, definitions) for one in schema]
+        return [_resolved(item, definitions) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        named = _resolved(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
-        return {**named, **{key: value for key, value in schema.items() if key != "$ref"}}
-    return {key: _resolved(one, definitions) for key, one in schema.items() if key != "$defs"}
+        definition = _resolved(definitions[schema["$ref"].rsplit("/", 1)[1]], definitions)
+        return {**definition, **{key: value for key, value in schema.items() if key != "$ref"}}
+    return {key: _resolved(item, definitions) for key, item in schema.items() if key != "$defs"}

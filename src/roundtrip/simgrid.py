@@ -30,7 +30,7 @@ from roundtrip.errors import UserError
 PLATFORM_FILE, HOSTS_FILE = "platform.xml", "hosts.txt"
 #: The environment in which a workload finds what it runs on.
 NAME, FLOPS, SHA256 = (
-    f"ROUNDTRIP_SIMULATED_{what}" for what in ("PLATFORM", "HOST_FLOPS", "PLATFORM_SHA256")
+    f"ROUNDTRIP_SIMULATED_{suffix}" for suffix in ("PLATFORM", "HOST_FLOPS", "PLATFORM_SHA256")
 )
 
 
@@ -56,8 +56,8 @@ class Platform:
     @property
     def facts(self) -> dict[str, str | float]:
         """What a workload tells of it in `simulated` of run.json."""
-        known = {"platform": self.name, "platform_sha256": self.sha256}
-        return {**known, "host_flops": self.host_flops}
+        platform_facts = {"platform": self.name, "platform_sha256": self.sha256}
+        return {**platform_facts, "host_flops": self.host_flops}
 
     def write(self, folder: Path, ranks: int) -> None:
         """Write the platform, and a host for each of `ranks` ranks, into `folder`.
@@ -85,13 +85,15 @@ def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = No
     template = Template(files.read_text(file))
     places = set(template.get_identifiers())
     if places != values.keys():
-        known = ", ".join(f"${{{name}}}" for name in sorted(places)) or "nothing"
-        wanted = ", ".join(f"${{{name}}}" for name in values)
-        raise UserError(f"the platform asks for {known}, and it is given {wanted}", file)
+        placeholders = ", ".join(f"${{{name}}}" for name in sorted(places)) or "nothing"
+        value_names = ", ".join(f"${{{name}}}" for name in values)
+        raise UserError(
+            f"the platform asks for {placeholders}, and it is given {value_names}", file
+        )
     text = template.substitute(values)
     try:
-        found = ElementTree.fromstring(text)  # noqa: S314  a file of the site, no foreign data
-        clusters = found.findall(".//cluster")
+        document = ElementTree.fromstring(text)  # noqa: S314  a file of the site, no foreign data
+        clusters = document.findall(".//cluster")
         hosts = tuple(name for cluster in clusters for name in _hosts(cluster.attrib))
     except (ElementTree.ParseError, KeyError, ValueError) as error:
         raise UserError(f"it is no platform of clusters: {error}", file) from None
@@ -114,8 +116,8 @@ _WRONG = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.
 
 def fault(said: str) -> str:
     """The line of `said`, its standard error, by which a simulation went wrong; "" for none."""
-    wrong = _WRONG.search(said)
-    return wrong[0].strip() if wrong else ""
+    match = _WRONG.search(said)
+    return match[0].strip() if match else ""
 
 
 #: Of the toolchain with SimGrid.
@@ -127,11 +129,11 @@ _MISSING = "SimGrid is not installed: roundtrip toolchains smpi-boost181"
 
 def smpirun() -> Path:
     """``smpirun`` of the toolchain, else of PATH.  UserError if there is none."""
-    own = paths.toolchains() / _TOOLCHAIN / "bin" / "smpirun"
-    found = own if own.is_file() else shutil.which("smpirun")
-    if found is None:
+    toolchain_program = paths.toolchains() / _TOOLCHAIN / "bin" / "smpirun"
+    program = toolchain_program if toolchain_program.is_file() else shutil.which("smpirun")
+    if program is None:
         raise UserError(_MISSING)
-    return Path(found)
+    return Path(program)
 
 
 def run_smpirun(
@@ -146,7 +148,7 @@ def run_smpirun(
             raise UserError(f"smpirun takes no blanks: '{word}'")
     platform.write(folder, ranks)
     options = ["-np", str(ranks), "-platform", PLATFORM_FILE, "-hostfile", HOSTS_FILE]
-    done = subprocess.run(
+    process = subprocess.run(
         [smpirun(), *options, *LOGGED, *words],
         cwd=folder,
         env={**os.environ, **platform.variables},
@@ -156,11 +158,13 @@ def run_smpirun(
         errors="replace",
         check=False,
     )
-    wrong = fault(done.stderr)
-    if wrong or done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[0]
-        raise UserError(f"smpirun ended with status {done.returncode}: {wrong or last}")
-    return done
+    error_line = fault(process.stderr)
+    if error_line or process.returncode:
+        first_line = (process.stderr.strip().splitlines() or ["it said nothing"])[0]
+        raise UserError(
+            f"smpirun ended with status {process.returncode}: {error_line or first_line}"
+        )
+    return process
 
 
 #: What the replay of SimGrid 3.32 knows: actions that have no buffer; collectives whose numbers of
@@ -197,9 +201,9 @@ class Trace:
     @property
     def files(self) -> list[Path]:
         """A file a rank, in the order of ranks.  UserError if one is missing."""
-        found = {file.name for file in self.folder.glob("rank-*.txt")}
-        names = [f"rank-{rank}.txt" for rank in range(len(found))]
-        if not found or found != set(names):
+        file_names = {file.name for file in self.folder.glob("rank-*.txt")}
+        names = [f"rank-{rank}.txt" for rank in range(len(file_names))]
+        if not file_names or file_names != set(names):
             raise UserError(
                 "it is no trace: it lacks files of ranks, rank-0.txt and on", self.folder
             )
@@ -236,11 +240,11 @@ def cut(index: Path, folder: Path) -> Trace:
     """
     files = _named(index)
     buffer = max(_largest(file, rank, len(files)) for rank, file in enumerate(files))
-    nothing = f"{buffer}{' 0' * len(files)}"
+    counts = f"{buffer}{' 0' * len(files)}"
     folder.mkdir(parents=True)
     for rank, file in enumerate(files):
         with (folder / f"rank-{rank}.txt").open("w") as out:
-            head = ["init", f"alltoallv {nothing} {nothing} {_BYTE} {_BYTE}", "barrier"]
+            head = ["init", f"alltoallv {counts} {counts} {_BYTE} {_BYTE}", "barrier"]
             out.writelines(f"{rank} {line}\n" for line in head)
             out.writelines(f"{' '.join(words)}\n" for words in _section(file, rank))
             out.write(f"{rank} finalize\n")
@@ -257,8 +261,8 @@ def _largest(file: Path, rank: int, ranks: int) -> int:
         )
         if words[1] in (*_OF_ALL, *_OF_EACH):
             elements = max((int(float(number)) for number in numbers), default=0)
-            each = ranks if words[1] in _OF_EACH else 1
-            largest = max(largest, elements * each * _MOST_ELEMENT)
+            factor = ranks if words[1] in _OF_EACH else 1
+            largest = max(largest, elements * factor * _MOST_ELEMENT)
     if largest > _MOST_BUFFER:
         raise UserError(f"a collective of {largest} bytes: no rank has so much memory", file)
     return largest
@@ -267,15 +271,15 @@ def _largest(file: Path, rank: int, ranks: int) -> int:
 def _named(index: Path) -> list[Path]:
     """The files that an index names, in the order of ranks."""
     home = index.parent.resolve()
-    found = []
+    trace_files = []
     for number, line in enumerate(files.read_text(index).splitlines(), 1):
         file = (home / line.strip()).resolve()
         if not file.is_relative_to(home) or not file.is_file():
             raise UserError(f"{line[:80]!r} is no file beside the index", index, number)
-        found.append(file)
-    if not 0 < len(found) <= _MOST_RANKS:
-        raise UserError(f"it names {len(found)} files, not one a rank", index)
-    return found
+        trace_files.append(file)
+    if not 0 < len(trace_files) <= _MOST_RANKS:
+        raise UserError(f"it names {len(trace_files)} files, not one a rank", index)
+    return trace_files
 
 
 def _section(file: Path, rank: int) -> Iterator[list[str]]:
@@ -288,8 +292,8 @@ def _section(file: Path, rank: int) -> Iterator[list[str]]:
             marks += 1
         elif marks == 1:
             if words[1] not in (*_PLAIN, *_OF_ALL, *_OF_EACH):
-                why = f"'{words[1]}' in the timed section, which cannot be replayed"
-                raise UserError(why, file, number)
+                message = f"'{words[1]}' in the timed section, which cannot be replayed"
+                raise UserError(message, file, number)
             yield words
     if marks != 2:
         raise UserError(
@@ -332,9 +336,9 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
         place = Path(scratch)
         words = [*REPRODUCIBLE, "-trace-ti", "-trace-file", _INDEX]
         command = [str(Path(program[0]).resolve()), *map(str, program[1:])]
-        done = run_smpirun([*words, *command, "--samples", _SAMPLES], ranks, platform, place)
-        ended = _COMPLETE.search(done.stdout)
-        if not ended or int(ended[1]) != ranks:
+        process = run_smpirun([*words, *command, "--samples", _SAMPLES], ranks, platform, place)
+        end_marker = _COMPLETE.search(process.stdout)
+        if not end_marker or int(end_marker[1]) != ranks:
             raise UserError(f"{command[0]} did not end with its end marker on {ranks} ranks")
         try:
             trace = cut(place / _INDEX, folder)
@@ -356,12 +360,12 @@ def replay(trace: Trace, platform: Platform) -> float:
         (place / "heads").mkdir()
         heads = [trace.head(rank, place / "heads") for rank in range(trace.ranks)]
         words = ["--log=smpi_replay.thres:verbose", "--log=smpi_replay.fmt:%r_%m%n"]
-        met = _MET.findall(_replay(heads, words, platform, place))
+        meeting_times = _MET.findall(_replay(heads, words, platform, place))
         words = ["--log=smpi_utils.thres:info", "--cfg=smpi/display-timing:yes"]
-        ended = _ENDED.search(_replay(trace.files, words, platform, place))
-    if not ended or len(met) != trace.ranks:
+        end_match = _ENDED.search(_replay(trace.files, words, platform, place))
+    if not end_match or len(meeting_times) != trace.ranks:
         raise UserError("smpirun replayed the trace and printed no time", trace.folder)
-    return float(ended[1]) - min(map(float, met))
+    return float(end_match[1]) - min(map(float, meeting_times))
 
 
 def _replay(files: Sequence[Path], words: Sequence[str], platform: Platform, place: Path) -> str:

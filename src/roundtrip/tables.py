@@ -44,12 +44,12 @@ def parse(text: str, file: Path) -> tuple[dict[str, Any], Places]:
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """`above` laid over `below`: tables are merged key by key, any other value is replaced."""
-    merged = dict(below)
+    result = dict(below)
     for key, value in above.items():
-        old = merged.get(key)
-        both = isinstance(old, Mapping) and isinstance(value, Mapping)
-        merged[key] = merge(old, value) if both else value  # type: ignore[arg-type]
-    return merged
+        base_value = result.get(key)
+        are_tables = isinstance(base_value, Mapping) and isinstance(value, Mapping)
+        result[key] = merge(base_value, value) if are_tables else value  # type: ignore[arg-type]
+    return result
 
 
 def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file: Path) -> _Model:
@@ -57,9 +57,9 @@ def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        found = first(error, "a table")
-        path = (*found.path, found.key) if found.key else found.path
-        raise fault(str(found), path, places, file) from None
+        first_fault = first(error, "a table")
+        path = (*first_fault.path, first_fault.key) if first_fault.key else first_fault.path
+        raise fault(str(first_fault), path, places, file) from None
 
 
 def fault(what: str, path: Path_, places: Places, file: Path) -> UserError:
@@ -94,5 +94,5 @@ def _inside(keys: Path_, counts: Mapping[Path_, int]) -> Path_:
     return (*path, *keys[-1:])
 
 
-def _split(dotted: str) -> Path_:
-    return tuple(part.strip("\"'") for part in re.findall(_KEY, dotted))
+def _split(key: str) -> Path_:
+    return tuple(part.strip("\"'") for part in re.findall(_KEY, key))

@@ -42,18 +42,18 @@ def _cache() -> Path:
 
 
 def main() -> int:
-    asked = arguments()
+    options = arguments()
     spack = Path(os.environ.get("SPACK_ROOT") or "/nonexistent") / "bin" / "spack"
     if not spack.is_file():
         print(GET, file=sys.stderr)
         return 2
-    if missing := packages.missing(CHECKOUT, asked.site):
-        told = f"card: not installed: {' '.join(missing)}\n  apt-get install {' '.join(missing)}"
-        print(told, file=sys.stderr)
+    if names := packages.missing(CHECKOUT, options.site):
+        message = f"card: not installed: {' '.join(names)}\n  apt-get install {' '.join(names)}"
+        print(message, file=sys.stderr)
         return 2
     steps = Steps()
     try:
-        way.go(way.Card(CHECKOUT, spack, asked), steps)
+        way.go(way.Card(CHECKOUT, spack, options), steps)
     except StepError as error:
         print(f"card: {error}", file=sys.stderr)
         return 1

@@ -11,18 +11,18 @@ def missing(checkout: Path, site: str) -> list[str]:
 
     Nothing where there is no dpkg: then Spack and the cluster say what is missing.
     """
-    lists = [checkout / "site-configs" / site, checkout / "testbed"]
+    folders = [checkout / "site-configs" / site, checkout / "testbed"]
     names = [
         name
-        for folder in lists
+        for folder in folders
         if (file := folder / "apt-packages.txt").is_file()
         for line in file.read_text().splitlines()
         if (name := line.split("#", 1)[0].strip()) and not name.startswith("[")
     ]
     query = ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package}\n", *names]
     try:
-        listed = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()
+        lines = subprocess.run(query, capture_output=True, text=True).stdout.splitlines()
     except FileNotFoundError:
         return []
-    there = {line.split()[1] for line in listed if line.startswith("installed ")}
-    return sorted(set(names) - there)
+    installed_names = {line.split()[1] for line in lines if line.startswith("installed ")}
+    return sorted(set(names) - installed_names)

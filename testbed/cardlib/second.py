@@ -28,8 +28,8 @@ def restore(card: Card, steps: Steps, first: str) -> None:
     with tempfile.TemporaryDirectory(dir=card.asked.cache, prefix="second-") as folder:
         for name in (LONGER, "written", "work"):
             (Path(folder) / name).mkdir(parents=True)
-        again = [sys.executable, Path(__file__).parent, *card.words()]
+        command = [sys.executable, Path(__file__).parent, *card.words()]
         with steps.step("second prefix, the first hidden (steps above)"):
             space = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", ELSEWHERE, "sh"]
-            places = [first, card.checkout, folder, *again, "--prefix", Path(folder) / LONGER]
-            run([*space, *places], card.checkout)
+            arguments = [first, card.checkout, folder, *command, "--prefix", Path(folder) / LONGER]
+            run([*space, *arguments], card.checkout)

@@ -38,14 +38,14 @@ class Steps:
     def step(self, name: str) -> Iterator[Step]:
         """Time the block as the step `name`."""
         print(f"\ncard: {name}", flush=True)
-        one = Step(name)
-        self.done.append(one)
+        step = Step(name)
+        self.done.append(step)
         clock, processor = time.monotonic(), _processor()
         try:
-            yield one
-            one.fine = True
+            yield step
+            step.fine = True
         finally:
-            one.clock, one.processor = time.monotonic() - clock, _processor() - processor
+            step.clock, step.processor = time.monotonic() - clock, _processor() - processor
 
 
 def run(words: Sequence[str | Path], folder: Path, more: Mapping[str, str] | None = None) -> None:
@@ -59,10 +59,10 @@ def said(
     words: Sequence[str | Path], folder: Path, more: Mapping[str, str] | None = None
 ) -> str | None:
     """What a command writes; None if it does not succeed."""
-    done = subprocess.run(
+    process = subprocess.run(
         words, cwd=folder, env={**os.environ, **(more or {})}, capture_output=True, text=True
     )
-    return None if done.returncode else done.stdout.strip()
+    return None if process.returncode else process.stdout.strip()
 
 
 def size(folder: Path) -> int:
@@ -74,16 +74,16 @@ def size(folder: Path) -> int:
 def table(steps: Sequence[Step]) -> str:
     """A line a step: minutes by the clock, minutes of processors, MB."""
     lines = [f"\n{'step':<44} {'minutes':>8} {'of CPU':>8} {'MB':>7}"]
-    for one in steps:
-        held = "" if one.size is None else f"{one.size / 1e6:.0f}"
-        mark = "" if one.fine else "  FAILED"
+    for step in steps:
+        mb = "" if step.size is None else f"{step.size / 1e6:.0f}"
+        mark = "" if step.fine else "  FAILED"
         lines.append(
-            f"{one.name:<44} {one.clock / 60:>8.1f} {one.processor / 60:>8.1f} {held:>7}{mark}"
+            f"{step.name:<44} {step.clock / 60:>8.1f} {step.processor / 60:>8.1f} {mb:>7}{mark}"
         )
     return "\n".join(lines)
 
 
 def _processor() -> float:
     """Processor seconds of all children that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

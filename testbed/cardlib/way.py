@@ -44,8 +44,8 @@ class Card:
 
     def _settings(self) -> Path:
         """A folder with what Spack is told for this card only."""
-        asked = self.asked
-        folder = Path(asked.cache / ("settings-second" if asked.prefix else "settings"))
+        options = self.asked
+        folder = Path(options.cache / ("settings-second" if options.prefix else "settings"))
         folder.mkdir(parents=True, exist_ok=True)
         caches = {"card": self.packages_cache(), "card-workloads": self.workloads_cache()}
         mirrors = {
@@ -53,7 +53,7 @@ class Card:
             for name, place in caches.items()
             if place and place.is_dir()
         }
-        tree = {"install_tree": {"root": str(asked.prefix)}} if asked.prefix else {}
+        tree = {"install_tree": {"root": str(options.prefix)}} if options.prefix else {}
         # JSON is YAML.
         (folder / "mirrors.yaml").write_text(json.dumps({"mirrors": mirrors}))
         (folder / "config.yaml").write_text(json.dumps({"config": tree}))
@@ -61,10 +61,10 @@ class Card:
 
     def words(self) -> list[str]:
         """The options of this card, for one on another cluster that does the same."""
-        asked = self.asked
-        words = ["--cache", asked.cache, "--site", asked.site, "--name", f"{asked.name}2"]
-        words += ["--nodes", asked.nodes, *(["--slice", asked.slice] if asked.slice else [])]
-        words += ["--cpu-weight", asked.cpu_weight] if asked.cpu_weight else []
+        options = self.asked
+        words = ["--cache", options.cache, "--site", options.site, "--name", f"{options.name}2"]
+        words += ["--nodes", options.nodes, *(["--slice", options.slice] if options.slice else [])]
+        words += ["--cpu-weight", options.cpu_weight] if options.cpu_weight else []
         return [str(word) for word in words]
 
     def packages_cache(self) -> Path:
@@ -93,26 +93,28 @@ class Card:
 
     def on_the_cluster(self, script: str) -> list[str | Path]:
         """A shell script on its head node, on the site and with the environment active."""
-        active = f". site-configs/activate {self.asked.site} && export SPACK_ENV={self.checkout}"
-        return self.cluster("exec", "bash", "-c", f"{active} && {script}")
+        activation = (
+            f". site-configs/activate {self.asked.site} && export SPACK_ENV={self.checkout}"
+        )
+        return self.cluster("exec", "bash", "-c", f"{activation} && {script}")
 
 
 def go(card: Card, steps: Steps) -> None:
     """All of it; StepError at the first step that fails.  The cluster is down afterwards."""
-    tree, only = card.checkout, ["--cache-only"] if card.asked.prefix else []
+    tree, flags = card.checkout, ["--cache-only"] if card.asked.prefix else []
     with steps.step("concretize, unless the lock file is current"):
         if said([card.roundtrip, "site", "lock"], tree, card.environment) is None:
             run(card.command("-v", "concretize", "--force"), tree, card.environment)
         run([card.roundtrip, "site", "lock"], tree, card.environment)
     toolchain = chosen(card)
-    with steps.step("install: what the build cache lacks is built") as one:
-        run(card.command("install", *only, *card.wanted()), tree, card.environment)
+    with steps.step("install: what the build cache lacks is built") as step:
+        run(card.command("install", *flags, *card.wanted()), tree, card.environment)
         prefix = store(card)
-        one.size = size(Path(prefix))
+        step.size = size(Path(prefix))
     if not card.asked.prefix:
-        with steps.step("push to the build cache") as one:
+        with steps.step("push to the build cache") as step:
             push(card)
-            one.size = size(card.asked.cache)
+            step.size = size(card.asked.cache)
     launch(card, steps, prefix, toolchain)
     if card.asked.second:
         second.restore(card, steps, prefix)
@@ -124,13 +126,13 @@ def chosen(card: Card) -> str | None:
         return None
     mpi, _, boost = card.asked.slice.partition(",")
     words = [card.roundtrip, "site", "lock"]
-    listed = said(words, card.checkout, {**card.environment, "COLUMNS": "200"}) or ""
-    rows = [line.split() for line in listed.splitlines() if "boost@" in line]
-    fit = [row[0] for row in rows if f"boost@{boost}" in row and mpi in row]
-    if len(fit) != 1:
-        known = ", ".join(row[0] for row in rows)
-        raise StepError(f"no toolchain is {card.asked.slice} (as openmpi@4.1.4,1.81.0): {known}")
-    return fit[0]
+    output = said(words, card.checkout, {**card.environment, "COLUMNS": "200"}) or ""
+    rows = [line.split() for line in output.splitlines() if "boost@" in line]
+    matches = [row[0] for row in rows if f"boost@{boost}" in row and mpi in row]
+    if len(matches) != 1:
+        names = ", ".join(row[0] for row in rows)
+        raise StepError(f"no toolchain is {card.asked.slice} (as openmpi@4.1.4,1.81.0): {names}")
+    return matches[0]
 
 
 def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None:
@@ -148,8 +150,8 @@ def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None
             checks = what.CHEAPEST if toolchain or card.asked.prefix else what.ALL
             script = what.by_hand(card.asked.site, toolchain, checks)
             run(card.on_the_cluster(script), card.checkout)
-            if lost := what.not_run(card.checkout, checks):
-                raise StepError(f"no case passed of {', '.join(lost)}")
+            if lost_checks := what.not_run(card.checkout, checks):
+                raise StepError(f"no case passed of {', '.join(lost_checks)}")
         if not card.asked.prefix:
             with steps.step("sbatch campaigns/nightly.sbatch, to a report"):
                 campaign = what.campaign(card.checkout, card.asked.campaign, toolchain)
@@ -161,11 +163,14 @@ def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None
 def push(card: Card) -> None:
     """Keep what is installed in the build caches; what they hold already is left alone."""
     words = ["find", "--no-groups", "--format", "{name} {hash}"]
-    listed = said(card.command(*words), card.checkout, card.environment) or ""
-    found = [line.split() for line in listed.splitlines() if len(line.split()) == 2]
-    ours = [f"/{hash_}" for name, hash_ in found if name == WORKLOADS]
-    others = [f"/{hash_}" for name, hash_ in found if name != WORKLOADS]
-    for place, hashes in ((card.workloads_cache(), ours), (card.packages_cache(), others)):
+    output = said(card.command(*words), card.checkout, card.environment) or ""
+    pairs = [line.split() for line in output.splitlines() if len(line.split()) == 2]
+    our_hashes = [f"/{hash_}" for name, hash_ in pairs if name == WORKLOADS]
+    other_hashes = [f"/{hash_}" for name, hash_ in pairs if name != WORKLOADS]
+    for place, hashes in (
+        (card.workloads_cache(), our_hashes),
+        (card.packages_cache(), other_hashes),
+    ):
         if place and hashes:
             place.mkdir(parents=True, exist_ok=True)
             words = ["buildcache", "push", "--unsigned", "--only=package", "--update-index"]
@@ -175,7 +180,7 @@ def push(card: Card) -> None:
 def store(card: Card) -> str:
     """Where Spack installs."""
     code = "import spack.store; print(spack.store.STORE.unpadded_root)"
-    found = said(card.command("python", "-c", code), card.checkout, card.environment)
-    if not found:
+    output = said(card.command("python", "-c", code), card.checkout, card.environment)
+    if not output:
         raise StepError("`spack python` does not run: see `spack config get config`")
-    return found.splitlines()[-1]
+    return output.splitlines()[-1]

@@ -42,15 +42,15 @@ NIGHT = (
 def by_hand(site: str, toolchain: str | None, checks: Sequence[str]) -> str:
     """The script that launches checks on the head node, of `toolchain` or of all."""
     names = f"^({'|'.join(checks)})"
-    only = f"-p '^{toolchain}$' " if toolchain else ""
-    return BY_HAND.format(site=site, names=names, only=only)
+    option = f"-p '^{toolchain}$' " if toolchain else ""
+    return BY_HAND.format(site=site, names=names, only=option)
 
 
 def not_run(checkout: Path, checks: Sequence[str]) -> list[str]:
     """Those of `checks` of which nothing passed: ReFrame calls a run without any case passed."""
     lines = (checkout / "runs" / "card.txt").read_text(errors="replace").splitlines()
-    passed = [line.split(") ", 1)[1].replace(" %", "%") for line in lines if OK.search(line)]
-    return [check for check in checks if not any(re.match(check, name) for name in passed)]
+    case_names = [line.split(") ", 1)[1].replace(" %", "%") for line in lines if OK.search(line)]
+    return [check for check in checks if not any(re.match(check, name) for name in case_names)]
 
 
 def campaign(checkout: Path, name: str, toolchain: str | None) -> str:

@@ -60,8 +60,8 @@ def stop(daemons: Daemons) -> None:
 
 def _clusters() -> list[str] | None:
     command = ["sacctmgr", "-n", "-P", "show", "cluster", "format=cluster"]
-    asked = subprocess.run(command, capture_output=True, text=True, check=False)
-    return None if asked.returncode else asked.stdout.split()
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    return None if process.returncode else process.stdout.split()
 
 
 def _make_database(state: State) -> None:
@@ -71,22 +71,22 @@ def _make_database(state: State) -> None:
     """
     if state.mysql.is_dir():
         return
-    fresh = Path(tempfile.mkdtemp(dir="/dev/shm")) / "mysql"
+    scratch = Path(tempfile.mkdtemp(dir="/dev/shm")) / "mysql"
     command = [
         "mariadb-install-db",
         "--no-defaults",
         "--user=root",
-        f"--datadir={fresh}",
+        f"--datadir={scratch}",
         "--auth-root-authentication-method=normal",
         "--skip-test-db",
         _LOG_SIZE,
     ]
     with (state.log / "mariadb-install.log").open("wb") as log:
-        done = subprocess.run(command, stdout=log, stderr=log, check=False)
-    if done.returncode:
+        process = subprocess.run(command, stdout=log, stderr=log, check=False)
+    if process.returncode:
         raise VclusterError(f"mariadb-install-db failed, see {state.log / 'mariadb-install.log'}")
     copy = state.path / "mysql.new"
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(fresh, copy)
+    shutil.copytree(scratch, copy)
     copy.rename(state.mysql)
-    shutil.rmtree(fresh.parent)
+    shutil.rmtree(scratch.parent)

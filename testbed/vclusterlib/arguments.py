@@ -39,8 +39,8 @@ def parser() -> Parser:
     _add_wan(wan)
     hub = commands.add_parser("hub", help="show or change the shared medium")
     hub.add_argument("--rate", type=units.rate, help="10Mbit/s")
-    leased = commands.add_parser("lease", help="run a command while nobody else changes the link")
-    _add_lease(leased)
+    lease = commands.add_parser("lease", help="run a command while nobody else changes the link")
+    _add_lease(lease)
     for link in (wan, hub):
         link.add_argument("--force", action="store_true", help="even if somebody holds a lease")
         link.add_argument("--stats", action="store_true", help="settings and counters as JSON")
@@ -55,8 +55,8 @@ def _add_up(up: Any) -> None:
     add("--cpus", type=int, metavar="N", help="CPUs that a node declares (4)")
     add("--memory", type=int, metavar="MIB", help="memory that a node declares (4096)")
     add("--accounting", action="store_true", help="slurmdbd and MariaDB, for sacct")
-    shared = "folder below /tmp, /run or /dev/shm to show to the nodes, which see all others"
-    add("--share", action="append", metavar="DIR", help=shared)
+    share = "folder below /tmp, /run or /dev/shm to show to the nodes, which see all others"
+    add("--share", action="append", metavar="DIR", help=share)
     add("--slurm", metavar="DIR", help="files to lay over Slurm's: slurm.conf, topology.conf")
     add("--fabric", choices=FABRICS, help="two clusters and a WAN, or one hub (wan)")
     add("--hub-rate", metavar="RATE", help="of the hub (10Mbit/s)")

@@ -44,16 +44,16 @@ class NodeBoot:
 
     def await_idle(self) -> None:
         """Wait for all nodes and retry those that fail; VclusterError names one that never came."""
-        waiting = {node.name: node for node in self._spec.nodes}
+        pending_nodes = {node.name: node for node in self._spec.nodes}
         while True:
             states = node_states()
-            for name in [n for n in waiting if states.get(n) in WORKING]:
-                del waiting[name]
-            if not waiting:
+            for name in [n for n in pending_nodes if states.get(n) in WORKING]:
+                del pending_nodes[name]
+            if not pending_nodes:
                 break
             if self._daemons.ended("slurmctld") is not None:
                 raise VclusterError(f"slurmctld ended, see {self._state.log / 'slurmctld.log'}")
-            for node in waiting.values():
+            for node in pending_nodes.values():
                 self._check(node, states.get(node.name, "unknown"))
             time.sleep(0.02)
         os.close(self._gate)
@@ -70,15 +70,15 @@ class NodeBoot:
 
     def _check(self, node: Node, state: str) -> None:
         status = self._daemons.ended(node.name)
-        late = time.monotonic() > self._deadline[node.name]
-        if status is None and not late:
+        is_late = time.monotonic() > self._deadline[node.name]
+        if status is None and not is_late:
             return
-        why = f"ended with status {status}" if status is not None else f"stays {state}"
-        print(f"node {node.name}: {why} (attempt {self._attempts[node.name]})", flush=True)
+        reason = f"ended with status {status}" if status is not None else f"stays {state}"
+        print(f"node {node.name}: {reason} (attempt {self._attempts[node.name]})", flush=True)
         if self._attempts[node.name] == _ATTEMPTS:
             log = self._state.log / f"slurmd-{node.name}.out"
             raise VclusterError(
-                f"node {node.name} did not come up in {_ATTEMPTS} attempts ({why}), see {log}"
+                f"node {node.name} did not come up in {_ATTEMPTS} attempts ({reason}), see {log}"
             )
         self._daemons.stop(node.name, 2, signal.SIGKILL)
         self._start(node)

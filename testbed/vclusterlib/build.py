@@ -45,7 +45,7 @@ def programs() -> Path:
     tools.require(tools.BUILD)
     content = key()
     folders = [cache / content for cache in _caches()]
-    folder = next((known for known in folders if known.is_dir()), None)
+    folder = next((path for path in folders if path.is_dir()), None)
     if folder is None:
         folder = folders[0] if _is_writable(folders[0]) else folders[1]
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -58,18 +58,18 @@ def programs() -> Path:
 
 
 def _build(folder: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as temporary:
-        tree, kept = Path(temporary, "tree"), Path(temporary, "kept")
-        kept.mkdir(mode=0o755)
+    with tempfile.TemporaryDirectory(prefix="building-", dir=folder.parent) as scratch:
+        tree, target = Path(scratch, "tree"), Path(scratch, "kept")
+        target.mkdir(mode=0o755)
         _run(["cmake", "-S", str(SOURCES), "-B", str(tree), "-G", "Ninja"])
         _run(["cmake", "--build", str(tree), "-j", "2", "--target", LINK, "setgroups_shim"])
         for name in (LINK, SHIM):
-            shutil.copy2(tree / name, kept / name)
-        kept.rename(folder)
+            shutil.copy2(tree / name, target / name)
+        target.rename(folder)
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(done.stdout + done.stderr, file=sys.stderr)
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        print(process.stdout + process.stderr, file=sys.stderr)
         raise VclusterError(f"building the link failed: {' '.join(command[:2])}")

@@ -75,10 +75,10 @@ def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
             (group / "cpu.cfs_quota_us").write_text(quota or "-1")
         else:
             (group / "cpu.max").write_text(f"{quota or 'max'} {_PERIOD_US}")
-        everybodys = cluster if cluster.is_dir() else cluster.parent
+        common_group = cluster if cluster.is_dir() else cluster.parent
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):  # it has just ended
-                ((group if share else everybodys) / "cgroup.procs").write_text(str(pid))
+                ((group if share else common_group) / "cgroup.procs").write_text(str(pid))
     except OSError as error:
         raise UserError(f"--cpu: {group}: {error.strerror}") from error
 
@@ -100,11 +100,11 @@ def join_cluster(state: State) -> None:
 def remove(state: State) -> None:
     """Remove the groups, if any; the kernel needs a moment to see that they are empty."""
     group = folder(state)
-    for each in group.parent.glob(f"{group.name}*") if group else ():
+    for path in group.parent.glob(f"{group.name}*") if group else ():
         for _ in range(100):
-            if not each.is_dir():
+            if not path.is_dir():
                 break
             try:
-                each.rmdir()
+                path.rmdir()
             except OSError:
                 time.sleep(0.02)

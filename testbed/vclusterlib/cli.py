@@ -22,26 +22,26 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 def _spec(options: argparse.Namespace) -> tuple[Spec, set[str]]:
     """The cluster asked for, and which of its fields were asked for explicitly."""
-    asked: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if options.nodes:
-        asked["nodes_a"], asked["nodes_b"] = parse_nodes(options.nodes)
+        values["nodes_a"], values["nodes_b"] = parse_nodes(options.nodes)
     for field in ("cpus", "memory", "fabric", "cpu_weight"):
         if getattr(options, field) is not None:
-            asked[field] = getattr(options, field)
+            values[field] = getattr(options, field)
     if options.link:
-        asked["engine"] = options.link
+        values["engine"] = options.link
     if options.hub_rate:
-        asked["hub_rate"] = units.rate(options.hub_rate)
+        values["hub_rate"] = units.rate(options.hub_rate)
     if options.accounting:
-        asked["accounting"] = True
+        values["accounting"] = True
     if options.slurm:
-        asked["slurm"] = str(Path(options.slurm).resolve())
-    given = set(asked)
+        values["slurm"] = str(Path(options.slurm).resolve())
+    explicit_fields = set(values)
     rootless = options.rootless or os.geteuid() != 0
     shares = _shares(options.share or [])
     if options.share:
-        given.add("shares")
-    return Spec(**asked, rootless=rootless, shares=shares), given
+        explicit_fields.add("shares")
+    return Spec(**values, rootless=rootless, shares=shares), explicit_fields
 
 
 def _shares(folders: list[str]) -> tuple[str, ...]:
@@ -60,17 +60,17 @@ def _shares(folders: list[str]) -> tuple[str, ...]:
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """What is asked of the link by name."""
     fields = ("rtt", "rate", "loss", "queue", "seed", "up")
-    asked = {name: getattr(options, name, None) for name in fields}
-    return {name: value for name, value in asked.items() if value is not None}
+    settings = {name: getattr(options, name, None) for name in fields}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _lease(state: State, options: argparse.Namespace) -> int:
-    asked, command = _settings(options), _command(options.argv)
-    if state.run.is_dir() and state.spec().fabric == "hub" and set(asked) - {"rate"}:
+    settings, command = _settings(options), _command(options.argv)
+    if state.run.is_dir() and state.spec().fabric == "hub" and set(settings) - {"rate"}:
         raise UserError("a hub takes no setting but --rate")
     holder = options.holder or f"{' '.join(command)[:60]} (process {os.getpid()})"
     record = Path(options.record) if options.record else None
-    return leased.run(state, asked, command, holder, record, options.wait)
+    return leased.run(state, settings, command, holder, record, options.wait)
 
 
 def _link(state: State, options: argparse.Namespace) -> None:

@@ -96,13 +96,13 @@ class Control:
             self.apply(changes, request.get("test", True), fresh)
         if request.get("cut"):
             self._link.cut(request["cut"])
-        told = self._link_status(request.get("reset", False))
+        status = self._link_status(request.get("reset", False))
         if request.get("measure"):
             # after the counters were read, so that they do not count its pings
             with contextlib.suppress(VclusterError):
                 self.measure()
-            told["self_test"] = self._test.to_json() if self._test else None
-        return {"link": told}
+            status["self_test"] = self._test.to_json() if self._test else None
+        return {"link": status}
 
     def _link_status(self, reset: bool = False) -> dict[str, Any]:
         return {
@@ -161,7 +161,9 @@ def node_states() -> dict[str, str]:
     """Slurm's word for each node (idle, mixed, allocated, down*, ...); empty without slurmctld."""
     command = ["sinfo", "-h", "-N", "-o", "%N %T"]
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
+        process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     except subprocess.TimeoutExpired:
         return {}
-    return dict(line.split() for line in asked.stdout.splitlines()) if not asked.returncode else {}
+    return (
+        dict(line.split() for line in process.stdout.splitlines()) if not process.returncode else {}
+    )

@@ -20,25 +20,25 @@ _EVERY, _DELAY = 0.05, 0.5
 
 def crash(program: str, share: float) -> None:
     """Send SEGV to a `share` of the processes named `program`, for ever."""
-    known: set[int] = set()
-    due: dict[int, float] = {}
+    old_pids: set[int] = set()
+    due_times: dict[int, float] = {}
     while True:
         now = time.monotonic()
-        running = {pid for pid in _pids() if _name(pid) == program[:15]}
-        for pid in running - known:
+        pids = {pid for pid in _pids() if _name(pid) == program[:15]}
+        for pid in pids - old_pids:
             if random.random() < share:  # noqa: S311  nothing secret
-                due[pid] = now + random.uniform(0, _DELAY)  # noqa: S311
-        known = running
-        for pid in [pid for pid, when in due.items() if when <= now]:
-            del due[pid]
-            if pid in running:
+                due_times[pid] = now + random.uniform(0, _DELAY)  # noqa: S311
+        old_pids = pids
+        for pid in [pid for pid, due_time in due_times.items() if due_time <= now]:
+            del due_times[pid]
+            if pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSEGV)
         time.sleep(_EVERY)
 
 
 def _pids() -> list[int]:
-    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdecimal()]
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
 
 
 def _name(pid: int) -> str:

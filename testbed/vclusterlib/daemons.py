@@ -48,8 +48,8 @@ class Daemons:
             self._note(pid, status)
 
     def _note(self, pid: int, status: int) -> None:
-        for name, known in self._pids.items():
-            if known == pid:
+        for name, daemon_pid in self._pids.items():
+            if daemon_pid == pid:
                 self._ended[name] = os.waitstatus_to_exitcode(status)
 
     def ended(self, name: str) -> int | None:
@@ -74,11 +74,11 @@ class Daemons:
         def settled() -> bool:
             return self.ended(name) is not None or ready()
 
-        where = self._log / (log or f"{name}.out")
+        log_file = self._log / (log or f"{name}.out")
         if not poll(settled, patience):
-            raise VclusterError(f"{name} is not ready after {patience:g} s, see {where}")
+            raise VclusterError(f"{name} is not ready after {patience:g} s, see {log_file}")
         if self.ended(name) is not None and not ready():
-            raise VclusterError(f"{name} ended with status {self.ended(name)}, see {where}")
+            raise VclusterError(f"{name} ended with status {self.ended(name)}, see {log_file}")
 
 
 def poll(condition: Callable[[], bool], patience: float, pause: float = 0.01) -> bool:

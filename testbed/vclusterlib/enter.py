@@ -39,25 +39,25 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
         prefix, variables = [], dict(os.environ)
     else:
         prefix, variables = _into_world(state, _world(state)), environment(state)
-    known = [known.name for known in state.spec().nodes]
-    if name not in known:
-        raise UserError(f"no node {name}: there are {known[0]} .. {known[-1]} ({len(known)} nodes)")
+    names = [item.name for item in state.spec().nodes]
+    if name not in names:
+        raise UserError(f"no node {name}: there are {names[0]} .. {names[-1]} ({len(names)} nodes)")
     try:
-        first = node.pid_file(state, name).read_text()
+        pid = node.pid_file(state, name).read_text()
     except FileNotFoundError:
         raise client.not_up(state) from None
     if not state.inside:
         cgroup.join_cluster(state)
-    into = ["nsenter", "-t", first, *_SPACES, "--"]
-    _become([*prefix, *into, *_there(str(Path.cwd()), command)], variables)
+    node_prefix = ["nsenter", "-t", pid, *_SPACES, "--"]
+    _become([*prefix, *node_prefix, *_there(str(Path.cwd()), command)], variables)
 
 
 def environment(state: State) -> dict[str, str]:
     """Our environment without the variables of an outer job; with ``ROUNDTRIP_VCLUSTER_STATE``."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
-    if mounts.is_hidden(kept.get("TMPDIR", "")):
-        del kept["TMPDIR"]
-    return {**kept, "PATH": tools.search_path(), INSIDE: str(state.path)}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
+    if mounts.is_hidden(variables.get("TMPDIR", "")):
+        del variables["TMPDIR"]
+    return {**variables, "PATH": tools.search_path(), INSIDE: str(state.path)}
 
 
 def _require_command(command: list[str]) -> None:
@@ -75,12 +75,12 @@ def _world(state: State) -> int:
 def _require_shared(folder: str, world: int, state: State) -> None:
     """UserError unless the head node sees the current folder."""
     try:
-        same = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
+        is_shared = os.path.samestat(os.stat(folder), os.stat(f"/proc/{world}/root{folder}"))  # noqa: PTH116
     except OSError:
-        same = False
-    if not same and folder in mounts.PRIVATE:
+        is_shared = False
+    if not is_shared and folder in mounts.PRIVATE:
         raise UserError(f"the head node has its own {folder}: cd elsewhere")
-    if not same:
+    if not is_shared:
         name = "" if state.name == "default" else f" --name {state.name}"
         raise UserError(
             f"{folder} is not visible inside: cd elsewhere, or vcluster{name} up --share {folder}"

@@ -55,19 +55,19 @@ class Faults:
         if self._spec.fabric != "wan":
             raise UserError("a node on a hub has no cable of its own: boot without --fabric hub")
         node = self._spec.node(name)
-        asked = Fault() if clear else replace(self._now.get(name, Fault()), **changes)
-        self._set_cable(node, asked)
-        cgroup.limit(self._state, name, self._processes(name), asked.cpu)
+        fault = Fault() if clear else replace(self._now.get(name, Fault()), **changes)
+        self._set_cable(node, fault)
+        cgroup.limit(self._state, name, self._processes(name), fault.cpu)
         self._now.pop(name, None)
-        if asked != Fault():
-            self._now[name] = asked
+        if fault != Fault():
+            self._now[name] = fault
 
-    def _set_cable(self, node: Node, asked: Fault) -> None:
-        inserted = bool(asked.cable or asked.latency or asked.loss)
-        if inserted and node.name not in self._cables:
+    def _set_cable(self, node: Node, fault: Fault) -> None:
+        has_cable = bool(fault.cable or fault.latency or fault.loss)
+        if has_cable and node.name not in self._cables:
             self._cables[node.name] = self._insert(node)
-        if inserted:
-            settings = LinkSettings(rtt=2 * asked.latency, loss=asked.loss)
+        if has_cable:
+            settings = LinkSettings(rtt=2 * fault.latency, loss=fault.loss)
             # All cables see single packets, so that one that loses some differs in nothing else.
             network.segment_in_software(["eth1"], True, node.name)
             self._cables[node.name].apply(settings)
@@ -84,5 +84,5 @@ class Faults:
         return UserspaceLink(self._daemons, self._program, "wire", ports, name, senders, True)
 
     def _processes(self, name: str) -> list[int]:
-        first = int(pid_file(self._state, name).read_text())
-        return processes.beside(first)
+        pid = int(pid_file(self._state, name).read_text())
+        return processes.beside(pid)

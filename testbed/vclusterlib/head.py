@@ -33,5 +33,5 @@ def munged(state: State) -> list[str]:
         "log-file": state.log / "munged.log",
         "seed-file": state.run / "munge.seed",
     }
-    named = [f"--{name}={value}" for name, value in options.items()]
-    return ["munged", "--foreground", "--force", *named]
+    flags = [f"--{name}={value}" for name, value in options.items()]
+    return ["munged", "--foreground", "--force", *flags]

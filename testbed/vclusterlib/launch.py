@@ -64,9 +64,9 @@ def world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, An
     os.close(reporter)
     os.close(acceptee)
     try:
-        booted = _await_report(report, state)
+        boot_report = _await_report(report, state)
         os.write(accept, b"y")
-        return booted
+        return boot_report
     finally:
         os.close(report)
         os.close(accept)
@@ -74,14 +74,14 @@ def world(state: State, spec: Spec, engine: str, programs: Path) -> dict[str, An
 
 def _await_report(report: int, state: State) -> dict[str, Any]:
     log = state.log / "world.log"
-    ready, _, _ = select.select([report], [], [], _BOOT_PATIENCE)
-    if not ready:
+    readable, _, _ = select.select([report], [], [], _BOOT_PATIENCE)
+    if not readable:
         raise VclusterError(f"cluster {state.name} did not boot in {_BOOT_PATIENCE:g} s, see {log}")
-    word, _, what = os.read(report, 65536).decode().partition(" ")
+    word, _, content = os.read(report, 65536).decode().partition(" ")
     if word == "ready":
-        return dict(json.loads(what))
+        return dict(json.loads(content))
     if word == "failed":
-        raise VclusterError(f"cluster {state.name} did not boot: {json.loads(what)}")
+        raise VclusterError(f"cluster {state.name} did not boot: {json.loads(content)}")
     raise VclusterError(f"cluster {state.name} died while booting, see {log}")
 
 

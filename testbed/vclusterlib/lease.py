@@ -26,9 +26,9 @@ def _file(state: State) -> Path:
     return state.run / "lease"
 
 
-def _try_lock(file: IO[str], how: int) -> bool:
+def _try_lock(file: IO[str], mode: int) -> bool:
     try:
-        fcntl.flock(file, how | fcntl.LOCK_NB)
+        fcntl.flock(file, mode | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
@@ -76,8 +76,8 @@ def require(state: State, request: dict[str, Any]) -> None:
             return
         if not request.get("force"):
             raise VclusterError(f"the link is leased to {_name(state)}: wait, or use --force")
-        asked = {key: request[key] for key in ("changes", "cut", "reset") if request.get(key)}
-        _write(file, {**record, "broken": [*record.get("broken", []), json.dumps(asked)]})
+        changes = {key: request[key] for key in ("changes", "cut", "reset") if request.get(key)}
+        _write(file, {**record, "broken": [*record.get("broken", []), json.dumps(changes)]})
 
 
 def _name(state: State) -> str:

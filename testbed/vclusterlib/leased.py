@@ -44,14 +44,14 @@ def run(
         raise client.not_up(state)
     with held(state, holder, patience) as lease:
         asker = _Asker(state, lease)
-        declared = asker.set(asked)
-        before = asker.start()
+        link_status = asker.set(asked)
+        start_status = asker.start()
         status = _run(command)
         result = {
             "schema": 1,
             "holder": holder,
-            "asked": {key: declared[key] for key in SETTINGS},
-            "before": before,
+            "asked": {key: link_status[key] for key in SETTINGS},
+            "before": start_status,
             "after": asker.end(),
             "broken": lease.broken,
             "status": status,
@@ -83,8 +83,8 @@ class _Asker:
         except VclusterError:
             return None
 
-    def _ask(self, **more: Any) -> dict[str, Any]:
-        return dict(client.ask(self._state, {**self._request, **more})["link"])
+    def _ask(self, **fields: Any) -> dict[str, Any]:
+        return dict(client.ask(self._state, {**self._request, **fields})["link"])
 
 
 def _run(command: list[str]) -> int:
@@ -100,5 +100,5 @@ def _run(command: list[str]) -> int:
 
     for number in _FORWARDED:
         signal.signal(number, forward)
-    ended = process.wait()
-    return 128 - ended if ended < 0 else ended
+    status = process.wait()
+    return 128 - status if status < 0 else status

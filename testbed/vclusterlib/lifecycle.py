@@ -53,18 +53,20 @@ def down(state: State) -> str:
 def examine(state: State) -> dict[str, Any]:
     """``{"state": "up" | "broken" | "down", ...}``, with ``why`` if broken, else the status."""
     if not state.inside and state.world() is None:
-        left = (state.path / "world.json").exists()
-        return {"state": "broken", "why": "its first process died"} if left else {"state": "down"}
+        is_stale = (state.path / "world.json").exists()
+        return (
+            {"state": "broken", "why": "its first process died"} if is_stale else {"state": "down"}
+        )
     try:
         status = client.ask(state, {"do": "status"}, 15)
     except VclusterError as error:
         return {"state": "broken", "why": str(error)}
-    dead = [name for name, alive in status["daemons"].items() if not alive]
+    dead_daemons = [name for name, alive in status["daemons"].items() if not alive]
     nodes = status["nodes"]
-    lost = [n["name"] for n in nodes if n["state"] not in WORKING or not n["slurmd"]]
-    if dead or lost:
-        why = f"not running: {', '.join([*dead, *lost])}"
-        return {**status, "state": "broken", "why": why}
+    lost_nodes = [n["name"] for n in nodes if n["state"] not in WORKING or not n["slurmd"]]
+    if dead_daemons or lost_nodes:
+        reason = f"not running: {', '.join([*dead_daemons, *lost_nodes])}"
+        return {**status, "state": "broken", "why": reason}
     return {**status, "state": "up"}
 
 
@@ -83,12 +85,12 @@ def destroy(state: State) -> None:
     state.forget_boot()
 
 
-def _require_same(state: State, spec: Spec, given: set[str]) -> None:
-    running = state.spec()
-    for field in sorted(given):
-        if getattr(running, field) != getattr(spec, field):
-            what = field.replace("_", " ")
-            raise UserError(f"cluster {state.name} is up with other {what}: run `down` first")
+def _require_same(state: State, spec: Spec, fields: set[str]) -> None:
+    current_spec = state.spec()
+    for field in sorted(fields):
+        if getattr(current_spec, field) != getattr(spec, field):
+            field_name = field.replace("_", " ")
+            raise UserError(f"cluster {state.name} is up with other {field_name}: run `down` first")
 
 
 def _boot(state: State, spec: Spec) -> str:
@@ -100,20 +102,20 @@ def _boot(state: State, spec: Spec) -> str:
         elif spec.engine == "netem":
             raise UserError("--link netem: this kernel has no netem (sch_netem)")
     programs = build.programs()
-    built = time.monotonic() - start
+    build_s = time.monotonic() - start
     state.require_room()
     state.prepare(spec)
     overlay.take(spec.slurm, state)
     try:
         with launch.interruptible():
-            booted = launch.world(state, spec, engine, programs)
+            report = launch.world(state, spec, engine, programs)
     except BaseException:
         destroy(state)
         raise
-    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in booted["times"].items())
-    seconds = time.monotonic() - start - built
+    parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in report["times"].items())
+    seconds = time.monotonic() - start - build_s
     line = f"cluster {state.name} is up in {seconds:.2f} s, link {engine} ({parts})"
-    return "\n".join([line, *_caveats(spec, booted["scheduler"])])
+    return "\n".join([line, *_caveats(spec, report["scheduler"])])
 
 
 def _caveats(spec: Spec, scheduler: str) -> list[str]:

@@ -139,12 +139,12 @@ class UserspaceLink:
         return True
 
     def _ask(self, command: str) -> dict[str, Any]:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:
-            asker.bind("")  # an address of the kernel's choice: the link runs beside us
-            asker.settimeout(2)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+            client.bind("")  # an address of the kernel's choice: the link runs beside us
+            client.settimeout(2)
             try:
-                asker.sendto(command.encode(), self._socket)
-                answer: dict[str, Any] = json.loads(asker.recv(65536))
+                client.sendto(command.encode(), self._socket)
+                answer: dict[str, Any] = json.loads(client.recv(65536))
             except OSError as error:
                 raise VclusterError(f"the link does not answer ({error})") from error
         if not answer["ok"]:
@@ -178,9 +178,9 @@ class NetemLink:
             self.apply(self._settings)
             self._changes += 1
         command = ["tc", "-s", "-j", "qdisc", "show"]
-        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         directions = []
-        for queue in json.loads(shown):
+        for queue in json.loads(output):
             if queue["kind"] == "netem":
                 directions.append(
                     {
@@ -205,8 +205,8 @@ def netem_script(settings: LinkSettings) -> list[str]:
     """Lines for ``tc -batch``; netem counts its queue in packets, those on the way included."""
     lines = []
     loss = settings.loss if settings.up else 1.0
-    on_the_way = settings.rate * settings.rtt / 2 / 8
-    limit = max(2, int((settings.queue + on_the_way) / _PACKET))
+    bytes_in_flight = settings.rate * settings.rtt / 2 / 8
+    limit = max(2, int((settings.queue + bytes_in_flight) / _PACKET))
     for device in ("pA", "pB"):
         line = f"qdisc replace dev {device} root netem delay {settings.rtt * 5e5:.3f}us"
         line += f" limit {limit if settings.rate else _PACKETS_UNLIMITED}"

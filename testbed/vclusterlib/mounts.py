@@ -26,14 +26,16 @@ def make_private(keep: Iterable[str]) -> None:
 
     The kept ones are held by descriptors while the tmpfs goes over them.
     """
-    kept = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in keep if is_hidden(path)}
+    descriptors = {
+        path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in keep if is_hidden(path)
+    }
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
     for folder, limits in PRIVATE.items():
         syscalls.mount("tmpfs", folder, "tmpfs", flags, limits)
-    for path in sorted(kept):
+    for path in sorted(descriptors):
         Path(path).mkdir(parents=True, exist_ok=True)
-        bind(f"/proc/self/fd/{kept[path]}", path)
-        os.close(kept[path])
+        bind(f"/proc/self/fd/{descriptors[path]}", path)
+        os.close(descriptors[path])
 
 
 def bind(source: Path | str, target: Path | str) -> None:

@@ -93,16 +93,16 @@ def _wan(engine: str) -> list[str]:
     return [*lines, "link set pA master brA", "link set pB master brB", _up("pA"), _up("pB")]
 
 
-def _neighbours(spec: Spec, me: Node | None, device: str, management: bool) -> list[str]:
+def _neighbours(spec: Spec, local_node: Node | None, device: str, management: bool) -> list[str]:
     """Entries for all other nodes, and for the head on the network it is in."""
-    known = []
+    cards = []
     for node in spec.nodes:
         if management:
-            known.append((node, node.management_address, node.management_mac))
+            cards.append((node, node.management_address, node.management_mac))
         else:
-            known.append((node, node.fabric_address, node.fabric_mac))
-    entries = [(address, mac) for node, address, mac in known if node != me]
-    if me and management == spec.managed:
+            cards.append((node, node.fabric_address, node.fabric_mac))
+    entries = [(address, mac) for node, address, mac in cards if node != local_node]
+    if local_node and management == spec.managed:
         entries.append((spec.head_address, _HEAD_MAC["brM" if management else "brA"]))
     return [
         f"neigh replace {address} lladdr {mac} dev {device} nud permanent"
@@ -113,10 +113,10 @@ def _neighbours(spec: Spec, me: Node | None, device: str, management: bool) -> l
 def run_batch(program: str, script: str, namespace: str | None = None) -> None:
     """Feed a script to ``ip`` or ``tc``; VclusterError with the first complaint."""
     command = [program, *(["-n", namespace] if namespace else []), "-batch", "-"]
-    done = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-        raise VclusterError(f"{program} -batch failed in {namespace or 'the head'}: {why}")
+    process = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise VclusterError(f"{program} -batch failed in {namespace or 'the head'}: {reason}")
 
 
 def build(spec: Spec, engine: str) -> None:
@@ -134,9 +134,9 @@ def segment_in_software(devices: Iterable[str], on: bool, namespace: str | None 
         command = ["ethtool", "-K", device, "tso", offload, "gso", offload]
         if namespace:
             command = ["nsenter", f"--net={NAMESPACES / namespace}", *command]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise VclusterError(f"ethtool {device}: {done.stderr.strip()}")
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        if process.returncode:
+            raise VclusterError(f"ethtool {device}: {process.stderr.strip()}")
 
 
 def pace_nodes(spec: Spec, rate: float) -> None:

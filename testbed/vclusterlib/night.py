@@ -93,27 +93,30 @@ class Bed:
     share: Path
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        whole = [str(VCLUSTER), "--name", self.name, *command]
-        return subprocess.run(whole, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        full_command = [str(VCLUSTER), "--name", self.name, *command]
+        return subprocess.run(
+            full_command, cwd=CHECKOUT, capture_output=True, text=True, check=False
+        )
 
     def ok(self, *command: str) -> str:
-        done = self.run(*command)
-        if done.returncode:
+        process = self.run(*command)
+        if process.returncode:
             sys.exit(
-                f"vcluster {shlex.join(command)}: {done.stderr.strip() or done.stdout.strip()}"
+                f"vcluster {shlex.join(command)}: "
+                f"{process.stderr.strip() or process.stdout.strip()}"
             )
-        return done.stdout
+        return process.stdout
 
     @contextmanager
     def crashing(self, node: str, share: float) -> Iterator[None]:
         """Crash a share of the program's processes on a node, and look on with a share of 0."""
-        watch = [sys.executable, "-m", "vclusterlib.crashes", PROGRAM, str(share)]
-        whole = [str(VCLUSTER), "--name", self.name, "node", node, "env"]
-        with subprocess.Popen([*whole, f"PYTHONPATH={CHECKOUT / 'testbed'}", *watch]) as running:
+        watcher = [sys.executable, "-m", "vclusterlib.crashes", PROGRAM, str(share)]
+        prefix = [str(VCLUSTER), "--name", self.name, "node", node, "env"]
+        with subprocess.Popen([*prefix, f"PYTHONPATH={CHECKOUT / 'testbed'}", *watcher]) as process:
             try:
                 yield
             finally:
-                running.terminate()
+                process.terminate()
 
     def roundtrip(self, series: str, *command: str) -> subprocess.CompletedProcess[str]:
         """A command of Roundtrip on the head node; nights of one `series` share their history."""
@@ -142,8 +145,8 @@ def booted(options: argparse.Namespace) -> Iterator[Bed]:
     text = CAMPAIGN.format(**vars(options))
     (share / "pairs.toml").write_text(text)
     bed = Bed(options.name, share)
-    up = ["up", "--nodes", options.nodes, "--share", str(share)]
-    bed.ok(*up, *(["--cpu-weight", str(options.cpu_weight)] if options.cpu_weight else []))
+    command = ["up", "--nodes", options.nodes, "--share", str(share)]
+    bed.ok(*command, *(["--cpu-weight", str(options.cpu_weight)] if options.cpu_weight else []))
     try:
         yield bed
     finally:
@@ -153,31 +156,33 @@ def booted(options: argparse.Namespace) -> Iterator[Bed]:
 def night(bed: Bed, series: str, names: dict[str, str]) -> tuple[str, dict[str, str]]:
     """Measure one; what to print of it, and by node that is named after it, as what."""
     begin = time.monotonic()
-    done = bed.roundtrip(series, "run", str(bed.share / "pairs.toml"), "--site", "virtual")
-    took = time.monotonic() - begin
-    completed = _COMPLETED.search(done.stderr)
-    if completed is None or done.returncode not in (0, 1):
-        sys.exit(f"the night did not run: {done.stderr.strip()[-2000:]}")
-    asked = bed.roundtrip(series, "nodes", "virtual", "pairs", "--json")
-    if asked.returncode not in (0, 1):
-        sys.exit(f"roundtrip nodes: {asked.stderr.strip()[-2000:]}")
-    found = named(json.loads(asked.stdout), names)
+    run_process = bed.roundtrip(series, "run", str(bed.share / "pairs.toml"), "--site", "virtual")
+    duration = time.monotonic() - begin
+    match = _COMPLETED.search(run_process.stderr)
+    if match is None or run_process.returncode not in (0, 1):
+        sys.exit(f"the night did not run: {run_process.stderr.strip()[-2000:]}")
+    query = bed.roundtrip(series, "nodes", "virtual", "pairs", "--json")
+    if query.returncode not in (0, 1):
+        sys.exit(f"roundtrip nodes: {query.stderr.strip()[-2000:]}")
+    verdicts = named(json.loads(query.stdout), names)
     load = f"load {os.getloadavg()[0]:4.1f}"
-    return f"{completed[1]:>4} of {completed[2]:<4} {took:6.0f} s  {load}", found
+    return f"{match[1]:>4} of {match[2]:<4} {duration:6.0f} s  {load}", verdicts
 
 
 def named(told: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
     """By node: what ``roundtrip nodes --json`` names it as."""
-    found: dict[str, list[str]] = {}
-    for one in told["named"]:
-        measures = [each["measure"] for each in one["measures"]]
-        words = ["slow processor"] if one["slow_processor"] else list(dict.fromkeys(measures))
-        found.setdefault(names.get(one["name"], f"{one['kind']} {one['name']}"), []).extend(words)
-    for one in told["flaky"]:
-        node = " or ".join(names.get(each, each) for each in one["nodes"])
-        how = f"flaky ({one['failed']} of {one['launches']} failed)"
-        found.setdefault(node, []).append(how)
-    return {node: ", ".join(words) for node, words in found.items()}
+    verdicts: dict[str, list[str]] = {}
+    for outlier in told["named"]:
+        measures = [measure["measure"] for measure in outlier["measures"]]
+        words = ["slow processor"] if outlier["slow_processor"] else list(dict.fromkeys(measures))
+        verdicts.setdefault(
+            names.get(outlier["name"], f"{outlier['kind']} {outlier['name']}"), []
+        ).extend(words)
+    for suspect in told["flaky"]:
+        node = " or ".join(names.get(name, name) for name in suspect["nodes"])
+        text = f"flaky ({suspect['failed']} of {suspect['launches']} failed)"
+        verdicts.setdefault(node, []).append(text)
+    return {node: ", ".join(words) for node, words in verdicts.items()}
 
 
 def main(arguments: list[str]) -> int:
@@ -191,28 +196,28 @@ def main(arguments: list[str]) -> int:
         print(f"night: {error}", file=sys.stderr)
         return error.status
     names = {pseudonym(node): node for node in nodes}
-    wanted = {one.patient for one in cases}
-    good, found = True, {}
+    patient_names = {case.patient for case in cases}
+    is_good, verdicts = True, {}
     with booted(options) as bed, ExitStack() as watchers:
         for series in ("quiet", "sick"):
             shutil.rmtree(bed.share / series, ignore_errors=True)
         for node in nodes:
             bed.ok("fault", node, *CABLE)
         for number in range(1, options.quiet + 1):
-            told, found = night(bed, "quiet", names)
-            print(row("quiet", number, told, set(found), set()), flush=True)
-            good &= not found
+            summary, verdicts = night(bed, "quiet", names)
+            print(row("quiet", number, summary, set(verdicts), set()), flush=True)
+            is_good &= not verdicts
         if options.sick:
             for case in cases:
                 make_sick(bed, case, options.crashes, watchers)
         for number in range(1, options.sick + 1):
-            told, found = night(bed, "sick", names)
-            print(row("sick", number, told, set(found), wanted), flush=True)
-            good &= number < options.sick or set(found) == wanted
+            summary, verdicts = night(bed, "sick", names)
+            print(row("sick", number, summary, set(verdicts), patient_names), flush=True)
+            is_good &= number < options.sick or set(verdicts) == patient_names
     if options.sick:
-        print("\n".join(table(cases, found)))
-    print("as it should be" if good else "NOT as it should be")
-    return 0 if good else 1
+        print("\n".join(table(cases, verdicts)))
+    print("as it should be" if is_good else "NOT as it should be")
+    return 0 if is_good else 1
 
 
 def make_sick(bed: Bed, case: Case, crashes: float, watchers: ExitStack) -> None:
@@ -229,11 +234,14 @@ def make_sick(bed: Bed, case: Case, crashes: float, watchers: ExitStack) -> None
 
 def patients(nodes: list[str]) -> list[Case]:
     """Two cases in each cluster, on its nodes but the first; UserError where they are too few."""
-    first = nodes[0][0]
-    clusters = [[one for one in nodes if (one[0] == first) is mine] for mine in (True, False)]
+    first_letter = nodes[0][0]
+    clusters = [
+        [node for node in nodes if (node[0] == first_letter) is is_first]
+        for is_first in (True, False)
+    ]
     if min(map(len, clusters)) < LEAST:
         raise UserError(f"--nodes: at least {LEAST} in each cluster, of which 4 are in the table")
-    pairs = [members[at : at + 2] for members in clusters for at in (1, 3)]
+    pairs = [members[index : index + 2] for members in clusters for index in (1, 3)]
     return [Case(fault, *pair) for fault, pair in zip(FAULTS, pairs, strict=True)]
 
 
@@ -244,9 +252,9 @@ LEAST = 6
 def table(cases: list[Case], found: dict[str, str]) -> list[str]:
     """Of each fault: the patient and what it is named as, the control and the same."""
     rows = [("fault", "patient", "named as", "control", "named as")]
-    for one in cases:
-        each = ((node, found.get(node, "not named")) for node in (one.patient, one.control))
-        rows.append((one.fault.name, *(word for pair in each for word in pair)))
+    for case in cases:
+        pairs = ((node, found.get(node, "not named")) for node in (case.patient, case.control))
+        rows.append((case.fault.name, *(word for pair in pairs for word in pair)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()

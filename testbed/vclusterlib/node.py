@@ -58,13 +58,13 @@ def _become_child(gate: int) -> None:
 def _keep(state: State, node: Node, keep: list[str], gate: int) -> NoReturn:
     syscalls.enter_network(network.NAMESPACES / node.name)
     syscalls.unshare(_SPACES)
-    first = os.fork()
-    if first == 0:
+    pid = os.fork()
+    if pid == 0:
         syscalls.die_with_parent(signal.SIGKILL)
         os._exit(_live(state, node, keep, gate))
     os.close(gate)
-    pid_file(state, node.name).write_text(str(first))
-    _, status = os.waitpid(first, 0)
+    pid_file(state, node.name).write_text(str(pid))
+    _, status = os.waitpid(pid, 0)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 

@@ -19,14 +19,14 @@ def take(folder: str, state: State) -> None:
 
     UserError if there are none in `folder`.
     """
-    own = state.path / "overlay"
-    shutil.rmtree(own, ignore_errors=True)
+    overlay_folder = state.path / "overlay"
+    shutil.rmtree(overlay_folder, ignore_errors=True)
     files = sorted(Path(folder).glob("*.conf")) if folder else []
     if folder and not files:
         raise UserError(f"--slurm {folder}: there is no *.conf in it")
     for file in files:
-        own.mkdir(exist_ok=True)
-        shutil.copyfile(file, own / file.name)
+        overlay_folder.mkdir(exist_ok=True)
+        shutil.copyfile(file, overlay_folder / file.name)
 
 
 def lay(state: State, text: str) -> str:
@@ -40,33 +40,33 @@ def lay(state: State, text: str) -> str:
         return text
     lines = text.splitlines()
     for line in file.read_text().splitlines():
-        if (wanted := line.split("#")[0].strip()) and (fields := _fields(wanted)):
-            _put(lines, wanted, fields)
+        if (new_line := line.split("#")[0].strip()) and (fields := _fields(new_line)):
+            _put(lines, new_line, fields)
     return "\n".join(lines) + "\n"
 
 
 def write(state: State) -> None:
     """Put the other files that were taken, such as topology.conf, beside slurm.conf."""
-    for old in (state.etc / "slurm").glob("*.conf"):
-        if old.name not in _OURS:
-            old.unlink()
+    for old_file in (state.etc / "slurm").glob("*.conf"):
+        if old_file.name not in _OURS:
+            old_file.unlink()
     for file in sorted((state.path / "overlay").glob("*.conf")):
         if file.name not in _OURS:
             write_atomically(state.etc / "slurm" / file.name, file.read_text(), 0o644)
 
 
-def _put(lines: list[str], wanted: str, fields: dict[str, str]) -> None:
+def _put(lines: list[str], new_line: str, fields: dict[str, str]) -> None:
     key = next(iter(fields))
     for number, line in enumerate(lines):
-        there = _fields(line)
-        if key not in _MANY and key in there:
-            lines[number] = wanted
+        old_fields = _fields(line)
+        if key not in _MANY and key in old_fields:
+            lines[number] = new_line
             return
-        if key in _MANY and there.get(key) == fields[key]:
-            merged = {**there, **fields}
-            lines[number] = " ".join(f"{name}={value}" for name, value in merged.items())
+        if key in _MANY and old_fields.get(key) == fields[key]:
+            all_fields = {**old_fields, **fields}
+            lines[number] = " ".join(f"{name}={value}" for name, value in all_fields.items())
             return
-    lines.append(wanted)
+    lines.append(new_line)
 
 
 def _fields(line: str) -> dict[str, str]:

@@ -27,29 +27,29 @@ def _name(pid: str) -> str:
 
 def beside(pid: int) -> list[int]:
     """All processes in the PID namespace of process `pid`, itself too."""
-    there = _namespace(str(pid))
-    numbers = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
-    return [int(name) for name in numbers if there and _namespace(name) == there]
+    namespace = _namespace(str(pid))
+    pids = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    return [int(name) for name in pids if namespace and _namespace(name) == namespace]
 
 
 def _running(names: Iterable[str]) -> set[tuple[str, str]]:
-    wanted = set(names)
-    found = [(pid, _name(pid)) for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208
-    return {(_namespace(pid), name) for pid, name in found if name in wanted}
+    name_set = set(names)
+    processes = [(pid, _name(pid)) for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208
+    return {(_namespace(pid), name) for pid, name in processes if name in name_set}
 
 
 def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
     """For each name: does such a process run in our PID namespace?"""
     # the kernel keeps 15 characters of a process's name
     names = {name: name[:15] for name in daemons}
-    here = _namespace("self")
-    running = _running(names.values())
-    return {name: (here, short) in running for name, short in names.items()}
+    namespace = _namespace("self")
+    processes = _running(names.values())
+    return {name: (namespace, short_name) in processes for name, short_name in names.items()}
 
 
 def slurmd_alive(first_processes: dict[str, int]) -> dict[str, bool]:
     """For each node, given the pid of its first process: does its slurmd run?"""
-    running = _running(["slurmd"])
+    processes = _running(["slurmd"])
     return {
-        node: (_namespace(str(pid)), "slurmd") in running for node, pid in first_processes.items()
+        node: (_namespace(str(pid)), "slurmd") in processes for node, pid in first_processes.items()
     }

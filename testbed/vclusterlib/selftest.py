@@ -75,30 +75,30 @@ def parse(output: str, asked_ms: float) -> SelfTest:
 
 
 def _ping(target: str, count: int, interval: float, patience: float) -> str:
-    inside = ["nsenter", f"--net={network.NAMESPACES / 'a1'}"]
+    prefix = ["nsenter", f"--net={network.NAMESPACES / 'a1'}"]
     pace = ["-c", str(count), "-i", f"{interval:.3f}", "-W", f"{patience:g}"]
     command = ["ping", "-n", *pace, target]
-    done = subprocess.run([*inside, *command], capture_output=True, text=True, check=False)
-    return done.stdout
+    process = subprocess.run([*prefix, *command], capture_output=True, text=True, check=False)
+    return process.stdout
 
 
 def run(settings: LinkSettings, target: str) -> SelfTest:
     """Measure, up to three times; VclusterError if the link never did what was asked."""
     if not settings.up:
         return _silence(target)
-    asked = expected_ms(settings)
+    rtt_ms = expected_ms(settings)
     count = _PINGS if settings.loss < 0.2 else 4 * _PINGS
     # so far apart that no ping waits for the one before
     interval = max(0.01, 2 * _PING_BITS / settings.rate) if settings.rate else 0.01
     tests = []
     for _ in range(_ATTEMPTS):
-        tests.append(parse(_ping(target, count, interval, 0.5), asked))
+        tests.append(parse(_ping(target, count, interval, 0.5), rtt_ms))
         if tests[-1].passed and not tests[-1].disturbed:
             break
-    passed = [test for test in tests if test.passed]
-    if not passed:
+    good_tests = [test for test in tests if test.passed]
+    if not good_tests:
         raise VclusterError(f"self-test failed: {tests[-1]}")
-    return min(passed, key=lambda test: test.p50_ms)
+    return min(good_tests, key=lambda test: test.p50_ms)
 
 
 def _silence(target: str) -> SelfTest:

@@ -10,14 +10,14 @@ from vclusterlib.units import show_rate, show_size
 
 def show_link(link: dict[str, Any]) -> str:
     """Two lines: what the link is set to, and what the self-test found."""
-    first = f"{link['fabric']} ({link['engine']}): "
+    line = f"{link['fabric']} ({link['engine']}): "
     if link["fabric"] == "wan":
-        first += f"RTT {link['rtt_ms']:g} ms, "
-    first += f"rate {show_rate(link['rate_bit_s'])}"
+        line += f"RTT {link['rtt_ms']:g} ms, "
+    line += f"rate {show_rate(link['rate_bit_s'])}"
     if link["fabric"] == "wan":
-        first += f", loss {link['loss'] * 100:g} %, queue {show_size(link['queue_bytes'])}"
-    first += "" if link["up"] else ", DOWN"
-    return f"{first}\n{_show_test(link['self_test'])}"
+        line += f", loss {link['loss'] * 100:g} %, queue {show_size(link['queue_bytes'])}"
+    line += "" if link["up"] else ", DOWN"
+    return f"{line}\n{_show_test(link['self_test'])}"
 
 
 def _show_test(test: dict[str, Any] | None) -> str:

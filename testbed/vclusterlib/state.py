@@ -34,12 +34,12 @@ def root() -> Path:
 
 def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
     """Write a whole file or none; it has its mode before it has its content."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    temporary_path = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary_path.unlink(missing_ok=True)
+    descriptor = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with os.fdopen(descriptor, "w") as file:
         file.write(text)
-    temporary.replace(path)
+    temporary_path.replace(path)
 
 
 def process_start(pid: int | str) -> str:
@@ -75,9 +75,9 @@ class State:
     @staticmethod
     def of(name: str | None) -> State:
         """The cluster `name`; without a name the one we are inside of, else ``default``."""
-        inside = os.environ.get(INSIDE)
-        if name is None and inside:
-            return State(Path(inside))
+        path = os.environ.get(INSIDE)
+        if name is None and path:
+            return State(Path(path))
         name = name or "default"
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", name):
             raise UserError(f"--name {name!r}: up to 32 of a-z 0-9 _ -, first a letter or digit")
@@ -100,15 +100,15 @@ class State:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                waiting = f"vcluster: another command holds {self.path}: waiting for it"
-                print(waiting, file=sys.stderr, flush=True)
+                message = f"vcluster: another command holds {self.path}: waiting for it"
+                print(message, file=sys.stderr, flush=True)
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def require_room(self) -> None:
         """Slurm holds a job that it cannot make a socket for, and never says so to its user."""
-        longest = self.spool / "head" / f"head_999999.{2**32 - 1}"
-        if (excess := len(os.fsencode(longest)) - LONGEST_SOCKET) > 0:
+        longest_path = self.spool / "head" / f"head_999999.{2**32 - 1}"
+        if (excess := len(os.fsencode(longest_path)) - LONGEST_SOCKET) > 0:
             raise UserError(
                 f"state directory {self.path}: {excess} characters too long for Slurm's sockets: "
                 "set XDG_STATE_HOME to a shorter one, or give a shorter --name"
@@ -138,8 +138,8 @@ class State:
             record = json.loads((self.path / "world.json").read_text())
         except (OSError, ValueError):
             return None
-        alive = record["boot"] == boot_id() and process_start(record["pid"]) == record["start"]
-        return int(record["pid"]) if alive else None
+        is_alive = record["boot"] == boot_id() and process_start(record["pid"]) == record["start"]
+        return int(record["pid"]) if is_alive else None
 
     def forget_boot(self) -> None:
         """Remove what belongs to one boot only."""

@@ -45,10 +45,10 @@ def search_path() -> str:
 
 def require(programs: dict[str, str]) -> None:
     """UserError naming every missing program and the packages to install."""
-    missing = [name for name in programs if not shutil.which(name, path=search_path())]
-    if missing:
-        packages = " ".join(dict.fromkeys(programs[name] for name in missing))
-        raise UserError(f"not installed: {', '.join(missing)}: apt-get install {packages}")
+    missing_programs = [name for name in programs if not shutil.which(name, path=search_path())]
+    if missing_programs:
+        packages = " ".join(dict.fromkeys(programs[name] for name in missing_programs))
+        raise UserError(f"not installed: {', '.join(missing_programs)}: apt-get install {packages}")
 
 
 def require_for(spec: Spec) -> None:
@@ -64,16 +64,16 @@ def require_namespaces(rootless: bool) -> None:
     """UserError if this user may not make the namespaces we need."""
     command = ["unshare", *user_namespace(rootless), *NAMESPACES, "--mount-proc"]
     command += ["ip", "link", "set", "lo", "up"]
-    tried = subprocess.run(command, capture_output=True, text=True, check=False)
-    if tried.returncode:
-        why = (tried.stderr.strip().splitlines() or ["no reason given"])[-1]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
         hint = (
             "allow them (sysctl kernel.unprivileged_userns_clone, user.max_user_namespaces) "
             "or run as root"
             if rootless
             else "root lacks CAP_SYS_ADMIN or CAP_NET_ADMIN, or user.max_*_namespaces is too low"
         )
-        raise UserError(f"namespaces are not allowed here ({why}): {hint}")
+        raise UserError(f"namespaces are not allowed here ({reason}): {hint}")
 
 
 def has_netem(rootless: bool) -> bool:

@@ -13,16 +13,20 @@ _SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _NUMBER = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(\S*)")
 
 
-def _parse(text: str, what: str, units: Mapping[str, float], example: str) -> float:
+def _parse(text: str, quantity: str, units: Mapping[str, float], example: str) -> float:
     match = _NUMBER.fullmatch(text.strip())
     if not match or match[2] not in units:
-        raise UserError(f"{what} {text!r}: write a number and one of {', '.join(units)}: {example}")
+        raise UserError(
+            f"{quantity} {text!r}: write a number and one of {', '.join(units)}: {example}"
+        )
     return float(match[1]) * units[match[2]]
 
 
-def _within(value: float, low: float, high: float, what: str, text: str, allowed: str) -> float:
+def _within(
+    value: float, low: float, high: float, quantity: str, text: str, range_text: str
+) -> float:
     if not low <= value <= high:
-        raise UserError(f"{what} {text} is out of range: allowed is {allowed}")
+        raise UserError(f"{quantity} {text} is out of range: allowed is {range_text}")
     return value
 
 

@@ -103,12 +103,12 @@ class World:
 
     def serve(self, control: Control, listener: socket.socket) -> None:
         """Reap and answer until SIGTERM."""
-        wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         with selectors.DefaultSelector() as selector:
             selector.register(listener, selectors.EVENT_READ)
-            selector.register(wake, selectors.EVENT_READ)
+            selector.register(wake_read, selectors.EVENT_READ)
             while True:
                 self._daemons.reap()
                 for key, _ in selector.select():
@@ -117,7 +117,7 @@ class World:
                         with connection:
                             control.serve(connection)
                     else:
-                        os.read(wake, 4096)
+                        os.read(wake_read, 4096)
 
     def _start_link(self) -> Link:
         if self._engine == "netem":
@@ -156,8 +156,8 @@ def _listen() -> socket.socket:
     return listener
 
 
-def _tell(pipe: int, word: str, what: object) -> None:
-    os.write(pipe, f"{word} {json.dumps(what)}\n".encode())
+def _tell(pipe: int, word: str, content: object) -> None:
+    os.write(pipe, f"{word} {json.dumps(content)}\n".encode())
 
 
 def main(arguments: list[str]) -> int:

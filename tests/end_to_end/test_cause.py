@@ -14,7 +14,7 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.campaign import environment, matrix, model, session, tree
-from roundtrip.cause import conduct, page
+from roundtrip.cause import conduct, sentences
 from roundtrip.cause.checks import Checks
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal, Plan
@@ -190,7 +190,7 @@ def test_another_mpi_is_found_among_harmless_variables(
     found = conduct.conduct(asked, opened, launcher, 2, print)
     assert isinstance(found, Causes)
     values = [one.value for one in opened.entries if one.value is not None]
-    print(len(values), np.exp(np.median(values)), page.plain_sentences(asked, found))
+    print(len(values), np.exp(np.median(values)), sentences.plain_sentences(asked, found))
     assert found.named == (switches[0].name,)
 
 

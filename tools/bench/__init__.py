@@ -18,7 +18,7 @@ def run(
     limit_s: float | None = None,
 ) -> str:
     """Standard output of `command`, run at the top of the checkout; UserError if it fails."""
-    done = subprocess.run(
+    process = subprocess.run(
         list(command),
         cwd=paths.checkout(),
         env=environment,
@@ -26,7 +26,7 @@ def run(
         text=True,
         timeout=limit_s,
     )
-    if done.returncode:
-        why = (done.stderr.strip() or done.stdout.strip())[-300:]
-        raise UserError(f"{' '.join(command[:2])} failed: {why}")
-    return done.stdout
+    if process.returncode:
+        reason = (process.stderr.strip() or process.stdout.strip())[-300:]
+        raise UserError(f"{' '.join(command[:2])} failed: {reason}")
+    return process.stdout

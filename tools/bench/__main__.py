@@ -25,13 +25,13 @@ FIGURES = {**USUAL, "aa": aa.measure, "sequential": sequential.measure, "blame":
 
 def main(names: list[str]) -> int:
     """Print the figures called `names`; the exit status, 2 for an unknown or unmeasured figure."""
-    asked = [name.partition("=") for name in names or USUAL]
-    for name, of, _ in asked:
-        if name not in FIGURES or (of and name != "aa"):
-            there = ", ".join(FIGURES)
-            print(f"no figure '{name}{of}'; there are: {there}", file=sys.stderr)
+    figures = [name.partition("=") for name in names or USUAL]
+    for name, equals, _ in figures:
+        if name not in FIGURES or (equals and name != "aa"):
+            choices = ", ".join(FIGURES)
+            print(f"no figure '{name}{equals}'; there are: {choices}", file=sys.stderr)
             return 2
-    for name, _, tree in asked:
+    for name, _, tree in figures:
         title = (FIGURES[name].__doc__ or "").partition("\n")[0]
         print(f"{name}: {title}", flush=True)
         try:

@@ -54,20 +54,20 @@ def measure(tree: str = "") -> Iterator[str]:
     """
     run = Path(tree) if tree else launch()
     with tempfile.TemporaryDirectory() as folder:
-        whole = data.read(bundle.build(run, Path(folder)))
-        rounds = len(_rounds(whole.launches))
+        run_data = data.read(bundle.build(run, Path(folder)))
+        rounds = len(_rounds(run_data.launches))
         if rounds < 2 * ROUNDS:
             raise UserError(f"{rounds} whole rounds, and {2 * ROUNDS} are needed to draw from", run)
-        yield f"{run}: {whole.launches.height} launches in {rounds} rounds"
+        yield f"{run}: {run_data.launches.height} launches in {rounds} rounds"
         for name, draw in (
             ("paired by round", by_round),
             ("paired with launches of other rounds", of_other_rounds),
             ("in blocks, one after the other", in_blocks),
         ):
-            wrong, claims, false = count(whole, draw)
+            bad_reports, claims, false_claims = count(run_data, draw)
             yield (
-                f"{name}: {wrong} of {REPORTS} reports of {ROUNDS} rounds have a false claim "
-                f"({false} of {claims} claims)"
+                f"{name}: {bad_reports} of {REPORTS} reports of {ROUNDS} rounds have a false claim "
+                f"({false_claims} of {claims} claims)"
             )
 
 
@@ -80,30 +80,36 @@ def count(whole: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, in
     rng = np.random.default_rng(SEED)
     levels = whole.analysis.statistics
     samples = whole.samples.collect().lazy()
-    wrong = claims = false = 0
+    bad_reports = claims = false_claims = 0
     for _ in range(reports):
-        drawn = replace(whole, launches=draw(whole.launches, rng), samples=samples)
-        section = toolchains.section(drawn)
-        judged = judge(section.claims(), levels) if section else {}
-        if not judged:
+        report = replace(whole, launches=draw(whole.launches, rng), samples=samples)
+        section = toolchains.section(report)
+        verdicts = judge(section.claims(), levels) if section else {}
+        if not verdicts:
             raise UserError("two toolchains that share no case and no round: not an A/A run")
-        claimed = sum(one.verdict in (Verdict.FASTER, Verdict.SLOWER) for one in judged.values())
-        wrong, claims, false = wrong + bool(claimed), claims + len(judged), false + claimed
-    return wrong, claims, false
+        differences = sum(
+            verdict.verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts.values()
+        )
+        bad_reports, claims, false_claims = (
+            bad_reports + bool(differences),
+            claims + len(verdicts),
+            false_claims + differences,
+        )
+    return bad_reports, claims, false_claims
 
 
 def by_round(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
     """`ROUNDS` random rounds of `launches`, whose columns are those of cases.parquet."""
-    drawn = rng.choice(_rounds(launches), ROUNDS, replace=False)
-    return launches.filter(pl.col("campaign_round").is_in(sorted(drawn.tolist())))
+    numbers = rng.choice(_rounds(launches), ROUNDS, replace=False)
+    return launches.filter(pl.col("campaign_round").is_in(sorted(numbers.tolist())))
 
 
 def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
     """As `by_round`, columns too, but the second toolchain's launches are dealt to other rounds."""
-    kept = by_round(launches, rng)
-    rounds = _rounds(kept)
-    dealt = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))
-    return _renumbered(kept, dict(zip(rounds, rounds, strict=True)), dealt)
+    sample = by_round(launches, rng)
+    rounds = _rounds(sample)
+    permutation = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))
+    return _renumbered(sample, dict(zip(rounds, rounds, strict=True)), permutation)
 
 
 def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
@@ -122,8 +128,8 @@ def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 def _rounds(launches: pl.DataFrame) -> list[int]:
     """Numbers of the rounds in which every case completed."""
-    passed = launches.filter(pl.col("status") == "passed")
-    counts = passed.drop_nulls("campaign_round").group_by("campaign_round").len()
+    good_launches = launches.filter(pl.col("status") == "passed")
+    counts = good_launches.drop_nulls("campaign_round").group_by("campaign_round").len()
     return counts.filter(pl.col("len") == pl.col("len").max())["campaign_round"].sort().to_list()
 
 
@@ -134,13 +140,15 @@ def _renumbered(
 
     Rounds that have no new number are left out.
     """
-    one = launches["environ"].drop_nulls().min()
+    first_environ = launches["environ"].drop_nulls().min()
     in_first, in_second = (
         pl.col("campaign_round").replace_strict(numbers, default=None, return_dtype=pl.Int64)
         for numbers in (first, second)
     )
     return launches.with_columns(
-        campaign_round=pl.when(pl.col("environ") == one).then(in_first).otherwise(in_second),
+        campaign_round=pl.when(pl.col("environ") == first_environ)
+        .then(in_first)
+        .otherwise(in_second),
         started=pl.lit(None, pl.String),
     ).drop_nulls("campaign_round")
 
@@ -162,12 +170,12 @@ def launch() -> Path:
         campaign = Path(folder) / "aa.toml"
         campaign.write_text(CAMPAIGN)
         command = Path(sys.executable).with_name("roundtrip")
-        done = subprocess.run(
+        process = subprocess.run(
             [str(command), "run", str(campaign), "--site", "local", "--no-report"],
             cwd=paths.checkout(),
             env={**os.environ, "ROUNDTRIP_TOOLCHAINS": str(links)},
         )
     trees = sorted((runs / "aa" / "local").glob("*/state.json"))
-    if done.returncode or not trees:
+    if process.returncode or not trees:
         raise UserError("the A/A run did not end well: see above")
     return trees[-1].parent

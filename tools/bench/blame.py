@@ -36,19 +36,19 @@ def real_noise() -> Noise:
     """Noise as launches of the sample had it: each search gets a series, and a place in it."""
     nights = pl.read_parquet(paths.checkout() / "samples/sixty-nights/nights.parquet")
     series = [
-        np.log(one["median"].head(_QUIET).to_numpy())
-        for _, one in nights.sort("night").group_by(_SERIES, maintain_order=True)
+        np.log(frame["median"].head(_QUIET).to_numpy())
+        for _, frame in nights.sort("night").group_by(_SERIES, maintain_order=True)
     ]
-    centred = [one - np.median(one) for one in series]
+    residuals = [logs - np.median(logs) for logs in series]
     state: dict[str, tuple[Floats, int]] = {}
 
     def noise(rng: Rng, count: int, begin: bool = False) -> Floats:
         if begin:
-            drawn = centred[rng.integers(len(centred))]
-            state["now"] = (drawn, int(rng.integers(drawn.size)))
-        values, at = state["now"]
-        state["now"] = (values, at + count)
-        return np.asarray(values[(at + np.arange(count)) % values.size])
+            log_series = residuals[rng.integers(len(residuals))]
+            state["now"] = (log_series, int(rng.integers(log_series.size)))
+        values, position = state["now"]
+        state["now"] = (values, position + count)
+        return np.asarray(values[(position + np.arange(count)) % values.size])
 
     return noise
 
@@ -58,8 +58,8 @@ def effect_of(kind: str, causes: tuple[str, ...], size: float) -> Callable[[obje
 
     def effect(arm: object) -> float:
         assert isinstance(arm, frozenset)  # noqa: S101
-        new = sum(cause in arm for cause in causes)
-        return size * (new == len(causes)) if kind == "two together" else size * new
+        count = sum(cause in arm for cause in causes)
+        return size * (count == len(causes)) if kind == "two together" else size * count
 
     return effect
 
@@ -68,7 +68,7 @@ def one_by_one(
     facts: list[str], effect: Callable[[object], float], draw: Callable[[int], Floats], whole: float
 ) -> tuple[set[str], int]:
     """Each fact alone against all old until it differs or has less than half of the step."""
-    named, launches = set(), 0
+    answers, launches = set(), 0
     for fact in facts:
         logs: list[float] = []
         while launches < BUDGET:
@@ -78,11 +78,11 @@ def one_by_one(
             if not is_look(len(logs)):
                 continue
             if evidence(logs) >= bar(0.05 / len(facts)):
-                named.add(fact)
+                answers.add(fact)
                 break
             if is_within(logs, whole / 2, 0.05 / len(facts)):
                 break
-    return named, launches
+    return answers, launches
 
 
 def plain(
@@ -91,8 +91,8 @@ def plain(
     """Bisection over the facts in their order, each probe of `_FIXED` launches against a threshold
     half-way between all old and all new."""
 
-    def median(new: list[str]) -> float:
-        return float(np.median(effect(Facts(new)) + draw(_FIXED)))
+    def median(arm: list[str]) -> float:
+        return float(np.median(effect(Facts(arm)) + draw(_FIXED)))
 
     low, high, launches = 0, len(facts), 2 * _FIXED
     threshold = (median([]) + median(facts)) / 2
@@ -108,32 +108,32 @@ def _search_row(
     noise: Noise, kind: str, count: int, size: float, rng: Rng, total: Counter[str]
 ) -> str:
     facts = [f"fact {number}" for number in range(count)]
-    told: dict[str, Counter[str]] = {name: Counter() for name in ("search", "one by one", "plain")}
-    used: dict[str, list[int]] = {name: [] for name in told}
+    tally: dict[str, Counter[str]] = {name: Counter() for name in ("search", "one by one", "plain")}
+    launch_counts: dict[str, list[int]] = {name: [] for name in tally}
     for number in range(SEARCHES):
         causes = tuple(rng.choice(facts, 1 if kind == "one" else 2, replace=False).tolist())
         effect = effect_of(kind, causes, float(np.log1p(size)))
-        whole = effect(frozenset(facts))
+        full_effect = effect(frozenset(facts))
         noise(rng, 0, begin=True)
-        found = simulate(find_causes(facts, whole, number), effect, noise, rng, BUDGET)
-        is_told = found.ending is Ending.FOUND
-        named = {"search": set(found.named) if is_told else set()}
-        if not is_told and set(found.named) - set(causes):
-            named["search"] = set(found.named)
-        used["search"].append(found.launches)
+        result = simulate(find_causes(facts, full_effect, number), effect, noise, rng, BUDGET)
+        is_decided = result.ending is Ending.FOUND
+        answers_by_method = {"search": set(result.named) if is_decided else set()}
+        if not is_decided and set(result.named) - set(causes):
+            answers_by_method["search"] = set(result.named)
+        launch_counts["search"].append(result.launches)
         draw = partial(_shuffled, noise, rng)
-        named["one by one"], launches = one_by_one(facts, effect, draw, whole)
-        used["one by one"].append(launches)
-        named["plain"], launches = plain(facts, effect, draw)
-        used["plain"].append(launches)
-        for name, those in named.items():
-            told[name][_word(those, set(causes))] += 1
+        answers_by_method["one by one"], launches = one_by_one(facts, effect, draw, full_effect)
+        launch_counts["one by one"].append(launches)
+        answers_by_method["plain"], launches = plain(facts, effect, draw)
+        launch_counts["plain"].append(launches)
+        for name, answers in answers_by_method.items():
+            tally[name][_word(answers, set(causes))] += 1
     parts = [
         f"{name} right {counts['right']}, wrong {counts['wrong']}, part {counts['part']}, "
-        f"cannot tell {counts['cannot tell']}, launches {np.median(used[name]):g}"
-        for name, counts in told.items()
+        f"cannot tell {counts['cannot tell']}, launches {np.median(launch_counts[name]):g}"
+        for name, counts in tally.items()
     ]
-    total.update(told["search"])
+    total.update(tally["search"])
     return f"{count} facts, {kind}, {100 * size:g} %: " + "; ".join(parts)
 
 
@@ -141,48 +141,49 @@ def _shuffled(noise: Noise, rng: Rng, count: int) -> Floats:
     return np.asarray(rng.permutation(noise(rng, count)))
 
 
-def _word(named: set[str], causes: set[str]) -> str:
-    if not named:
+def _word(answers: set[str], causes: set[str]) -> str:
+    if not answers:
         return "cannot tell"
-    return "right" if named == causes else "wrong" if named - causes else "part"
+    return "right" if answers == causes else "wrong" if answers - causes else "part"
 
 
-def _level(first: int, step: float, at: object) -> float:
-    return step * (isinstance(at, int) and at >= first)
+def _level(change_version: int, step: float, version: object) -> float:
+    return step * (isinstance(version, int) and version >= change_version)
 
 
 def _order_row(noise: Noise, count: int, size: float, rng: Rng, total: Counter[str]) -> str:
-    told: Counter[str] = Counter()
-    used, fixed, fixed_wrong = [], 0, 0
+    tally: Counter[str] = Counter()
+    launch_counts, plain_launches, plain_errors = [], 0, 0
     step = float(np.log1p(size))
     for _ in range(SEARCHES):
-        first = int(rng.integers(1, count))
+        change_version = int(rng.integers(1, count))
         noise(rng, 0, begin=True)
-        found = simulate(
-            find_changes(count, step / 4), partial(_level, first, step), noise, rng, BUDGET
+        result = simulate(
+            find_changes(count, step / 4), partial(_level, change_version, step), noise, rng, BUDGET
         )
-        is_whole = found.differ and not found.open
-        right = [one.after for one in found.changes] == [first]
+        is_whole = result.differ and not result.open
+        is_right = [change.after for change in result.changes] == [change_version]
         # What is open still must hold the change; else the turn was wrong.
-        lost = found.differ is False or (
-            any(one.after != first for one in found.changes)
+        is_wrong = result.differ is False or (
+            any(change.after != change_version for change in result.changes)
             or (
-                bool(found.open)
-                and not found.changes
-                and not any(a < first <= b for a, b in found.open)
+                bool(result.open)
+                and not result.changes
+                and not any(a < change_version <= b for a, b in result.open)
             )
         )
-        told["right" if is_whole and right else "wrong" if lost else "cannot tell"] += 1
-        used.append(found.launches)
-        versions = [str(at) for at in range(1, count)]
-        effect = effect_of("one", (str(first),), step)
-        named, fixed = plain(versions, effect, partial(_shuffled, noise, rng))
-        fixed_wrong += named != {str(first)}
-    total.update(told)
+        tally["right" if is_whole and is_right else "wrong" if is_wrong else "cannot tell"] += 1
+        launch_counts.append(result.launches)
+        versions = [str(version) for version in range(1, count)]
+        effect = effect_of("one", (str(change_version),), step)
+        answers, plain_launches = plain(versions, effect, partial(_shuffled, noise, rng))
+        plain_errors += answers != {str(change_version)}
+    total.update(tally)
     return (
-        f"{count} versions, {100 * size:g} %: search right {told['right']}, wrong {told['wrong']}, "
-        f"cannot tell {told['cannot tell']}, launches {np.median(used):g}; "
-        f"plain wrong {fixed_wrong}, launches {fixed}"
+        f"{count} versions, {100 * size:g} %: search right {tally['right']}, "
+        f"wrong {tally['wrong']}, cannot tell {tally['cannot tell']}, "
+        f"launches {np.median(launch_counts):g}; "
+        f"plain wrong {plain_errors}, launches {plain_launches}"
     )
 
 

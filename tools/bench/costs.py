@@ -59,10 +59,10 @@ def overhead() -> Iterator[str]:
                 jobs += test["time_run"] or 0.0
     if not jobs:
         raise UserError("the newest run of smoke has no launches", tree)
-    measured = sum(launch.run["elapsed_s"] for launch in launches)
+    workload_s = sum(launch.run["elapsed_s"] for launch in launches)
     yield (
         f"{len(launches)} launches: {wall:.1f} s of sessions without builds, {jobs:.1f} s of jobs "
-        f"({measured:.1f} s inside the workload); ratio {wall / jobs:.3f}"
+        f"({workload_s:.1f} s inside the workload); ratio {wall / jobs:.3f}"
     )
 
 
@@ -77,16 +77,16 @@ def reporting() -> Iterator[str]:
         _generate("synthetic.py", tree, SAMPLES_PER_POINT)
         samples = sum(launch.run["samples"]["rows"] for launch in scan(tree))
         start = time.monotonic()
-        collected = bundle.build(tree)
-        collecting = time.monotonic() - start
+        bundle_folder = bundle.build(tree)
+        collect_s = time.monotonic() - start
         roundtrip = Path(sys.executable).with_name("roundtrip")
-        run([str(roundtrip), "report", str(collected), "--output", f"{folder}/reports"])
-        wall = time.monotonic() - start
-    used = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    peak = max(resource.getrusage(who).ru_maxrss for who in used) / 1e6  # of any process; kB -> GB
+        run([str(roundtrip), "report", str(bundle_folder), "--output", f"{folder}/reports"])
+        wall_s = time.monotonic() - start
+    ids = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    peak = max(resource.getrusage(who).ru_maxrss for who in ids) / 1e6  # of any process; kB -> GB
     yield (
-        f"{samples} synthetic samples: collected in {collecting:.1f} s, reported in "
-        f"{wall - collecting:.1f} s, {wall:.1f} s in all, {peak:.2f} GB at most"
+        f"{samples} synthetic samples: collected in {collect_s:.1f} s, reported in "
+        f"{wall_s - collect_s:.1f} s, {wall_s:.1f} s in all, {peak:.2f} GB at most"
     )
 
 
@@ -98,8 +98,8 @@ def starting() -> Iterator[str]:
     environment = dict(Site("local", paths.checkout()).environment)
     for command in _COMMANDS:
         program = str(Path(sys.executable).with_name(command[0]))
-        spent, _ = _spent(partial(run, [program, *command[1:]], environment))
-        yield f"{' '.join(command)}: {spent:.1f} s of processor time"
+        cpu_s, _ = _spent(partial(run, [program, *command[1:]], environment))
+        yield f"{' '.join(command)}: {cpu_s:.1f} s of processor time"
 
 
 def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
@@ -111,38 +111,40 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         reports = Path(folder)
         _generate("nights.py", reports, count, series, 0)
-        cold, _ = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
+        cold_s, _ = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
         _generate("nights.py", reports, 1, series, count)
-        more, known = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
+        night_s, records = _spent(lambda: ledger.read_ledger(reports, CAMPAIGN, SITE))
         settings = analysis.default().history
-        detection, judged = _spent(lambda: nights.judge(known.nights, known.provenance, settings))
-        drawing, text = _spent(lambda: _page(known, judged))
+        detection_s, verdicts = _spent(
+            lambda: nights.judge(records.nights, records.provenance, settings)
+        )
+        drawing_s, text = _spent(lambda: _page(records, verdicts))
         opening = _opening(text, reports / "history.html")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6  # kB -> GB
-    total = cold + detection + drawing
+    total = cold_s + detection_s + drawing_s
     yield f"{count} nights x {series} series, s of processor time:"
-    steps = (cold, more, detection, drawing)
+    steps = (cold_s, night_s, detection_s, drawing_s)
     yield "ledger {:.1f}, a night more {:.1f}, detection {:.1f}, page {:.1f}".format(*steps)
     yield f"all {total:.1f}; {peak:.2f} GB at most; page {len(text) / 1e6:.1f} MB"
     yield f"until a browser has drawn the page: {opening}"
 
 
-def _page(known: ledger.Ledger, judged: nights.Judged) -> str:
-    series = {tuple(line.series.names.values()): line.known for line in judged.lines}
-    assert len(series) == sum(1 for _ in split_series(known.nights))  # noqa: S101
-    return page.render(page.History(CAMPAIGN, SITE, known.nights, known.provenance, series))
+def _page(records: ledger.Ledger, verdicts: nights.Judged) -> str:
+    series = {tuple(line.series.names.values()): line.known for line in verdicts.lines}
+    assert len(series) == sum(1 for _ in split_series(records.nights))  # noqa: S101
+    return page.render(page.History(CAMPAIGN, SITE, records.nights, records.provenance, series))
 
 
 def _opening(text: str, file: Path) -> str:
     """Processor time of Chromium's thread of the page, or why it was not measured."""
     file.write_text(text, encoding="utf-8")
     program = paths.checkout() / "tests" / "support" / "browser.py"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(program), file.as_uri()], capture_output=True, text=True
     )
-    if done.returncode:
-        return f"not measured: {(done.stderr.strip().splitlines() or ['no answer'])[-1]}"
-    return f"{done.stdout.strip()} s"
+    if process.returncode:
+        return f"not measured: {(process.stderr.strip().splitlines() or ['no answer'])[-1]}"
+    return f"{process.stdout.strip()} s"
 
 
 def _generate(program: str, folder: Path, *numbers: int) -> None:
@@ -153,11 +155,11 @@ def _generate(program: str, folder: Path, *numbers: int) -> None:
 
 def _spent(work: Callable[[], _Result]) -> tuple[float, _Result]:
     """Processor time of `work` and of what it starts, s; and what it returns."""
-    before = _processor_s()
+    start_s = _processor_s()
     result = work()
-    return _processor_s() - before, result
+    return _processor_s() - start_s, result
 
 
 def _processor_s() -> float:
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(used.ru_utime + used.ru_stime for used in both)
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

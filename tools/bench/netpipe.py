@@ -91,16 +91,23 @@ def reference() -> Iterator[str]:
     """
     for pair in PAIRS:
         netpipe = pair.build()
-        ours: list[tuple[float, float]] = []
-        theirs: list[tuple[float, float]] = []
+        our_values: list[tuple[float, float]] = []
+        reference_values: list[tuple[float, float]] = []
         for _ in range(RUNS):
             for is_ours in random.sample([True, False], 2):
                 points = _ours(pair, netpipe) if is_ours else _theirs(pair)
-                (ours if is_ours else theirs).append((latency(points), peak(points)))
-        for name, of, best in (("latency at 1 B", 0, min), ("peak bandwidth", 1, max)):
-            ratios = [one[of] / other[of] for one, other in zip(ours, theirs, strict=True)]
-            ends = best(one[of] for one in ours) / best(one[of] for one in theirs)
-            yield f"{pair.mpi}: {name} {_interval(ratios)}, best {ends:.3f}"
+                (our_values if is_ours else reference_values).append(
+                    (latency(points), peak(points))
+                )
+        for name, index, extremum in (("latency at 1 B", 0, min), ("peak bandwidth", 1, max)):
+            ratios = [
+                value[index] / reference_value[index]
+                for value, reference_value in zip(our_values, reference_values, strict=True)
+            ]
+            ratio = extremum(value[index] for value in our_values) / extremum(
+                value[index] for value in reference_values
+            )
+            yield f"{pair.mpi}: {name} {_interval(ratios)}, best {ratio:.3f}"
 
 
 def curve() -> Iterator[str]:
@@ -113,17 +120,17 @@ def curve() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         start = time.monotonic()
         pair.launch(netpipe, "--samples", f"{folder}/samples.csv")
-        ours = time.monotonic() - start
+        our_s = time.monotonic() - start
         points = json.loads((Path(folder) / "run.json").read_text())["points"]
     start = time.monotonic()
     reference = pair.reference(Schedule())
-    theirs = time.monotonic() - start
+    netpipe_s = time.monotonic() - start
     counts = Counter(point["status"] for point in points)
-    ended = ", ".join(f"{count} {status}" for status, count in counts.items())
+    endings = ", ".join(f"{count} {status}" for status, count in counts.items())
     yield (
-        f"{pair.mpi}: {ours:.1f} s for {VARIANTS} variants, {len(points)} points ({ended}); "
-        f"one NetPIPE run of {len(reference)} points {theirs:.1f} s; "
-        f"ratio to {VARIANTS} of them {ours / (VARIANTS * theirs):.3f}"
+        f"{pair.mpi}: {our_s:.1f} s for {VARIANTS} variants, {len(points)} points ({endings}); "
+        f"one NetPIPE run of {len(reference)} points {netpipe_s:.1f} s; "
+        f"ratio to {VARIANTS} of them {our_s / (VARIANTS * netpipe_s):.3f}"
     )
 
 
@@ -155,5 +162,5 @@ def peak(points: list[Point]) -> float:
 
 
 def _interval(ratios: list[float]) -> str:
-    found = median_interval(ratios, LEVEL)
-    return f"{found.median:.3f} [{found.low:.3f}, {found.high:.3f}] of NetPIPE 3.7.2, n={found.n}"
+    ci = median_interval(ratios, LEVEL)
+    return f"{ci.median:.3f} [{ci.low:.3f}, {ci.high:.3f}] of NetPIPE 3.7.2, n={ci.n}"

@@ -46,8 +46,8 @@ def steady(drift: float, spread: float) -> Noise:
 
 def regimes(rng: Rng, shape: tuple[int, int]) -> Floats:
     """One launch of four takes 2.5 times as long; noise of 1 %."""
-    slow = math.log(2.5) * (rng.random(shape) < 0.25)
-    return np.asarray(slow + 0.01 * rng.standard_normal(shape))
+    slowdowns = math.log(2.5) * (rng.random(shape) < 0.25)
+    return np.asarray(slowdowns + 0.01 * rng.standard_normal(shape))
 
 
 MODELS: dict[str, Noise] = {
@@ -71,12 +71,12 @@ def equal(noise: Noise, rng: Rng, series: int, rounds: int = ROUNDS, order: str 
     Of ABBA the means over two rounds: shape (series, rounds / 2).
     """
     launches = noise(rng, (series, 2 * rounds))
-    each = ORDERS[order]
-    coins = np.repeat(rng.random((series, rounds // each)) < 0.5, each, axis=1)
-    first_is_one = coins ^ (np.arange(rounds) % each == 1)
+    coin_rounds = ORDERS[order]
+    coins = np.repeat(rng.random((series, rounds // coin_rounds)) < 0.5, coin_rounds, axis=1)
+    first_is_one = coins ^ (np.arange(rounds) % coin_rounds == 1)
     gap = launches[:, 0::2] - launches[:, 1::2]
     logs = np.where(first_is_one, gap, -gap)
-    return np.asarray(logs.reshape(series, rounds // each, each).mean(axis=2))
+    return np.asarray(logs.reshape(series, rounds // coin_rounds, coin_rounds).mean(axis=2))
 
 
 def false_claims(logs: Floats, level: float = LEVEL) -> int:
@@ -87,22 +87,22 @@ def false_claims(logs: Floats, level: float = LEVEL) -> int:
 
 def false_reports(rng: Rng, reports: int) -> int:
     """Reports of CLAIMS equal claims that make a claim at any round: e-BH at each, AR(1) 0.3."""
-    false = 0
+    false_count = 0
     for _ in range(reports):
         launches = np.sort(correlated(0.3)(rng, (CLAIMS, 2 * ROUNDS)), axis=0)  # alike: dependent
         gap = launches[:, 0::2] - launches[:, 1::2]
         logs = np.where(rng.random(ROUNDS) < 0.5, gap, -gap)  # one order for all claims
         wealth = np.sort(log_wealth(logs, np.zeros(1))[:, 0], axis=0)[::-1]
         bar = np.log(CLAIMS / (LEVEL * np.arange(1, CLAIMS + 1)))[:, None]
-        false += bool((wealth >= bar).any())
-    return false
+        false_count += bool((wealth >= bar).any())
+    return false_count
 
 
 def peeking(logs: Floats) -> int:
     """As `false_claims`, by the test of Wilcoxon that is asked after each round from the 6th on."""
     return sum(
-        any(stats.wilcoxon(one[:n], method="approx").pvalue < LEVEL for n in range(6, len(one)))
-        for one in logs
+        any(stats.wilcoxon(row[:n], method="approx").pvalue < LEVEL for n in range(6, len(row)))
+        for row in logs
     )
 
 
@@ -126,9 +126,9 @@ def launches_needed(order: str, effect: float, noise: Noise, rng: Rng, series: i
 
 
 def _first_rounds(wealth: Floats) -> tuple[float, float]:
-    hit = wealth >= -math.log(LEVEL)
-    first = np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, math.inf)
-    return float(np.median(first)), float(np.quantile(first, 0.9, method="higher"))
+    is_hit = wealth >= -math.log(LEVEL)
+    rounds = np.where(is_hit.any(axis=1), is_hit.argmax(axis=1) + 1, math.inf)
+    return float(np.median(rounds)), float(np.quantile(rounds, 0.9, method="higher"))
 
 
 def rate(false: int, of: int) -> str:
@@ -141,15 +141,17 @@ def _orders(rng: Rng) -> Iterator[str]:
     """Both orders beside each other, with and without a drift inside rounds."""
     for drift, order in itertools.product(_DRIFTS, ORDERS):
         noise = steady(drift, _SPREAD)
-        false = false_claims(equal(noise, rng, _FEWER, order=order))
-        found = {effect: launches_needed(order, effect, noise, rng) for effect in (0.02, 0.05, 0.1)}
+        false_count = false_claims(equal(noise, rng, _FEWER, order=order))
+        launch_counts = {
+            effect: launches_needed(order, effect, noise, rng) for effect in (0.02, 0.05, 0.1)
+        }
         medians = ", ".join(
             f"{100 * effect:g} %: " + (f"{count:g}" if count < math.inf else f"over {2 * ROUNDS}")
-            for effect, count in found.items()
+            for effect, count in launch_counts.items()
         )
         yield (
             f"{order} order, drift of {100 * drift:g} % a launch, noise of {100 * _SPREAD:g} %: "
-            f"false claims {rate(false, _FEWER)}; median of launches to tell {medians}"
+            f"false claims {rate(false_count, _FEWER)}; median of launches to tell {medians}"
         )
 
 
@@ -163,18 +165,18 @@ def measure() -> Iterator[str]:
         logs = equal(noise, rng, SERIES)
         yield f"false claims, {name}: {rate(false_claims(logs), SERIES)}, level {100 * LEVEL:g} %"
     yield f"false reports, {CLAIMS} claims, AR(1) 0.3: {rate(false_reports(rng, 500), 500)}"
-    asked = peeking(equal(MODELS["AR(1) 0.3"], rng, 100))
-    yield f"false claims of Wilcoxon's test, asked after each round: {rate(asked, 100)}"
+    false_count = peeking(equal(MODELS["AR(1) 0.3"], rng, 100))
+    yield f"false claims of Wilcoxon's test, asked after each round: {rate(false_count, 100)}"
     for spread in (0.02, 0.05):
         for effect in (0.02, 0.05, 0.10):
-            middle, most = rounds_needed(effect, spread, rng)
+            median, p90 = rounds_needed(effect, spread, rng)
             yield (
                 f"rounds to tell {100 * effect:g} % at a paired sd of {100 * spread:g} %: "
-                f"median {middle:g}, 90 % of series {most:g}"
+                f"median {median:g}, 90 % of series {p90:g}"
             )
-        middle, most = rounds_on_par(0.05, spread, rng)
+        median, p90 = rounds_on_par(0.05, spread, rng)
         yield (
             f"rounds to tell on par within 5 % at a paired sd of {100 * spread:g} %: "
-            f"median {middle:g}, 90 % of series {most:g}"
+            f"median {median:g}, 90 % of series {p90:g}"
         )
     yield from _orders(np.random.default_rng(SEED))

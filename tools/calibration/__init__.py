@@ -53,19 +53,20 @@ Output = str | Estimate
 
 def failures(estimates: Sequence[Estimate]) -> Iterator[str]:
     """One line for each demand that failed."""
-    for one in estimates:
-        if one.demand and one.verdict == "failed":
-            low, high = interval(one.events, one.trials)
+    for estimate in estimates:
+        if estimate.demand and estimate.verdict == "failed":
+            low, high = interval(estimate.events, estimate.trials)
             yield (
-                f"demand failed: {one.row}: {one.events} of {one.trials}, "
-                f"{one.events / one.trials:.2%} [{low:.2%}, {high:.2%}]; demanded: "
-                f"{'at most' if one.demand.is_most else 'at least'} {one.demand.share:.2%}"
+                f"demand failed: {estimate.row}: {estimate.events} of {estimate.trials}, "
+                f"{estimate.events / estimate.trials:.2%} [{low:.2%}, {high:.2%}]; demanded: "
+                f"{'at most' if estimate.demand.is_most else 'at least'} "
+                f"{estimate.demand.share:.2%}"
             )
 
 
 def summary(estimates: Sequence[Estimate]) -> str:
     """How many demands are met, failed, or cannot be told from so few series."""
-    counts = Counter(one.verdict for one in estimates)
+    counts = Counter(estimate.verdict for estimate in estimates)
     verdicts = ("met", "cannot be told", "failed")
     return f"demands: {', '.join(f'{counts[verdict]} {verdict}' for verdict in verdicts)}"
 

@@ -25,19 +25,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     groups = ["alarms", "looks", "power", "nodes", "failing", "real"]
     parser.add_argument("--only", choices=groups)
     parser.add_argument("--real", type=Path, help="parquet with source, series, night, value")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     for option in ("series", "processes"):
-        if getattr(asked, option) < 1:
-            print(f"--{option} {getattr(asked, option)}: must be at least 1", file=sys.stderr)
+        if getattr(options, option) < 1:
+            print(f"--{option} {getattr(options, option)}: must be at least 1", file=sys.stderr)
             return 2
-    if asked.only == "real" and not asked.real:
+    if options.only == "real" and not options.real:
         print("--only real: needs --real FILE", file=sys.stderr)
         return 2
-    every = tables(asked.series, asked.processes, asked.real)
+    computations = tables(options.series, options.processes, options.real)
     estimates: list[Estimate] = []
     try:
-        for name in [asked.only] if asked.only else list(every):
-            for output in every[name]():
+        for name in [options.only] if options.only else list(computations):
+            for output in computations[name]():
                 if isinstance(output, Estimate):
                     estimates.append(output)
                 else:
@@ -45,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(error, file=sys.stderr)
         return 2
-    failed = list(failures(estimates))
-    for line in [*failed, summary(estimates)]:
+    problems = list(failures(estimates))
+    for line in [*problems, summary(estimates)]:
         print(line, flush=True)
-    return 1 if failed else 0
+    return 1 if problems else 0
 
 
 def tables(
@@ -56,18 +56,18 @@ def tables(
 ) -> dict[str, Callable[[], Iterator[Output]]]:
     """What computes each table, by its name, for `series` quiet series a model."""
     thresholds = analysis.default()
-    few, looked = max(nights.SITE, series // 20), max(1, series // 5)
+    power_series, look_series = max(nights.SITE, series // 20), max(1, series // 5)
     quiet_nights = max(nodes.NIGHTS, series // 200)
-    every: dict[str, Callable[[], Iterator[Output]]] = {
+    computations: dict[str, Callable[[], Iterator[Output]]] = {
         "alarms": lambda: nights.false_alarms(series, processes, thresholds.history),
-        "looks": lambda: nights.alarms_at_looks(looked, processes, thresholds.history),
-        "power": lambda: nights.power(few, processes, thresholds.history),
+        "looks": lambda: nights.alarms_at_looks(look_series, processes, thresholds.history),
+        "power": lambda: nights.power(power_series, processes, thresholds.history),
         "nodes": lambda: nodes.slow_nodes(quiet_nights, processes, thresholds.nodes),
         "failing": lambda: nodes.flaky_nodes(quiet_nights, processes, thresholds.nodes),
     }
     if file:
-        every["real"] = lambda: real.lines(real.load(file), thresholds.history, nights.SEED)
-    return every
+        computations["real"] = lambda: real.lines(real.load(file), thresholds.history, nights.SEED)
+    return computations
 
 
 if __name__ == "__main__":

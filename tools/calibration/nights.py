@@ -56,8 +56,8 @@ def fractional(d: float) -> Model:
         lag = np.arange(1, _WARM_UP)
         weights = np.concatenate([[1], np.cumprod((lag - 1 + d) / lag)])
         noise = rng.standard_normal((series, nights + _WARM_UP))
-        moved = signal.fftconvolve(noise, weights[None], axes=1)[:, _WARM_UP : _WARM_UP + nights]
-        return np.asarray(moved / np.sqrt((weights**2).sum()))
+        values = signal.fftconvolve(noise, weights[None], axes=1)[:, _WARM_UP : _WARM_UP + nights]
+        return np.asarray(values / np.sqrt((weights**2).sum()))
 
     return model
 
@@ -93,9 +93,9 @@ def quantised(grid: float) -> Model:
 
 def bursts(rng: Rng, series: int, nights: int) -> np.ndarray:
     """Three times the spread for a week, every 40 nights on average."""
-    begins = rng.random((series, nights)) < 1 / 40
-    within = signal.lfilter(np.ones(7), [1.0], begins.astype(float), axis=1) > 0.5
-    return np.asarray(np.where(within, 3.0, 1.0) * gauss(rng, series, nights))
+    starts = rng.random((series, nights)) < 1 / 40
+    burst_mask = signal.lfilter(np.ones(7), [1.0], starts.astype(float), axis=1) > 0.5
+    return np.asarray(np.where(burst_mask, 3.0, 1.0) * gauss(rng, series, nights))
 
 
 def incidents(rng: Rng, series: int, nights: int) -> np.ndarray:
@@ -145,12 +145,12 @@ class Change:
     kind: Literal["step", "level", "spread"] = "step"
 
     def __str__(self) -> str:
-        what = {
+        effect = {
             "step": f"+{self.size} sd",
             "level": f"to a level at {self.size} sd",
             "spread": f"spread times {self.size}",
         }[self.kind]
-        return f"{what}, {self.new} of {self.nights} nights"
+        return f"{effect}, {self.new} of {self.nights} nights"
 
     def plant(self, rng: Rng, values: np.ndarray) -> None:
         """Change the newest nights of `values` [series, nights]."""
@@ -169,8 +169,8 @@ _STEPS = (
 )
 #: By model: the changes that are counted, in standard deviations from night to night.
 CHANGES: Mapping[str, Sequence[Change]] = {
-    "Gauss": [Change(*one) for one in _STEPS],
-    "AR(1) 0.3": [Change(*one) for one in _STEPS],
+    "Gauss": [Change(*fields) for fields in _STEPS],
+    "AR(1) 0.3": [Change(*fields) for fields in _STEPS],
     "weekday": [Change(100, 2, 10), Change(100, 5, 3), Change(100, 5, 10)],
     "two modes": [Change(100, 10, new, "level") for new in (1, 2, 5)],
 }
@@ -209,9 +209,9 @@ class Task:
         rng = np.random.default_rng(key)
         values = model(rng, self.series, self.nights)
         if self.change:
-            changed = values[self.changed]
-            self.change.plant(rng, changed)
-            values[self.changed] = changed
+            selection = values[self.changed]
+            self.change.plant(rng, selection)
+            values[self.changed] = selection
         return SD * values
 
     def judged(self, nights: int | None = None) -> list[SeriesHistory]:
@@ -233,9 +233,9 @@ class Counts:
 def alarms(task: Task, looks: Sequence[int | None] = (None,)) -> Counts:
     """What was said of a site where nothing changed, after any of these nights; None: the last."""
     by_series = list(zip(*(task.judged(nights) for nights in looks), strict=True))
-    steps = sum(any(one.steps for one in every) for every in by_series)
-    worse = sum(any(map(_is_worse, every)) for every in by_series)
-    return Counts(task.series, steps, worse)
+    step_count = sum(any(history.steps for history in histories) for histories in by_series)
+    worse_count = sum(any(map(_is_worse, histories)) for histories in by_series)
+    return Counts(task.series, step_count, worse_count)
 
 
 def detected(task: Task) -> Counts:
@@ -243,23 +243,28 @@ def detected(task: Task) -> Counts:
 
     Of a change of spread: how many have a change point anywhere.
     """
-    changed = [one for one, is_its in zip(task.judged(), task.changed, strict=True) if is_its]
+    histories = [
+        history
+        for history, is_changed in zip(task.judged(), task.changed, strict=True)
+        if is_changed
+    ]
     if not task.change:
         return Counts(0, 0, 0)
     begin, is_spread = task.nights - task.change.new, task.change.kind == "spread"
-    found = [
+    is_found = [
         any(
-            is_spread or (step.ratio > 1 and abs(step.night - begin) <= _NEAR) for step in one.steps
+            is_spread or (step.ratio > 1 and abs(step.night - begin) <= _NEAR)
+            for step in history.steps
         )
-        for one in changed
+        for history in histories
     ]
-    worse = [_is_worse(one) for one in changed]
-    either = sum(map(any, zip(found, worse, strict=True)))
-    return Counts(len(changed), sum(found), sum(worse), either)
+    is_worse = [_is_worse(history) for history in histories]
+    either_count = sum(map(any, zip(is_found, is_worse, strict=True)))
+    return Counts(len(histories), sum(is_found), sum(is_worse), either_count)
 
 
-def _is_worse(one: SeriesHistory) -> bool:
-    return one.is_worse_last_night(lower_is_better=True)
+def _is_worse(history: SeriesHistory) -> bool:
+    return history.is_worse_last_night(lower_is_better=True)
 
 
 def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
@@ -267,7 +272,7 @@ def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterat
     yield f"false alarms, {series} quiet series a model and length, after the last night:"
     with ProcessPoolExecutor(processes) as pool:
         for model, (_, limits) in MODELS.items():
-            for nights, most in zip(LENGTHS, limits, strict=True):
+            for nights, limit in zip(LENGTHS, limits, strict=True):
                 counts = _total(pool.map(alarms, _sites(series, model, nights, settings)))
                 low, high = (SITE * end for end in interval(counts.steps, counts.series))
                 yield (
@@ -276,7 +281,7 @@ def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterat
                     f"[{low:.2f}, {high:.2f}] have a change point; "
                     f"{SITE * counts.worse / counts.series:.2f} are worse last night"
                 )
-                row, demand = f"false alarms, {model}, {nights} nights", Demand(most / SITE, True)
+                row, demand = f"false alarms, {model}, {nights} nights", Demand(limit / SITE, True)
                 yield Estimate(row, counts.steps, counts.series, demand)
 
 
@@ -303,14 +308,16 @@ def power(series: int, processes: int, settings: NightSettings) -> Iterator[Outp
             return _total(pool.map(detected, sites))
 
         yield f"power, {series} series a row, a change in one of five:"
-        for model, change in ((model, one) for model, some in CHANGES.items() for one in some):
+        for model, change in (
+            (model, change) for model, changes in CHANGES.items() for change in changes
+        ):
             counts, row = count(model, change), f"{model}, {change}"
-            found, worse, either = (
+            step_share, worse_share, either_share = (
                 part / counts.series for part in (counts.steps, counts.worse, counts.either)
             )
             yield (
-                f"  {row:<48} change point {found:6.1%}; worse last night {worse:6.1%}; "
-                f"either {either:6.1%}"
+                f"  {row:<48} change point {step_share:6.1%}; worse last night {worse_share:6.1%}; "
+                f"either {either_share:6.1%}"
             )
             demand = Demand(_POWER[row]) if row in _POWER else None
             yield Estimate(f"power, {row}", counts.steps, counts.series, demand)
@@ -331,5 +338,5 @@ def _sites(
 
 
 def _total(parts: Iterable[Counts]) -> Counts:
-    every = [(one.series, one.steps, one.worse, one.either) for one in parts]
-    return Counts(*(sum(column) for column in zip(*every, strict=True)))
+    rows = [(counts.series, counts.steps, counts.worse, counts.either) for counts in parts]
+    return Counts(*(sum(column) for column in zip(*rows, strict=True)))

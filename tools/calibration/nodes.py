@@ -99,26 +99,29 @@ def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[
     yield f"nodes: {runs * NIGHTS} quiet nights of {NODES} nodes, {ROUNDS} rounds a night"
     with ProcessPoolExecutor(processes) as pool:
         for noise in NOISES:
-            each = list(pool.map(partial(quiet, noise, settings=settings), range(runs)))
+            night_counts = list(pool.map(partial(quiet, noise, settings=settings), range(runs)))
             yield (
-                f"  {noise:<12} {sum(each)} nights with a false naming: "
-                f"{_in_hundred(sum(each), runs * NIGHTS)}"
+                f"  {noise:<12} {sum(night_counts)} nights with a false naming: "
+                f"{_in_hundred(sum(night_counts), runs * NIGHTS)}"
             )
             # A naming lasts for nights, so runs are counted: 0.001 a night is [nodes]'s rate.
             row, demand = f"a node named in {NIGHTS} quiet nights, {noise}", 0.001 * NIGHTS
-            yield Estimate(row, sum(map(bool, each)), runs, Demand(demand, is_most=True))
+            yield Estimate(row, sum(map(bool, night_counts)), runs, Demand(demand, is_most=True))
         yield f"  named within two nights, of {runs * 4} runs; and healthy nodes named"
         for noise in NOISES:
-            found = list(pool.map(partial(planted, noise, settings=settings), range(runs * 4)))
-            hits = {name: sum(node in one for one in found) for node, (name, _) in PLANTED.items()}
-            shares = ", ".join(f"{name} {_share(hit, len(found))}" for name, hit in hits.items())
-            false = sum(bool(one - PLANTED.keys()) for one in found)
-            yield f"  {noise:<12} {shares}; {false} false"
+            namings = list(pool.map(partial(planted, noise, settings=settings), range(runs * 4)))
+            hits = {
+                name: sum(node in naming for naming in namings)
+                for node, (name, _) in PLANTED.items()
+            }
+            shares = ", ".join(f"{name} {_share(hit, len(namings))}" for name, hit in hits.items())
+            false_count = sum(bool(naming - PLANTED.keys()) for naming in namings)
+            yield f"  {noise:<12} {shares}; {false_count} false"
             for name, hit in hits.items():
                 # Of two peaks, one is as far off as these nodes: nothing is promised.
                 is_demanded = noise != "two peaks" or name == "0.5 % loss"
                 row = f"named within two nights, {name}, {noise}"
-                yield Estimate(row, hit, len(found), Demand(0.95) if is_demanded else None)
+                yield Estimate(row, hit, len(namings), Demand(0.95) if is_demanded else None)
 
 
 def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator[Output]:
@@ -133,11 +136,13 @@ def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator
             yield f"  {name:<22} {count}: {share}"
             row, demand = f"nodes falsely called flaky, {name}", Demand(0.01, is_most=True)
             yield Estimate(row, count, site_months, demand)
-        for name, (share_failed, nights) in CRASHES.items():
-            for usual in (0.0, 0.003, 0.01):
-                task = partial(is_named, share_failed, nights, Site(usual), settings)
+        for name, (fail_share, nights) in CRASHES.items():
+            for usual_share in (0.0, 0.003, 0.01):
+                task = partial(is_named, fail_share, nights, Site(usual_share), settings)
                 hits = sum(pool.map(task, range(4 * runs)))
-                row = f"flaky node, {name}, named within {nights} nights where {usual:.1%} fail"
+                row = (
+                    f"flaky node, {name}, named within {nights} nights where {usual_share:.1%} fail"
+                )
                 yield f"  {row}: {hits / (4 * runs):.0%} of {4 * runs}"
                 yield Estimate(row, hits, 4 * runs)
 
@@ -145,14 +150,14 @@ def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator
 def quiet(noise: str, seed: int, settings: NodeSettings) -> int:
     """Of `NIGHTS` quiet nights, asked one after the other, those with a naming."""
     rng = np.random.default_rng([1, list(NOISES).index(noise), seed])
-    every = _measures(rng, NOISES[noise], NIGHTS, {}, settings)
-    return sum(bool(_named(every, night, settings)) for night in range(NIGHTS))
+    measures = _measures(rng, NOISES[noise], NIGHTS, {}, settings)
+    return sum(bool(_named(measures, night, settings)) for night in range(NIGHTS))
 
 
 def planted(noise: str, seed: int, settings: NodeSettings) -> set[int]:
     """The nodes named after two nights with those of `PLANTED`."""
     rng = np.random.default_rng([2, list(NOISES).index(noise), seed])
-    sick = {node: what for node, (_, what) in PLANTED.items()}
+    sick = {node: sickness for node, (_, sickness) in PLANTED.items()}
     return _named(_measures(rng, NOISES[noise], 2, sick, settings), 1, settings)
 
 
@@ -168,9 +173,16 @@ def is_named(share: float, nights: int, site: Site, settings: NodeSettings, seed
     return _CRASHES in _nights_of_naming(_outcomes(site, nights, {_CRASHES: share}, rng), settings)
 
 
-def _named(every: list[Measure], night: int, settings: NodeSettings) -> set[int]:
-    known = [replace(one, launches=one.launches.take(one.launches.night <= night)) for one in every]
-    return {int(member) for one in judge(known, settings, 0.95).named for member in one.members}
+def _named(measures: list[Measure], night: int, settings: NodeSettings) -> set[int]:
+    history = [
+        replace(measure, launches=measure.launches.take(measure.launches.night <= night))
+        for measure in measures
+    ]
+    return {
+        int(member)
+        for verdict in judge(history, settings, 0.95).named
+        for member in verdict.members
+    }
 
 
 def _measures(
@@ -179,20 +191,24 @@ def _measures(
     """Latency, tail and bandwidth of the same launches."""
     pairs, night, round_ = design(nights)
     load = rng.normal(0, 0.3, (nights, ROUNDS))[night, round_]
-    own = rng.normal(0, 0.02, NODES)
+    node_noise = rng.normal(0, 0.02, NODES)
 
     def launches(cost: np.ndarray) -> Launches:
         names = [str(node) for node in range(NODES)]
         return Launches(names, [""] * NODES, cost, pairs, night, round_)
 
     def noisy(effect: np.ndarray) -> Launches:
-        return launches(effect + load + own[pairs].sum(axis=1) + noise(rng, night.size))
+        return launches(effect + load + node_noise[pairs].sum(axis=1) + noise(rng, night.size))
 
-    of = [[sick.get(int(node), Sick()) for node in pair] for pair in pairs]
-    slow = np.array([max(one.slower for one in pair) for pair in of])
-    times = slow * _LATENCY + np.array([sum(one.added for one in pair) for pair in of])
-    lost = rng.binomial(MESSAGES, [2 * sum(one.lost for one in pair) for pair in of])
-    tail = np.log1p(lost * _TIMEOUT / MESSAGES / times) + 0.5 * np.abs(noise(rng, night.size))
+    sick_pairs = [[sick.get(int(node), Sick()) for node in pair] for pair in pairs]
+    slowdown = np.array([max(sickness.slower for sickness in pair) for pair in sick_pairs])
+    times = slowdown * _LATENCY + np.array(
+        [sum(sickness.added for sickness in pair) for pair in sick_pairs]
+    )
+    losses = rng.binomial(
+        MESSAGES, [2 * sum(sickness.lost for sickness in pair) for pair in sick_pairs]
+    )
+    tail = np.log1p(losses * _TIMEOUT / MESSAGES / times) + 0.5 * np.abs(noise(rng, night.size))
     return [
         Measure("latency", noisy(np.log(times)), settings.least(is_tail=False)),
         Measure("tail", launches(tail), settings.least(is_tail=True)),
@@ -208,50 +224,50 @@ def design(nights: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         order = [order[0], order[-1], *order[1:-1]]
     rows = np.array(
         [
-            (*pair, night, one)
+            (*pair, night, round_)
             for night in range(nights)
-            for one in range(ROUNDS)
-            for pair in plan[(night * ROUNDS + one) % len(plan)]
+            for round_ in range(ROUNDS)
+            for pair in plan[(night * ROUNDS + round_) % len(plan)]
         ]
     )
     return rows[:, :2], rows[:, 2], rows[:, 3]
 
 
-def _outcomes(site: Site, nights: int, crashing: Mapping[int, float], rng: Rng) -> Outcomes:
+def _outcomes(site: Site, nights: int, crash_rates: Mapping[int, float], rng: Rng) -> Outcomes:
     pairs, night, _ = design(nights)
-    alone = np.repeat(np.arange(nights), NODES)
-    launch = np.r_[np.repeat(np.arange(night.size), 2), night.size + np.arange(alone.size)]
+    solo_nights = np.repeat(np.arange(nights), NODES)
+    launch = np.r_[np.repeat(np.arange(night.size), 2), night.size + np.arange(solo_nights.size)]
     node = np.r_[pairs.ravel(), np.tile(np.arange(NODES), nights)]
-    kind = np.repeat([0, 1], [night.size, alone.size])
-    night = np.r_[night, alone]
-    good = np.full(night.size, 1.0 if site.own else 1 - site.usual)
-    own = site.usual * rng.random(NODES) if site.own else np.zeros(NODES)
-    own[list(crashing)] = list(crashing.values())
-    np.multiply.at(good, launch, 1 - own[node])
+    kind = np.repeat([0, 1], [night.size, solo_nights.size])
+    night = np.r_[night, solo_nights]
+    pass_rates = np.full(night.size, 1.0 if site.own else 1 - site.usual)
+    node_rates = site.usual * rng.random(NODES) if site.own else np.zeros(NODES)
+    node_rates[list(crash_rates)] = list(crash_rates.values())
+    np.multiply.at(pass_rates, launch, 1 - node_rates[node])
     if site.bad:
-        good = np.where((rng.random(nights) < 0.1)[night], 1 - site.bad, good)
-    failed = rng.random(night.size) > good
-    return Outcomes(tuple(map(str, range(NODES))), failed, night, 2 * night + kind, launch, node)
+        pass_rates = np.where((rng.random(nights) < 0.1)[night], 1 - site.bad, pass_rates)
+    failures = rng.random(night.size) > pass_rates
+    return Outcomes(tuple(map(str, range(NODES))), failures, night, 2 * night + kind, launch, node)
 
 
-def _nights_of_naming(every: Outcomes, settings: NodeSettings) -> dict[int, int]:
+def _nights_of_naming(outcomes: Outcomes, settings: NodeSettings) -> dict[int, int]:
     """By node that is named: the first night in which it is."""
-    found: dict[int, int] = {}
-    for last in range(int(every.night.max()) + 1):
+    night_by_node: dict[int, int] = {}
+    for last in range(int(outcomes.night.max()) + 1):
         first = max(0, last + 1 - max(settings.windows_nights))
-        kept = (every.night >= first) & (every.night <= last)
-        on = kept[every.launch]
-        known = Outcomes(
-            every.names,
-            every.failed[kept],
-            every.night[kept] - first,
-            every.stratum[kept],
-            (np.cumsum(kept) - 1)[every.launch[on]],
-            every.node[on],
+        mask = (outcomes.night >= first) & (outcomes.night <= last)
+        member_mask = mask[outcomes.launch]
+        window = Outcomes(
+            outcomes.names,
+            outcomes.failed[mask],
+            outcomes.night[mask] - first,
+            outcomes.stratum[mask],
+            (np.cumsum(mask) - 1)[outcomes.launch[member_mask]],
+            outcomes.node[member_mask],
         )
-        for name in (name for one in flaky(known, settings) for name in one.names):
-            found.setdefault(int(name), last)
-    return found
+        for name in (name for group in flaky(window, settings) for name in group.names):
+            night_by_node.setdefault(int(name), last)
+    return night_by_node
 
 
 def _in_hundred(count: int, trials: int, unit: str = "") -> str:

@@ -63,15 +63,15 @@ def load(file: Path) -> dict[str, dict[str, np.ndarray]]:
     try:
         frame = pl.read_parquet(file, columns=list(_FIELDS))
     except (OSError, PolarsError) as error:
-        right = f"right is parquet with the columns {', '.join(_FIELDS)}"
-        raise UserError(f"no table of nights: {right}", file) from error
+        hint = f"right is parquet with the columns {', '.join(_FIELDS)}"
+        raise UserError(f"no table of nights: {hint}", file) from error
     if not frame["value"].dtype.is_numeric() or not (frame["value"] > 0).all():
         raise UserError("each value must be a number above 0", file)
     sources: dict[str, dict[str, np.ndarray]] = {}
-    ordered = frame.sort("source", "series", "night")
-    for one in ordered.partition_by("source", "series", maintain_order=True):
-        source, series = map(str, one.select("source", "series").row(0))
-        sources.setdefault(source, {})[series] = np.log(one["value"].to_numpy())
+    sorted_frame = frame.sort("source", "series", "night")
+    for group in sorted_frame.partition_by("source", "series", maintain_order=True):
+        source, series = map(str, group.select("source", "series").row(0))
+        sources.setdefault(source, {})[series] = np.log(group["value"].to_numpy())
     return sources
 
 
@@ -80,32 +80,34 @@ def lines(
 ) -> Iterator[Output]:
     """What is found in the series of each source, each source judged as a site."""
     rng = np.random.default_rng(seed)
-    hits = total = near_hits = near_total = alarms = unsupported = stretches = shuffled = 0
-    for source, named in sources.items():
-        series = list(named.values())
-        found = _points(series, settings)
-        stretched: list[np.ndarray] = []
-        for values, points in zip(series, found, strict=True):
+    hits = total = near_hits = near_total = alarms = unsupported_count = stretches = (
+        false_stretches
+    ) = 0
+    for source, series_by_name in sources.items():
+        series = list(series_by_name.values())
+        point_lists = _points(series, settings)
+        permutations: list[np.ndarray] = []
+        for values, points in zip(series, point_lists, strict=True):
             steps = list(obvious(values))
-            is_hit = [any(abs(step - one) <= _NEAR for one in points) for step in steps]
+            is_hit = [any(abs(step - point) <= _NEAR for point in points) for step in steps]
             is_near = [any(0 < step - other <= _ANOTHER for other in steps) for step in steps]
             hits, total = hits + sum(is_hit), total + len(steps)
             near_hits += sum(a and b for a, b in zip(is_hit, is_near, strict=True))
             near_total += sum(is_near)
             alarms += len(points)
-            unsupported += sum(_support(values, at, points) < _UNSUPPORTED for at in points)
-            stretched += [rng.permutation(one) for one in _quiet(values, points)]
-        stretched = stretched[: max(0, _MOST - stretches)]
-        stretches += len(stretched)
-        shuffled += sum(bool(one) for one in _points(stretched, settings))
-        yield f"  {source}: {len(series)} series, {sum(map(len, found))} change points"
+            unsupported_count += sum(_support(values, at, points) < _UNSUPPORTED for at in points)
+            permutations += [rng.permutation(stretch) for stretch in _quiet(values, points)]
+        permutations = permutations[: max(0, _MOST - stretches)]
+        stretches += len(permutations)
+        false_stretches += sum(bool(points) for points in _points(permutations, settings))
+        yield f"  {source}: {len(series)} series, {sum(map(len, point_lists))} change points"
     near = "real: of these, with another within 60 nights before"
     stretch = "real: shuffled quiet stretches with an alarm"
     for row, events, trials, demand in (
         ("real: obvious steps found", hits, total, Demand(0.92)),
         (near, near_hits, near_total, Demand(0.88)),
-        ("real: alarms unsupported", unsupported, alarms, Demand(0.01, is_most=True)),
-        (stretch, shuffled, stretches, Demand(1 / SITE, is_most=True)),
+        ("real: alarms unsupported", unsupported_count, alarms, Demand(0.01, is_most=True)),
+        (stretch, false_stretches, stretches, Demand(1 / SITE, is_most=True)),
     ):
         share = f"{events / trials:.1%}" if trials else "none"
         yield f"{row}: {events} of {trials}, {share}"
@@ -123,11 +125,12 @@ def obvious(values: np.ndarray) -> Iterator[int]:
         size = high - low
         if abs(size) <= max(_SDS * spread, _LEAST):
             continue
-        clear = [
-            int(np.sum(np.sign(size) * off > 3 * spread)) for off in (after - low, high - before)
+        clear_counts = [
+            int(np.sum(np.sign(size) * distance > 3 * spread))
+            for distance in (after - low, high - before)
         ]
-        if min(clear) >= _CLEAR:
-            score[at] = abs(size) / spread + sum(clear)
+        if min(clear_counts) >= _CLEAR:
+            score[at] = abs(size) / spread + sum(clear_counts)
     while score.max(initial=0) > 0:
         at = int(score.argmax())
         yield at
@@ -135,7 +138,7 @@ def obvious(values: np.ndarray) -> Iterator[int]:
 
 
 def _points(series: Sequence[np.ndarray], settings: NightSettings) -> list[list[int]]:
-    return [[step.night for step in one.steps] for one in judged(series, settings)]
+    return [[step.night for step in history.steps] for history in judged(series, settings)]
 
 
 def judged(series: Sequence[np.ndarray], settings: NightSettings) -> list[SeriesHistory]:
@@ -149,8 +152,8 @@ def judged(series: Sequence[np.ndarray], settings: NightSettings) -> list[Series
 
 
 def _support(values: np.ndarray, at: int, points: Sequence[int]) -> float:
-    low = max([one for one in points if one < at - 2], default=0)
-    high = min([one for one in points if one > at + 2], default=values.size)
+    low = max([point for point in points if point < at - 2], default=0)
+    high = min([point for point in points if point > at + 2], default=values.size)
     before, after = values[max(low, at - _BESIDE) : at], values[at : min(high, at + _BESIDE)]
     return separation(before, after) if min(before.size, after.size) >= 3 else 0.5
 
@@ -166,12 +169,15 @@ def _quiet(values: np.ndarray, points: Sequence[int]) -> Iterator[np.ndarray]:
 def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -> str:
     """The SVG: `series` are logarithms by ``source/series``, in the order of their nights."""
     histories = judged(list(series.values()), analysis.default().history)
-    names = ["Roundtrip", *dict.fromkeys(name for one in others.values() for name in one)]
+    names = [
+        "Roundtrip",
+        *dict.fromkeys(name for detectors in others.values() for name in detectors),
+    ]
     rows = -(-len(series) // _COLUMNS)
     high = _HEAD + _HEIGHT + _LANE * len(names) + _GAP
     content = (
-        _placed(_panel(name, values, known, others.get(name, {}), names), at, high)
-        for at, (name, values, known) in enumerate(
+        _placed(_panel(name, values, history, others.get(name, {}), names), at, high)
+        for at, (name, values, history) in enumerate(
             zip(series, series.values(), histories, strict=True)
         )
     )
@@ -181,13 +187,17 @@ def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -
     return painter.document(title, about, (title, about), width, rows * high, content)
 
 
-def _placed(inside: Iterator[Markup], at: int, high: float) -> Markup:
+def _placed(content: Iterator[Markup], at: int, high: float) -> Markup:
     x, y = (at % _COLUMNS) * (_WIDTH + _NAMES), (at // _COLUMNS) * high
-    return element("g", {"transform": f"translate({number(x)},{number(y)})"}, *inside)
+    return element("g", {"transform": f"translate({number(x)},{number(y)})"}, *content)
 
 
 def _panel(
-    name: str, values: np.ndarray, known: SeriesHistory, others: Detectors, names: Sequence[str]
+    name: str,
+    values: np.ndarray,
+    history: SeriesHistory,
+    detectors: Detectors,
+    names: Sequence[str],
 ) -> Iterator[Markup]:
     low, high = np.quantile(values, (_SHARE, 1 - _SHARE))
     margin = max(0.08 * (high - low), 1e-3)
@@ -197,11 +207,14 @@ def _panel(
     dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in zip(xs, ys, strict=True))
     paint = {"fill": "none", "stroke-width": 2, "stroke-linecap": "round", "d": dots}
     yield coloured(_POINTS, element("path", paint))
-    found: dict[str, Sequence[int]] = {"Roundtrip": [step.night for step in known.steps], **others}
+    nights_by_detector: dict[str, Sequence[int]] = {
+        "Roundtrip": [step.night for step in history.steps],
+        **detectors,
+    }
     for lane, detector in enumerate(names):
         colour = _OURS if not lane else _OTHERS[(lane - 1) % len(_OTHERS)]
         top = _HEAD + _HEIGHT + _LANE * lane
-        places = [xs[night] for night in found.get(detector, ())]
+        places = [xs[night] for night in nights_by_detector.get(detector, ())]
         begin = top + 3 if lane else _HEAD  # our own through the points, too
         ticks = "".join(svg.path(((x, begin), (x, top + _LANE - 1))) for x in places)
         axis = svg.path(((0.0, top + _LANE - 1), (_WIDTH, top + _LANE - 1)))
@@ -222,24 +235,24 @@ def _short(name: str) -> str:
 
 def draw(series: Path, others: Path) -> str:
     """The picture of two files; UserError for bad ones."""
-    every = {
+    series_by_name = {
         f"{source}/{name}": values
-        for source, named in load(series).items()
-        for name, values in named.items()
+        for source, source_series in load(series).items()
+        for name, values in source_series.items()
     }
     try:
-        known = _OTHERS_FILE.validate_json(others.read_bytes(), strict=True)
+        detections = _OTHERS_FILE.validate_json(others.read_bytes(), strict=True)
     except ValidationError as error:
-        right = "right is JSON: by source/series and detector, nights"
-        raise UserError(f"{error.errors()[0]['msg']}; {right}", others) from None
-    for name, detectors in known.items():
-        if name not in every:
+        hint = "right is JSON: by source/series and detector, nights"
+        raise UserError(f"{error.errors()[0]['msg']}; {hint}", others) from None
+    for name, detectors in detections.items():
+        if name not in series_by_name:
             raise UserError(f"{name}: {series.name} has no such series", others)
-        last = every[name].size - 1
+        last_night = series_by_name[name].size - 1
         for detector, nights in detectors.items():
-            if not all(0 <= night <= last for night in nights):
-                raise UserError(f"{name}, {detector}: right are nights, 0 to {last}", others)
-    return picture(every, known)
+            if not all(0 <= night <= last_night for night in nights):
+                raise UserError(f"{name}, {detector}: right are nights, 0 to {last_night}", others)
+    return picture(series_by_name, detections)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -247,9 +260,9 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 3:
         print(__doc__, file=sys.stderr)
         return 2
-    series, others, svg_file = map(Path, arguments)
+    series, others_file, svg_file = map(Path, arguments)
     try:
-        svg_file.write_text(draw(series, others), encoding="utf-8")
+        svg_file.write_text(draw(series, others_file), encoding="utf-8")
     except (OSError, UserError) as error:
         print(error, file=sys.stderr)
         return 2

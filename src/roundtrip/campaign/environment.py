@@ -35,16 +35,16 @@ def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
     ``<file>.resumed-<n>``, and nothing is overwritten.
     """
     folder.mkdir(exist_ok=True)
-    used = sorted({item.case.environ for item in plan.expected})
+    environs = sorted({item.case.environ for item in plan.expected})
     _write(folder / "host.json", json.dumps(facts.snapshot(), indent=1, sort_keys=True))
-    _write(folder / "toolchains.json", json.dumps(_toolchains(site, used), indent=1))
+    _write(folder / "toolchains.json", json.dumps(_toolchains(site, environs), indent=1))
     versions = {name: metadata.version(name) for name in _TOOLS}
     _write(folder / "tools.json", json.dumps(versions, indent=1))
     _write(folder / "site-config.json", json.dumps(site.system, indent=1))
     if lock := active_lock():
         _write(folder / "spack.lock", lock.read_text(encoding="utf-8"))
-    if tunes := find_tuning(site):
-        _write(folder / "tuning.json", json.dumps({"variables": [*tunes.items()]}, indent=1))
+    if settings := find_tuning(site):
+        _write(folder / "tuning.json", json.dumps({"variables": [*settings.items()]}, indent=1))
 
 
 def tuning_warnings(site: Site) -> Iterator[str]:
@@ -56,10 +56,10 @@ def tuning_warnings(site: Site) -> Iterator[str]:
 def find_tuning(site: Site) -> dict[str, str]:
     """What tunes MPI in launches of this site, and neither the site nor a toolchain sets."""
     places = [site.system, *site.partitions.values(), *site.toolchains.values()]
-    declared = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
-    own = site.folder / "environment"
-    script = own.read_text(errors="replace") if own.is_file() else ""
-    return programs.tuning(declared | programs.set_variables(script))
+    variables = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
+    file = site.folder / "environment"
+    script = file.read_text(errors="replace") if file.is_file() else ""
+    return programs.tuning(variables | programs.set_variables(script))
 
 
 def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
@@ -67,10 +67,10 @@ def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
     toolchains: dict[str, object] = {}
     for name in names:
         extras = site.toolchains[name].get("extras", {})
-        installed = Path(str(extras.get("prefix", ""))) / "toolchain.json"
+        file = Path(str(extras.get("prefix", ""))) / "toolchain.json"
         toolchains[name] = {
             "reframe": site.toolchains[name],
-            "installed": files.read_json(installed) if installed.is_file() else None,
+            "installed": files.read_json(file) if file.is_file() else None,
         }
     return toolchains
 
@@ -79,8 +79,8 @@ def _write(file: Path, text: str) -> None:
     if file.exists():
         if file.read_text() == text:
             return
-        earlier = len(list(file.parent.glob(f"{file.name}.resumed-*")))
-        file = file.with_name(f"{file.name}.resumed-{earlier + 1}")
+        count = len(list(file.parent.glob(f"{file.name}.resumed-*")))
+        file = file.with_name(f"{file.name}.resumed-{count + 1}")
     file.write_text(text)
 
 
@@ -90,8 +90,8 @@ def record_pins(tree: RunTree) -> None:
         tree.write_state(stopped=None)
         return
     pins = [
-        {"what": what, "file": str(file), "sha256": digest}
-        for what, file in _pinned(tree)
+        {"what": kind, "file": str(file), "sha256": digest}
+        for kind, file in _pinned(tree)
         if (digest := programs.digest(file))
     ]
     tree.write_state(pins=pins)
@@ -100,12 +100,12 @@ def record_pins(tree: RunTree) -> None:
 def find_change(tree: RunTree) -> str:
     """What is not as it was when the run began, in one line; "" if everything is."""
     for pin in tree.state.get("pins") or ():
-        file, before = Path(pin["file"]), pin["sha256"]
-        now = programs.digest(file)
-        if now != before:
-            named = identity.by_name(pin["file"])
-            what = f"{identity.MISMATCH}{pin['what']} {named} has changed since the run began"
-            return f"{what}: sha256 {before[:12]} then, {now[:12] if now else 'unreadable'} now"
+        file, old = Path(pin["file"]), pin["sha256"]
+        new = programs.digest(file)
+        if new != old:
+            name = identity.by_name(pin["file"])
+            change = f"{identity.MISMATCH}{pin['what']} {name} has changed since the run began"
+            return f"{change}: sha256 {old[:12]} then, {new[:12] if new else 'unreadable'} now"
     return ""
 
 
@@ -114,14 +114,16 @@ def require_unchanged(tree: RunTree, campaign: Path) -> None:
     on would mix what was measured before with something else."""
     copy = tree.path / "campaign.toml"
     if programs.digest(campaign) != programs.digest(copy):
-        line, before, now = _first_difference(files.read_text(copy), files.read_text(campaign))
+        line, old_line, new_line = _first_difference(
+            files.read_text(copy), files.read_text(campaign)
+        )
         raise UserError(
-            f"line was {before!r} when this run began, and is {now!r}; start a new run",
+            f"line was {old_line!r} when this run began, and is {new_line!r}; start a new run",
             campaign,
             line,
         )
-    if why := find_change(tree):
-        raise UserError(f"{why}; start a new run", tree.path / "state.json")
+    if change := find_change(tree):
+        raise UserError(f"{change}; start a new run", tree.path / "state.json")
 
 
 def _pinned(tree: RunTree) -> Iterator[tuple[str, Path]]:
@@ -130,17 +132,17 @@ def _pinned(tree: RunTree) -> Iterator[tuple[str, Path]]:
         yield "lock file", lock
     lists = sorted(tree.path.glob(f"builds/*/*/*/*/*/*/{programs.LISTED}"))
     # A full disk leaves an empty one of a build that failed.
-    whole = (file for file in lists if file.stat().st_size)
-    built = {Path(program) for file in whole for program in files.read_json(file)}
-    linked = {file for program in built for file in programs.libraries(program).values()}
-    yield from (("program", program) for program in sorted(built))
-    yield from (("library", library) for library in sorted(linked))
+    listings = (file for file in lists if file.stat().st_size)
+    executables = {Path(program) for file in listings for program in files.read_json(file)}
+    libraries = {file for program in executables for file in programs.libraries(program).values()}
+    yield from (("program", program) for program in sorted(executables))
+    yield from (("library", library) for library in sorted(libraries))
 
 
-def _first_difference(before: str, now: str) -> tuple[int, str, str]:
+def _first_difference(old_text: str, new_text: str) -> tuple[int, str, str]:
     """The number of the first line that differs, and the line in both texts."""
-    lines = zip_longest(before.splitlines(), now.splitlines(), fillvalue="")
-    for number, (old, new) in enumerate(lines, 1):
-        if old != new:
-            return number, old, new
+    lines = zip_longest(old_text.splitlines(), new_text.splitlines(), fillvalue="")
+    for number, (old_line, new_line) in enumerate(lines, 1):
+        if old_line != new_line:
+            return number, old_line, new_line
     return 1, "", ""

@@ -82,7 +82,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     """
     files = _files(campaign, site)
     selection = _selection(campaign)
-    listed = {case.id: case for case in site.cases(files, selection)}
+    cases = {case.id: case for case in site.cases(files, selection)}
     tests = site.describe(files, selection)
     if not all(_offered(plan, tests) for plan in campaign.checks):
         tests = site.describe(files)  # to say what there is
@@ -94,12 +94,12 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     expected: dict[str, Expected] = {}
     skipped: dict[str, Skipped] = {}
     for plan in campaign.checks:
-        chosen = _tests(plan, tests, campaign)
-        for test, partition, environ in _combinations(plan, chosen, site, campaign):
+        plan_tests = _tests(plan, tests, campaign)
+        for test, partition, environ in _combinations(plan, plan_tests, site, campaign):
             case = _case(test, site.name, partition, environ)
             if case.id in expected:
                 raise campaign.fault(f"case {case.id} is declared twice", plan)
-            if case.id in listed:
+            if case.id in cases:
                 variables = tuple(sorted(plan.variables.items()))
                 nodes = _nodes(test)
                 if campaign.in_pairs and nodes not in (1, 2):
@@ -110,7 +110,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                     )
                 features = site.toolchains[environ].get("features", [])
                 expected[case.id] = Expected(
-                    listed[case.id],
+                    cases[case.id],
                     test["@file"],
                     variables,
                     str(test.get("study", "")),
@@ -122,21 +122,21 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 skipped[case.id] = Skipped(case.id, reason)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
-        why = "; ".join(sorted(reasons))
+        summary = "; ".join(sorted(reasons))
         raise UserError(
-            f"nothing of this campaign can run on site '{site.name}': {why}", campaign.file
+            f"nothing of this campaign can run on site '{site.name}': {summary}", campaign.file
         )
     return Matrix(tuple(expected.values()), tuple(skipped.values()))
 
 
 def _files(campaign: Campaign, site: Site) -> list[str]:
     """The check files of a campaign; ReFrame loads no other."""
-    known = site.checks
+    checks = site.checks
     for plan in campaign.checks:
-        if plan.name not in known:
-            there = ", ".join(sorted(known))
-            raise campaign.fault(f"unknown check '{plan.name}'; there are: {there}", plan)
-    return sorted({str(known[plan.name]) for plan in campaign.checks})
+        if plan.name not in checks:
+            choices = ", ".join(sorted(checks))
+            raise campaign.fault(f"unknown check '{plan.name}'; there are: {choices}", plan)
+    return sorted({str(checks[plan.name]) for plan in campaign.checks})
 
 
 def _selection(campaign: Campaign) -> TestSelection:
@@ -149,9 +149,10 @@ def _selection(campaign: Campaign) -> TestSelection:
 
 def _offered(plan: CheckPlan, tests: list[dict[str, Any]]) -> bool:
     """Whether every value that `plan` names is that of a test."""
-    own = [dict(_parameters(test)) for test in tests if test["@class"] == plan.name]
-    return bool(own) and all(
-        {*values} <= {test.get(key) for test in own} for key, values in plan.parameters.items()
+    parameter_sets = [dict(_parameters(test)) for test in tests if test["@class"] == plan.name]
+    return bool(parameter_sets) and all(
+        {*values} <= {test.get(key) for test in parameter_sets}
+        for key, values in plan.parameters.items()
     )
 
 
@@ -159,10 +160,10 @@ def _tests(
     plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign
 ) -> list[dict[str, Any]]:
     """The parametrized tests that `plan` selects."""
-    own = [test for test in tests if test["@class"] == plan.name]
-    settable = own[0].get("settable", own[0])
+    check_tests = [test for test in tests if test["@class"] == plan.name]
+    settable = check_tests[0].get("settable", check_tests[0])
     for variable in plan.variables:
-        if variable not in own[0]:
+        if variable not in check_tests[0]:
             raise campaign.fault(f"check '{plan.name}' has no variable '{variable}'", plan)
         if variable not in settable:
             raise campaign.fault(
@@ -171,15 +172,15 @@ def _tests(
                 plan,
             )
     for key, values in plan.parameters.items():
-        legal = {dict(_parameters(test)).get(key) for test in own}
-        if unknown := [value for value in values if value not in legal]:
-            known = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
+        legal = {dict(_parameters(test)).get(key) for test in check_tests}
+        if unknown_values := [value for value in values if value not in legal]:
+            choices = ", ".join(sorted(value for value in legal if value)) or "no such parameter"
             raise campaign.fault(
-                f"check '{plan.name}': {key} = '{unknown[0]}' is not one of: {known}", plan
+                f"check '{plan.name}': {key} = '{unknown_values[0]}' is not one of: {choices}", plan
             )
     return [
         test
-        for test in own
+        for test in check_tests
         if all(dict(_parameters(test))[key] in values for key, values in plan.parameters.items())
     ]
 
@@ -189,24 +190,24 @@ def _require_values(campaign: Campaign, site: Site, tests: list[dict[str, Any]])
 
     ReFrame is asked once for all checks, and again for each value only if it refuses one.
     """
-    known = {test["@class"]: test for test in tests}
+    test_by_check = {test["@class"]: test for test in tests}
     batches: list[list[CheckPlan]] = []
     for plan in campaign.checks:
-        if not plan.variables.keys() <= known.get(plan.name, {}).keys():
+        if not plan.variables.keys() <= test_by_check.get(plan.name, {}).keys():
             continue  # `_tests` says which it does not have
-        batch = next((one for one in batches if plan.name not in {p.name for p in one}), None)
-        if not plan.variables or any(plan in one for one in batches):
+        batch = next((batch for batch in batches if plan.name not in {p.name for p in batch}), None)
+        if not plan.variables or any(plan in batch for batch in batches):
             continue
         if batch is None:
             batches.append(batch := [])
         batch.append(plan)
     for batch in batches:
         try:
-            _set(batch, site, known)
+            _set(batch, site, test_by_check)
         except UserError:
             for plan in batch:
                 for variable in plan.variables:
-                    _require_value(plan, variable, campaign, site, known)
+                    _require_value(plan, variable, campaign, site, test_by_check)
             raise
 
 
@@ -215,23 +216,25 @@ def _require_value(
     variable: str,
     campaign: Campaign,
     site: Site,
-    known: Mapping[str, dict[str, Any]],
+    test_by_check: Mapping[str, dict[str, Any]],
 ) -> None:
     value = plan.variables[variable]
     try:
-        _set([replace(plan, variables={variable: value})], site, known)
+        _set([replace(plan, variables={variable: value})], site, test_by_check)
     except UserError as error:
-        right = _RIGHT.search(error.what)
-        why = right[0] if right else error.what
-        fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {why}"
+        match = _RIGHT.search(error.what)
+        reason = match[0] if match else error.what
+        fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
         raise campaign.fault(fault, plan) from None
 
 
-def _set(batch: Sequence[CheckPlan], site: Site, known: Mapping[str, dict[str, Any]]) -> None:
+def _set(
+    batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, dict[str, Any]]
+) -> None:
     """Have ReFrame set the variables of `batch`, of one test a check; UserError if it refuses."""
-    files = sorted({str(known[plan.name]["@file"]) for plan in batch})
+    files = sorted({str(test_by_check[plan.name]["@file"]) for plan in batch})
     selection = {
-        plan.name: [{key: [value] for key, value in _parameters(known[plan.name])}]
+        plan.name: [{key: [value] for key, value in _parameters(test_by_check[plan.name])}]
         for plan in batch
     }
     values = {f"{p.name}.{key}": value for p in batch for key, value in p.variables.items()}
@@ -241,15 +244,15 @@ def _set(batch: Sequence[CheckPlan], site: Site, known: Mapping[str, dict[str, A
 def _combinations(
     plan: CheckPlan, tests: list[dict[str, Any]], site: Site, campaign: Campaign
 ) -> Iterator[tuple[dict[str, Any], str, str]]:
-    for kind, names, known in (
+    for kind, names, entries in (
         ("partition", plan.partitions, site.partitions),
         ("toolchain", plan.toolchains, site.toolchains),
     ):
         for name in names or ():
-            if name not in known:
-                there = ", ".join(sorted(known))
+            if name not in entries:
+                choices = ", ".join(sorted(entries))
                 raise campaign.fault(
-                    f"unknown {kind} '{name}'; site '{site.name}' has: {there}", plan
+                    f"unknown {kind} '{name}'; site '{site.name}' has: {choices}", plan
                 )
     for test in tests:
         for partition in plan.partitions or site.partitions:
@@ -269,31 +272,31 @@ def _case(test: dict[str, Any], system: str, partition: str, environ: str) -> Ca
 
 def _nodes(test: dict[str, Any]) -> int:
     """How many nodes a launch takes; 0 if the partition says it, or the check where they are."""
-    tasks, each = test.get("num_tasks"), test.get("num_tasks_per_node")
-    if not isinstance(tasks, int) or not each or "wan" in test.get("needs", []):
+    tasks, per_node = test.get("num_tasks"), test.get("num_tasks_per_node")
+    if not isinstance(tasks, int) or not per_node or "wan" in test.get("needs", []):
         return 0
-    return tasks // int(each)
+    return tasks // int(per_node)
 
 
 def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> str:
-    offered = site.partitions[partition]
-    if environ not in offered["environs"]:
+    config = site.partitions[partition]
+    if environ not in config["environs"]:
         return f"toolchain '{environ}' is not installed on partition '{partition}'"
     toolchain = site.toolchains[environ]
-    features = {*offered.get("features", []), *toolchain.get("features", [])}
-    if scales.SIMULATED in features and (why := test.get("why_not_simulated")):
-        return f"it is not simulated: {why}"
+    features = {*config.get("features", []), *toolchain.get("features", [])}
+    if scales.SIMULATED in features and (reason := test.get("why_not_simulated")):
+        return f"it is not simulated: {reason}"
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
     for feature in test.get("needs", []):
-        if too_few := scales.why(feature, offered.get("extras", {})):
-            remedies[feature] = too_few
-    lacking = [
+        if shortage := scales.why(feature, config.get("extras", {})):
+            remedies[feature] = shortage
+    gaps = [
         f"{feature} ({remedies[feature]})" if feature in remedies else feature
         for feature in test.get("needs", [])
         if feature not in features
     ]
-    if lacking:
-        return f"partition '{partition}' with '{environ}' does not offer: {', '.join(lacking)}"
+    if gaps:
+        return f"partition '{partition}' with '{environ}' does not offer: {', '.join(gaps)}"
     return "ReFrame does not list it on this site"
 
 
@@ -302,20 +305,20 @@ def shared_cases(plan: Matrix, campaign: Campaign) -> Matrix:
 
     UserError if there is none, and for what is simulated.
     """
-    if simulated := next((item for item in plan.expected if item.simulated), None):
+    if simulation := next((item for item in plan.expected if item.simulated), None):
         raise UserError(
-            f"site '{simulated.case.system}' simulates: it gives the same values each time, so "
+            f"site '{simulation.case.system}' simulates: it gives the same values each time, so "
             "there is nothing to repeat until two differ; a campaign runs both"
         )
-    alike: dict[tuple[object, ...], list[Expected]] = {}
+    groups: dict[tuple[object, ...], list[Expected]] = {}
     for item in plan.expected:
         case = item.case
-        alike.setdefault((case.check, case.parameters, case.partition), []).append(item)
-    both = [item for items in alike.values() if len(items) == 2 for item in items]
-    alone = [item.case for items in alike.values() if len(items) < 2 for item in items]
+        groups.setdefault((case.check, case.parameters, case.partition), []).append(item)
+    shared_items = [item for items in groups.values() if len(items) == 2 for item in items]
+    single_cases = [item.case for items in groups.values() if len(items) < 2 for item in items]
     reason = "the other toolchain cannot run it: nothing to compare it with"
-    skipped = (*plan.skipped, *(Skipped(case.id, reason) for case in alone))
-    if not both:
-        why = "; ".join(sorted({item.reason for item in plan.skipped})) or reason
-        raise UserError(f"no case that both toolchains can run: {why}", campaign.file)
-    return Matrix(tuple(both), skipped)
+    skipped = (*plan.skipped, *(Skipped(case.id, reason) for case in single_cases))
+    if not shared_items:
+        reasons = "; ".join(sorted({item.reason for item in plan.skipped})) or reason
+        raise UserError(f"no case that both toolchains can run: {reasons}", campaign.file)
+    return Matrix(tuple(shared_items), skipped)

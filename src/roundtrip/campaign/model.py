@@ -79,47 +79,47 @@ def find_campaign(name: str, folder: Path) -> Path:
     """
     path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
     if not path.is_file():
-        known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
-        raise UserError(f"unknown campaign '{name}'; there are: {known}")
+        names = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
+        raise UserError(f"unknown campaign '{name}'; there are: {names}")
     return path
 
 
 def load_campaign(file: Path) -> Campaign:
     """Read and validate a campaign file; UserError with file and line if it is not one."""
     data, places = tables.read(file)
-    declared = tables.validate(data, CampaignTable, places, file)
+    campaign = tables.validate(data, CampaignTable, places, file)
     name = file.stem
     if not is_name(name):
         raise UserError(f"name: right is {NAME_WORDS}, not {name!r:.60}", file)
-    _require_whole(declared, places, file)
-    if not declared.check:
+    _require_whole(campaign, places, file)
+    if not campaign.check:
         raise UserError("no [[check]] table: a campaign must run something", file)
     return Campaign(
         name=name,
         file=file,
-        title=name if declared.title is None else declared.title,
-        launches=declared.launches,
-        extra_launches=declared.extra_launches,
-        time_limit_minutes=declared.time_limit_minutes,
+        title=name if campaign.title is None else campaign.title,
+        launches=campaign.launches,
+        extra_launches=campaign.extra_launches,
+        time_limit_minutes=campaign.time_limit_minutes,
         checks=tuple(
             _plan(table, ("check", number), places, file)
-            for number, table in enumerate(declared.check)
+            for number, table in enumerate(campaign.check)
         ),
         launches_line=places.get(("launches",), (file, None))[1],
         nodes_line=places.get(("nodes",), (file, None))[1],
-        rounds_a_night=declared.rounds_a_night,
-        abba_seed=declared.abba_seed,
-        confirm_minutes=_confirm(declared, places, file),
-        blame_minutes=_minutes("blame", declared.blame, places, file),
-        allow_untold=declared.allow_untold,
+        rounds_a_night=campaign.rounds_a_night,
+        abba_seed=campaign.abba_seed,
+        confirm_minutes=_confirm(campaign, places, file),
+        blame_minutes=_minutes("blame", campaign.blame, places, file),
+        allow_untold=campaign.allow_untold,
     )
 
 
 def parse_minutes(text: str) -> float | None:
     """``90s``, ``20m``, ``1h30m`` in minutes; None for another form, for 0 and for too long."""
     match = _DURATION.fullmatch(text.strip())
-    hours, whole, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
-    total = 60 * hours + whole + seconds / 60
+    hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
+    total = 60 * hours + minutes + seconds / 60
     return total if 0 < total <= 60 * _MOST_HOURS else None
 
 
@@ -131,33 +131,33 @@ def _minutes(key: str, text: str | None, places: Places, file: Path) -> float | 
     return minutes
 
 
-def _confirm(declared: CampaignTable, places: Places, file: Path) -> float | None:
+def _confirm(campaign: CampaignTable, places: Places, file: Path) -> float | None:
     """The minutes for launches that confirm; UserError for what is no time within the limit."""
-    minutes = _minutes("confirm", declared.confirm, places, file)
-    if minutes is not None and minutes > declared.time_limit_minutes:
-        limit = f"time_limit_minutes = {declared.time_limit_minutes:g}"
-        why = f"confirm: a part of {limit}, not {declared.confirm!r:.60}, which is longer"
-        raise tables.fault(why, ("confirm",), places, file)
+    minutes = _minutes("confirm", campaign.confirm, places, file)
+    if minutes is not None and minutes > campaign.time_limit_minutes:
+        limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
+        message = f"confirm: a part of {limit}, not {campaign.confirm!r:.60}, which is longer"
+        raise tables.fault(message, ("confirm",), places, file)
     return minutes
 
 
-def _require_whole(declared: CampaignTable, places: Places, file: Path) -> None:
+def _require_whole(campaign: CampaignTable, places: Places, file: Path) -> None:
     """UserError for a key without the key that it belongs to, or beside one that excludes it."""
 
-    def fault(key: str, why: str) -> UserError:
-        return tables.fault(f"{key} is {why}", (key,), places, file)
+    def fault(key: str, reason: str) -> UserError:
+        return tables.fault(f"{key} is {reason}", (key,), places, file)
 
-    if declared.abba_seed is not None and not declared.sequential:
+    if campaign.abba_seed is not None and not campaign.sequential:
         raise fault("abba_seed", "for a run of `roundtrip ab`: add sequential = true")
     for key in ("confirm", "blame"):
-        if getattr(declared, key) is not None and declared.sequential:
+        if getattr(campaign, key) is not None and campaign.sequential:
             raise fault(key, "not for a run of `roundtrip ab`, which is no night")
-    if declared.nodes is None:
-        if declared.rounds_a_night is not None:
+    if campaign.nodes is None:
+        if campaign.rounds_a_night is not None:
             raise fault("rounds_a_night", 'for pairs of nodes: add nodes = "all"')
         return
     for key in ("extra_launches", "sequential", "confirm", "blame"):
-        if getattr(declared, key):
+        if getattr(campaign, key):
             raise fault(key, 'not for nodes = "all": a pair is launched again in a later night')
 
 
@@ -180,8 +180,12 @@ def _toolchains(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """`names`, with those that ``roundtrip toolchains`` builds here instead of ``smoke``."""
     if names is None or SMOKE not in names:
         return names
-    own = catalogue().smoke
-    return tuple(dict.fromkeys(one for name in names for one in (own if name == SMOKE else [name])))
+    smoke_names = catalogue().smoke
+    return tuple(
+        dict.fromkeys(
+            toolchain for name in names for toolchain in (smoke_names if name == SMOKE else [name])
+        )
+    )
 
 
 def _as_option(value: object) -> str:
@@ -220,19 +224,19 @@ def select_checks(
     return tuple(replace(plan, variables={**plan.variables, **changes}) for plan in plans)
 
 
-def _changed(spec: str, declared: Sequence[CheckPlan]) -> CheckPlan:
+def _changed(spec: str, plans: Sequence[CheckPlan]) -> CheckPlan:
     check, colon, parameters = spec.partition(":")
-    known = next((plan for plan in declared if plan.name == check), CheckPlan(check, 0))
+    plan = next((plan for plan in plans if plan.name == check), CheckPlan(check, 0))
     changes = _assigned(parameters.split(","), f"--checks {spec}") if colon else {}
-    return replace(known, parameters={**known.parameters, **changes})
+    return replace(plan, parameters={**plan.parameters, **changes})
 
 
-def _assigned(items: Iterable[str], where: str) -> dict[str, tuple[str, ...]]:
+def _assigned(items: Iterable[str], option: str) -> dict[str, tuple[str, ...]]:
     values: dict[str, tuple[str, ...]] = {}
     for item in items:
         match = _ASSIGNED.fullmatch(item.strip())
         if not match:
-            raise UserError(f"{where}: '{item}' is not of the form name=value")
+            raise UserError(f"{option}: '{item}' is not of the form name=value")
         values[match["key"]] = (*values.get(match["key"], ()), match["value"])
     return values
 

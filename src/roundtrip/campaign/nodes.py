@@ -34,7 +34,7 @@ def satisfies(expression: str, features: Collection[str]) -> bool:
     """
     if _COUNTED.search(expression):
         raise ValueError("brackets and counts are asked of several nodes together")
-    tokens = [found[1] for found in _TOKEN.finditer(expression)]
+    tokens = [match[1] for match in _TOKEN.finditer(expression)]
     value = _expression(tokens, set(features))
     if tokens:
         raise ValueError(f"'{tokens[0]}' is not expected there")
@@ -45,21 +45,21 @@ def _expression(tokens: list[str], features: set[str]) -> bool:
     value = _term(tokens, features)
     while tokens and tokens[0] in "&|,":
         is_or = tokens.pop(0) == "|"
-        other = _term(tokens, features)
-        value = value or other if is_or else value and other
+        operand = _term(tokens, features)
+        value = value or operand if is_or else value and operand
     return value
 
 
 def _term(tokens: list[str], features: set[str]) -> bool:
-    first = tokens.pop(0) if tokens else ""
-    if first == "(":
+    word = tokens.pop(0) if tokens else ""
+    if word == "(":
         value = _expression(tokens, features)
         if not tokens or tokens.pop(0) != ")":
             raise ValueError("a parenthesis is not closed")
         return value
-    if first in ("", ")", "&", "|", ","):
+    if word in ("", ")", "&", "|", ","):
         raise ValueError("a feature is missing")
-    return first in features
+    return word in features
 
 
 @dataclass(frozen=True)
@@ -77,24 +77,24 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
 
     UserError if its scheduler is not Slurm, Slurm does not list them, or the options choose none.
     """
-    declared = site.partitions[partition]
-    if not slurm.is_slurm(declared["scheduler"]):
+    config = site.partitions[partition]
+    if not slurm.is_slurm(config["scheduler"]):
         raise UserError(
             f"the nodes of partition '{partition}' of site '{site.name}' are not known: "
-            f"its scheduler is '{declared['scheduler']}', and only Slurm lists them"
+            f"its scheduler is '{config['scheduler']}', and only Slurm lists them"
         )
-    options = slurm.access_options(declared.get("access", ()))
+    options = slurm.access_options(config.get("access", ()))
     nodes = parse_sinfo(_sinfo(site, partition, options.get("partition")))
-    named, excluded = (
+    nodelist, exclusions = (
         {*slurm.expand_hosts(options.get(key, ""))} for key in ("nodelist", "exclude")
     )
     features = options.get("constraint")
     try:
-        chosen = [
+        selection = [
             node
             for node in nodes
-            if node.name in (named or {node.name})
-            and node.name not in excluded
+            if node.name in (nodelist or {node.name})
+            and node.name not in exclusions
             and (not features or satisfies(features, node.features))
         ]
     except ValueError as error:
@@ -102,14 +102,14 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
             f"the nodes of partition '{partition}' of site '{site.name}' cannot be chosen by "
             f"--constraint={features}: {error}; right are features with &, | and ( )"
         ) from None
-    if nodes and not chosen:
+    if nodes and not selection:
         keys = ("constraint", "nodelist", "exclude")
-        asked = " ".join(f"--{key}={options[key]}" for key in keys if key in options)
+        request = " ".join(f"--{key}={options[key]}" for key in keys if key in options)
         raise UserError(
             f"none of the {len(nodes)} nodes of partition '{partition}' of site '{site.name}' is "
-            f"what its options ask for: {asked}"
+            f"what its options ask for: {request}"
         )
-    return chosen
+    return selection
 
 
 def _sinfo(site: Site, partition: str, queue: str | None) -> str:
@@ -120,24 +120,24 @@ def _sinfo(site: Site, partition: str, queue: str | None) -> str:
     environment = wait.environment(site.environment)
     del environment["ROUNDTRIP_SLURM_LOG"]  # there is no run yet to note it in
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        process = subprocess.run(command, capture_output=True, text=True, env=environment)
     except FileNotFoundError:
         raise UserError("there is no sinfo in PATH: is Slurm installed here?") from None
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise UserError(f"cannot ask Slurm for the nodes of partition '{partition}': {why}")
-    return done.stdout
+    if process.returncode:
+        reason = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise UserError(f"cannot ask Slurm for the nodes of partition '{partition}': {reason}")
+    return process.stdout
 
 
 def parse_sinfo(listing: str) -> list[Node]:
     """The nodes of ``sinfo --Node``, a line each of name, state, features and reason; each once."""
     nodes = {}
     for line in listing.splitlines():
-        name, state, listed, reason = line.split("|", 3)
+        name, state, feature_list, reason = line.split("|", 3)
         mark = next((meaning for sign, meaning in _OUT.items() if sign in state), "")
         word = re.sub(r"[^a-z_].*", "", state.lower())
         lost = "" if word in _IN_USE and not mark else _why(reason.strip(), mark)
-        features = () if listed == "(null)" else tuple(filter(None, listed.split(",")))
+        features = () if feature_list == "(null)" else tuple(filter(None, feature_list.split(",")))
         nodes[name] = Node(name, word or state, lost, features)
     return sorted(nodes.values(), key=lambda node: _numbered(node.name))
 
@@ -146,14 +146,14 @@ def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
     """Note in the tree of a run what Slurm reported of the nodes of each partition."""
     partitions = {
         partition: {
-            "hosts": [node.name for node in listed if not node.lost],
+            "hosts": [node.name for node in node_list if not node.lost],
             "not_measured": [
                 {"host": node.name, "state": node.state, "reason": node.lost}
-                for node in listed
+                for node in node_list
                 if node.lost
             ],
         }
-        for partition, listed in nodes.items()
+        for partition, node_list in nodes.items()
     }
     file = run_dir / records.NODES_FILE
     file.parent.mkdir(exist_ok=True)
@@ -175,8 +175,8 @@ def known_nodes(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
 
 
 def _why(reason: str, mark: str) -> str:
-    given = "" if reason.lower() in ("", "none") else reason
-    return "; ".join(part for part in (mark, given) if part) or "Slurm gives no reason"
+    slurm_reason = "" if reason.lower() in ("", "none") else reason
+    return "; ".join(part for part in (mark, slurm_reason) if part) or "Slurm gives no reason"
 
 
 def _numbered(name: str) -> list[tuple[bool, int, str]]:

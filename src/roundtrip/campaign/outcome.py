@@ -51,10 +51,10 @@ class Outlook:
 
     @property
     def _enough(self) -> str:
-        fewest = fewest_launches(self.count, self.levels)
-        recommended = recommended_launches(self.count, self.levels)
-        also = f" ({recommended} recommended)" if recommended > fewest else ""
-        return f"{fewest}{also} are enough"
+        minimum = fewest_launches(self.count, self.levels)
+        recommendation = recommended_launches(self.count, self.levels)
+        suffix = f" ({recommendation} recommended)" if recommendation > minimum else ""
+        return f"{minimum}{suffix} are enough"
 
     def require_enough_launches(self) -> None:
         """UserError if so few launches can support no primary claim, however large a difference."""
@@ -73,11 +73,11 @@ class Outlook:
             return None
         count = self.campaign.launches
         launches = f"{count} launch{'' if count == 1 else 'es'} of each case"
-        together = needed_together(self.campaign.launches, self.count, self.levels)
-        if together is None:
+        quorum = needed_together(self.campaign.launches, self.count, self.levels)
+        if quorum is None:
             return f"{launches} support none of {self.count} primary claims; {self._enough}"
         return (
-            f"{launches} support {self.count} primary claims only together: {together} must be as "
+            f"{launches} support {self.count} primary claims only together: {quorum} must be as "
             f"clear as can be before any gets a verdict; {self._enough}"
         )
 
@@ -91,8 +91,8 @@ class Outlook:
             yield "claims: none: a simulation gives the same values each time"
             return
         if not self.count:
-            also = "; toolchains are compared" if len(self.toolchains) > 1 else ""
-            yield f"claims: no primary claims are planned: descriptive{also}"
+            suffix = "; toolchains are compared" if len(self.toolchains) > 1 else ""
+            yield f"claims: no primary claims are planned: descriptive{suffix}"
             return
         yield (
             f"claims: {self.count} primary, tested together; {self.campaign.launches} launches "
@@ -129,10 +129,10 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis)
 
 def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
     """Toolchains with a case that differs from another case in the toolchain alone."""
-    alike: dict[tuple[object, ...], set[str]] = defaultdict(set)
+    groups: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for case in cases:
-        alike[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
-    return tuple(sorted({name for names in alike.values() if len(names) > 1 for name in names}))
+        groups[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
+    return tuple(sorted({name for names in groups.values() if len(names) > 1 for name in names}))
 
 
 def primary_claims(
@@ -140,8 +140,8 @@ def primary_claims(
 ) -> Iterator[PlannedClaims]:
     """The primary claims that launches of `cases` will support, study by study."""
     for study in studies.load():
-        own = [case for case in cases if case.study == study.name]
-        yield from study.primary_claims(own, settings)
+        study_cases = [case for case in cases if case.study == study.name]
+        yield from study.primary_claims(study_cases, settings)
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,8 @@ class Outcome:
             yield self.silence
         if self.displaced:
             yield self.displaced
-        for why, count in _kinds(self.disturbed):
-            yield f"disturbed {count} x: {why}"
+        for disturbance, count in _kinds(self.disturbed):
+            yield f"disturbed {count} x: {disturbance}"
         for reason, count in Counter(self.partial).items():
             yield f"partial {count} x {reason}"
         for reason, count in Counter(self.failures).items():
@@ -216,15 +216,15 @@ class Outcome:
             yield f"missing {count} x {case}"
 
 
-def _kinds(disturbed: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
+def _kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
     """The first reason of each kind, whatever its numbers, and how many launches it disturbed."""
-    first: dict[str, str] = {}
+    examples: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    for reasons in disturbed:
+    for reasons in reason_sets:
         kinds = {re.sub(r"[+-]?\d+(\.\d+)?", "#", reason): reason for reason in reasons}
         counts.update(kinds.keys())
-        first = kinds | first
-    return [(first[kind], count) for kind, count in counts.items()]
+        examples = kinds | examples
+    return [(examples[kind], count) for kind, count in counts.items()]
 
 
 def _reasons(launches: Iterable[Launch], status: str) -> tuple[str, ...]:

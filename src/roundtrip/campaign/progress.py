@@ -70,8 +70,8 @@ class TerminalProgress:
 
         `note()` says what the campaign waits for, or "" if it does not wait.
         """
-        counted = f"{cases} case{'s' if cases != 1 else ''}"
-        self._say(f"{self._title}: {counted}, {launches} launches, at most {duration(limit_s)}")
+        cases_text = f"{cases} case{'s' if cases != 1 else ''}"
+        self._say(f"{self._title}: {cases_text}, {launches} launches, at most {duration(limit_s)}")
         self._begin(self._title, launches, str)
         self._limit_s, self._note = limit_s, note
 
@@ -107,18 +107,18 @@ class TerminalProgress:
         return ", ".join(part for part in parts if part)
 
     def _left(self, limit_s: float) -> str:
-        task, spent = self._bar.tasks[0], time.monotonic() - self._start
-        limit = f"limit in {duration(limit_s - spent)}"
+        task, elapsed_s = self._bar.tasks[0], time.monotonic() - self._start
+        limit = f"limit in {duration(limit_s - elapsed_s)}"
         if not task.completed or task.total is None:
             return limit
-        each = spent / task.completed
-        left_s = each * (task.total - task.completed)
+        step_s = elapsed_s / task.completed
+        left_s = step_s * (task.total - task.completed)
         end = datetime.fromtimestamp(time.time() + left_s).strftime("%H:%M")
-        until = f", until {end}" if left_s >= _CLOCK_FROM_S else ""
-        return f"about {duration(left_s)} left{until} ({limit})"
+        suffix = f", until {end}" if left_s >= _CLOCK_FROM_S else ""
+        return f"about {duration(left_s)} left{suffix} ({limit})"
 
-    def _begin(self, title: str, total: int, now: Callable[[], str]) -> None:
-        self._now, self._start, self._limit_s = now, time.monotonic(), None
+    def _begin(self, title: str, total: int, status: Callable[[], str]) -> None:
+        self._now, self._start, self._limit_s = status, time.monotonic(), None
         self._bar.reset(self._task, total=total, visible=True, description=title)
 
     def _count(self) -> str:
@@ -135,9 +135,9 @@ class TerminalProgress:
 
 def duration(seconds: float) -> str:
     """A duration for people: ``40 s``, ``12 min``, ``1 h 30 min``."""
-    whole = max(0, round(seconds))
-    if whole < 100:
-        return f"{whole} s"
-    minutes = round(whole / 60)
+    total_s = max(0, round(seconds))
+    if total_s < 100:
+        return f"{total_s} s"
+    minutes = round(total_s / 60)
     hours, rest = divmod(minutes, 60)
     return f"{minutes} min" if minutes < 100 else f"{hours} h {rest} min"

@@ -43,10 +43,10 @@ def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
     node has a bye.
     Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations", 1997.
     """
-    turning = round_count(count)
-    if not 0 <= number < turning:
-        raise ValueError(f"round {number} of {turning}")
-    turns = [((number + step) % turning, (number - step) % turning) for step in range(1, turning)]
+    rounds = round_count(count)
+    if not 0 <= number < rounds:
+        raise ValueError(f"round {number} of {rounds}")
+    turns = [((number + step) % rounds, (number - step) % rounds) for step in range(1, rounds)]
     pairs = {(min(pair), max(pair)) for pair in turns}
     if count % 2 == 0:  # else the one in the middle has a bye
         pairs.add((number, count - 1))
@@ -127,20 +127,22 @@ def plan_night(
     for item in expected:
         sizes.setdefault(item.case.partition, set()).add(item.nodes)
     plans = {}
-    for partition, used in sizes.items():
+    for partition, group_sizes in sizes.items():
         hosts = tuple(node.name for node in known[partition])
-        lost = {node.name: node for node in known[partition] if node.lost}
-        if len(hosts) - len(lost) < max(used):
-            why = "; ".join(f"{name} is {node.state}" for name, node in lost.items())
+        outages = {node.name: node for node in known[partition] if node.lost}
+        if len(hosts) - len(outages) < max(group_sizes):
+            reasons = "; ".join(f"{name} is {node.state}" for name, node in outages.items())
             raise UserError(
-                f"partition '{partition}' has {len(hosts) - len(lost)} of {len(hosts)} nodes to "
-                f"measure; {max(used)} are needed{f': {why}' if why else ''}"
+                f"partition '{partition}' has {len(hosts) - len(outages)} of {len(hosts)} nodes to "
+                f"measure; {max(group_sizes)} are needed{f': {reasons}' if reasons else ''}"
             )
         round_robins = [
             _next_rounds(size, hosts, budget, _last_rounds(last, partition, size))
-            for size in sorted(used)
+            for size in sorted(group_sizes)
         ]
-        pairs = (pair for one in round_robins for pair in one.pairs(frozenset(lost)))
+        pairs = (
+            pair for round_robin in round_robins for pair in round_robin.pairs(frozenset(outages))
+        )
         plans[partition] = PartitionPlan(tuple(round_robins), tuple(pairs))
     return NightPlan(plans)
 
@@ -148,9 +150,9 @@ def plan_night(
 def one_per_pair(expected: Sequence[Expected]) -> list[Expected]:
     """The cases, one for each of its node pairs."""
     return [
-        one
+        pair_item
         for item in expected
-        for one in ([replace(item, pairs=(pair,)) for pair in item.pairs] or [item])
+        for pair_item in ([replace(item, pairs=(pair,)) for pair in item.pairs] or [item])
     ]
 
 
@@ -170,12 +172,14 @@ def newest_plan(folder: Path) -> Path | None:
 
 
 def _next_rounds(
-    size: int, hosts: tuple[str, ...], budget: int | None, last: RoundRobin | None
+    size: int, hosts: tuple[str, ...], budget: int | None, predecessor: RoundRobin | None
 ) -> RoundRobin:
     total = round_count(len(hosts)) if size == 2 else min(2, len(hosts))
-    before = last.before if last and last.hosts == hosts else (0,) * total
-    order = sorted(range(total), key=lambda number: (before[number], number))
-    return RoundRobin(size, hosts, before, tuple(sorted(order[: budget or total])))
+    launch_counts = (
+        predecessor.before if predecessor and predecessor.hosts == hosts else (0,) * total
+    )
+    order = sorted(range(total), key=lambda number: (launch_counts[number], number))
+    return RoundRobin(size, hosts, launch_counts, tuple(sorted(order[: budget or total])))
 
 
 def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
@@ -186,30 +190,30 @@ def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin 
     if run_dir is None:
         return None
     try:
-        last = read_plan(run_dir)
+        night_plan = read_plan(run_dir)
     except UserError:
         return None
-    plan = last.partitions.get(partition, PartitionPlan((), ()))
-    for one in plan.tournaments:
-        if one.size == size:
-            planned = Counter(pair.pair_round for pair in plan.pairs if len(pair.hosts) == size)
-            completed = Counter(number for number, _ in _completed(run_dir, partition, size))
-            before = list(one.before)
-            for number in one.rounds:
-                before[number] += 2 * completed[number] >= planned[number]
-            return RoundRobin(size, one.hosts, tuple(before), ())
+    plan = night_plan.partitions.get(partition, PartitionPlan((), ()))
+    for round_robin in plan.tournaments:
+        if round_robin.size == size:
+            plan_counts = Counter(pair.pair_round for pair in plan.pairs if len(pair.hosts) == size)
+            completions = Counter(number for number, _ in _completed(run_dir, partition, size))
+            launch_counts = list(round_robin.before)
+            for number in round_robin.rounds:
+                launch_counts[number] += 2 * completions[number] >= plan_counts[number]
+            return RoundRobin(size, round_robin.hosts, tuple(launch_counts), ())
     return None
 
 
 def _completed(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
     """Round and hosts of the launches of a night that passed, each pair once."""
-    completed = set()
+    launches = set()
     for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):
         case: Any = files.read_json(file)
         hosts = tuple(case.get("hosts", ()))
         if len(hosts) == size:
-            completed.add((case["parameters"]["pair_round"], hosts))
-    return completed
+            launches.add((case["parameters"]["pair_round"], hosts))
+    return launches
 
 
 @dataclass(frozen=True)
@@ -239,10 +243,12 @@ class Night:
         """The node pairs and the nodes without any, for ``--dry-run``."""
         for partition, plan in (self.plan.partitions if self.plan else {}).items():
             for pair in plan.pairs:
-                who = " and ".join(pair.hosts) if len(pair.hosts) > 1 else f"{pair.hosts[0]} alone"
-                yield f"pair  {partition}: {who}, round {pair.pair_round}"
-        for partition, listed in self.nodes.items():
-            for node in listed:
+                hosts = (
+                    " and ".join(pair.hosts) if len(pair.hosts) > 1 else f"{pair.hosts[0]} alone"
+                )
+                yield f"pair  {partition}: {hosts}, round {pair.pair_round}"
+        for partition, node_list in self.nodes.items():
+            for node in node_list:
                 if node.lost:
                     yield f"lost  {partition}: {node.name} is {node.state}: {node.lost}"
 
@@ -274,9 +280,9 @@ def arrange_night(
     if not campaign.in_pairs:
         return Night(plan, nodes={} if begun else nodes.known_nodes(site, partitions))
     if begun:
-        night, known = read_plan(begun.path), {}
+        night, node_lists = read_plan(begun.path), {}
     else:
-        known = nodes.nodes_by_partition(site, partitions)
-        last = newest_plan(runs / campaign.name / site.name)
-        night = plan_night(plan.expected, known, campaign.rounds_a_night, last)
-    return Night(replace(plan, expected=night.assign(plan.expected)), night, known)
+        node_lists = nodes.nodes_by_partition(site, partitions)
+        last_run = newest_plan(runs / campaign.name / site.name)
+        night = plan_night(plan.expected, node_lists, campaign.rounds_a_night, last_run)
+    return Night(replace(plan, expected=night.assign(plan.expected)), night, node_lists)

@@ -88,37 +88,37 @@ class Runner:
     def _rounds(self) -> bool:
         lengths_s: list[float] = []
         pauses = Pauses(self.deadline, self.progress.waiting, self.site.environment)
-        while (wanted := self._wanted()) and not self.enough():
+        while (items := self._wanted()) and not self.enough():
             if self._is_changed():
                 return True
-            self.progress.expect(self._left(wanted))
+            self.progress.expect(self._left(items))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > self.deadline:
                 return False
-            seconds, idle = self._round(wanted)
-            if idle:
+            seconds, reason = self._round(items)
+            if reason:
                 # Nothing was measured, and the next round would fail at once as well.
-                if not pauses.take(idle):
+                if not pauses.take(reason):
                     return False
             else:
                 lengths_s.append(seconds)
-                self._launch_s.append(seconds / len(wanted))
+                self._launch_s.append(seconds / len(items))
                 pauses.end()
         return True
 
     def _is_changed(self) -> bool:
         """Whether something is not as it was when the run began; recorded, as nothing follows."""
-        if changed := environment.find_change(self.tree):
-            self.tree.write_state(stopped=changed)
-        return bool(changed)
+        if change := environment.find_change(self.tree):
+            self.tree.write_state(stopped=change)
+        return bool(change)
 
     def _cancel(self) -> None:
         scheduler.cancel(self._label, self.site.environment, self._wait)
 
     def _waits_for(self) -> str:
         """What the run waits for: an answer of Slurm, or a place in its queue."""
-        silent = self._wait.now() if self._wait else ""
-        return silent or self._queue.now()
+        silence = self._wait.now() if self._wait else ""
+        return silence or self._queue.now()
 
     @cached_property
     def _queue(self) -> Queue:
@@ -128,19 +128,19 @@ class Runner:
     def _label(self) -> str:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
-    def _round(self, wanted: Sequence[Expected]) -> tuple[float, str]:
+    def _round(self, items: Sequence[Expected]) -> tuple[float, str]:
         """Launch each case once.  Return the duration, s, and why no launch completed.
 
         The reason is the most frequent one by which Slurm alone prevented launches, "" if a launch
         completed or failed by itself.  A launch that failed while Slurm did not answer, or that
         Slurm displaced, does not count against its case.
         """
-        before, _ = self._passed()
+        old_counts, _ = self._passed()
         number = self.tree.next_round()
-        todo = self._blocks(wanted, number)
+        blocks = self._blocks(items, number)
         seconds = 0.0
-        excused: dict[Key, str] = {}
-        for block in todo:
+        excuses: dict[Key, str] = {}
+        for block in blocks:
             if self._is_changed():
                 break
             start = time.time()
@@ -158,41 +158,41 @@ class Runner:
                 lost_s = self._wait.since(start)
                 seconds -= lost_s or 0.0
                 if lost_s is not None:
-                    excused |= dict.fromkeys((item.key for item in block), _NO_ANSWER)
-            excused |= self._excused(folder.name)
-        after, _ = self._passed()
-        failed = {item.key for item in wanted if after[item.key] == before[item.key]}
-        self._failures.update(failed - excused.keys())
-        why = ""
-        if failed and failed <= excused.keys() and after == before:
-            ((why, _),) = Counter(excused[key] for key in failed).most_common(1)
-        return max(0.0, seconds), why
+                    excuses |= dict.fromkeys((item.key for item in block), _NO_ANSWER)
+            excuses |= self._excused(folder.name)
+        new_counts, _ = self._passed()
+        failures = {item.key for item in items if new_counts[item.key] == old_counts[item.key]}
+        self._failures.update(failures - excuses.keys())
+        reason = ""
+        if failures and failures <= excuses.keys() and new_counts == old_counts:
+            ((reason, _),) = Counter(excuses[key] for key in failures).most_common(1)
+        return max(0.0, seconds), reason
 
-    def _blocks(self, wanted: Sequence[Expected], number: int) -> list[list[Expected]]:
+    def _blocks(self, items: Sequence[Expected], number: int) -> list[list[Expected]]:
         """The sessions of a round, in their order."""
         seed = self.campaign.abba_seed
-        sides = [wanted] if seed is None else session.abba_order(wanted, seed, number)
-        found = []
+        sides = [items] if seed is None else session.abba_order(items, seed, number)
+        order = []
         for side in sides:
             blocks = session.blocks(side)
             random.shuffle(blocks)
-            found += blocks
-        return found
+            order += blocks
+        return order
 
     def _excused(self, round_: str) -> dict[Key, str]:
         """Why Slurm displaced or did not take a launch of that session, or was silent, by case."""
-        found = {}
+        reasons = {}
         for launch in scan(self.tree.path):
             if launch.round != round_:
                 continue
             if launch.status == completion.DISPLACED:
-                found[launch.key] = launch.reason
+                reasons[launch.key] = launch.reason
             elif self._wait and launch.status == "failed":
                 if scheduler.is_no_answer(words := _words(launch)):
-                    found[launch.key] = _NODE_FAILED if launch.nodes_down else _NO_ANSWER
+                    reasons[launch.key] = _NODE_FAILED if launch.nodes_down else _NO_ANSWER
                 elif scheduler.is_submit_limit(words):
-                    found[launch.key] = _LIMIT
-        return found
+                    reasons[launch.key] = _LIMIT
+        return reasons
 
     def _on_event(self, kind: str, name: str) -> None:
         words = session.case_label(name)
@@ -211,23 +211,23 @@ class Runner:
 
     def _wanted(self) -> list[Expected]:
         """Cases that need another launch: first those with too few, then the disturbed ones."""
-        passed, undisturbed = self._passed()
-        alive = [item for item in self.expected if not self._given_up(item, passed)]
-        short = [item for item in alive if passed[item.key] < self.campaign.launches]
-        most = self.campaign.launches + self.campaign.extra_launches
-        return short or [
+        pass_counts, clean_counts = self._passed()
+        candidates = [item for item in self.expected if not self._given_up(item, pass_counts)]
+        shortfall = [item for item in candidates if pass_counts[item.key] < self.campaign.launches]
+        limit = self.campaign.launches + self.campaign.extra_launches
+        return shortfall or [
             item
-            for item in alive
-            if undisturbed[item.key] < self.campaign.launches and passed[item.key] < most
+            for item in candidates
+            if clean_counts[item.key] < self.campaign.launches and pass_counts[item.key] < limit
         ]
 
-    def _given_up(self, item: Expected, passed: Counter[Key]) -> bool:
-        limit = GIVE_UP_AFTER if not passed[item.key] else self.campaign.launches
+    def _given_up(self, item: Expected, pass_counts: Counter[Key]) -> bool:
+        limit = GIVE_UP_AFTER if not pass_counts[item.key] else self.campaign.launches
         return self._failures[item.key] >= limit
 
-    def _left(self, wanted: Iterable[Expected]) -> int:
-        passed, _ = self._passed()
-        return sum(max(1, self.campaign.launches - passed[item.key]) for item in wanted)
+    def _left(self, items: Iterable[Expected]) -> int:
+        pass_counts, _ = self._passed()
+        return sum(max(1, self.campaign.launches - pass_counts[item.key]) for item in items)
 
 
 def _words(launch: Launch) -> str:
@@ -246,44 +246,46 @@ def launch_confirmation(night: Runner, cases: Collection[str], launches: int) ->
     launches of the night ran on, where Slurm has them in use.  A round that would not end in time
     is not begun; the first one is expected to take as long as launches of the night did.
     """
-    wanted = [item for item in night.expected if item.case.id in cases and not item.simulated]
-    left_s = min(60 * (night.campaign.confirm_minutes or 0.0), night.deadline - time.monotonic())
-    needed_s = night.launch_s * len(wanted)
-    why = ""
-    if not wanted:
-        why = "none of the cases is launched by this campaign"
-    elif left_s <= 0 or needed_s > left_s:
-        why = f"no time was left: a round takes {duration(needed_s)}, of {duration(left_s)}"
-    note = {"schema": 1, "launches": launches, "why_not": why}
+    items = [item for item in night.expected if item.case.id in cases and not item.simulated]
+    budget_s = min(60 * (night.campaign.confirm_minutes or 0.0), night.deadline - time.monotonic())
+    round_s = night.launch_s * len(items)
+    reason = ""
+    if not items:
+        reason = "none of the cases is launched by this campaign"
+    elif budget_s <= 0 or round_s > budget_s:
+        reason = f"no time was left: a round takes {duration(round_s)}, of {duration(budget_s)}"
+    note = {"schema": 1, "launches": launches, "why_not": reason}
     (night.tree.path / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note) + "\n")
-    if why:
-        return why
-    wanted = list(_on_same_nodes(night, wanted))
-    inner = tree.inner_tree(night.tree, records.CONFIRMATION, wanted, launches)
+    if reason:
+        return reason
+    items = list(_on_same_nodes(night, items))
+    inner = tree.inner_tree(night.tree, records.CONFIRMATION, items, launches)
     title = f"{night.campaign.title}: launching again what was worse"
-    limited = replace(
-        night.campaign, title=title, launches=launches, time_limit_minutes=left_s / 60
+    campaign = replace(
+        night.campaign, title=title, launches=launches, time_limit_minutes=budget_s / 60
     )
     with inner:
-        Runner(limited, night.site, inner, wanted, night.progress).run()
+        Runner(campaign, night.site, inner, items, night.progress).run()
     return ""
 
 
-def _on_same_nodes(night: Runner, wanted: Sequence[Expected]) -> Iterator[Expected]:
+def _on_same_nodes(night: Runner, items: Sequence[Expected]) -> Iterator[Expected]:
     """The cases, with the node list of their launches of the night where Slurm has all in use."""
-    known = nodes.known_nodes(night.site, {item.case.partition for item in wanted})
-    in_use = {
-        partition: {node.name.partition(".")[0]: node.name for node in listed if not node.lost}
-        for partition, listed in known.items()
+    node_lists = nodes.known_nodes(night.site, {item.case.partition for item in items})
+    host_names = {
+        partition: {node.name.partition(".")[0]: node.name for node in node_list if not node.lost}
+        for partition, node_list in node_lists.items()
     }
-    used: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
+    host_counts: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
     for launch in scan(night.tree.path):
         if launch.status == "passed" and not launch.disturbed:
             hosts = frozenset(host.partition(".")[0] for host in launch.run["hosts"])
-            used[launch.case_id][hosts] += 1
-    for item in wanted:
-        names = in_use.get(item.case.partition, {})
-        hosts = next((most for most, _ in used[item.case.id].most_common(1)), frozenset())
+            host_counts[launch.case_id][hosts] += 1
+    for item in items:
+        names = host_names.get(item.case.partition, {})
+        hosts = next(
+            (host_set for host_set, _ in host_counts[item.case.id].most_common(1)), frozenset()
+        )
         if not item.pairs and len(hosts) == item.nodes and hosts <= names.keys():
             item = replace(item, nodelist=tuple(sorted(names[host] for host in hosts)))
         yield item

@@ -69,8 +69,8 @@ class SlurmWait:
     def since(self, moment: float) -> float | None:
         """Seconds without an answer after `moment` (since 1970); None if Slurm always answered."""
         spells = scheduler_log.spells(scheduler_log.read(self.run_dir))
-        later = [(max(start, moment), end) for start, end in spells if end >= int(moment)]
-        return sum(end - start for start, end in later if end > start) if later else None
+        overlaps = [(max(start, moment), end) for start, end in spells if end >= int(moment)]
+        return sum(end - start for start, end in overlaps if end > start) if overlaps else None
 
 
 def is_no_answer(text: str) -> bool:
@@ -108,24 +108,24 @@ def cancel(label: str, environment: Mapping[str, str], wait: SlurmWait | None) -
     if listing.returncode and wait is None:
         return []  # Slurm's commands are installed, but there is no cluster
     _require(listing, "cannot see which jobs there are")
-    left = [
+    jobs = [
         job
         for job, _, comment in (line.partition(" ") for line in listing.stdout.splitlines())
         if comment.strip() == job_comment(label)
     ]
-    if left:
-        done = subprocess.run(["scancel", *left], capture_output=True, text=True, env=env)
-        _require(done, f"cannot cancel jobs {' '.join(left)}")
-    return left
+    if jobs:
+        process = subprocess.run(["scancel", *jobs], capture_output=True, text=True, env=env)
+        _require(process, f"cannot cancel jobs {' '.join(jobs)}")
+    return jobs
 
 
-def _require(done: subprocess.CompletedProcess[str], what: str) -> None:
-    if not done.returncode:
+def _require(process: subprocess.CompletedProcess[str], problem: str) -> None:
+    if not process.returncode:
         return
-    error = done.stderr.strip()
+    error = process.stderr.strip()
     if is_no_answer(error):
         raise NoAnswerError(error)
-    raise UserError(f"{what}: {error.splitlines()[-1] if error else 'no reason given'}")
+    raise UserError(f"{problem}: {error.splitlines()[-1] if error else 'no reason given'}")
 
 
 def cancel_and_wait(label: str, environment: Mapping[str, str], wait: SlurmWait) -> None:
@@ -166,12 +166,12 @@ class Queue:
         command = ["squeue", "--noheader", "--me", "--states=PENDING", f"--format={_FORMAT}"]
         environment = {**self.environment, "SLURM_TIME_FORMAT": "%s"}
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 command, capture_output=True, text=True, timeout=_TIMEOUT_S, env=environment
             )
         except (OSError, subprocess.TimeoutExpired):
             return ""
-        return done.stdout
+        return process.stdout
 
 
 def describe_wait(listing: str, comment: str, now: float) -> str:
@@ -180,13 +180,15 @@ def describe_wait(listing: str, comment: str, now: float) -> str:
         fields = line.split("|", 5)
         if len(fields) != 6 or fields[1] != "PENDING" or fields[5].strip() != comment:
             continue
-        job, _, reason, start, submitted, _ = fields
-        waited = f" for {progress.duration(now - float(submitted))}" if submitted.isdigit() else ""
-        expected = ""
+        job, _, reason, start, submit_time, _ = fields
+        wait_text = (
+            f" for {progress.duration(now - float(submit_time))}" if submit_time.isdigit() else ""
+        )
+        start_text = ""
         if start.isdigit() and float(start) > now:
             moment = datetime.fromtimestamp(float(start)).strftime("%Y-%m-%d %H:%M")
-            expected = f"; Slurm expects it to start at {moment}"
-        return f"job {job} has waited{waited}: {reason}{expected}"
+            start_text = f"; Slurm expects it to start at {moment}"
+        return f"job {job} has waited{wait_text}: {reason}{start_text}"
     return ""
 
 
@@ -201,8 +203,10 @@ class Maintenance:
 
     def __str__(self) -> str:
         """For people: until when, and for which nodes."""
-        until = datetime.fromtimestamp(self.end).strftime("%Y-%m-%d %H:%M")
-        return f"Slurm keeps {self.nodes} for maintenance until {until} (reservation {self.name})"
+        end_text = datetime.fromtimestamp(self.end).strftime("%Y-%m-%d %H:%M")
+        return (
+            f"Slurm keeps {self.nodes} for maintenance until {end_text} (reservation {self.name})"
+        )
 
 
 def parse_maintenances(text: str) -> list[Maintenance]:
@@ -218,7 +222,7 @@ def parse_maintenances(text: str) -> list[Maintenance]:
         if start is not None and end is not None:
             name, nodes = fields.get("ReservationName", "?"), fields.get("Nodes", "nodes")
             maintenances.append(Maintenance(name, nodes, start, end))
-    return sorted(maintenances, key=lambda one: one.end)
+    return sorted(maintenances, key=lambda maintenance: maintenance.end)
 
 
 def _seconds(text: str) -> float | None:
@@ -248,8 +252,8 @@ class Pauses:
 
     def take(self, why: str) -> bool:
         """Pause, because of `why` a round measured nothing; False if the time is over before."""
-        if why == completion.MAINTENANCE and (planned := self._maintenances()):
-            return self._wait_for(planned[0])
+        if why == completion.MAINTENANCE and (maintenances := self._maintenances()):
+            return self._wait_for(maintenances[0])
         pause_s = min(self._next_s, self.deadline - time.monotonic())
         if pause_s <= 0:
             return False
@@ -260,27 +264,31 @@ class Pauses:
 
     def _wait_for(self, maintenance: Maintenance) -> bool:
         """Wait for its end, which may be moved; False if that is beyond the time limit."""
-        shown = ""
+        last_line = ""
         current: Maintenance | None = maintenance
         while current:
-            left_s = current.end - time.time()
-            late = left_s > self.deadline - time.monotonic()
-            line = f"{current}, beyond this run's time limit" if late else str(current)
-            if line != shown:
+            wait_s = current.end - time.time()
+            is_late = wait_s > self.deadline - time.monotonic()
+            line = f"{current}, beyond this run's time limit" if is_late else str(current)
+            if line != last_line:
                 self.tell(line)
-                shown = line
-            if late:
+                last_line = line
+            if is_late:
                 return False
-            time.sleep(max(0.0, min(left_s, self._next_s)))
+            time.sleep(max(0.0, min(wait_s, self._next_s)))
             self._next_s = min(2 * self._next_s, _LONGEST_S)
-            planned = (one for one in self._maintenances() if one.name == maintenance.name)
-            current = next(planned, None)
+            maintenances = (
+                candidate
+                for candidate in self._maintenances()
+                if candidate.name == maintenance.name
+            )
+            current = next(maintenances, None)
         return True
 
     def _maintenances(self) -> list[Maintenance]:
         """Maintenances that are not over; none if Slurm does not say."""
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 ["scontrol", "show", "reservation", "--oneliner"],
                 capture_output=True,
                 text=True,
@@ -288,4 +296,8 @@ class Pauses:
             )
         except FileNotFoundError:
             return []
-        return [one for one in parse_maintenances(done.stdout) if one.end > time.time()]
+        return [
+            maintenance
+            for maintenance in parse_maintenances(process.stdout)
+            if maintenance.end > time.time()
+        ]

@@ -55,19 +55,19 @@ def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
     round.
     """
     toolchains: dict[tuple[object, ...], dict[str, Expected]] = defaultdict(dict)
-    paired: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
+    pair_groups: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
     for item in wanted:
         if item.pairs:
-            paired[item.case, item.variables, item.pairs[0].pair_round].append(item)
+            pair_groups[item.case, item.variables, item.pairs[0].pair_round].append(item)
             continue
         case = item.case
         test = (case.hash, case.partition, case.check, item.variables, item.nodelist)
         toolchains[test][case.environ] = item
     products: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
-    for (_, *alike), chosen in toolchains.items():
-        key = (*alike, tuple(sorted(chosen)))
-        products[key].extend(chosen.values())
-    return [*products.values(), *paired.values()]
+    for (_, *test_key), item_by_environ in toolchains.items():
+        key = (*test_key, tuple(sorted(item_by_environ)))
+        products[key].extend(item_by_environ.values())
+    return [*products.values(), *pair_groups.values()]
 
 
 def abba_order(wanted: Sequence[Expected], seed: int, number: int) -> list[list[Expected]]:
@@ -81,19 +81,19 @@ def abba_order(wanted: Sequence[Expected], seed: int, number: int) -> list[list[
     coin = random.Random(f"{seed} {(number + 1) // 2}").random() < 0.5  # noqa: S311  no secret
     if coin == (number % 2 == 0):
         environs.reverse()
-    return [[item for item in wanted if item.case.environ == one] for one in environs]
+    return [[item for item in wanted if item.case.environ == environ] for environ in environs]
 
 
 def command_line(site: Site, block: Sequence[Expected], folder: Path, label: str) -> list[str]:
     """The ReFrame command line that launches each case of `block` once, below `folder`."""
-    first = block[0].case
+    case = block[0].case
     return [
         *_case_arguments(site, block, folder),
         f"--exec-policy={'async' if _side_by_side(site, block) else 'serial'}",
         f"--session-extras=campaign={label}",
-        *scheduler.job_options(site.partitions[first.partition]["scheduler"], label),
+        *scheduler.job_options(site.partitions[case.partition]["scheduler"], label),
         *([f"--job-option=nodelist={','.join(nodes)}"] if (nodes := block[0].nodelist) else []),
-        *(f"--setvar={first.check}.{key}={value}" for key, value in block[0].variables),
+        *(f"--setvar={case.check}.{key}={value}" for key, value in block[0].variables),
         "--run",
     ]
 
@@ -144,8 +144,8 @@ def _test_variables(block: Sequence[Expected]) -> dict[str, str]:
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for item in block:
         for key, value in item.case.parameters:
-            if value not in (known := values[item.case.check][key]):
-                known.append(value)
+            if value not in (choices := values[item.case.check][key]):
+                choices.append(value)
     return select_tests({check: [product] for check, product in values.items()})
 
 
@@ -234,8 +234,8 @@ def _supervise(
 
 
 def _write_end(folder: Path, status: int, wall_s: float, **more: object) -> None:
-    ended = {"exit_status": status, "wall_s": round(wall_s, 3), **more}
-    (folder / "session.json").write_text(json.dumps(ended) + "\n")
+    record = {"exit_status": status, "wall_s": round(wall_s, 3), **more}
+    (folder / "session.json").write_text(json.dumps(record) + "\n")
 
 
 def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
@@ -285,14 +285,14 @@ def build_representatives(expected: Iterable[Expected]) -> list[list[Expected]]:
     The cases of one list are on one partition with the same toolchains, so that one command line
     of ReFrame names them.
     """
-    first: dict[tuple[str, str, str], Expected] = {}
+    representatives: dict[tuple[str, str, str], Expected] = {}
     for item in expected:
-        first.setdefault((item.case.partition, item.case.check, item.case.environ), item)
-    named: dict[tuple[str, str], list[Expected]] = defaultdict(list)
-    for (partition, check, _), item in first.items():
-        named[partition, check].append(item)
+        representatives.setdefault((item.case.partition, item.case.check, item.case.environ), item)
+    items_by_check: dict[tuple[str, str], list[Expected]] = defaultdict(list)
+    for (partition, check, _), item in representatives.items():
+        items_by_check[partition, check].append(item)
     groups: dict[tuple[str, tuple[str, ...]], list[Expected]] = defaultdict(list)
-    for (partition, _), items in named.items():
+    for (partition, _), items in items_by_check.items():
         groups[partition, tuple(sorted(item.case.environ for item in items))] += items
     return list(groups.values())
 
@@ -322,15 +322,15 @@ class _BuildWatch:
     def __call__(self) -> str:
         if not self._name:
             return ""
-        done, steps = self._steps()
-        if not done:
+        step, steps = self._steps()
+        if not step:
             return f"{self._name}: configuring"
-        spent = time.monotonic() - self._start
-        whole = spent * steps / done
-        others = max(0, self.builds - len(self._took) - 1)
+        elapsed_s = time.monotonic() - self._start
+        build_s = elapsed_s * steps / step
+        other_builds = max(0, self.builds - len(self._took) - 1)
         # Programs that exist already take no time, so the slowest build predicts the next best.
-        left = whole - spent + others * max([whole, *self._took])
-        return f"{self._name}: step {done} of {steps}, about {duration(left)} left"
+        remaining_s = build_s - elapsed_s + other_builds * max([build_s, *self._took])
+        return f"{self._name}: step {step} of {steps}, about {duration(remaining_s)} left"
 
     def _steps(self) -> tuple[int, int]:
         outputs = sorted(self.folder.glob("stage/**/rfm_build.out"), key=_time_of_change)

@@ -54,10 +54,10 @@ def revision(checkout: Path) -> Revision:
 
 
 def _git(checkout: Path, *arguments: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "-C", str(checkout), *arguments], capture_output=True, text=True, check=True
     )
-    return done.stdout
+    return process.stdout
 
 
 class RunTree:
@@ -79,8 +79,8 @@ class RunTree:
         self._lock = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         if not _try_lock(self._lock):
             os.close(self._lock)
-            busy = "another campaign is running in this tree; wait for it or stop it"
-            raise UserError(busy, self.path)
+            message = "another campaign is running in this tree; wait for it or stop it"
+            raise UserError(message, self.path)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -221,10 +221,13 @@ def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
 
     A state.json without variables, which the collector accepts, is of another matrix.
     """
-    begun = {item["case"]: item.get("variables") for item in tree.state["expected"]}
-    now = {item.case.id: dict(item.variables) for item in matrix.expected}
-    if begun != now:
-        case = min(set(begun) ^ set(now) or {key for key in now if begun[key] != now[key]})
+    old_variables = {item["case"]: item.get("variables") for item in tree.state["expected"]}
+    new_variables = {item.case.id: dict(item.variables) for item in matrix.expected}
+    if old_variables != new_variables:
+        case = min(
+            set(old_variables) ^ set(new_variables)
+            or {key for key in new_variables if old_variables[key] != new_variables[key]}
+        )
         raise UserError(
             f"campaign or site has changed since this run began (case {case}); start a new run",
             tree.path / "state.json",
@@ -239,8 +242,8 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
     for tree in _newest_first(runs / campaign / site):
         if not tree.complete:
             return tree
-    missing = f"no unfinished run of '{campaign}' on site '{site}' to resume"
-    raise UserError(missing, runs / campaign / site)
+    message = f"no unfinished run of '{campaign}' on site '{site}' to resume"
+    raise UserError(message, runs / campaign / site)
 
 
 def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
@@ -273,16 +276,20 @@ def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]
     name = f"{site.name}@{socket.gethostname()}" if local else site.name
     path = paths.state() / "sites" / f"{name}.lock"
     with _open_lock(path) as file:
-        begun, shown = time.monotonic(), float("-inf")
+        start_s, message_s = time.monotonic(), float("-inf")
         while not _try_lock(file):
             holder = path.read_text(errors="replace").strip() or "a campaign that is starting"
-            busy = f"site '{site.name}' is being measured by {holder}"
+            message = f"site '{site.name}' is being measured by {holder}"
             if not wait:
-                raise UserError(f"{busy}: stop it, or wait for it with --wait")
-            if time.monotonic() - shown >= _MESSAGE_EVERY_S:
-                shown = time.monotonic()
-                since = f", for {duration(shown - begun)}" if shown - begun > _PAUSE_S else ""
-                tell(f"{busy}: waiting for it to end{since}")
+                raise UserError(f"{message}: stop it, or wait for it with --wait")
+            if time.monotonic() - message_s >= _MESSAGE_EVERY_S:
+                message_s = time.monotonic()
+                since = (
+                    f", for {duration(message_s - start_s)}"
+                    if message_s - start_s > _PAUSE_S
+                    else ""
+                )
+                tell(f"{message}: waiting for it to end{since}")
             time.sleep(_PAUSE_S)
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
         process = f"process {os.getpid()} on {socket.gethostname()}"

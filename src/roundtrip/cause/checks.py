@@ -75,65 +75,71 @@ class Checks:
 
         UserError if the launch failed, or has no sample of the series above 0.
         """
-        chosen = self._item(arm)
-        own = self._tree(arm, chosen)
-        settings = [("prerun_cmds", f". {shlex.quote(str(own.path / _VARIABLES))}")]
+        base_item = self._item(arm)
+        arm_tree = self._tree(arm, base_item)
+        settings = [("prerun_cmds", f". {shlex.quote(str(arm_tree.path / _VARIABLES))}")]
         settings += [
-            ("launcher_options", one.value(arm) or "") for one in self.switches if one.is_options
+            ("launcher_options", switch.value(arm) or "")
+            for switch in self.switches
+            if switch.is_options
         ]
         item = replace(
-            chosen,
-            variables=(*chosen.variables, *settings),
+            base_item,
+            variables=(*base_item.variables, *settings),
             nodelist=next(
-                (self.hosts[one.value(arm) or ""] for one in self.switches if one.is_nodes),
-                chosen.nodelist,
+                (
+                    self.hosts[switch.value(arm) or ""]
+                    for switch in self.switches
+                    if switch.is_nodes
+                ),
+                base_item.nodelist,
             ),
         )
-        with own:
-            folder = own.next_session(own.next_round())
+        with arm_tree:
+            folder = arm_tree.next_session(arm_tree.next_round())
             session.run_session(
                 self.site,
                 [item],
                 folder,
                 self._label,
-                own.lock_descriptor,
+                arm_tree.lock_descriptor,
                 lambda kind, name: None,
                 self._wait,
             )
-            made = [one for one in scan(own.path) if one.round == folder.name]
-        passed = [one for one in made if one.status == "passed" and one.folder]
-        if not passed:
-            raise UserError(made[0].reason if made else "ReFrame left no launch")
-        assert passed[0].folder is not None  # noqa: S101  for the type checker
-        file = passed[0].folder / SAMPLES
+            launches = [launch for launch in scan(arm_tree.path) if launch.round == folder.name]
+        successes = [launch for launch in launches if launch.status == "passed" and launch.folder]
+        if not successes:
+            raise UserError(launches[0].reason if launches else "ReFrame left no launch")
+        assert successes[0].folder is not None  # noqa: S101  for the type checker
+        file = successes[0].folder / SAMPLES
         frame = samples.parse(file.read_bytes(), file).frame
-        its = frame.filter(*(pl.col(name) == self.names[name] for name in _SERIES))
-        if its.is_empty():
+        series_rows = frame.filter(*(pl.col(name) == self.names[name] for name in _SERIES))
+        if series_rows.is_empty():
             raise UserError("the launch has no sample of the series")
-        value = float(its["value"].median())  # type: ignore[arg-type]
+        value = float(series_rows["value"].median())  # type: ignore[arg-type]
         if value <= 0:
             raise UserError(f"its result is {value:g}; right is a number above 0")
         return value if self.lower_is_better else 1 / value
 
     def _item(self, arm: Hashable) -> Expected:
         """The case with the toolchain of an arm."""
-        names = (one.value(arm) or "" for one in self.switches if one.is_toolchain)
+        names = (switch.value(arm) or "" for switch in self.switches if switch.is_toolchain)
         return self.others.get(next(names, ""), self.item)
 
     def _tree(self, arm: Hashable, item: Expected) -> RunTree:
         """The run tree of an arm, with the script that sets its variables."""
         name = hashlib.sha256(arm_name(arm).encode()).hexdigest()[:12]
-        own = RunTree(self.root.path / "arms" / name)
-        script = own.path / _VARIABLES
+        arm_tree = RunTree(self.root.path / "arms" / name)
+        script = arm_tree.path / _VARIABLES
         if not script.exists():
-            own = tree.inner_tree(self.root, f"arms/{name}", [item], _MOST)
+            arm_tree = tree.inner_tree(self.root, f"arms/{name}", [item], _MOST)
             script.write_text(variables(self.switches, arm), encoding="utf-8")
-        return own
+        return arm_tree
 
 
 def variables(switches: Sequence[Switch], arm: Hashable) -> str:
     """The lines of a shell that set each variable to the value that it has in an arm."""
-    values = {one.variable: one.value(arm) for one in switches if one.is_variable}
+    values = {switch.variable: switch.value(arm) for switch in switches if switch.is_variable}
     lines = [
         f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
         for name, value in values.items()
@@ -148,17 +154,26 @@ def find_hosts(
 
     Slurm has all of them in use, the key of the site is at hand, and their number is right.
     """
-    sets = [one for two in switches if two.is_nodes for one in (two.old, two.new) if one]
+    node_sets = [
+        node_set
+        for switch in switches
+        if switch.is_nodes
+        for node_set in (switch.old, switch.new)
+        if node_set
+    ]
     partition = item.case.partition
-    in_use = {
+    live_nodes = {
         node.name.partition(".")[0]: node.name
-        for node in nodes.known_nodes(site, [partition] if sets else []).get(partition, ())
+        for node in nodes.known_nodes(site, [partition] if node_sets else []).get(partition, ())
         if not node.lost
     }
-    known = pseudonyms.known_hosts(site.name, paths.runs()).known if in_use else {}
+    host_names = pseudonyms.known_hosts(site.name, paths.runs()).known if live_nodes else {}
     hosts = {}
-    for one in sets:
-        names = [in_use.get(known.get(node, "").partition(".")[0]) for node in one.split(", ")]
+    for node_set in node_sets:
+        names = [
+            live_nodes.get(host_names.get(node, "").partition(".")[0])
+            for node in node_set.split(", ")
+        ]
         if all(names) and len(names) == item.nodes:
-            hosts[one] = tuple(sorted(filter(None, names)))
+            hosts[node_set] = tuple(sorted(filter(None, names)))
     return hosts

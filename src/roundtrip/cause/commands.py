@@ -63,29 +63,29 @@ class Commands:
             shutil.rmtree(folder, ignore_errors=True)
             (folder / "work").mkdir(parents=True)
             self.builds += 1
-            done = self._run(version, folder, f"{version.fetch} && {version.prepare}")
-            if not done.returncode and self.build_command:
-                done = self._run(version, folder, f"{version.prepare} && {self.build_command}")
-            (folder / _LOG).write_text(done.stdout + done.stderr, encoding="utf-8")
-            why = _last_line(done) if done.returncode else ""
-            record.write_text(json.dumps({"version": version.name, "why_not": why}) + "\n")
+            process = self._run(version, folder, f"{version.fetch} && {version.prepare}")
+            if not process.returncode and self.build_command:
+                process = self._run(version, folder, f"{version.prepare} && {self.build_command}")
+            (folder / _LOG).write_text(process.stdout + process.stderr, encoding="utf-8")
+            reason = _last_line(process) if process.returncode else ""
+            record.write_text(json.dumps({"version": version.name, "why_not": reason}) + "\n")
         return str(json.loads(record.read_text()).get("why_not", ""))
 
     def launch(self, arm: Hashable) -> float:
         """The result of a launch, turned round if more of it is better; UserError if it failed."""
         version, folder = self._of(arm)
-        begun = time.monotonic()
-        done = self._run(version, folder, f"{version.prepare} && {self.launch_command}")
-        value = time.monotonic() - begun
-        if done.returncode:
-            raise UserError(f"status {done.returncode}: {_last_line(done)}")
+        start = time.monotonic()
+        process = self._run(version, folder, f"{version.prepare} && {self.launch_command}")
+        value = time.monotonic() - start
+        if process.returncode:
+            raise UserError(f"status {process.returncode}: {_last_line(process)}")
         if self.metric:
-            found = re.findall(self.metric, done.stdout, re.MULTILINE)
+            matches = re.findall(self.metric, process.stdout, re.MULTILINE)
             try:
-                value = float(found[-1])
+                value = float(matches[-1])
             except (IndexError, ValueError):
                 raise UserError(
-                    f"its output has no number where --metric says: {found[-1:]}"
+                    f"its output has no number where --metric says: {matches[-1:]}"
                 ) from None
         if not 0 < value < math.inf:
             raise UserError(f"its result is {value:g}; right is a number above 0")
@@ -111,8 +111,8 @@ class Commands:
                 timeout=self.timeout_s,
             )
         except subprocess.TimeoutExpired:
-            why = f"took more than {self.timeout_s:g} s"
-            return subprocess.CompletedProcess([], 124, "", why)
+            reason = f"took more than {self.timeout_s:g} s"
+            return subprocess.CompletedProcess([], 124, "", reason)
 
 
 def git_versions(repository: Path, old: str, new: str) -> list[Version]:
@@ -120,31 +120,33 @@ def git_versions(repository: Path, old: str, new: str) -> list[Version]:
     if not repository.is_dir():
         raise UserError("no such folder; right is a clone of git", repository)
     ends = [
-        _git(repository, "rev-parse", "--verify", "--quiet", f"{one}^{{commit}}")
-        for one in (old, new)
+        _git(repository, "rev-parse", "--verify", "--quiet", f"{end}^{{commit}}")
+        for end in (old, new)
     ]
-    for name, found in zip((old, new), ends, strict=True):
-        if not found:
+    for name, commit in zip((old, new), ends, strict=True):
+        if not commit:
             raise UserError(f"{name!r} is no commit of it", repository)
-    between = _git(repository, "rev-list", "--reverse", "--first-parent", f"{ends[0]}..{ends[1]}")
-    listed = between.split()
-    if not listed or _git(repository, "merge-base", *ends) != ends[0]:
+    commit_list = _git(
+        repository, "rev-list", "--reverse", "--first-parent", f"{ends[0]}..{ends[1]}"
+    )
+    commits = commit_list.split()
+    if not commits or _git(repository, "merge-base", *ends) != ends[0]:
         raise UserError(f"{old} is no earlier commit of {new}", repository)
     place = shlex.quote(str(repository.resolve()))
     return [
         Version(
-            one[:12],
-            f"git clone --quiet --shared --no-checkout {place} . && git checkout --quiet {one}",
+            commit[:12],
+            f"git clone --quiet --shared --no-checkout {place} . && git checkout --quiet {commit}",
         )
-        for one in (ends[0], *listed)
+        for commit in (ends[0], *commits)
     ]
 
 
 def _git(repository: Path, *arguments: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "-C", str(repository), *arguments], capture_output=True, text=True
     )
-    return done.stdout.strip() if not done.returncode else ""
+    return process.stdout.strip() if not process.returncode else ""
 
 
 _SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)@=?(?P<version>[\w.-]+)(?P<rest>.*)")
@@ -155,18 +157,20 @@ def spack_versions(old: str, new: str, between: Sequence[str] = ()) -> list[Vers
 
     UserError for another form, two packages, or versions that Spack does not list.
     """
-    ends = [_SPEC.fullmatch(one) for one in (old, new)]
+    ends = [_SPEC.fullmatch(spec) for spec in (old, new)]
     if not ends[0] or not ends[1] or ends[0]["name"] != ends[1]["name"]:
         raise UserError(f"{old} and {new}: right are two versions of one package, as name@1.2.3")
     name, rest = ends[1]["name"], ends[1]["rest"]
-    known = list(between) or _spack_knows(name)
-    wanted = [one["version"] for one in ends if one]
-    if missing := [one for one in wanted if one not in known]:
-        raise UserError(f"Spack knows no {name}@{missing[0]}; it has: {', '.join(known)}")
-    low, high = (known.index(one) for one in wanted)
+    versions = list(between) or _spack_knows(name)
+    end_versions = [end["version"] for end in ends if end]
+    if unknown_versions := [version for version in end_versions if version not in versions]:
+        raise UserError(
+            f"Spack knows no {name}@{unknown_versions[0]}; it has: {', '.join(versions)}"
+        )
+    low, high = (versions.index(version) for version in end_versions)
     if low >= high:
         raise UserError(f"{old} is not older than {new}")
-    specs = [f"{name}@{version}{rest}" for version in known[low : high + 1]]
+    specs = [f"{name}@{version}{rest}" for version in versions[low : high + 1]]
     return [
         Version(
             spec,
@@ -180,15 +184,17 @@ def spack_versions(old: str, new: str, between: Sequence[str] = ()) -> list[Vers
 def _spack_knows(name: str) -> list[str]:
     """The versions of a package, oldest first."""
     try:
-        done = subprocess.run(["spack", "versions", "--safe", name], capture_output=True, text=True)
+        process = subprocess.run(
+            ["spack", "versions", "--safe", name], capture_output=True, text=True
+        )
     except FileNotFoundError:
         raise UserError(
             "there is no spack here: activate it, as site-configs/README.md says"
         ) from None
-    if done.returncode:
-        raise UserError(_last_line(done))
-    found = [one for one in done.stdout.split() if one[:1].isdigit()]
-    return found[::-1]
+    if process.returncode:
+        raise UserError(_last_line(process))
+    versions = [word for word in process.stdout.split() if word[:1].isdigit()]
+    return versions[::-1]
 
 
 def variable_versions(name: str, old: str, new: str, values: Sequence[str]) -> list[Version]:
@@ -200,20 +206,20 @@ def variable_versions(name: str, old: str, new: str, values: Sequence[str]) -> l
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise UserError(f"--variable {name!r}: right is the name of an environment variable")
     if not values and old.isdigit() and new.isdigit() and int(old) < int(new):
-        doubled = [int(old) << places for places in range(64) if int(old)]
-        values = [*(str(one) for one in doubled if one < int(new)), new]
+        multiples = [int(old) << shift for shift in range(64) if int(old)]
+        values = [*(str(number) for number in multiples if number < int(new)), new]
     if not values:
         raise UserError(f"which values lie between {old} and {new}? --values A,B,...")
-    listed = list(
+    all_values = list(
         dict.fromkeys(
             [*([old] if old not in values else []), *values, *([new] if new not in values else [])]
         )
     )
-    if (listed[0], listed[-1]) != (old, new):
+    if (all_values[0], all_values[-1]) != (old, new):
         raise UserError(f"--values: {old} is to be the first and {new} the last")
-    return [Version(f"{name}={value}", variables=((name, value),)) for value in listed]
+    return [Version(f"{name}={value}", variables=((name, value),)) for value in all_values]
 
 
-def _last_line(done: Done) -> str:
-    lines = [line for line in (done.stdout + "\n" + done.stderr).splitlines() if line.strip()]
-    return printable(lines[-1].strip()[:_LONGEST]) if lines else f"status {done.returncode}"
+def _last_line(process: Done) -> str:
+    lines = [line for line in (process.stdout + "\n" + process.stderr).splitlines() if line.strip()]
+    return printable(lines[-1].strip()[:_LONGEST]) if lines else f"status {process.returncode}"

@@ -43,7 +43,7 @@ def plan_blame(found: Found, site: str) -> Plan:
         site=site,
         started=now(),
         seed=secrets.randbits(32),
-        arms=[printable(one.name)[:1000] for one in found.switches],
+        arms=[printable(switch.name)[:1000] for switch in found.switches],
         step=found.step,
         others=[[name[:1000], test] for name, test in found.others],
     )
@@ -51,25 +51,25 @@ def plan_blame(found: Found, site: str) -> Plan:
 
 def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> None:
     """UserError if launches of so many seconds leave no time to decide anything."""
-    fewest = journal.FEWEST * launches_a_round
-    needed = fewest * launch_s / 60
-    if needed > minutes:
+    min_launches = journal.FEWEST * launches_a_round
+    min_minutes = min_launches * launch_s / 60
+    if min_minutes > minutes:
         raise UserError(
             f"the budget of {minutes:g} min cannot suffice: a launch takes {launch_s:.3g} s, and "
-            f"at least {fewest} are needed; right is more than {math.ceil(needed)} min"
+            f"at least {min_launches} are needed; right is more than {math.ceil(min_minutes)} min"
         )
 
 
 def is_begun(plan: Plan) -> bool:
     """Whether the newest search asks the same of the same facts; one that ended has a report."""
-    opened = _newest(plan)
-    begun = opened.read() if opened else plan
-    return opened is not None and (begun.title, begun.arms) == (plan.title, plan.arms)
+    newest = _newest(plan)
+    saved_plan = newest.read() if newest else plan
+    return newest is not None and (saved_plan.title, saved_plan.arms) == (plan.title, plan.arms)
 
 
 def _newest(plan: Plan) -> Journal | None:
-    there = sorted((paths.runs() / plan.name / plan.site).glob(f"*/{journal.PLAN}"))
-    return Journal(there[-1].parent) if there else None
+    plan_files = sorted((paths.runs() / plan.name / plan.site).glob(f"*/{journal.PLAN}"))
+    return Journal(plan_files[-1].parent) if plan_files else None
 
 
 def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
@@ -79,22 +79,22 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
     """
     place = paths.runs() / plan.name / plan.site
     if not resume:
-        opened = Journal(place / plan.started.replace("-", "").replace(":", ""))
+        new_journal = Journal(place / plan.started.replace("-", "").replace(":", ""))
         with writing(place):
-            opened.begin(plan)
-        return plan, opened
+            new_journal.begin(plan)
+        return plan, new_journal
     newest = _newest(plan)
     if newest is None:
         raise UserError(f"no search '{plan.name}' on site '{plan.site}' to resume", place)
-    begun = newest.read()
+    saved_plan = newest.read()
     # A later night estimates the same step anew.
-    free = ("seed", "started", *(("step", "others") if plan.kind == "blame" else ()))
-    drawn = {name: getattr(begun, name) for name in free}
-    if plan.model_copy(update=drawn) != begun:
+    free_fields = ("seed", "started", *(("step", "others") if plan.kind == "blame" else ()))
+    overrides = {name: getattr(saved_plan, name) for name in free_fields}
+    if plan.model_copy(update=overrides) != saved_plan:
         raise UserError(
             "this search began with other arguments; start a new one", newest.folder / journal.PLAN
         )
-    return begun, newest
+    return saved_plan, newest
 
 
 @contextmanager
@@ -120,16 +120,16 @@ def forecast(plan: Plan, noise: float, step: float) -> str:
 
     counts = []
     for _ in range(_FUTURES):
-        found: Causes | Changes = simulate(plan.search(), effect, normal(noise), rng, _MOST)
-        counts.append(found.launches)
-    middle = int(np.median(counts))
-    about = f"about {middle}" if middle < _MOST else f"more than {_MOST}"
+        result: Causes | Changes = simulate(plan.search(), effect, normal(noise), rng, _MOST)
+        counts.append(result.launches)
+    median = int(np.median(counts))
+    count = f"about {median}" if median < _MOST else f"more than {_MOST}"
     builds = ""
     if plan.kind == "bisect":
         builds = f" and {2 + math.ceil(math.log2(max(2, len(plan.arms) - 1)))} versions"
     size = 100 * math.expm1(abs(step))
     return (
-        f"expected: {about} launches{builds}, if the step is {size:.3g} % and launches scatter by "
+        f"expected: {count} launches{builds}, if the step is {size:.3g} % and launches scatter by "
         f"{100 * noise:.3g} %"
     )
 

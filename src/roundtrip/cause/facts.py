@@ -144,10 +144,10 @@ class _Seen:
 
     def strong(self, error: float) -> list[str]:
         """The facts with an effect, but those that no pair sets apart from another one of them."""
-        found = np.flatnonzero(self.evidence >= bar(error))
-        coins = np.asarray(self.coins, dtype=int).reshape(-1, len(self.facts))[:, found]
-        alike = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
-        return [self.facts[at] for at in found[alike == 1].tolist()]
+        indices = np.flatnonzero(self.evidence >= bar(error))
+        coins = np.asarray(self.coins, dtype=int).reshape(-1, len(self.facts))[:, indices]
+        matches = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
+        return [self.facts[index] for index in indices[matches == 1].tolist()]
 
     def forget(self, named: tuple[str, ...]) -> None:
         """Other facts are named: what was to confirm the earlier ones says nothing of them."""
@@ -156,21 +156,21 @@ class _Seen:
 
     def add_split(self, coins: list[int], split: float) -> None:
         """Add a mixed pair; what likely facts contribute to it follows from the earlier ones."""
-        known = self._known()
-        whole = float(np.dot(coins, known))
-        pairs = zip(coins, known, strict=True)
-        self.effects.append([coin * (split - whole + coin * own) for coin, own in pairs])
+        effects = self._known()
+        total = float(np.dot(coins, effects))
+        pairs = zip(coins, effects, strict=True)
+        self.effects.append([coin * (split - total + coin * effect) for coin, effect in pairs])
         self.coins.append(coins)
         self.splits.append(split)
 
     def _known(self) -> Floats:
         """The effects of the likely facts, by least squares; 0 of the others."""
-        known = np.zeros(len(self.facts))
-        likely = np.flatnonzero(self.evidence >= _LIKELY)
-        if likely.size and len(self.splits) > likely.size:
-            columns = np.asarray(self.coins, dtype=float)[:, likely]
-            known[likely] = np.linalg.lstsq(columns, np.asarray(self.splits), rcond=None)[0]
-        return known
+        effects = np.zeros(len(self.facts))
+        indices = np.flatnonzero(self.evidence >= _LIKELY)
+        if indices.size and len(self.splits) > indices.size:
+            columns = np.asarray(self.coins, dtype=float)[:, indices]
+            effects[indices] = np.linalg.lstsq(columns, np.asarray(self.splits), rcond=None)[0]
+        return effects
 
 
 def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
@@ -179,133 +179,137 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
     Its arms are sets of facts that are new.  `seed` draws the coins.
     """
     old, new = Facts(), frozenset(facts)
-    seen, sign = _Seen(facts), math.copysign(1.0, step)
-    named: tuple[str, ...] = ()
-    named_before = number = failed = 0
+    record, sign = _Seen(facts), math.copysign(1.0, step)
+    named_facts: tuple[str, ...] = ()
+    namings = number = failures = 0
     while True:
-        if seen.look():
-            found = seen.strong(_NAMING / len(facts))
-            if more := [fact for fact in found if fact not in named]:
-                named, named_before = (*named, *more), named_before + 1
-                seen.forget(named)
-        if not named and is_within(seen.steps, abs(step) / 2, _ABSENT):
-            return _causes(Ending.ABSENT, seen, sign)
-        kind = _next(seen, _CONFIRMING / 2**named_before, sign)
+        if record.look():
+            strong_facts = record.strong(_NAMING / len(facts))
+            if new_facts := [fact for fact in strong_facts if fact not in named_facts]:
+                named_facts, namings = (*named_facts, *new_facts), namings + 1
+                record.forget(named_facts)
+        if not named_facts and is_within(record.steps, abs(step) / 2, _ABSENT):
+            return _causes(Ending.ABSENT, record, sign)
+        kind = _next(record, _CONFIRMING / 2**namings, sign)
         if kind is None:
-            return _causes(Ending.FOUND, seen, sign)
+            return _causes(Ending.FOUND, record, sign)
         number += 1
         coins = [_coins(len(facts), f"{seed} {number} {split}") for split in range(SPLITS)]
-        answer = yield Question(kind, (old, new, *_arms(kind, seen, coins)))
-        failed = 0 if answer and answer.complete() else failed + 1
-        if answer is None or failed > PATIENCE * len(facts):
-            return _causes(Ending.UNKNOWN, seen, sign)
-        seen.launches += answer.launches
+        answer = yield Question(kind, (old, new, *_arms(kind, record, coins)))
+        failures = 0 if answer and answer.complete() else failures + 1
+        if answer is None or failures > PATIENCE * len(facts):
+            return _causes(Ending.UNKNOWN, record, sign)
+        record.launches += answer.launches
         if values := answer.complete():
-            _add(seen, kind, values, coins)
+            _add(record, kind, values, coins)
 
 
 def _coins(count: int, seed: str) -> list[int]:
-    drawn = random.Random(seed)  # noqa: S311  no secret
-    return [drawn.choice((-1, 1)) for _ in range(count)]
+    rng = random.Random(seed)  # noqa: S311  no secret
+    return [rng.choice((-1, 1)) for _ in range(count)]
 
 
-def _arms(kind: Kind, seen: _Seen, coins: Sequence[Sequence[int]]) -> list[Facts]:
+def _arms(kind: Kind, record: _Seen, coins: Sequence[Sequence[int]]) -> list[Facts]:
     """What is launched besides all old and all new."""
-    new, named = frozenset(seen.facts), frozenset(seen.named)
+    new, named_facts = frozenset(record.facts), frozenset(record.named)
     if kind is Kind.ALONE:
-        return [named, *(frozenset([one]) for one in seen.named)]
-    chosen = [named]
+        return [named_facts, *(frozenset([fact]) for fact in record.named)]
+    fact_sets = [named_facts]
     if kind is Kind.SCREEN:
-        chosen = [
-            frozenset(fact for fact, coin in zip(seen.facts, drawn, strict=True) if coin > 0)
-            for drawn in coins
+        fact_sets = [
+            frozenset(fact for fact, coin in zip(record.facts, draw, strict=True) if coin > 0)
+            for draw in coins
         ]
-    return [arm for one in chosen for arm in (one, new - one)]
+    return [arm for fact_set in fact_sets for arm in (fact_set, new - fact_set)]
 
 
-def _add(seen: _Seen, kind: Kind, values: Sequence[float], coins: Sequence[list[int]]) -> None:
+def _add(record: _Seen, kind: Kind, values: Sequence[float], coins: Sequence[list[int]]) -> None:
     old, new, *others = values
-    seen.steps.append(new - old)
+    record.steps.append(new - old)
     if kind is Kind.SCREEN:
-        for at, drawn in enumerate(coins):
-            seen.add_split(drawn, others[2 * at] - others[2 * at + 1])
-            seen.screened.append(new - old)
+        for index, draw in enumerate(coins):
+            record.add_split(draw, others[2 * index] - others[2 * index + 1])
+            record.screened.append(new - old)
     elif kind is Kind.CONFIRM:
-        only, without = others
-        seen.rests.append((new - only + without - old) / 2)
-        seen.confirmed.append(new - old)
+        named_only, others_only = others
+        record.rests.append((new - named_only + others_only - old) / 2)
+        record.confirmed.append(new - old)
     else:
-        together, *alone = others
-        seen.singles.append([one - old for one in alone])
-        seen.together.append(together - old)
+        joint_effect, *single_effects = others
+        record.singles.append([value - old for value in single_effects])
+        record.together.append(joint_effect - old)
 
 
-def _next(seen: _Seen, error: float, sign: float) -> Kind | None:
+def _next(record: _Seen, error: float, sign: float) -> Kind | None:
     """What the next round is to show; None if all is."""
-    named = seen.named
-    if not named:
+    named_facts = record.named
+    if not named_facts:
         return Kind.SCREEN
-    if len(named) < len(seen.facts):
-        rests, steps = sign * np.asarray(seen.rests), sign * np.asarray(seen.confirmed)
-        if not seen.is_confirmed:
-            seen.is_confirmed = is_above((1 - MOST) * steps - rests, 0.0, error)
-        if not seen.is_confirmed:
-            is_few = len(seen.rests) < max(LEAST_ROUNDS, len(seen.steps) // 4)
-            likely = is_few or np.median(rests) <= (1 - _WORTH) * np.median(steps)
-            return Kind.CONFIRM if likely else Kind.SCREEN
-    is_open = len(named) > 1 and len(seen.singles) < _MOST_ALONE
-    if is_open and _relation(seen, sign) is Relation.UNKNOWN:
+    if len(named_facts) < len(record.facts):
+        rests, steps = sign * np.asarray(record.rests), sign * np.asarray(record.confirmed)
+        if not record.is_confirmed:
+            record.is_confirmed = is_above((1 - MOST) * steps - rests, 0.0, error)
+        if not record.is_confirmed:
+            is_few = len(record.rests) < max(LEAST_ROUNDS, len(record.steps) // 4)
+            is_likely = is_few or np.median(rests) <= (1 - _WORTH) * np.median(steps)
+            return Kind.CONFIRM if is_likely else Kind.SCREEN
+    is_open = len(named_facts) > 1 and len(record.singles) < _MOST_ALONE
+    if is_open and _relation(record, sign) is Relation.UNKNOWN:
         return Kind.ALONE
     return None
 
 
-def _relation(seen: _Seen, sign: float) -> Relation:
+def _relation(record: _Seen, sign: float) -> Relation:
     """How the named facts act: the sum of each alone against all of them together."""
-    if not seen.singles:
+    if not record.singles:
         return Relation.UNKNOWN
-    alone = sign * np.asarray(seen.singles).sum(axis=1)
-    together = sign * np.asarray(seen.together)
+    single_sum = sign * np.asarray(record.singles).sum(axis=1)
+    joint_effect = sign * np.asarray(record.together)
     error = _RELATION / 2
-    if is_above(together / 2 - alone, 0.0, error):
+    if is_above(joint_effect / 2 - single_sum, 0.0, error):
         return Relation.TOGETHER
-    if is_above(alone - 1.5 * together, 0.0, error):
+    if is_above(single_sum - 1.5 * joint_effect, 0.0, error):
         return Relation.ANY
-    if is_above(alone - together / 2, 0.0, error) and is_above(1.5 * together - alone, 0.0, error):
+    if is_above(single_sum - joint_effect / 2, 0.0, error) and is_above(
+        1.5 * joint_effect - single_sum, 0.0, error
+    ):
         return Relation.ADD
     return Relation.UNKNOWN
 
 
-def _lead(seen: _Seen) -> tuple[tuple[str, Span], ...]:
+def _lead(record: _Seen) -> tuple[tuple[str, Span], ...]:
     """By fact, the share of the step that its splits show, the most evident first."""
-    if not seen.effects:
+    if not record.effects:
         return ()
-    effects, level = np.asarray(seen.effects), ERROR / len(seen.facts)
-    order = np.argsort(-seen.evidence, kind="stable")
-    return tuple((seen.facts[at], share(effects[:, at], seen.screened, level)) for at in order)
+    effects, level = np.asarray(record.effects), ERROR / len(record.facts)
+    order = np.argsort(-record.evidence, kind="stable")
+    return tuple(
+        (record.facts[index], share(effects[:, index], record.screened, level)) for index in order
+    )
 
 
-def _causes(ending: Ending, seen: _Seen, sign: float) -> Causes:
-    named = seen.named
-    explained: Span | None = None
-    if named and len(named) == len(seen.facts):
-        explained = Span(1.0, 1.0, 1.0)
-    elif seen.rests:
-        rest = share(seen.rests, seen.confirmed, ERROR)
-        low, high = (None if one is None else 1 - one for one in (rest.high, rest.low))
-        explained = Span(1 - rest.middle, low, high)
-    singles = np.asarray(seen.singles)
-    alone = tuple(
-        (fact, share(singles[:, at], seen.together, ERROR))
-        for at, fact in enumerate(named)
-        if seen.singles
+def _causes(ending: Ending, record: _Seen, sign: float) -> Causes:
+    named_facts = record.named
+    span: Span | None = None
+    if named_facts and len(named_facts) == len(record.facts):
+        span = Span(1.0, 1.0, 1.0)
+    elif record.rests:
+        rest = share(record.rests, record.confirmed, ERROR)
+        low, high = (None if end is None else 1 - end for end in (rest.high, rest.low))
+        span = Span(1 - rest.middle, low, high)
+    singles = np.asarray(record.singles)
+    shares = tuple(
+        (fact, share(singles[:, index], record.together, ERROR))
+        for index, fact in enumerate(named_facts)
+        if record.singles
     )
     return Causes(
         ending,
-        named,
-        explained,
-        ratio(seen.steps),
-        _relation(seen, sign) if len(named) > 1 else None,
-        alone,
-        _lead(seen),
-        seen.launches,
+        named_facts,
+        span,
+        ratio(record.steps),
+        _relation(record, sign) if len(named_facts) > 1 else None,
+        shares,
+        _lead(record),
+        record.launches,
     )

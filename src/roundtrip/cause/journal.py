@@ -133,23 +133,23 @@ def read_entries(folder: Path) -> list[Entry]:
     file = folder / LAUNCHES
     if not file.exists():
         return []
-    found = []
+    entries = []
     for number, line in enumerate(files.read_text(file).split("\n")[:-1], 1):
         data = files.parse_json(line, file, number)
         if fault := model.fault(Entry, data):
             raise UserError(str(fault), file, number)
-        found.append(Entry.model_validate(data))
-    return found
+        entries.append(Entry.model_validate(data))
+    return entries
 
 
 def answers(entries: Sequence[Entry], question: Question, number: int) -> Answer | None:
     """The answer of round `number` to `question`; None if launches are missing."""
-    own = [one for one in entries if one.round == number]
-    if lost := {key: why for one in own for key, why in one.unbuilt.items()}:
-        by_name = {arm_name(arm): arm for arm in question.arms}
-        known = {by_name[key]: why for key, why in lost.items() if key in by_name}
-        return Answer([None] * len(question.arms), known)
-    values = {one.at: one.value for one in own if one.at is not None}
+    round_entries = [entry for entry in entries if entry.round == number]
+    if faults := {key: reason for entry in round_entries for key, reason in entry.unbuilt.items()}:
+        arms = {arm_name(arm): arm for arm in question.arms}
+        reasons = {arms[key]: reason for key, reason in faults.items() if key in arms}
+        return Answer([None] * len(question.arms), reasons)
+    values = {entry.at: entry.value for entry in round_entries if entry.at is not None}
     places = range(len(question.arms))
     return Answer([values[at] for at in places]) if values.keys() >= {*places} else None
 
@@ -161,15 +161,15 @@ def arm_name(arm: Hashable) -> str:
 
 def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list[Question]]:
     """What a search found by these launches, and its questions; it ends where launches do."""
-    search, asked = plan.search(), []
+    search, questions = plan.search(), []
     question = next(search)
     while True:
-        asked.append(question)
+        questions.append(question)
         try:
-            question = search.send(answers(entries, question, len(asked)))
-        except StopIteration as ended:
-            result: Causes | Changes = ended.value
-            return result, asked
+            question = search.send(answers(entries, question, len(questions)))
+        except StopIteration as stop:
+            result: Causes | Changes = stop.value
+            return result, questions
 
 
 def go_on(
@@ -190,12 +190,12 @@ def go_on(
         number += 1
         answer = answers(journal.entries, question, number)
         if answer is None and not (lengths and statistics.median(lengths) > left_s):
-            if lost := _build(question, launcher, tell):
-                journal.add(Entry(round=number, unbuilt=lost))
+            if faults := _build(question, launcher, tell):
+                journal.add(Entry(round=number, unbuilt=faults))
             else:
-                begun = time.monotonic()
+                start = time.monotonic()
                 _launch(plan, journal, launcher, question, number)
-                lengths.append(time.monotonic() - begun)
+                lengths.append(time.monotonic() - start)
                 left_s -= lengths[-1]
                 if number == 1 and FEWEST * lengths[0] > 60 * minutes:
                     raise UserError(
@@ -206,18 +206,18 @@ def go_on(
             answer = answers(journal.entries, question, number)
         try:
             question = search.send(answer)
-        except StopIteration as ended:
-            result: Causes | Changes = ended.value
+        except StopIteration as stop:
+            result: Causes | Changes = stop.value
             return result
 
 
 def _build(question: Question, launcher: Launcher, tell: Callable[[str], None]) -> dict[str, str]:
-    lost: dict[str, str] = {}
+    faults: dict[str, str] = {}
     for arm in dict.fromkeys(question.arms):
-        if why := launcher.build(arm):
-            lost[arm_name(arm)] = printable(why)[:_LONGEST]
-            tell(f"cannot be built: {arm_name(arm)}: {lost[arm_name(arm)]}")
-    return lost
+        if reason := launcher.build(arm):
+            faults[arm_name(arm)] = printable(reason)[:_LONGEST]
+            tell(f"cannot be built: {arm_name(arm)}: {faults[arm_name(arm)]}")
+    return faults
 
 
 def _launch(
@@ -226,15 +226,15 @@ def _launch(
     """Make those launches of a round that are missing."""
     places = list(range(len(question.arms)))
     random.Random(f"{plan.seed} order {number}").shuffle(places)  # noqa: S311  no secret
-    made = {one.at for one in journal.entries if one.round == number}
+    entry_places = {entry.at for entry in journal.entries if entry.round == number}
     for at in places:
-        if at in made:
+        if at in entry_places:
             continue
-        begun, value, why = time.monotonic(), None, ""
+        start, value, reason = time.monotonic(), None, ""
         try:
             value = math.log(launcher.launch(question.arms[at]))
         except UserError as error:
-            why = printable(error.what)[:_LONGEST]
+            reason = printable(error.what)[:_LONGEST]
         journal.add(
-            Entry(round=number, at=at, value=value, seconds=time.monotonic() - begun, why=why)
+            Entry(round=number, at=at, value=value, seconds=time.monotonic() - start, why=reason)
         )

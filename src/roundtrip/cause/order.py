@@ -100,66 +100,66 @@ def find_changes(count: int, least: float) -> Search[Changes]:
 
     `least`: a log ratio of the ends that is nearer to 0 than this is no step.
     """
-    found = Changes()
+    result = Changes()
     with contextlib.suppress(_OverError):
-        yield from _search(found, count, least)
-    found.changes.sort(key=lambda one: one.before)
-    return found
+        yield from _search(result, count, least)
+    result.changes.sort(key=lambda change: change.before)
+    return result
 
 
-def _search(found: Changes, count: int, least: float) -> Search[None]:
+def _search(result: Changes, count: int, least: float) -> Search[None]:
     first, last = 0, count - 1
     steps: list[float] = []
-    while found.differ is None:
-        (step,) = yield from _gaps(found, "whether they differ", [(first, last)])
+    while result.differ is None:
+        (step,) = yield from _gaps(result, "whether they differ", [(first, last)])
         steps.append(step)
         if is_look(len(steps)):
-            found.step = ratio(steps)
+            result.step = ratio(steps)
             if evidence(steps) >= bar(_ENDS) and abs(np.median(steps)) >= least / 2:
-                found.differ = True
+                result.differ = True
             elif is_within(steps, least, _ENDS):
-                found.differ = False
-    if not found.differ:
+                result.differ = False
+    if not result.differ:
         return
     size = abs(float(np.median(steps)))
-    found.open = [(first, last)]
+    result.open = [(first, last)]
     number = 0
-    while found.open:
-        low, high = found.open[0]
-        before, after = yield from _halve(found, low, high, _PROBES / 2**number)
-        found.open = found.open[1:]
-        found.changes.append(Change(before, after, None))
-        beyond = [(a, b) for a, b in ((low, before), (after, high)) if a < b]
+    while result.open:
+        low, high = result.open[0]
+        before, after = yield from _halve(result, low, high, _PROBES / 2**number)
+        result.open = result.open[1:]
+        result.changes.append(Change(before, after, None))
+        gaps = [(a, b) for a, b in ((low, before), (after, high)) if a < b]
         margin = max(least, _LEAST_SHARE * size)
-        more, its_size = yield from _beyond(
-            found, (before, after), beyond, margin, _BEYOND / 2**number
+        further_gaps, change_size = yield from _beyond(
+            result, (before, after), gaps, margin, _BEYOND / 2**number
         )
-        found.changes[-1] = Change(before, after, its_size)
-        found.open += more
+        result.changes[-1] = Change(before, after, change_size)
+        result.open += further_gaps
         number += 1
 
 
-def _halve(found: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
+def _halve(result: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
     """The neighbours between which a change lies, of the versions that can be built."""
-    each = error / max(1, (high - low - 1).bit_length())
-    while between := [at for at in range(low + 1, high) if at not in found.skipped]:
-        at = min(between, key=lambda one: abs(2 * one - low - high))
-        probe = yield from _probe(found, low, at, high, each)
+    probe_error = error / max(1, (high - low - 1).bit_length())
+    while candidates := [at for at in range(low + 1, high) if at not in result.skipped]:
+        at = min(candidates, key=lambda candidate: abs(2 * candidate - low - high))
+        probe = yield from _probe(result, low, at, high, probe_error)
         if probe is None:
             continue
-        found.probes.append(probe)
+        result.probes.append(probe)
         low, high = (low, at) if probe.turn == SLOW else (at, high)
-        found.open = [(low, high), *found.open[1:]]
+        result.open = [(low, high), *result.open[1:]]
     return low, high
 
 
-def _probe(found: Changes, low: int, at: int, high: int, error: float) -> Search[Probe | None]:
+def _probe(result: Changes, low: int, at: int, high: int, error: float) -> Search[Probe | None]:
     """Which of both ends version `at` differs from; None if it cannot be launched."""
     pairs = [(low, at), (at, high)]
     gaps: list[list[float]] = []
     while True:
-        row = yield from _gaps(found, "which end it equals", pairs, at)
-        if at in found.skipped:
+        row = yield from _gaps(result, "which end it equals", pairs, at)
+        if at in result.skipped:
             return None
         gaps.append(row)
         if is_look(len(gaps)):
@@ -171,7 +171,7 @@ def _probe(found: Changes, low: int, at: int, high: int, error: float) -> Search
 
 
 def _beyond(
-    found: Changes,
+    result: Changes,
     change: tuple[int, int],
     gaps: list[tuple[int, int]],
     margin: float,
@@ -179,41 +179,43 @@ def _beyond(
 ) -> Search[tuple[list[tuple[int, int]], Interval | None]]:
     """Those of `gaps` whose ends are proven to differ too, and the size of the change itself."""
     rows: list[list[float]] = []
-    open_, more = list(range(len(gaps))), []
-    while open_ or len(rows) < _FOR_SIZE:
-        rows.append((yield from _gaps(found, "whether there is another change", [change, *gaps])))
+    open_places, further_gaps = list(range(len(gaps))), []
+    while open_places or len(rows) < _FOR_SIZE:
+        rows.append((yield from _gaps(result, "whether there is another change", [change, *gaps])))
         columns = np.asarray(rows).T
-        for at in list(open_):
+        for at in list(open_places):
             logs = columns[at + 1]
             differs = evidence(logs) >= bar(error) and abs(np.median(logs)) >= margin / 2
             if is_look(len(rows)) and (differs or is_within(logs, margin, error)):
-                open_.remove(at)
-                more += [gaps[at]] if differs else []
-    return more, ratio([row[0] for row in rows])
+                open_places.remove(at)
+                further_gaps += [gaps[at]] if differs else []
+    return further_gaps, ratio([row[0] for row in rows])
 
 
 def _gaps(
-    found: Changes, kind: str, pairs: Sequence[tuple[int, int]], probed: int | None = None
+    result: Changes, kind: str, pairs: Sequence[tuple[int, int]], middle: int | None = None
 ) -> Search[list[float]]:
     """Of a round, the log ratio of the second version of each pair over the first.
 
-    If the `probed` version cannot be built, or fails `PATIENCE` times in turn, it is skipped, and
+    If the `middle` version cannot be built, or fails `PATIENCE` times in turn, it is skipped, and
     no number is right; if another, the search is over.
     """
     arms = tuple(dict.fromkeys(at for pair in pairs for at in pair))
-    failed: Counter[int] = Counter()
+    failures: Counter[int] = Counter()
     while True:
         answer: Answer | None = yield Question(kind, arms)
         if answer is None:
             raise _OverError
-        found.launches += answer.launches
-        lost = {at: answer.unbuilt[at] for at in arms if at in answer.unbuilt}
-        if not lost:
-            failed.update(a for a, one in zip(arms, answer.values, strict=True) if one is None)
-            lost = {at: "its launches fail" for at in arms if failed[at] >= PATIENCE}
-        if lost:
-            found.skipped |= lost
-            if {*lost} != {probed}:
+        result.launches += answer.launches
+        skips = {at: answer.unbuilt[at] for at in arms if at in answer.unbuilt}
+        if not skips:
+            failures.update(
+                a for a, value in zip(arms, answer.values, strict=True) if value is None
+            )
+            skips = {at: "its launches fail" for at in arms if failures[at] >= PATIENCE}
+        if skips:
+            result.skipped |= skips
+            if {*skips} != {middle}:
                 raise _OverError
             return [0.0] * len(pairs)
         if values := answer.complete():

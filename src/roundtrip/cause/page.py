@@ -62,22 +62,24 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
     Why launches failed stays on the site: what programs print may name anything.
     """
     plan, entries = read_plan(folder), read_entries(folder)
-    plain = disclosure.for_everybody
-    others = [[plain(word) for word in row] for row in plan.others]
-    public = {
-        "title": plain(plan.title),
-        "measures": plain(plan.measures),
-        "arms": [plain(arm) for arm in plan.arms],
+    redact = disclosure.for_everybody
+    others = [[redact(word) for word in row] for row in plan.others]
+    fields = {
+        "title": redact(plan.title),
+        "measures": redact(plan.measures),
+        "arms": [redact(arm) for arm in plan.arms],
         "others": others,
     }
-    write_plan(plan.model_copy(update=public), target)
+    write_plan(plan.model_copy(update=fields), target)
     lines = [
-        one.model_copy(update={"why": "", "unbuilt": dict.fromkeys(one.unbuilt, "cannot be built")})
-        for one in entries
+        entry.model_copy(
+            update={"why": "", "unbuilt": dict.fromkeys(entry.unbuilt, "cannot be built")}
+        )
+        for entry in entries
     ]
     text = "".join(line.model_dump_json(exclude_defaults=True) + "\n" for line in lines)
     (target / LAUNCHES).write_text(text, encoding="utf-8")
-    about = {
+    header = {
         "campaign": plan.name,
         "site": plan.site,
         "started": plan.started,
@@ -85,42 +87,42 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
         "git": {"commit": commit, "dirty": None},
         "tools": {name: metadata.version(name) for name in _TOOLS},
     }
-    return signature.sign(target, manifest.write(target, about), lambda _: None)
+    return signature.sign(target, manifest.write(target, header), lambda _: None)
 
 
 def report(bundle: Path) -> Report:
     """The report of a bundle of a search."""
     plan, entries = read_plan(bundle), read_entries(bundle)
-    found, asked = replay(plan, entries)
-    sentences = list(describe(plan, found))
-    figures = tuple(_figures(plan, found))
-    first = Part(
+    result, questions = replay(plan, entries)
+    sentences = list(describe(plan, result))
+    figures = tuple(_figures(plan, result))
+    cause_part = Part(
         "cause",
         "What did it",
-        tuple(_tables(plan, found)),
-        answers=tuple(Answer(one, _tone(found)) for one in sentences),
+        tuple(_tables(plan, result)),
+        answers=tuple(Answer(sentence, _tone(result)) for sentence in sentences),
         question=f"Which {'change' if plan.kind == 'blame' else 'version'} did it?",
-        picture=Gallery((_caption(found),), figures) if figures else None,
+        picture=Gallery((_caption(result),), figures) if figures else None,
     )
-    parts = (first, _rounds(plan, entries, asked), _method(plan))
-    values = [one for one in entries if one.value is not None]
-    launched = len(values) + len(_failed(entries))
-    listed = (
+    parts = (cause_part, _rounds(plan, entries, questions), _method(plan))
+    launches = [entry for entry in entries if entry.value is not None]
+    attempts = len(launches) + len(_failed(entries))
+    properties = (
         ("Campaign", plan.name),
         ("Site", plan.site),
         ("Started", f"{plan.started[:10]} {plan.started[11:16]} UTC"),
         *([("Measured", plan.measures)] if plan.measures not in plan.title else ()),
-        ("Launches", f"{len(values)} of {launched} launches completed"),
+        ("Launches", f"{len(launches)} of {attempts} launches completed"),
     )
-    return Report(plan.title, listed, (), parts)
+    return Report(plan.title, properties, (), parts)
 
 
-def _caption(found: Causes | Changes) -> str:
+def _caption(result: Causes | Changes) -> str:
     interval = (
         f"with the interval that holds its true place at {100 * (1 - ERROR):.0f} % whenever the "
         "search stops"
     )
-    if isinstance(found, Changes):
+    if isinstance(result, Changes):
         return f"Where each version lies between the two that it was launched beside, {interval}."
     return (
         f"Where each lies between all old (0 %) and all new (100 %), {interval}. "
@@ -128,27 +130,31 @@ def _caption(found: Causes | Changes) -> str:
     )
 
 
-def _tone(found: Causes | Changes) -> Tone:
-    if isinstance(found, Changes):
-        return "warn" if found.differ is None or found.open else "plain"
-    return "warn" if found.ending is Ending.UNKNOWN else "plain"
+def _tone(result: Causes | Changes) -> Tone:
+    if isinstance(result, Changes):
+        return "warn" if result.differ is None or result.open else "plain"
+    return "warn" if result.ending is Ending.UNKNOWN else "plain"
 
 
-def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
-    title, ends_are = "Old and new", "all old is 0 %, all new is 100 %"
-    if isinstance(found, Changes):
-        title, ends_are = "Versions between two others", "the older is 0 %, the newer is 100 %"
-        rows = [(_short(plan.arms[one.at]), one.share) for one in sorted(found.probes, key=_place)]
+def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
+    title, axis_note = "Old and new", "all old is 0 %, all new is 100 %"
+    if isinstance(result, Changes):
+        title, axis_note = "Versions between two others", "the older is 0 %, the newer is 100 %"
+        rows = [
+            (_short(plan.arms[probe.at]), probe.share)
+            for probe in sorted(result.probes, key=_place)
+        ]
     else:
-        rows = [(_short(name), span) for name, span in found.lead]
-        if found.share and found.named:
-            rows.insert(0, (_short(" and ".join(found.named), ", confirmed"), found.share))
-        rows += [(_short(name, ", alone"), span) for name, span in found.alone]
+        rows = [(_short(name), span) for name, span in result.lead]
+        if result.share and result.named:
+            rows.insert(0, (_short(" and ".join(result.named), ", confirmed"), result.share))
+        rows += [(_short(name, ", alone"), span) for name, span in result.alone]
     rows = [(name, span) for name, span in rows if span.low is not None][:_MOST_ROWS]
     if not rows:
         return
     points = tuple(
-        (float(at), _clip(span.middle), *_interval(span), None) for at, (_, span) in enumerate(rows)
+        (float(index), _clip(span.middle), *_interval(span), None)
+        for index, (_, span) in enumerate(rows)
     )
     ends = [end for point in points for end in point[1:4] if end is not None]
     scale = Scale(
@@ -159,7 +165,7 @@ def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
         is_log=False,
     )
     curve = Curve(
-        "Versions" if isinstance(found, Changes) else "Facts", BLUE, points, width=0, size=4
+        "Versions" if isinstance(result, Changes) else "Facts", BLUE, points, width=0, size=4
     )
     names = tuple(name for name, _ in rows)
     view = View(
@@ -169,11 +175,11 @@ def _figures(plan: Plan, found: Causes | Changes) -> Iterator[Figure]:
         (curve,),
         names,
         (Rule(0.0), Rule(100.0)),
-        None if isinstance(found, Changes) else _strip(found),
+        None if isinstance(result, Changes) else _strip(result),
         has_bars=True,
         width=420,
     )
-    plot = Plot(title, ends_are, (view,))
+    plot = Plot(title, axis_note, (view,))
     yield Figure("arms", plot.about(view), plot)
 
 
@@ -198,12 +204,12 @@ def _interval(span: Span) -> tuple[float | None, float | None]:
     return _clip(span.low), _clip(span.high)
 
 
-def _strip(found: Causes | Changes) -> tuple[float, float] | None:
-    step = found.step
+def _strip(result: Causes | Changes) -> tuple[float, float] | None:
+    step = result.step
     if step is None or step.low is None or step.high is None or step.median in (0, 1):
         return None
-    whole = math.log(step.median)
-    low, high = sorted(_clip(math.log(end) / whole) for end in (step.low, step.high))
+    log_step = math.log(step.median)
+    low, high = sorted(_clip(math.log(end) / log_step) for end in (step.low, step.high))
     return low, high
 
 
@@ -213,14 +219,14 @@ def _table(caption: str, columns: str, rows: Iterable[Sequence[object]]) -> Tabl
         Column(name.rstrip(">"), "right" if name.endswith(">") else "left")
         for name in columns.split("|")
     )
-    return Table(caption, heads, tuple(tuple(Cell(str(one)) for one in row) for row in rows))
+    return Table(caption, heads, tuple(tuple(Cell(str(value)) for value in row) for row in rows))
 
 
-def _tables(plan: Plan, found: Causes | Changes) -> Iterator[Block]:
-    if isinstance(found, Causes):
+def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
+    if isinstance(result, Causes):
         lead = [
-            (name, "open" if span.low is None else span, "named" * (name in found.named))
-            for name, span in found.lead
+            (name, "open" if span.low is None else span, "named" * (name in result.named))
+            for name, span in result.lead
         ]
         if lead:
             caption = (
@@ -234,34 +240,41 @@ def _tables(plan: Plan, found: Causes | Changes) -> Iterator[Block]:
         return
     probes = [
         (
-            *(plan.arms[at] for at in (one.at, one.low, one.high)),
-            "slow already" if one.turn == SLOW else "not slow yet",
-            one.share,
-            one.rounds,
+            *(plan.arms[place] for place in (probe.at, probe.low, probe.high)),
+            "slow already" if probe.turn == SLOW else "not slow yet",
+            probe.share,
+            probe.rounds,
         )
-        for one in found.probes
+        for probe in result.probes
     ]
     if probes:
         columns = "Version|After|Before|It is|Share of their gap>|Rounds>"
         yield _table("The probes in their order: each halves what is left.", columns, probes)
-    if found.skipped:
-        yield Items(tuple((Code(plan.arms[at]), f": {why}") for at, why in found.skipped.items()))
+    if result.skipped:
+        yield Items(
+            tuple(
+                (Code(plan.arms[place]), f": {reason}") for place, reason in result.skipped.items()
+            )
+        )
 
 
 def _failed(entries: Sequence[Entry]) -> list[Entry]:
-    return [one for one in entries if one.at is not None and one.value is None]
+    return [entry for entry in entries if entry.at is not None and entry.value is None]
 
 
-def _rounds(plan: Plan, entries: Sequence[Entry], asked: Sequence[Question]) -> Part:
+def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question]) -> Part:
     """How many rounds and launches each question took, and each arm has."""
-    kinds = Counter(one.kind for one in asked)
-    made: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
-    for one in entries:
-        if one.at is not None and one.round <= len(asked):
-            name = _arm(plan, asked[one.round - 1].arms[one.at])
-            (lost if one.value is None else made)[name] += 1
-    rows = [(name, made[name], lost[name]) for name in dict.fromkeys([*made, *lost])]
+    kinds = Counter(question.kind for question in questions)
+    completions: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    for entry in entries:
+        if entry.at is not None and entry.round <= len(questions):
+            name = _arm(plan, questions[entry.round - 1].arms[entry.at])
+            (failures if entry.value is None else completions)[name] += 1
+    rows = [
+        (name, completions[name], failures[name])
+        for name in dict.fromkeys([*completions, *failures])
+    ]
     caption = "Launches of each arm. Every launch is in bundle/launches.jsonl."
     blocks = (
         _table("What rounds were to show.", "Question|Rounds>", kinds.items()),

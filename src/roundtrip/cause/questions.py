@@ -50,12 +50,12 @@ class Answer:
     @property
     def launches(self) -> int:
         """How many launches completed."""
-        return sum(one is not None for one in self.values)
+        return sum(value is not None for value in self.values)
 
     def complete(self) -> list[float] | None:
         """All values; None if one is missing."""
-        found = [one for one in self.values if one is not None]
-        return found if len(found) == len(self.values) and not self.unbuilt else None
+        values = [value for value in self.values if value is not None]
+        return values if len(values) == len(self.values) and not self.unbuilt else None
 
 
 Result = TypeVar("Result")
@@ -119,10 +119,10 @@ def share(part: Sequence[float] | Floats, whole: Sequence[float] | Floats, error
     if parts.size < LEAST_ROUNDS:
         return Span(middle, None, None)
     wealth = log_wealth(parts - grid[:, None] * wholes, np.zeros(1))[:, 0, -1]
-    kept = grid[wealth < bar(error)]
-    if not kept.size or kept[0] == grid[0] or kept[-1] == grid[-1]:
+    shares = grid[wealth < bar(error)]
+    if not shares.size or shares[0] == grid[0] or shares[-1] == grid[-1]:
         return Span(middle, None, None)
-    low, high = float(kept[0]), float(kept[-1])
+    low, high = float(shares[0]), float(shares[-1])
     return Span(min(max(middle, low), high), low, high)
 
 

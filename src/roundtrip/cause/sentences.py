@@ -43,88 +43,90 @@ def times(step: Interval | None) -> str:
     return f"{step.median:.3f}{ends} times"
 
 
-def _describe_causes(plan: Plan, found: Causes) -> Iterator[Text]:
+def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
     names: list[Code | str] = []
-    for number, name in enumerate(found.named):
+    for number, name in enumerate(result.named):
         names += [" and "] * bool(number) + [Code(name)]
-    verb = "explains" if len(found.named) == 1 else "explain"
-    if found.ending is Ending.ABSENT:
+    verb = "explains" if len(result.named) == 1 else "explain"
+    if result.ending is Ending.ABSENT:
         yield (
             Strong("The step cannot be reproduced: "),
-            f"all new takes {times(found.step)} the time of all old now.",
+            f"all new takes {times(result.step)} the time of all old now.",
         )
-    elif found.ending is Ending.FOUND and found.share:
-        how = f", {found.relation}" if found.relation else ""
-        yield (*names, f" {verb} {found.share} of the step ({times(found.step)}){how}.")
-    elif found.named:
-        perhaps = f"{verb} perhaps {found.share} of the step" if found.share else "is a cause"
-        yield (Strong("Not proven to be all: "), *names, f" {perhaps} ({times(found.step)}).")
+    elif result.ending is Ending.FOUND and result.share:
+        relation = f", {result.relation}" if result.relation else ""
+        yield (*names, f" {verb} {result.share} of the step ({times(result.step)}){relation}.")
+    elif result.named:
+        claim = f"{verb} perhaps {result.share} of the step" if result.share else "is a cause"
+        yield (Strong("Not proven to be all: "), *names, f" {claim} ({times(result.step)}).")
     else:
-        lead = f" The most evident so far is {found.lead[0][0]}." if found.lead else ""
+        lead = f" The most evident so far is {result.lead[0][0]}." if result.lead else ""
         yield (
             Strong("Cannot tell "),
-            f"after {found.launches} launches: all new takes "
-            f"{times(found.step)} the time of all old.{lead}",
+            f"after {result.launches} launches: all new takes "
+            f"{times(result.step)} the time of all old.{lead}",
         )
-    if found.alone:
-        each = "; ".join(f"{name}: {span}" for name, span in found.alone)
+    if result.alone:
+        shares = "; ".join(f"{name}: {span}" for name, span in result.alone)
         yield (
-            f"Alone they have of what both have together: {each}."
-            if found.relation is not Relation.UNKNOWN
-            else f"Each alone: {each}.",
+            f"Alone they have of what both have together: {shares}."
+            if result.relation is not Relation.UNKNOWN
+            else f"Each alone: {shares}.",
         )
     if plan.others:
-        yield (_left_over(plan, found),)
+        yield (_left_over(plan, result),)
 
 
-def _left_over(plan: Plan, found: Causes) -> str:
+def _left_over(plan: Plan, result: Causes) -> str:
     """What is said of facts that cannot be switched."""
     names = ", ".join(row[0] for row in plan.others)
-    low = found.step.low if found.step and plan.step > 0 else None
-    if found.step and plan.step < 0 and found.step.high:
-        low = 1 / found.step.high
-    if not low or low <= 1 or found.ending is not Ending.FOUND:
+    low = result.step.low if result.step and plan.step > 0 else None
+    if result.step and plan.step < 0 and result.step.high:
+        low = 1 / result.step.high
+    if not low or low <= 1 or result.ending is not Ending.FOUND:
         return f"Cannot be switched from here: {names}."
-    most = max(0.0, 1 - math.log(low) / abs(plan.step))
-    return f"Cannot be switched from here, and explain at most {100 * most:.0f} %: {names}."
+    bound = max(0.0, 1 - math.log(low) / abs(plan.step))
+    return f"Cannot be switched from here, and explain at most {100 * bound:.0f} %: {names}."
 
 
-def _describe_changes(plan: Plan, found: Changes) -> Iterator[Text]:
+def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:
     first, last = plan.arms[0], plan.arms[-1]
-    if found.differ is False:
+    if result.differ is False:
         yield (
             Strong("No change: "),
             Code(last),
-            f" takes {times(found.step)} the time of ",
+            f" takes {times(result.step)} the time of ",
             Code(first),
             ".",
         )
         return
-    if found.differ is None:
-        why = "; ".join(f"{plan.arms[at]} {why}" for at, why in found.skipped.items())
+    if result.differ is None:
+        skips = "; ".join(
+            f"{plan.arms[place]} {reason}" for place, reason in result.skipped.items()
+        )
         yield (
             Strong("Cannot tell "),
             f"whether {last} differs from {first} after "
-            f"{found.launches} launches: it takes {times(found.step)} its time. {why}".strip(),
+            f"{result.launches} launches: it takes {times(result.step)} its time. {skips}".strip(),
         )
         return
-    if len(found.changes) > 1:
-        yield (Strong(f"{len(found.changes)} changes"), f" make up {times(found.step)}:")
-    for one in found.changes:
-        beside = one.after - one.before - 1
-        step = one.step or found.step
+    if len(result.changes) > 1:
+        yield (Strong(f"{len(result.changes)} changes"), f" make up {times(result.step)}:")
+    for change in result.changes:
+        unbuilt_count = change.after - change.before - 1
+        step = change.step or result.step
         word = "slow" if step and step.median > 1 else "fast"
         yield (
             Strong(f"The first {word} version is "),
-            Code(plan.arms[one.after]),
-            f": it takes {times(one.step)} the time of " if one.step else ", after ",
-            Code(plan.arms[one.before]),
-            f", the last before it that can be built ({beside} between cannot)."
-            if beside
+            Code(plan.arms[change.after]),
+            f": it takes {times(change.step)} the time of " if change.step else ", after ",
+            Code(plan.arms[change.before]),
+            f", the last before it that can be built ({unbuilt_count} between cannot)."
+            if unbuilt_count
             else ", the one before it.",
-            "" if one.step else " Whether there is another change is open.",
+            "" if change.step else " Whether there is another change is open.",
         )
-    for low, high in found.open:
+    for low, high in result.open:
         yield (
             Strong("Not found yet: "),
             "a change lies after ",

@@ -37,14 +37,14 @@ def simulate(
     budget: int = 2000,
 ) -> Result:
     """Run a search to its end, or until it has made `budget` launches."""
-    used = 0
+    launch_count = 0
     question = next(search)
     while True:
         count = len(question.arms)
         values = rng.permutation(noise(rng, count)) + [effect(arm) for arm in question.arms]
-        used += count
+        launch_count += count
         try:
-            question = search.send(None if used > budget else Answer(values.tolist()))
-        except StopIteration as ended:
-            result: Result = ended.value
+            question = search.send(None if launch_count > budget else Answer(values.tolist()))
+        except StopIteration as stop:
+            result: Result = stop.value
             return result

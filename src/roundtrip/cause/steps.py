@@ -115,7 +115,7 @@ class Switch:
     @property
     def name(self) -> str:
         """``OMPI_MCA_btl_tcp_eager_limit not set → 4096``."""
-        old, new = (NOT_SET if one is None else one for one in (self.old, self.new))
+        old, new = (NOT_SET if value is None else value for value in (self.old, self.new))
         return f"{self.variable} {old} \N{RIGHTWARDS ARROW} {new}"
 
 
@@ -144,12 +144,12 @@ class Found:
 
 def without_nodes(found: Found) -> Found:
     """The same where launches cannot be sent to the nodes of before and those of now."""
-    kept = tuple(one for one in found.switches if not one.is_nodes)
-    if kept == found.switches:
+    switches = tuple(switch for switch in found.switches if not switch.is_nodes)
+    if switches == found.switches:
         return found
-    gone = [one.name for one in found.switches if one.is_nodes]
-    others = [(name, _test(Change("", NODE_SET, "", ""))) for name in gone]
-    return replace(found, switches=kept, others=(*found.others, *others))
+    names = [switch.name for switch in found.switches if switch.is_nodes]
+    others = [(name, _test(Change("", NODE_SET, "", ""))) for name in names]
+    return replace(found, switches=switches, others=(*found.others, *others))
 
 
 def with_toolchain(found: Found, old: str) -> Found:
@@ -158,10 +158,10 @@ def with_toolchain(found: Found, old: str) -> Found:
     It stands for all facts of which installing the old one is the test.  UserError if none differs.
     """
     new = str(found.line.series.names["case_id"]).rpartition("+")[2]
-    others = tuple(one for one in found.others if one[1] != _INSTALL)
+    others = tuple(fact for fact in found.others if fact[1] != _INSTALL)
     if old == new or others == found.others:
-        why = "it is the one of this series" if old == new else f"nothing of {new} differs"
-        raise UserError(f"--old-toolchain {old}: {why} since {found.night[:10]}")
+        reason = "it is the one of this series" if old == new else f"nothing of {new} differs"
+        raise UserError(f"--old-toolchain {old}: {reason} since {found.night[:10]}")
     return replace(found, switches=(*found.switches, Switch(TOOLCHAIN, old, new)), others=others)
 
 
@@ -178,18 +178,24 @@ def find(site: str, series: str, night: str, campaign: str | None, reports: Path
     lines = list(_lines(site, series, campaign, reports))
     if not lines:
         raise UserError(f"no series of site '{site}' has {series!r} in its name", reports)
-    stepped = [(name, line, found) for name, line, at in lines if (found := _steps(line, at))]
-    if not stepped:
+    candidates = [
+        (name, line, series_steps)
+        for name, line, calendar in lines
+        if (series_steps := _steps(line, calendar))
+    ]
+    if not candidates:
         raise UserError(f"no step in {printable(lines[0][1].label)}: nothing to explain")
-    if len(stepped) > 1:
-        named = "; ".join(printable(line.label) for _, line, _ in stepped[:_NAMED])
-        raise UserError(f"{len(stepped)} series with a step have {series!r} in their name: {named}")
-    name, line, steps = stepped[0]
-    chosen = [one for one in steps if one[0].startswith(night)]
-    if not chosen:
-        there = ", ".join(one[0][:10] for one in steps)
-        raise UserError(f"--night {night}: no step began then; right is one of: {there}")
-    return _found(name, line, chosen[-1])
+    if len(candidates) > 1:
+        labels = "; ".join(printable(line.label) for _, line, _ in candidates[:_NAMED])
+        raise UserError(
+            f"{len(candidates)} series with a step have {series!r} in their name: {labels}"
+        )
+    name, line, steps = candidates[0]
+    matches = [step for step in steps if step[0].startswith(night)]
+    if not matches:
+        dates = ", ".join(step[0][:10] for step in steps)
+        raise UserError(f"--night {night}: no step began then; right is one of: {dates}")
+    return _found(name, line, matches[-1])
 
 
 def unexplained(
@@ -200,7 +206,7 @@ def unexplained(
     It is worse, nobody accepted it, and launches of the last night `confirmed` it (keys of series)
     or nights did; something that can be switched from here changed with it.
     """
-    known = {
+    titles = {
         read_plan(revision / published.BUNDLE).title
         for night in published.nights(reports / search_name(campaign) / site)
         for revision in published.revisions(night)
@@ -208,19 +214,19 @@ def unexplained(
     }
     candidates = []
     for name, line, calendar in _lines(site, "", campaign, reports):
-        said = line.judgement
-        is_sure = said.verdict is Verdict.REGRESSED or (
-            said.verdict is Verdict.WORSE_LAST_NIGHT and line.series.key in confirmed
+        judgement = line.judgement
+        is_sure = judgement.verdict is Verdict.REGRESSED or (
+            judgement.verdict is Verdict.WORSE_LAST_NIGHT and line.series.key in confirmed
         )
-        if not (said.is_alarm and is_sure and (steps := _steps(line, calendar))):
+        if not (judgement.is_alarm and is_sure and (steps := _steps(line, calendar))):
             continue
         try:
-            found = _found(name, line, steps[-1])
+            candidate = _found(name, line, steps[-1])
         except UserError:  # its facts contradict each other
             continue
-        if found.switches and found.title not in known:
-            candidates.append(found)
-    return max(candidates, key=lambda one: abs(one.step), default=None)
+        if candidate.switches and candidate.title not in titles:
+            candidates.append(candidate)
+    return max(candidates, key=lambda candidate: abs(candidate.step), default=None)
 
 
 #: Since which night, by which ratio, and what changed there.
@@ -229,8 +235,8 @@ _Step = tuple[str, float, Sequence[Change]]
 
 def _steps(line: Line, calendar: Sequence[str]) -> list[_Step]:
     """The change points of a series, and the last night if it was worse."""
-    both = zip(line.known.steps, line.causes, strict=True)
-    steps: list[_Step] = [(calendar[one.night], one.ratio, causes) for one, causes in both]
+    pairs = zip(line.known.steps, line.causes, strict=True)
+    steps: list[_Step] = [(calendar[point.night], point.ratio, causes) for point, causes in pairs]
     newest = line.judgement.newest
     return [*steps, (calendar[-1], newest.ratio, line.changes)] if newest else steps
 
@@ -252,30 +258,30 @@ def launch_s(found: Found, site: str, reports: Path) -> float:
         return 0.0
     reader.require(revisions[-1].bundle)
     launches = data.read(revisions[-1].bundle).launches
-    of_case = launches.filter(pl.col("case_id") == found.line.series.names["case_id"])
-    ran = of_case["elapsed_s"].median()
-    return float(ran) if isinstance(ran, float) else 0.0
+    case_launches = launches.filter(pl.col("case_id") == found.line.series.names["case_id"])
+    duration = case_launches["elapsed_s"].median()
+    return float(duration) if isinstance(duration, float) else 0.0
 
 
 def _lines(
     site: str, series: str, campaign: str | None, reports: Path
 ) -> Iterator[tuple[str, Line, Sequence[str]]]:
-    said = remarks.load_site(site)
+    notes = remarks.load_site(site)
     settings = analysis.for_site(site).history
-    accepted = [one for one in said if one.kind == remarks.ACCEPTED]
+    acceptances = [note for note in notes if note.kind == remarks.ACCEPTED]
     for folder in sorted(reports.glob(f"{campaign or '*'}/{site}")):
-        known = ledger.read_ledger(reports, folder.parent.name, site, said)
-        if known.nights.is_empty():
+        site_ledger = ledger.read_ledger(reports, folder.parent.name, site, notes)
+        if site_ledger.nights.is_empty():
             continue
-        judged = nights.judge(known.nights, known.provenance, settings, accepted)
-        for line in judged.lines:
+        verdicts = nights.judge(site_ledger.nights, site_ledger.provenance, settings, acceptances)
+        for line in verdicts.lines:
             if series.casefold() in " ".join(line.label.split()).casefold():
-                yield folder.parent.name, line, judged.calendar.nights
+                yield folder.parent.name, line, verdicts.calendar.nights
 
 
 def _noise(line: Line) -> float:
     """How nights scatter around the one before, in logarithms."""
-    values = [one.median for one in line.series.points if one.median > 0]
+    values = [point.median for point in line.series.points if point.median > 0]
     return float(robust_sd(np.diff(np.log(values))) / math.sqrt(2)) if len(values) > 2 else 0.02
 
 
@@ -286,30 +292,30 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
     """
     switches: dict[str, Switch] = {}
     others: list[tuple[str, str]] = []
-    for one in changes:
-        if one.name == NODE_SET and all(map(_NODES.fullmatch, (one.before, one.after))):
-            switches[NODE_SET] = Switch(NODE_SET, one.before, one.after)
+    for change in changes:
+        if change.name == NODE_SET and all(map(_NODES.fullmatch, (change.before, change.after))):
+            switches[NODE_SET] = Switch(NODE_SET, change.before, change.after)
             continue
-        match = _VARIABLE.fullmatch(one.name)
-        is_settable = match or one.name == LAUNCHER_OPTIONS
-        if not is_settable or any(map(_DIGEST.search, (one.before, one.after))):
-            others.append((printable(str(one)), _test(one)))
+        match = _VARIABLE.fullmatch(change.name)
+        is_settable = match or change.name == LAUNCHER_OPTIONS
+        if not is_settable or any(map(_DIGEST.search, (change.before, change.after))):
+            others.append((printable(str(change)), _test(change)))
             continue
         name = next(filter(None, match.groups())) if match else LAUNCHER_OPTIONS
-        old, new = (None if value == NOT_SET else value for value in (one.before, one.after))
+        old, new = (None if value == NOT_SET else value for value in (change.before, change.after))
         switch = Switch(name, old, new)
         if switches.setdefault(name, switch) != switch:
             raise UserError(
                 f"facts contradict each other: {switches[name].name}, and {switch.name}"
             )
     follows = _FOLLOWS if switches else ()
-    if any(one == LAUNCHER_OPTIONS or "BIND" in one.upper() for one in switches):
+    if any(variable == LAUNCHER_OPTIONS or "BIND" in variable.upper() for variable in switches):
         follows = (*follows, _BINDING)
-    others = [one for one in others if not one[0].startswith(follows)]
+    others = [fact for fact in others if not fact[0].startswith(follows)]
     return tuple(switches.values()), tuple(others)
 
 
 def _test(change: Change) -> str:
     name = change.name.casefold()
-    found = (test for words, test in _TESTS if any(word in name for word in words))
-    return next(found, _OTHERWISE)
+    tests = (test for words, test in _TESTS if any(word in name for word in words))
+    return next(tests, _OTHERWISE)

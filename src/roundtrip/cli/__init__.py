@@ -55,10 +55,12 @@ class _Commands(TyperGroup):
     """Loads the module of a command when the command is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [name for some in COMMANDS.values() for name in some]
+        return [name for section in COMMANDS.values() for name in section]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        module = {name: one[0] for some in COMMANDS.values() for name, one in some.items()}
+        module = {
+            name: entry[0] for section in COMMANDS.values() for name, entry in section.items()
+        }
         if cmd_name in module and cmd_name not in self.commands:
             importlib.import_module(f"{__name__}.{module[cmd_name]}")
             self.commands = typer.main.get_group(app).commands
@@ -66,15 +68,17 @@ class _Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(f"Usage: {ctx.command_path} [OPTIONS] COMMAND [ARGS]...\n\n{self.help}\n")
-        for title, some in COMMANDS.items():
+        for title, section in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:<18}", says) for name, (_, says) in some.items()])
+                formatter.write_dl(
+                    [(f"{name:<18}", summary) for name, (_, summary) in section.items()]
+                )
         with formatter.section("Options"):
             formatter.write_dl(
                 [
                     (record[0], record[1])
-                    for one in self.params
-                    if (record := one.get_help_record(ctx))
+                    for parameter in self.params
+                    if (record := parameter.get_help_record(ctx))
                 ]
             )
         formatter.write(f"\nExamples:\n{_EXAMPLES}\n\nroundtrip COMMAND --help says more.\n")
@@ -115,15 +119,15 @@ def main() -> None:
 
 def _require_arguments(words: Sequence[str]) -> None:
     """UserError for an argument that is empty, or that no report could name."""
-    for before, word in zip(("", *words), words, strict=False):
-        option = before if before.startswith("--") else word.partition("=")[0]
-        where = f" after {option}" if option.startswith("--") else ""
+    for previous, word in zip(("", *words), words, strict=False):
+        option = previous if previous.startswith("--") else word.partition("=")[0]
+        place = f" after {option}" if option.startswith("--") else ""
         if not word.strip() or (word.startswith("--") and word.endswith("=")):
-            raise UserError(f"an argument is empty{where}: right is a value, or to leave it out")
+            raise UserError(f"an argument is empty{place}: right is a value, or to leave it out")
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise UserError(f"an argument is not UTF-8{where}: {word!a}") from None
+            raise UserError(f"an argument is not UTF-8{place}: {word!a}") from None
 
 
 def _command() -> object:

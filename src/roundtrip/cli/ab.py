@@ -77,7 +77,7 @@ def ab(
     for name in (base, new):
         if not is_name(name):
             raise UserError(f"{name!r} is no toolchain: {NAME_WORDS}")
-    minutes, least = common.minutes(budget), fraction(fail_on)
+    minutes, threshold = common.minutes(budget), fraction(fail_on)
     if output:
         require_place(output)
     checkout = paths.checkout()
@@ -88,37 +88,41 @@ def ab(
     if run_tree:
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
-        wanted = model.load_campaign(model.find_campaign(campaign, checkout / "campaigns")).checks
-        plans = model.select_checks(wanted, checks or (), variables or ())
+        campaign_checks = model.load_campaign(
+            model.find_campaign(campaign, checkout / "campaigns")
+        ).checks
+        plans = model.select_checks(campaign_checks, checks or (), variables or ())
         seed = secrets.randbits(32) if order is Order.ABBA else None
         content = model.campaign_text((base, new), plans, minutes, partitions or (), seed)
-    declared = model.load_campaign(model.write_campaign(scratch, (base, new), content))
-    declared = replace(declared, time_limit_minutes=minutes)
+    declaration = model.load_campaign(model.write_campaign(scratch, (base, new), content))
+    declaration = replace(declaration, time_limit_minutes=minutes)
     try:
-        plan = matrix.shared_cases(matrix.build_matrix(declared, here), declared)
+        plan = matrix.shared_cases(matrix.build_matrix(declaration, here), declaration)
     except UserError as error:  # of a file that the user never sees
-        raise UserError(error.what) if error.file == str(declared.file) else error from None
-    context.with_resource(tree.hold_site(here, declared.name, wait, say))
+        raise UserError(error.what) if error.file == str(declaration.file) else error from None
+    context.with_resource(tree.hold_site(here, declaration.name, wait, say))
     if run_tree:
         tree.require_same_matrix(run_tree, plan)
-        environment.require_unchanged(run_tree, declared.file)
+        environment.require_unchanged(run_tree, declaration.file)
     else:
         with writing(paths.runs()):
             run_tree = tree.create_tree(
-                paths.runs(), declared, site, plan, revision(checkout), analysis.for_site(site)
+                paths.runs(), declaration, site, plan, revision(checkout), analysis.for_site(site)
             )
     raise typer.Exit(
-        _measure(declared, here, plan, run_tree, (base, new), least, form, output, everything)
+        _measure(
+            declaration, here, plan, run_tree, (base, new), threshold, form, output, everything
+        )
     )
 
 
 def _measure(
-    declared: model.Campaign,
+    declaration: model.Campaign,
     here: Site,
     plan: matrix.Matrix,
     run_tree: tree.RunTree,
     toolchains: tuple[str, str],
-    least: float | None,
+    threshold: float | None,
     form: Format,
     output: Path | None,
     everything: bool,
@@ -131,19 +135,19 @@ def _measure(
     from roundtrip.campaign.runner import Runner
     from roundtrip.compare.comparison import Watch
 
-    again = shlex.join(["roundtrip", "ab", *toolchains, "--site", here.name, "--resume"])
-    watch = Watch(run_tree.path, *toolchains, tell=say, fail_on=least)
+    resume_command = shlex.join(["roundtrip", "ab", *toolchains, "--site", here.name, "--resume"])
+    watch = Watch(run_tree.path, *toolchains, tell=say, fail_on=threshold)
     is_over, is_interrupted = False, False
     process.on_term()
     with writing(run_tree.path), run_tree:
         environment.record_environment(here, plan, run_tree.path / "env")
         for warning in environment.tuning_warnings(here):
             say(f"warning: {warning}")
-        with TerminalProgress(declared.title, common.console) as progress:
+        with TerminalProgress(declaration.title, common.console) as progress:
             try:
                 session.build_all(here, plan.expected, run_tree, progress)
                 environment.record_pins(run_tree)
-                runner = Runner(declared, here, run_tree, plan.expected, progress)
+                runner = Runner(declaration, here, run_tree, plan.expected, progress)
                 runner.enough = watch.enough
                 is_over = not runner.run()
             except process.Terminated:
@@ -155,29 +159,29 @@ def _measure(
         outcome = Outcome.from_tree(run_tree)
         if outcome.whole and not is_interrupted:
             run_tree.finish()
-    if stopped := run_tree.state.get("stopped"):
-        say(f"stopped: {stopped}; what was measured before is kept")
+    if stop_reason := run_tree.state.get("stopped"):
+        say(f"stopped: {stop_reason}; what was measured before is kept")
     for reason in outcome.failures:
         say(f"failed: {reason}")
     if is_interrupted or is_over:
-        why = "interrupted" if is_interrupted else "the time is over"
-        say(f"{why}; nothing is lost. Go on with: {again}")
+        ending = "interrupted" if is_interrupted else "the time is over"
+        say(f"{ending}; nothing is lost. Go on with: {resume_command}")
     say(f"run: {run_tree.path}")
     try:
-        compared = watch.judged()
+        comparison = watch.judged()
     except UserError as error:
         if not is_interrupted:
             raise
         say(f"nothing to compare yet: {error.what}")
         return INTERRUPTED
-    write(compared, form, output, everything)
-    return INTERRUPTED if is_interrupted else compared.exit_status
+    write(comparison, form, output, everything)
+    return INTERRUPTED if is_interrupted else comparison.exit_status
 
 
 def _newest(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
     folder = paths.runs() / model.campaign_name(base, new) / site
-    found = sorted(folder.glob("*/state.json"))
-    if not found:
+    state_files = sorted(folder.glob("*/state.json"))
+    if not state_files:
         raise UserError(f"no run of {base} against {new} on site '{site}' to resume", folder)
-    return tree.RunTree(found[-1].parent)
+    return tree.RunTree(state_files[-1].parent)

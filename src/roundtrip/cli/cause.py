@@ -104,13 +104,13 @@ def bisect(
         raise UserError(f"--metric {metric!r}: {error}") from None
     if metric and groups != 1:
         raise UserError(f"--metric {metric!r}: right is a regular expression with one group")
-    listed = [one for one in values.split(",") if one]
+    value_list = [value for value in values.split(",") if value]
     if over is Over.GIT:
         versions = commands.git_versions(repository, old, new)
     elif over is Over.SPACK:
-        versions = commands.spack_versions(old, new, listed)
+        versions = commands.spack_versions(old, new, value_list)
     else:
-        versions = commands.variable_versions(variable, old, new, listed)
+        versions = commands.variable_versions(variable, old, new, value_list)
     if len(versions) < 2:
         raise UserError(f"{old} and {new} are one version")
     launcher = commands.Commands(
@@ -130,26 +130,26 @@ def bisect(
         site=site,
         started=conduct.now(),
         seed=secrets.randbits(32),
-        arms=[printable(one.name) for one in versions],
+        arms=[printable(version.name) for version in versions],
         step=math.log1p(smallest),
     )
     here = Site(site, paths.checkout())
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
-    plan, opened = conduct.open_journal(plan, resume)
+    plan, journal = conduct.open_journal(plan, resume)
     say(f"{len(versions)} versions; {conduct.forecast(plan, scatter, math.log1p(2 * smallest))}")
     process.on_term()
     try:
-        found = conduct.conduct(plan, opened, launcher, minutes, say)
+        result = conduct.conduct(plan, journal, launcher, minutes, say)
     except KeyboardInterrupt:
-        again = shlex.join(["roundtrip", *sys.argv[1:], *([] if resume else ["--resume"])])
-        say(f"interrupted; nothing is lost. Go on with: {again}")
+        resume_command = shlex.join(["roundtrip", *sys.argv[1:], *([] if resume else ["--resume"])])
+        say(f"interrupted; nothing is lost. Go on with: {resume_command}")
         raise typer.Exit(INTERRUPTED) from None
-    for line in sentences.plain_sentences(plan, found):
+    for line in sentences.plain_sentences(plan, result):
         typer.echo(line)
-    typer.echo(f"{found.launches} launches, {launcher.builds} builds")
-    typer.echo(f"report: {conduct.publish(opened, say)}")
+    typer.echo(f"{result.launches} launches, {launcher.builds} builds")
+    typer.echo(f"report: {conduct.publish(journal, say)}")
     write_pages(paths.reports())
-    is_step = getattr(found, "differ", None)
+    is_step = getattr(result, "differ", None)
     raise typer.Exit(2 if is_step is None else int(is_step))
 
 
@@ -183,32 +183,32 @@ def blame(
 
     common.require_names(site, campaign)
     minutes = common.minutes(budget)
-    found = steps.find(site, series, night, campaign, paths.reports())
+    step = steps.find(site, series, night, campaign, paths.reports())
     if old_toolchain:
-        found = steps.with_toolchain(found, old_toolchain)
-    say(f"{found.label}: {_percent(found)} of its time since {found.night[:10]}")
-    for name, test in found.others:
+        step = steps.with_toolchain(step, old_toolchain)
+    say(f"{step.label}: {_percent(step)} of its time since {step.night[:10]}")
+    for name, test in step.others:
         say(f"cannot be switched from here: {name}; what would test it: {test}")
-    if not found.switches:
-        raise UserError(f"nothing that differs since {found.night[:10]} can be switched from here")
-    for one in found.switches:
-        say(f"can be switched: {one.name}")
-    plan = conduct.plan_blame(found, site)
-    say(conduct.forecast(plan, max(found.noise, 1e-4), found.step))
-    launch_s = steps.launch_s(found, site, paths.reports())
+    if not step.switches:
+        raise UserError(f"nothing that differs since {step.night[:10]} can be switched from here")
+    for switch in step.switches:
+        say(f"can be switched: {switch.name}")
+    plan = conduct.plan_blame(step, site)
+    say(conduct.forecast(plan, max(step.noise, 1e-4), step.step))
+    launch_s = steps.launch_s(step, site, paths.reports())
     conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     if dry_run:
         raise typer.Exit
     here = Site(site, paths.checkout())
-    path = model.find_campaign(found.campaign, paths.checkout() / "campaigns")
-    declared = model.load_campaign(path)
-    can, found = _prepare(declared, here, found)
+    path = model.find_campaign(step.campaign, paths.checkout() / "campaigns")
+    declaration = model.load_campaign(path)
+    launchable, step = _prepare(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     process.on_term()
     option = [f"--old-toolchain={old_toolchain}"] if old_toolchain else []
-    again = shlex.join(["roundtrip", "blame", site, series, *option, "--resume"])
-    begun = conduct.open_journal(conduct.plan_blame(found, site), resume)
-    causes = _search(here, declared, can, found, *begun, minutes, again)
+    resume_command = shlex.join(["roundtrip", "blame", site, series, *option, "--resume"])
+    search = conduct.open_journal(conduct.plan_blame(step, site), resume)
+    causes = _search(here, declaration, launchable, step, *search, minutes, resume_command)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
@@ -224,18 +224,20 @@ def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]
     minutes = declared.blame_minutes
     assert minutes is not None  # noqa: S101  the caller asked
     try:
-        found = steps.unexplained(here.name, declared.name, confirmed, paths.reports())
-        if found is None:
+        step = steps.unexplained(here.name, declared.name, confirmed, paths.reports())
+        if step is None:
             return
-        say(f"searching for what made {found.label} {_percent(found)} since {found.night[:10]}")
-        launch_s = steps.launch_s(found, here.name, paths.reports())
+        say(f"searching for what made {step.label} {_percent(step)} since {step.night[:10]}")
+        launch_s = steps.launch_s(step, here.name, paths.reports())
         conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-        can, found = _prepare(declared, here, found)
-        plan = conduct.plan_blame(found, here.name)
+        launchable, step = _prepare(declared, here, step)
+        plan = conduct.plan_blame(step, here.name)
         process.on_term()
-        again = f"the next night, or: {shlex.join(['roundtrip', 'blame', here.name, found.label])}"
-        begun = conduct.open_journal(plan, conduct.is_begun(plan))
-        _search(here, declared, can, found, *begun, minutes, f"{again} --resume")
+        resume_command = (
+            f"the next night, or: {shlex.join(['roundtrip', 'blame', here.name, step.label])}"
+        )
+        search = conduct.open_journal(plan, conduct.is_begun(plan))
+        _search(here, declared, launchable, step, *search, minutes, f"{resume_command} --resume")
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
@@ -244,8 +246,8 @@ def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]
         process.ignore_term()
 
 
-def _percent(found: Found) -> str:
-    return f"{100 * math.expm1(found.step):+.1f} %"
+def _percent(step: Found) -> str:
+    return f"{100 * math.expm1(step.step):+.1f} %"
 
 
 @dataclass(frozen=True)
@@ -257,65 +259,73 @@ class _Launchable:
     hosts: dict[str, tuple[str, ...]]
 
 
-def _prepare(declared: model.Campaign, here: Site, found: Found) -> tuple[_Launchable, Found]:
+def _prepare(declaration: model.Campaign, here: Site, step: Found) -> tuple[_Launchable, Found]:
     """What is launched for a step, and what of the step can be launched now.
 
     UserError if the campaign does not launch the case here, or simulates it, or if nothing is left.
     """
     from roundtrip.cause import checks, steps
 
-    whole = matrix.build_matrix(declared, here)
-    case = str(found.line.series.names["case_id"])
-    item = next((one for one in whole.expected if one.case.id == case), None)
+    full_matrix = matrix.build_matrix(declaration, here)
+    case = str(step.line.series.names["case_id"])
+    item = next(
+        (candidate for candidate in full_matrix.expected if candidate.case.id == case), None
+    )
     if item is None:
-        raise UserError(f"campaign '{found.campaign}' launches no {case} here any more")
+        raise UserError(f"campaign '{step.campaign}' launches no {case} here any more")
     if item.simulated:
         raise UserError(f"site '{here.name}' simulates: it gives the same values each time")
-    hosts = checks.find_hosts(here, item, found.switches)
-    sets = {side for one in found.switches if one.is_nodes for side in (one.old, one.new)}
-    if not sets <= hosts.keys():
+    hosts = checks.find_hosts(here, item, step.switches)
+    node_sets = {
+        side for switch in step.switches if switch.is_nodes for side in (switch.old, switch.new)
+    }
+    if not node_sets <= hosts.keys():
         say("the nodes of before and those of now are not all in use: they are not switched")
-        found = steps.without_nodes(found)
-    if not found.switches:
-        raise UserError(f"nothing that differs since {found.night[:10]} can be switched now")
-    names = (one.old for one in found.switches if one.is_toolchain)
-    others = {name: _with_toolchain(declared, here, item, name) for name in names if name}
-    return _Launchable(item, others, hosts), found
+        step = steps.without_nodes(step)
+    if not step.switches:
+        raise UserError(f"nothing that differs since {step.night[:10]} can be switched now")
+    names = (switch.old for switch in step.switches if switch.is_toolchain)
+    others = {name: _with_toolchain(declaration, here, item, name) for name in names if name}
+    return _Launchable(item, others, hosts), step
 
 
 def _with_toolchain(
-    declared: model.Campaign, here: Site, item: matrix.Expected, name: str
+    declaration: model.Campaign, here: Site, item: matrix.Expected, name: str
 ) -> matrix.Expected:
     """The same case with another toolchain; UserError if the site cannot launch it."""
     if name not in here.toolchains:
-        there = ", ".join(sorted(here.toolchains))
-        raise UserError(f"unknown toolchain '{name}'; site '{here.name}' has: {there}")
+        names = ", ".join(sorted(here.toolchains))
+        raise UserError(f"unknown toolchain '{name}'; site '{here.name}' has: {names}")
     case = item.case
-    plans = (one for one in declared.checks if one.name == case.check)
-    wanted = (one for one in plans if case.environ in (one.toolchains or (case.environ,)))
-    checks = tuple(replace(one, toolchains=(name,)) for one in wanted)
-    whole = matrix.build_matrix(replace(declared, checks=checks), here)
-    alike = replace(case, environ=name).id
-    chosen = next((one for one in whole.expected if one.case.id == alike), None)
-    if chosen is None:
-        why = next(one.reason for one in whole.skipped if one.case == alike)
-        raise UserError(f"toolchain '{name}' cannot launch it: {why}")
-    return chosen
+    plans = (plan for plan in declaration.checks if plan.name == case.check)
+    matching_plans = (
+        plan for plan in plans if case.environ in (plan.toolchains or (case.environ,))
+    )
+    checks = tuple(replace(plan, toolchains=(name,)) for plan in matching_plans)
+    full_matrix = matrix.build_matrix(replace(declaration, checks=checks), here)
+    case_id = replace(case, environ=name).id
+    other_item = next(
+        (candidate for candidate in full_matrix.expected if candidate.case.id == case_id), None
+    )
+    if other_item is None:
+        reason = next(skip.reason for skip in full_matrix.skipped if skip.case == case_id)
+        raise UserError(f"toolchain '{name}' cannot launch it: {reason}")
+    return other_item
 
 
 def _search(
     here: Site,
-    declared: model.Campaign,
-    can: _Launchable,
-    found: Found,
+    declaration: model.Campaign,
+    launchable: _Launchable,
+    step: Found,
     plan: Plan,
-    opened: Journal,
+    journal: Journal,
     minutes: float,
-    again: str,
+    resume_command: str,
 ) -> Causes:
     """Launch until the cause is known or the time is over, and publish what was found.
 
-    Exit with status 130, saying that `again` goes on, if it is interrupted.
+    Exit with status 130, saying that `resume_command` goes on, if it is interrupted.
     """
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
@@ -323,63 +333,65 @@ def _search(
     from roundtrip.cause.checks import Checks
     from roundtrip.cause.facts import Causes, Ending
 
-    alone = matrix.Matrix((can.item, *can.others.values()), ())
-    root = _root(opened.folder, declared, here, alone)
-    series = found.line.series
+    case_matrix = matrix.Matrix((launchable.item, *launchable.others.values()), ())
+    root = _root(journal.folder, declaration, here, case_matrix)
+    series = step.line.series
     try:
         with root, TerminalProgress(plan.title, common.console) as progress:
-            session.build_all(here, alone.expected, root, progress)
+            session.build_all(here, case_matrix.expected, root, progress)
             _require_built(root)
         launcher = Checks(
             here,
-            can.item,
+            launchable.item,
             root,
-            found.switches,
+            step.switches,
             dict(series.names),
             series.lower_is_better,
             minutes,
-            can.hosts,
-            can.others,
+            launchable.hosts,
+            launchable.others,
         )
-        causes = conduct.conduct(plan, opened, launcher, minutes, say)
+        causes = conduct.conduct(plan, journal, launcher, minutes, say)
     except KeyboardInterrupt:
-        say(f"interrupted; nothing is lost. Go on with: {again}")
+        say(f"interrupted; nothing is lost. Go on with: {resume_command}")
         raise typer.Exit(INTERRUPTED) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
     lines = sentences.plain_sentences(plan, causes)
     for line in lines:
         typer.echo(line)
     if causes.named and causes.ending is Ending.FOUND:
-        accept = ["roundtrip", "history", here.name, "--accept", found.label]
+        accept = ["roundtrip", "history", here.name, "--accept", step.label]
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
-    typer.echo(f"report: {conduct.publish(opened, say)}")
+    typer.echo(f"report: {conduct.publish(journal, say)}")
     write_pages(paths.reports())
     return causes
 
 
-def _root(folder: Path, declared: model.Campaign, here: Site, alone: matrix.Matrix) -> tree.RunTree:
+def _root(
+    folder: Path, declaration: model.Campaign, here: Site, case_matrix: matrix.Matrix
+) -> tree.RunTree:
     """The run tree in the folder of the search, below which the arms have theirs."""
-    there = sorted((folder / "tree").glob("*/*/*/state.json"))
-    if there:
-        return tree.RunTree(there[-1].parent)
+    state_files = sorted((folder / "tree").glob("*/*/*/state.json"))
+    if state_files:
+        return tree.RunTree(state_files[-1].parent)
     with writing(folder):
         root = tree.create_tree(
             folder / "tree",
-            declared,
+            declaration,
             here.name,
-            alone,
+            case_matrix,
             tree.revision(here.checkout),
             analysis.for_site(here.name),
         )
-        environment.record_environment(here, alone, root.path / "env")
+        environment.record_environment(here, case_matrix, root.path / "env")
     return root
 
 
 def _require_built(root: tree.RunTree) -> None:
     """UserError if the program could not be built, or has changed since the search began."""
-    newest = max(root.path.glob("builds/*/session.json"), key=lambda one: one.parent.name)
+    newest = max(root.path.glob("builds/*/session.json"), key=lambda file: file.parent.name)
     if json.loads(newest.read_text())["exit_status"]:
         raise UserError("the toolchain no longer builds it; see console.log", newest.parent)
     environment.record_pins(root)
-    if why := environment.find_change(root):
-        raise UserError(f"{why}; start a new search")
+    if reason := environment.find_change(root):
+        raise UserError(f"{reason}; start a new search")

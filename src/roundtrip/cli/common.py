@@ -71,24 +71,24 @@ def minutes(length: str, option: str = "--budget") -> float:
     """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
     from roundtrip.campaign import model  # commands that launch nothing do not need it
 
-    found = model.parse_minutes(length)
-    if found is None:
+    value = model.parse_minutes(length)
+    if value is None:
         raise UserError(f"{option} {length}: {model.DURATION}")
-    return found
+    return value
 
 
 def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Path, list[str]]:
     """The folder of the reports, and the campaign that was named or all that the site has."""
     require_names(site, campaign)
     folder = reports or paths.reports()
-    every = sorted(one.parent.name for one in folder.glob(f"*/{site}"))
-    return folder, [campaign] if campaign else every
+    names = sorted(path.parent.name for path in folder.glob(f"*/{site}"))
+    return folder, [campaign] if campaign else names
 
 
 def no_night(folder: Path, site: str, campaign: str | None, of: str = "") -> UserError:
     """What to raise where a site has no published night, or none `of` some kind."""
-    which = f"campaign '{campaign}' on " if campaign else ""
-    return UserError(f"no published night of {which}site '{site}'{of}", folder)
+    prefix = f"campaign '{campaign}' on " if campaign else ""
+    return UserError(f"no published night of {prefix}site '{site}'{of}", folder)
 
 
 def read_ledger(

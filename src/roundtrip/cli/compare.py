@@ -60,7 +60,7 @@ def compare(
     boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did;
     2 bad input, or nothing could be decided.
     """
-    least = fraction(fail_on)
+    threshold = fraction(fail_on)
     if output:
         require_place(output)
     if new is not None and (toolchains or by):
@@ -79,9 +79,9 @@ def compare(
             raise UserError(
                 "one source: name a second one, or use --toolchains OLD NEW or --by KEY"
             )
-        compared = comparison.compare(*sides, fail_on=least)
-        write(compared, form, output, everything)
-    raise typer.Exit(compared.exit_status)
+        result = comparison.compare(*sides, fail_on=threshold)
+        write(result, form, output, everything)
+    raise typer.Exit(result.exit_status)
 
 
 def _halves(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
@@ -104,8 +104,8 @@ def fraction(text: str | None, option: str = "--fail-on") -> float | None:
     """``3%`` as a fraction; None for None.  UserError for what is no percentage above 0."""
     if text is None:
         return None
-    found = _PERCENT.fullmatch(text.strip())
-    value = float(found["number"]) / 100 if found else 0.0
+    match = _PERCENT.fullmatch(text.strip())
+    value = float(match["number"]) / 100 if match else 0.0
     if not 0 < value < 1:
         raise UserError(f"{option} {text}: a percentage above 0 and below 100, such as 3%")
     return value

@@ -33,12 +33,12 @@ def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
     if not Outcome.from_tree(night.tree).passed:
         return
     try:
-        judged = _judged(night.tree.path)
-        worse, cases = len(confirmation.pairs(judged)), confirmation.cases(judged)
+        verdicts = _judged(night.tree.path)
+        worse, cases = len(confirmation.pairs(verdicts)), confirmation.cases(verdicts)
         if not worse:
             return
-        series, again = units.plural(worse, "series", "series"), units.plural(len(cases), "case")
-        tell(f"worse last night: {series}; launching {again} again, controls included")
+        series, count = units.plural(worse, "series", "series"), units.plural(len(cases), "case")
+        tell(f"worse last night: {series}; launching {count} again, controls included")
         runner.launch_confirmation(night, cases, recommended_launches(worse, levels))
     except UserError as error:
         tell(f"warning: what was worse last night was not launched again: {error}")
@@ -51,26 +51,28 @@ def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> frozenset
     """
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
-    held = data.read(revision / "bundle")
-    judged = history.tonight(held)
-    again = confirmation.confirmed(held, judged)
-    say(again.sentence)
-    every = [] if again.why_not else list(again.series.values())
-    for one in every[:_MOST]:
-        say(f"{one.sentence}: {one.line.label}")
-    if len(every) > _MOST:
-        say(f"and {units.plural(len(every) - _MOST, 'series', 'series')} more, in the report")
-    return frozenset(one.line.series.key for one in every if one.verdict is Confirmation.CONFIRMED)
+    night_data = data.read(revision / "bundle")
+    verdicts = history.tonight(night_data)
+    relaunch = confirmation.confirmed(night_data, verdicts)
+    say(relaunch.sentence)
+    results = [] if relaunch.why_not else list(relaunch.series.values())
+    for result in results[:_MOST]:
+        say(f"{result.sentence}: {result.line.label}")
+    if len(results) > _MOST:
+        say(f"and {units.plural(len(results) - _MOST, 'series', 'series')} more, in the report")
+    return frozenset(
+        result.line.series.key for result in results if result.verdict is Confirmation.CONFIRMED
+    )
 
 
 def _judged(run_dir: Path) -> Judged:
     """Every series after this night, as its report will judge them."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
-        built = bundle.build(run_dir, Path(folder))
-        checked = manifest.verify(built)
-        said = load_site(checked.data["site"])
-        known = ledger.read_ledger(
-            paths.reports(), checked.data["campaign"], checked.data["site"], said
+        bundle_path = bundle.build(run_dir, Path(folder))
+        bundle_manifest = manifest.verify(bundle_path)
+        notes = load_site(bundle_manifest.data["site"])
+        site_ledger = ledger.read_ledger(
+            paths.reports(), bundle_manifest.data["campaign"], bundle_manifest.data["site"], notes
         )
-        ledger.attach(built, checked, known, said)
-        return history.tonight(data.read(built))
+        ledger.attach(bundle_path, bundle_manifest, site_ledger, notes)
+        return history.tonight(data.read(bundle_path))

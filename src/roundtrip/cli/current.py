@@ -31,38 +31,38 @@ def site() -> str:
     if active := os.environ.get(VARIABLE):
         return active
     try:
-        known = {one.parent.name for one in paths.reports().glob("*/*/[0-9]*")}
+        names = {path.parent.name for path in paths.reports().glob("*/*/[0-9]*")}
     except UserError:
-        known = set()
-    return known.pop() if len(known) == 1 else _LOCAL
+        names = set()
+    return names.pop() if len(names) == 1 else _LOCAL
 
 
 def sites(incomplete: str) -> list[str]:
     """Names of sites that begin so, for the shell's completion."""
     folder = paths.checkout() / "site-configs"
-    names = sorted(one.parent.name for one in folder.glob("*/site.toml"))
+    names = sorted(path.parent.name for path in folder.glob("*/site.toml"))
     return [name for name in names if name.startswith(incomplete)]
 
 
 def campaigns(incomplete: str) -> list[str]:
     """Names of campaigns that begin so, for the shell's completion."""
-    names = sorted(one.stem for one in (paths.checkout() / "campaigns").glob("*.toml"))
+    names = sorted(path.stem for path in (paths.checkout() / "campaigns").glob("*.toml"))
     return [name for name in names if name.startswith(incomplete)]
 
 
 def newest_run() -> Run | None:
     """The run tree that began last, of any campaign and site; None without one."""
-    found = max(
-        paths.runs().glob("*/*/*/state.json"), key=lambda one: one.parent.name, default=None
+    state_file = max(
+        paths.runs().glob("*/*/*/state.json"), key=lambda path: path.parent.name, default=None
     )
-    if found is None:
+    if state_file is None:
         return None
     try:
-        state = json.loads(found.read_text(encoding="utf-8"))
+        state = json.loads(state_file.read_text(encoding="utf-8"))
         is_complete = bool(state.get("finished")) and state.get("report") != "wanted"
     except (OSError, ValueError, AttributeError):
         is_complete = False
-    tree = found.parent
+    tree = state_file.parent
     return Run(tree, tree.parent.parent.name, tree.parent.name, is_complete)
 
 
@@ -70,29 +70,29 @@ def newest_night() -> Path | None:
     """The page of the newest published night; None without one."""
     pages = paths.reports().glob("*/*/[0-9]*/r*/report.html")
     return max(
-        pages, key=lambda one: (one.parts[-3], len(one.parts[-2]), one.parts[-2]), default=None
+        pages, key=lambda page: (page.parts[-3], len(page.parts[-2]), page.parts[-2]), default=None
     )
 
 
 def lines() -> Iterator[str]:
     """What is here, and the command to go on with."""
-    here, run, night = site(), newest_run(), newest_night()
-    chosen = "activated" if os.environ.get(VARIABLE) else "default"
-    yield f"site    {here} ({chosen})"
+    site_name, run, night = site(), newest_run(), newest_night()
+    origin = "activated" if os.environ.get(VARIABLE) else "default"
+    yield f"site    {site_name} ({origin})"
     if run:
         state = "complete" if run.is_complete else "unfinished"
         yield f"run     {run.path} ({state})"
     if night:
         yield f"night   {night}"
-    yield f"next    {_next(here, run, night)}"
+    yield f"next    {_next(site_name, run, night)}"
     yield "help    roundtrip --help"
 
 
-def _next(here: str, run: Run | None, night: Path | None) -> str:
+def _next(site_name: str, run: Run | None, night: Path | None) -> str:
     if run and not run.is_complete:
         return f"roundtrip run {run.campaign} --site {run.site} --resume"
     if night:
-        return f"roundtrip history {here}"
-    if here == _LOCAL and not any(paths.toolchains().glob("*/toolchain.json")):
+        return f"roundtrip history {site_name}"
+    if site_name == _LOCAL and not any(paths.toolchains().glob("*/toolchain.json")):
         return "make campaign"
-    return f"roundtrip run smoke --site {here}"
+    return f"roundtrip run smoke --site {site_name}"

@@ -69,35 +69,39 @@ def history(
     """
     _require_sense(accept, reason, since)
     folder, names = common.campaigns(reports, site, campaign)
-    read = {name: _judged(folder, name, site, since) for name in names}
-    found = {name: one[0] for name, one in read.items() if one}
-    signed = {name: one[1] for name, one in read.items() if one}
+    results = {name: _judged(folder, name, site, since) for name in names}
+    verdicts_of = {name: result[0] for name, result in results.items() if result}
+    signatures = {name: result[1] for name, result in results.items() if result}
     hosts = pseudonyms.known_hosts(site, paths.runs())
-    if not found:
+    if not verdicts_of:
         raise common.no_night(folder, site, campaign)
-    again = {name: _again(folder, name, site, judged) for name, judged in found.items()}
-    kept = {name: _lines(judged, series) for name, judged in found.items()}
-    if series and not any(kept.values()):
+    relaunches = {
+        name: _again(folder, name, site, verdicts) for name, verdicts in verdicts_of.items()
+    }
+    lines_of = {name: _lines(verdicts, series) for name, verdicts in verdicts_of.items()}
+    if series and not any(lines_of.values()):
         raise UserError(f"no series has {series!r} in its name")
     if accept:
-        _accept(site, accept, reason, found)
+        _accept(site, accept, reason, verdicts_of)
         raise typer.Exit(0)
     if as_json:
         from roundtrip import output
 
         records = [
-            _record(name, line, found[name], again[name]) for name in found for line in kept[name]
+            _record(name, line, verdicts_of[name], relaunches[name])
+            for name in verdicts_of
+            for line in lines_of[name]
         ]
-        content = {"site": site, "series": records, "signatures": signed}
+        content = {"site": site, "series": records, "signatures": signatures}
         print(output.text(output.History, content))
     else:
-        for name, judged in found.items():
-            title, whole = f"{name} on {site}", everything or bool(series)
-            _print(title, judged, again[name], kept[name], whole, hosts)
-            for line in signed[name]:
+        for name, verdicts in verdicts_of.items():
+            title, show_all = f"{name} on {site}", everything or bool(series)
+            _print(title, verdicts, relaunches[name], lines_of[name], show_all, hosts)
+            for line in signatures[name]:
                 print(f"  {printable(line)}")
-    worse = any(line.judgement.is_alarm for lines in kept.values() for line in lines)
-    raise typer.Exit(int(worse))
+    is_worse = any(line.judgement.is_alarm for lines in lines_of.values() for line in lines)
+    raise typer.Exit(int(is_worse))
 
 
 def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged, list[str]] | None:
@@ -109,24 +113,24 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged
     from roundtrip.history import annotations
     from roundtrip.report import nights
 
-    said = annotations.load_site(site)
-    known = common.read_ledger(reports, campaign, site, said)
-    for remark in known.remarks:
+    notes = annotations.load_site(site)
+    ledger = common.read_ledger(reports, campaign, site, notes)
+    for remark in ledger.remarks:
         warn(printable(remark))
-    if known.nights.is_empty():
+    if ledger.nights.is_empty():
         return None
-    accepted = [one for one in said if one.kind == annotations.ACCEPTED]
+    acceptances = [note for note in notes if note.kind == annotations.ACCEPTED]
     settings = analysis.for_site(site).history
-    judged = nights.judge(known.nights, known.provenance, settings, accepted, since)
-    return judged, signature.summary(known.signed)
+    verdicts = nights.judge(ledger.nights, ledger.provenance, settings, acceptances, since)
+    return verdicts, signature.summary(ledger.signed)
 
 
-def _again(reports: Path, campaign: str, site: str, judged: Judged) -> Confirmed:
+def _again(reports: Path, campaign: str, site: str, verdicts: Judged) -> Confirmed:
     """What the newest night launched again; nothing, and a warning, if it cannot be read."""
     from roundtrip.report import confirmation
 
     try:
-        return confirmation.confirmed_of_site(reports / campaign / site, judged)
+        return confirmation.confirmed_of_site(reports / campaign / site, verdicts)
     except UserError as error:
         warn(printable(str(error)))
     return confirmation.NOTHING
@@ -142,23 +146,25 @@ def _require_sense(accept: str, reason: str, since: str) -> None:
         raise UserError(f"--since {since!r}: right is a date such as 2026-11-03") from None
 
 
-def _accept(site: str, text: str, reason: str, found: Mapping[str, Judged]) -> None:
+def _accept(site: str, text: str, reason: str, verdicts_of: Mapping[str, Judged]) -> None:
     """Write the annotations that accept the level of series; UserError if none is meant."""
     from roundtrip.history import annotations
 
-    wanted = "" if text == _ALL else text
-    every = [(line, judged) for judged in found.values() for line in _lines(judged, wanted)]
-    if not every:
+    pattern = "" if text == _ALL else text
+    pairs = [
+        (line, verdicts) for verdicts in verdicts_of.values() for line in _lines(verdicts, pattern)
+    ]
+    if not pairs:
         raise UserError(f"no series has {text!r} in its name")
-    newest = max(judged.calendar.nights[-1] for _, judged in every)
-    globs = ["*"] if text == _ALL else sorted({escape(line.label) for line, _ in every})
+    newest = max(verdicts.calendar.nights[-1] for _, verdicts in pairs)
+    globs = ["*"] if text == _ALL else sorted({escape(line.label) for line, _ in pairs})
     file = annotations.accept(site, globs, newest, reason)
-    print(f"accepted up to {newest}: {len(every)} series, in {file}")
+    print(f"accepted up to {newest}: {len(pairs)} series, in {file}")
 
 
-def _lines(judged: Judged, series: str) -> list[Line]:
-    wanted = series.casefold()
-    return [line for line in judged.lines if wanted in _label(line).casefold()]
+def _lines(verdicts: Judged, series: str) -> list[Line]:
+    pattern = series.casefold()
+    return [line for line in verdicts.lines if pattern in _label(line).casefold()]
 
 
 def _label(line: Line) -> str:
@@ -167,8 +173,8 @@ def _label(line: Line) -> str:
 
 def _print(
     title: str,
-    judged: Judged,
-    again: Confirmed,
+    verdicts: Judged,
+    relaunch: Confirmed,
     lines: Sequence[Line],
     everything: bool,
     hosts: HostNames,
@@ -176,54 +182,54 @@ def _print(
     """All series in a line, then a row for each that is shown, with the names of `hosts`."""
     from roundtrip.report import units
 
-    first, last = judged.calendar.nights[0], judged.calendar.nights[-1]
-    counts = ", ".join(f"{n} {verdict}" for verdict, n in judged.counts.items() if n)
-    number = len(judged.calendar.nights)
+    first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.counts.items() if n)
+    number = len(verdicts.calendar.nights)
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
-    print(f"{title}: {nights}; {len(judged.lines)} series: {counts}")
-    if again.sentence:
-        print(f"  {hosts.named(printable(again.sentence))}")
-    if all(one.judgement.verdict == "too few nights" for one in lines):
-        _pairs(judged, lines, everything, hosts)
+    print(f"{title}: {nights}; {len(verdicts.lines)} series: {counts}")
+    if relaunch.sentence:
+        print(f"  {hosts.named(printable(relaunch.sentence))}")
+    if all(line.judgement.verdict == "too few nights" for line in lines):
+        _pairs(verdicts, lines, everything, hosts)
         return
-    shown = [one for one in lines if everything or _is_shown(one)]
+    visible_lines = [line for line in lines if everything or _is_shown(line)]
     table = Table(*_COLUMNS, box=None)
-    for line in shown:
-        table.add_row(*map(hosts.named, _cells(line, judged, again)))
-    if shown:
+    for line in visible_lines:
+        table.add_row(*map(hosts.named, _cells(line, verdicts, relaunch)))
+    if visible_lines:
         common.show(table)
     else:
         print("  nothing changed that these nights can show")
-    too_few = Counter(
-        one.judgement.why for one in lines if one.judgement.verdict == "too few nights"
+    reasons = Counter(
+        line.judgement.why for line in lines if line.judgement.verdict == "too few nights"
     )
-    for why, count in sorted(too_few.items()) if not everything else ():
-        print(f"  {count} series have too few nights: {why}")
-    for line in [one for one in lines if one.is_small][:_SMALL]:
+    for reason, count in sorted(reasons.items()) if not everything else ():
+        print(f"  {count} series have too few nights: {reason}")
+    for line in [line for line in lines if line.is_small][:_SMALL]:
         step = line.known.steps[-1]
-        since = judged.calendar.label(judged.calendar.nights[step.night])
+        since = verdicts.calendar.label(verdicts.calendar.nights[step.night])
         size = f"{units.change(step.ratio)} since {since}, less than the least effect"
         print(f"  no alarm: {hosts.named(_label(line))}: {size}")
-    if (more := sum(one.is_small for one in lines) - _SMALL) > 0:
-        print(f"  no alarm: {more} more series that changed by less than the least effect")
+    if (rest := sum(line.is_small for line in lines) - _SMALL) > 0:
+        print(f"  no alarm: {rest} more series that changed by less than the least effect")
 
 
-def _pairs(judged: Judged, lines: Sequence[Line], everything: bool, hosts: HostNames) -> None:
+def _pairs(verdicts: Judged, lines: Sequence[Line], everything: bool, hosts: HostNames) -> None:
     """The two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import answers
 
-    print(f"  {printable(answers.young_sentence(judged))}")
-    kept = {line.series.key for line in lines}
-    pairs = [one for one in answers.night_pairs(judged) if one.line.series.key in kept]
-    most = len(pairs) if everything else _PAIRS
+    print(f"  {printable(answers.young_sentence(verdicts))}")
+    keys = {line.series.key for line in lines}
+    pairs = [pair for pair in answers.night_pairs(verdicts) if pair.line.series.key in keys]
+    limit = len(pairs) if everything else _PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
-    for one in pairs[:most]:
-        label = hosts.named(_label(one.line))
-        table.add_row(label, *map(str, (one.before, one.newest, one.ratio, one.distance)))
+    for pair in pairs[:limit]:
+        label = hosts.named(_label(pair.line))
+        table.add_row(label, *map(str, (pair.before, pair.newest, pair.ratio, pair.distance)))
     common.show(table)
-    if len(pairs) > most:
-        print(f"  and {len(pairs) - most} series that differ less (--all)")
-    if any(one.distance for one in pairs):
+    if len(pairs) > limit:
+        print(f"  and {len(pairs) - limit} series that differ less (--all)")
+    if any(pair.distance for pair in pairs):
         print(f"  {answers.DISTANCE}")
 
 
@@ -233,64 +239,69 @@ def _is_shown(line: Line) -> bool:
     return is_changed or bool(line.judgement.ratio) or bool(line.revised)
 
 
-def _cells(line: Line, judged: Judged, again: Confirmed) -> tuple[str, ...]:
+def _cells(line: Line, verdicts: Judged, relaunch: Confirmed) -> tuple[str, ...]:
     from roundtrip.report import units
 
-    said = line.judgement
-    since = judged.calendar.label(line.night) if line.night else ""
-    seen = f"{units.percent(said.would_see)} within 10 nights" if said.would_see is not None else ""
-    is_marked = said.is_news and said.newest is None  # the last night is always new
-    word = f"{said.verdict} (new)" if is_marked else str(said.verdict)
-    remarks = (line.changed or said.why, *line.revised, again.describe_line(line))
-    why = "; ".join(printable(one) for one in remarks if one)
-    return word, _label(line), said.ratio, since, why, seen
+    judgement = line.judgement
+    since = verdicts.calendar.label(line.night) if line.night else ""
+    sensitivity = (
+        f"{units.percent(judgement.would_see)} within 10 nights"
+        if judgement.would_see is not None
+        else ""
+    )
+    is_marked = judgement.is_news and judgement.newest is None  # the last night is always new
+    verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
+    remarks = (line.changed or judgement.why, *line.revised, relaunch.describe_line(line))
+    reason = "; ".join(printable(remark) for remark in remarks if remark)
+    return verdict, _label(line), judgement.ratio, since, reason, sensitivity
 
 
-def _record(campaign: str, line: Line, judged: Judged, again: Confirmed) -> dict[str, Any]:
-    said, step = line.judgement, line.judgement.step
+def _record(campaign: str, line: Line, verdicts: Judged, relaunch: Confirmed) -> dict[str, Any]:
+    judgement, step = line.judgement, line.judgement.step
     return {
         "campaign": campaign,
-        "nights": len(judged.calendar.nights),
+        "nights": len(verdicts.calendar.nights),
         **line.series.names,
         "mark": line.mark,
-        "verdict": str(said.verdict),
-        "is_news": said.is_news,
+        "verdict": str(judgement.verdict),
+        "is_news": judgement.is_news,
         "since": line.night,
         "ratio": step.ratio if step else None,
         "interval": [step.low, step.high] if step else None,
         "drift_a_year": line.known.drift.a_year if line.known.drift else None,
         "changes": [asdict(change) for change in line.changes],
-        "would_have_seen": said.would_see,
-        "alarm": said.is_alarm,
+        "would_have_seen": judgement.would_see,
+        "alarm": judgement.is_alarm,
         "shares_of_modes": asdict(line.known.shares) if line.known.shares else None,
         "newest": asdict(line.known.newest) if line.known.newest else None,
         "steps": [
-            {**asdict(one), "night": judged.calendar.nights[one.night]} for one in line.known.steps
+            {**asdict(point), "night": verdicts.calendar.nights[point.night]}
+            for point in line.known.steps
         ],
         "incidents": [
             {
-                "first": judged.calendar.nights[one.first],
-                "last": judged.calendar.nights[one.last],
-                "ratio": one.ratio,
+                "first": verdicts.calendar.nights[incident.first],
+                "last": verdicts.calendar.nights[incident.last],
+                "ratio": incident.ratio,
             }
-            for one in line.known.incidents
+            for incident in line.known.incidents
         ],
         "revisions": [
             {
-                "reported": judged.calendar.nights[one.reported.night],
-                "ratio": one.reported.ratio,
-                "now": judged.calendar.nights[one.now.night] if one.now else None,
-                "why": one.why,
+                "reported": verdicts.calendar.nights[revision.reported.night],
+                "ratio": revision.reported.ratio,
+                "now": verdicts.calendar.nights[revision.now.night] if revision.now else None,
+                "why": revision.why,
             }
-            for one in line.known.revisions
+            for revision in line.known.revisions
         ],
         "revised": list(line.revised),
         "minimum_effect": line.known.least,
         "accepted": (
             {"up_to": line.accepted.last, "reason": line.accepted.text} if line.accepted else None
         ),
-        "confirmation": again.record(line),
-        "why": said.why,
+        "confirmation": relaunch.record(line),
+        "why": judgement.why,
     }
 
 
@@ -323,22 +334,23 @@ def calibrate(
         raise UserError("there is a file already: nothing is overwritten", write)
     if write:
         require_place(write)
-    marks, thresholds = annotations.load_site(site), analysis.for_site(site)
+    notes, thresholds = annotations.load_site(site), analysis.for_site(site)
     settings = thresholds.history
-    found = []
+    noises = []
     for name in names:
-        nights_of = common.read_ledger(folder, name, site, marks).nights
-        found += detection.measure_noise(nights_of, settings)
-    result = detection.calibrate(found, nights, series, _SEED, settings)
-    sd = np.array([one.sd for one in found])
-    phi = np.array([one.phi for one in found])
+        frame = common.read_ledger(folder, name, site, notes).nights
+        noises += detection.measure_noise(frame, settings)
+    result = detection.calibrate(noises, nights, series, _SEED, settings)
+    sd = np.array([noise.sd for noise in noises])
+    phi = np.array([noise.phi for noise in noises])
     typer.echo(
-        f"{len(found)} series: a night scatters by {np.median(sd):.2%} (median; "
+        f"{len(noises)} series: a night scatters by {np.median(sd):.2%} (median; "
         f"{sd.min():.2%} to {sd.max():.2%}) and resembles the last one by {np.median(phi):.2f} "
-        f"({phi.min():.2f} to {phi.max():.2f}); {sum(one.incidents for one in found)} incidents; "
-        f"{max(one.node_sets for one in found)} node sets at most"
+        f"({phi.min():.2f} to {phi.max():.2f}); "
+        f"{sum(noise.incidents for noise in noises)} incidents; "
+        f"{max(noise.node_sets for noise in noises)} node sets at most"
     )
-    typer.echo(f"change points of these nights: {sum(one.steps for one in found)}")
+    typer.echo(f"change points of these nights: {sum(noise.steps for noise in noises)}")
     typer.echo(
         f"{result.false} of {result.simulated} simulated quiet histories of {result.nights} nights "
         f"have a change point; with the evidence below, {result.kept}"

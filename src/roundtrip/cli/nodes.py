@@ -42,8 +42,8 @@ class _Verdict:
     marks: dict[str, str]
 
     def is_alarm(self) -> bool:
-        failed = any(one.is_failed for one in self.gone)
-        return bool(self.judged.named or self.flaky) or failed
+        has_failed = any(absence.is_failed for absence in self.gone)
+        return bool(self.judged.named or self.flaky) or has_failed
 
 
 @app.command()
@@ -78,58 +78,66 @@ def nodes(
             f"--drain-command needs the key of site '{site}', which turns pseudonyms into hosts: "
             f"put it at {pseudonyms.site_key_file(site)}, or name it in {pseudonyms.KEY_VARIABLE}"
         )
-    found = {name: one for name in names if (one := _read(folder, name, site))}
-    if not found:
+    verdicts = {
+        name: campaign_verdict for name in names if (campaign_verdict := _read(folder, name, site))
+    }
+    if not verdicts:
         raise common.no_night(folder, site, campaign, " over pairs of nodes")
     if drain:
-        _print_drain_commands(found, hosts)
+        _print_drain_commands(verdicts, hosts)
     elif as_json:
         from roundtrip import output
 
-        print(output.text(output.Nodes, _record(site, found, hosts)))
+        print(output.text(output.Nodes, _record(site, verdicts, hosts)))
     else:
-        for name, verdict in found.items():
+        for name, verdict in verdicts.items():
             for line in _lines(verdict):
                 print(hosts.named(units.printable(f"{name}: {line}")))
-    raise typer.Exit(int(any(one.is_alarm() for one in found.values())))
+    raise typer.Exit(int(any(verdict.is_alarm() for verdict in verdicts.values())))
 
 
 def _lines(verdict: _Verdict) -> list[str]:
     from roundtrip.report import nodes as words
 
-    judged, marks = verdict.judged, verdict.marks
+    node_verdicts, marks = verdict.judged, verdict.marks
     mark = words.marked(marks, marks)
     lines = [
-        f"{words.title(one, marks)}: {words.named(one, judged, verdict.slow.get(one.name))}."
-        for one in judged.named
+        f"{words.title(outlier, marks)}: "
+        f"{words.named(outlier, node_verdicts, verdict.slow.get(outlier.name))}."
+        for outlier in node_verdicts.named
     ]
     lines += [
-        f"{words.flaky_title(one, mark)}: {words.flaky(one, 'failed')}" for one in verdict.flaky
+        f"{words.flaky_title(suspect, mark)}: {words.flaky(suspect, 'failed')}"
+        for suspect in verdict.flaky
     ]
-    lines = lines or [words.healthy(judged, marks)]
-    lines += [words.too_few(judged.too_few)] if judged.too_few and judged.named else []
-    lines += [_describe_absent(one) for one in verdict.gone]
+    lines = lines or [words.healthy(node_verdicts, marks)]
+    lines += (
+        [words.too_few(node_verdicts.too_few)]
+        if node_verdicts.too_few and node_verdicts.named
+        else []
+    )
+    lines += [_describe_absent(absence) for absence in verdict.gone]
     return lines
 
 
-def _print_drain_commands(found: Mapping[str, _Verdict], hosts: HostNames) -> None:
+def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) -> None:
     """One command a node that is named; on standard error, why there is none for the others."""
     reasons: dict[str, list[str]] = {}
-    for campaign, verdict in found.items():
-        for who, why in _reasons(verdict):
-            reasons.setdefault(who, []).append(f"{campaign}: {why}")
-    for who, several in reasons.items():
-        host = hosts.known.get(who)
+    for campaign, verdict in verdicts.items():
+        for target, fault in _reasons(verdict):
+            reasons.setdefault(target, []).append(f"{campaign}: {fault}")
+    for target, faults in reasons.items():
+        host = hosts.known.get(target)
         if host is None:
-            print(f"no command for {hosts.named(who)}: {_no_command(who)}", file=sys.stderr)
+            print(f"no command for {hosts.named(target)}: {_no_command(target)}", file=sys.stderr)
             continue
-        reason = f"roundtrip {'; '.join(several)}"[:_REASON]
+        reason = f"roundtrip {'; '.join(faults)}"[:_REASON]
         words = ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
         print(shlex.join(words))
 
 
-def _no_command(who: str) -> str:
-    if re.fullmatch(STABLE, who):
+def _no_command(target: str) -> str:
+    if re.fullmatch(STABLE, target):
         return "no host of this name is in `sinfo` or in a run tree here"
     return "it is no single node"
 
@@ -139,13 +147,13 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
     from roundtrip.report import nodes as words
     from roundtrip.report import units
 
-    judged = verdict.judged
-    for one in judged.named:
-        why = words.named(one, judged, verdict.slow.get(one.name))
-        yield one.name, units.printable(why)
-    for each in verdict.flaky:
-        why = words.flaky(each, "failed").removesuffix(".")
-        yield " or ".join(each.names), units.printable(why)
+    node_verdicts = verdict.judged
+    for outlier in node_verdicts.named:
+        reason = words.named(outlier, node_verdicts, verdict.slow.get(outlier.name))
+        yield outlier.name, units.printable(reason)
+    for suspect in verdict.flaky:
+        reason = words.flaky(suspect, "failed").removesuffix(".")
+        yield " or ".join(suspect.names), units.printable(reason)
 
 
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
@@ -156,75 +164,77 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     from roundtrip.stats.nodes.failures import flaky
     from roundtrip.stats.nodes.judge import judge
 
-    known = common.read_ledger(reports, campaign, site)
-    if known.pairs.is_empty():
+    ledger = common.read_ledger(reports, campaign, site)
+    if ledger.pairs.is_empty():
         return None
     thresholds = analysis.for_site(site)
-    some = nodes.measures(known.pairs, thresholds.nodes)
+    measures = nodes.measures(ledger.pairs, thresholds.nodes)
     return _Verdict(
-        judge(some, thresholds.nodes, thresholds.statistics.confidence_level),
-        nodes.slow_processors(known.pairs, thresholds.nodes),
-        flaky(nodes.outcomes(known.pairs), thresholds.nodes),
-        nodes.absent_nodes(reports / campaign / site, known.pairs),
-        labels.from_history(known.provenance),
+        judge(measures, thresholds.nodes, thresholds.statistics.confidence_level),
+        nodes.slow_processors(ledger.pairs, thresholds.nodes),
+        flaky(nodes.outcomes(ledger.pairs), thresholds.nodes),
+        nodes.absent_nodes(reports / campaign / site, ledger.pairs),
+        labels.from_history(ledger.provenance),
     )
 
 
-def _describe_absent(one: Absent) -> str:
-    last = f"last on {one.last[:10]}" if one.last else "nor in any night before"
-    why = f"{one.state}: {one.reason}"
-    return f"{one.node} was not measured in the night of {one.night[:10]}, {last} ({why})."
+def _describe_absent(absence: Absent) -> str:
+    last = f"last on {absence.last[:10]}" if absence.last else "nor in any night before"
+    reason = f"{absence.state}: {absence.reason}"
+    return (
+        f"{absence.node} was not measured in the night of {absence.night[:10]}, {last} ({reason})."
+    )
 
 
-def _record(site: str, found: Mapping[str, _Verdict], hosts: HostNames) -> dict[str, Any]:
+def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> dict[str, Any]:
     """What ``--json`` prints; `hosts`, by pseudonym, of the nodes that it names."""
     record: dict[str, Any] = {
         "site": site,
-        "labels": {name: verdict.marks for name, verdict in found.items()},
+        "labels": {name: verdict.marks for name, verdict in verdicts.items()},
         "named": [
-            _named(name, one, verdict)
-            for name, verdict in found.items()
-            for one in verdict.judged.named
+            _named(name, outlier, verdict)
+            for name, verdict in verdicts.items()
+            for outlier in verdict.judged.named
         ],
         "flaky": [
             {
                 "campaign": name,
-                "nodes": list(one.names),
-                "failed": one.here[0],
-                "launches": one.here[1],
-                "failed_elsewhere": one.elsewhere[0],
-                "launches_elsewhere": one.elsewhere[1],
-                "nights": one.nights,
-                "chance": one.chance,
+                "nodes": list(suspect.names),
+                "failed": suspect.here[0],
+                "launches": suspect.here[1],
+                "failed_elsewhere": suspect.elsewhere[0],
+                "launches_elsewhere": suspect.elsewhere[1],
+                "nights": suspect.nights,
+                "chance": suspect.chance,
             }
-            for name, verdict in found.items()
-            for one in verdict.flaky
+            for name, verdict in verdicts.items()
+            for suspect in verdict.flaky
         ],
         "cannot_tell": [
-            {"campaign": name, "node": one.name, "launches": one.launches, "rounds": one.rounds}
-            for name, verdict in found.items()
-            for one in verdict.judged.too_few
+            {"campaign": name, "node": node.name, "launches": node.launches, "rounds": node.rounds}
+            for name, verdict in verdicts.items()
+            for node in verdict.judged.too_few
         ],
         "not_measured": [
-            {"campaign": name, **asdict(one)}
-            for name, verdict in found.items()
-            for one in verdict.gone
+            {"campaign": name, **asdict(absence)}
+            for name, verdict in verdicts.items()
+            for absence in verdict.gone
         ],
     }
     text = json.dumps(record)
     return record | {"hosts": {key: host for key, host in hosts.known.items() if key in text}}
 
 
-def _named(campaign: str, one: Outlier, verdict: _Verdict) -> dict[str, Any]:
+def _named(campaign: str, outlier: Outlier, verdict: _Verdict) -> dict[str, Any]:
     from roundtrip.report import nodes as words
 
     marks = verdict.marks
     measures = []
-    for each in one.evidence:
-        name, tested = words.measure_name(each), each.tested
+    for evidence in outlier.evidence:
+        name, test = words.measure_name(evidence), evidence.tested
         ends = [
             None if end is None else words.percent(end, name.measure)
-            for end in (tested.low, tested.high)
+            for end in (test.low, test.high)
         ]
         measures.append(
             {
@@ -233,20 +243,20 @@ def _named(campaign: str, one: Outlier, verdict: _Verdict) -> dict[str, Any]:
                 "partition": name.place,
                 "environ": name.environ,
                 "label": marks.get(name.environ, ""),
-                "percent": words.percent(tested.effect, name.measure),
+                "percent": words.percent(test.effect, name.measure),
                 "low": ends[0],
                 "high": ends[1],
-                "launches": tested.launches,
-                "partners": tested.partners,
-                "nights": tested.nights,
-                "q": each.q,
+                "launches": test.launches,
+                "partners": test.partners,
+                "nights": test.nights,
+                "q": evidence.q,
             }
         )
     return {
         "campaign": campaign,
-        "kind": str(one.kind),
-        "name": one.name,
-        "nodes": list(one.members),
-        "slow_processor": one.name in verdict.slow,
+        "kind": str(outlier.kind),
+        "name": outlier.name,
+        "nodes": list(outlier.members),
+        "slow_processor": outlier.name in verdict.slow,
         "measures": measures,
     }

@@ -32,9 +32,11 @@ _SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
 
 def require_resources() -> None:
     """UserError if this user may not start the threads, or reserve the space, of a command."""
-    most = os.environ.get("POLARS_MAX_THREADS", "1")
-    if not re.fullmatch("0*[1-9][0-9]{0,4}", most):
-        raise UserError(f"POLARS_MAX_THREADS={most!r}: right is a number from 1, or to unset it")
+    max_threads = os.environ.get("POLARS_MAX_THREADS", "1")
+    if not re.fullmatch("0*[1-9][0-9]{0,4}", max_threads):
+        raise UserError(
+            f"POLARS_MAX_THREADS={max_threads!r}: right is a number from 1, or to unset it"
+        )
     processors = len(os.sched_getaffinity(0))
     space = _SPACE + processors * _SPACE_PER_PROCESSOR
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -43,22 +45,22 @@ def require_resources() -> None:
             f"the address space is limited to {limit >> 10} kB: right is `ulimit -v unlimited`, "
             f"or {space >> 10} at least"
         )
-    wanted = 2 * processors + _MORE
+    thread_count = 2 * processors + _MORE
     release = threading.Event()
-    threads = [threading.Thread(target=release.wait, daemon=True) for _ in range(wanted)]
-    started = 0
+    threads = [threading.Thread(target=release.wait, daemon=True) for _ in range(thread_count)]
+    start_count = 0
     try:
         for thread in threads:
             thread.start()
-            started += 1
+            start_count += 1
     except RuntimeError:
         raise UserError(
-            f"no room for {wanted} threads, only for {started}: "
+            f"no room for {thread_count} threads, only for {start_count}: "
             "raise this user's limit of processes (`ulimit -u`, or the container's pids limit)"
         ) from None
     finally:
         release.set()
-        for thread in threads[:started]:
+        for thread in threads[:start_count]:
             thread.join()
 
 
@@ -129,9 +131,9 @@ def _misused(error: Any) -> int:
     return _print_error(f"{command + ': ' if command else ''}{message}; see: {path} --help", USER)
 
 
-def _print_error(what: str, status: int) -> int:
+def _print_error(message: str, status: int) -> int:
     """Print one line; control characters, which a file name may hold, are escaped."""
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in what)
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
     print(f"roundtrip: {line}", file=sys.stderr)
     return status
 
@@ -157,9 +159,9 @@ def _open() -> None:
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            free = os.open(os.devnull, os.O_RDWR)  # the lowest: `number`, if nothing else took it
-            os.set_inheritable(free, free == number)
-            setattr(sys, name, os.fdopen(free, "w" if number else "r", encoding="utf-8"))
+            fd = os.open(os.devnull, os.O_RDWR)  # the lowest: `number`, if nothing else took it
+            os.set_inheritable(fd, fd == number)
+            setattr(sys, name, os.fdopen(fd, "w" if number else "r", encoding="utf-8"))
 
 
 def _silence() -> None:

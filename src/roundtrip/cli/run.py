@@ -57,10 +57,10 @@ def run(
     TERM (a scheduler's time limit) stops the run, and what is there is reported.
     """
     checkout = paths.checkout()
-    declared = model.load_campaign(model.find_campaign(campaign, checkout / "campaigns"))
+    declaration = model.load_campaign(model.find_campaign(campaign, checkout / "campaigns"))
     here = Site(site, checkout)
     software.require_ready(here)
-    plan = matrix.build_matrix(declared, here)
+    plan = matrix.build_matrix(declaration, here)
     from roundtrip.campaign.outcome import (  # loads SciPy, which a fault above does not need
         Outcome,
         assess_claims,
@@ -68,13 +68,15 @@ def run(
     from roundtrip.collect import analysis
 
     thresholds = analysis.for_site(site)
-    round_robin.require_slurm(declared, here, plan)
+    round_robin.require_slurm(declaration, here, plan)
     # Pairs of nodes are compared with each other, and make no claim of a study.
-    claimed = matrix.Matrix((), ()) if declared.in_pairs else plan
-    outlook = assess_claims(declared, claimed, thresholds)
+    claim_matrix = matrix.Matrix((), ()) if declaration.in_pairs else plan
+    outlook = assess_claims(declaration, claim_matrix, thresholds)
     if dry_run:
         _print_matrix(
-            declared, round_robin.arrange_night(declared, here, plan, paths.runs(), None), outlook
+            declaration,
+            round_robin.arrange_night(declaration, here, plan, paths.runs(), None),
+            outlook,
         )
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
@@ -88,85 +90,85 @@ def run(
     annotations.load_site(site)  # a fault in them ends it before anything is measured
     if allow_mute:
         say("warning: --allow-mute is called --allow-underpowered now")
-    may_be_underpowered = allow_underpowered or allow_mute or declared.allow_untold
-    if not may_be_underpowered and not _existing(declared.name, site, resume, tree_path, night):
+    may_be_underpowered = allow_underpowered or allow_mute or declaration.allow_untold
+    if not may_be_underpowered and not _existing(declaration.name, site, resume, tree_path, night):
         outlook.require_enough_launches()
     if warning := outlook.warning():
         say(f"warning: {warning}")
     for warning in environment.tuning_warnings(here):
         say(f"warning: {warning}")
     if not all(item.simulated for item in plan.expected):  # simulated times need no quiet machine
-        context.with_resource(tree.hold_site(here, declared.name, wait, say))
-    run_tree = _existing(declared.name, site, resume, tree_path, night)
+        context.with_resource(tree.hold_site(here, declaration.name, wait, say))
+    run_tree = _existing(declaration.name, site, resume, tree_path, night)
     if night and run_tree and run_tree.complete:
         say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
         return
-    if run_tree and not _goes_on(run_tree, plan, declared.file, night):
+    if run_tree and not _goes_on(run_tree, plan, declaration.file, night):
         run_tree = None
-    arranged = round_robin.arrange_night(declared, here, plan, paths.runs(), run_tree)
-    plan = arranged.matrix
+    arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), run_tree)
+    plan = arrangement.matrix
     if run_tree is None:
         with writing(paths.runs()):
             run_tree = tree.create_tree(
-                paths.runs(), declared, site, plan, revision(checkout), thresholds, report, night
+                paths.runs(), declaration, site, plan, revision(checkout), thresholds, report, night
             )
-            arranged.write(run_tree.path)
+            arrangement.write(run_tree.path)
     process.on_term()
     with writing(run_tree.path), run_tree:
-        again = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
+        resume_command = f"roundtrip run {shlex.quote(campaign)} --site {site} --resume"
         in_time, is_stopped = True, False
-        with TerminalProgress(declared.title, common.console) as progress:
+        with TerminalProgress(declaration.title, common.console) as progress:
             try:
                 environment.record_environment(here, plan, run_tree.path / "env")
                 session.build_all(here, plan.expected, run_tree, progress)
                 environment.record_pins(run_tree)
-                runner = Runner(declared, here, run_tree, arranged.launched, progress)
+                runner = Runner(declaration, here, run_tree, arrangement.launched, progress)
                 in_time = runner.run()
-                if report and declared.confirm_minutes:
+                if report and declaration.confirm_minutes:
                     confirmation.launch(runner, thresholds.statistics, say)
             except process.Terminated:
                 is_stopped = True
                 say("stopped by TERM: reporting what is there")
             except KeyboardInterrupt:
-                say(f"interrupted; nothing is lost. Go on with: {again}")
+                say(f"interrupted; nothing is lost. Go on with: {resume_command}")
                 raise typer.Exit(130) from None
         process.ignore_term()
         outcome = Outcome.from_tree(run_tree)
         if outcome.whole:
             run_tree.finish()
-    if stopped := run_tree.state.get("stopped"):
-        say(f"stopped: {stopped}; what was measured before is kept")
+    if stop_reason := run_tree.state.get("stopped"):
+        say(f"stopped: {stop_reason}; what was measured before is kept")
     if not in_time and not outcome.whole:
-        limit, counts = f"{declared.time_limit_minutes:g} minutes", outcome.counts
+        limit, counts = f"{declaration.time_limit_minutes:g} minutes", outcome.counts
         say(
             f"time limit of {limit} ended this run after {counts.completed} of {counts.wanted} "
-            f"launches; go on with: {again}"
+            f"launches; go on with: {resume_command}"
         )
     for line in outcome.lines():
         say(line)
-    decided = True
+    is_decided = True
     if report and outcome.passed:
         page = publish_run(run_tree.path)
-        decided = _is_decided(page.parent / "bundle", declared) or declared.allow_untold
-        confirmed = confirmation.tell(run_tree.path, page.parent, say)
+        is_decided = _is_decided(page.parent / "bundle", declaration) or declaration.allow_untold
+        confirmed_keys = confirmation.tell(run_tree.path, page.parent, say)
         if outcome.whole:
             with writing(run_tree.path):
                 run_tree.reported(page)
-            if declared.blame_minutes and not is_stopped:
-                cause.after_night(here, declared, confirmed)
-    raise typer.Exit(0 if outcome.whole and decided else 1)
+            if declaration.blame_minutes and not is_stopped:
+                cause.after_night(here, declaration, confirmed_keys)
+    raise typer.Exit(0 if outcome.whole and is_decided else 1)
 
 
-def _is_decided(bundle: Path, declared: model.Campaign) -> bool:
+def _is_decided(bundle: Path, declaration: model.Campaign) -> bool:
     """Whether the report of this bundle decides anything; says why if it does not."""
     from roundtrip.report import build, data
 
-    held = data.read(bundle)
-    if not (why := build.undecided(held, build.judge_report(held))):
+    report_data = data.read(bundle)
+    if not (reason := build.undecided(report_data, build.judge_report(report_data))):
         return True
-    say(f"measured, but nothing can be decided: {why}")
-    if not declared.allow_untold:
-        say(f"where that is meant, declare allow_untold = true in {declared.file}")
+    say(f"measured, but nothing can be decided: {reason}")
+    if not declaration.allow_untold:
+        say(f"where that is meant, declare allow_untold = true in {declaration.file}")
     return False
 
 
@@ -197,23 +199,25 @@ def _existing(
     unfinished run could belong to another night.
     """
     if path:
-        chosen = tree.RunTree(path)
-        begun = chosen.state.get("night")
-        if night and begun != night:
-            began = f"began as night {begun}" if begun else "began without a night"
-            raise UserError(f"this run {began}, not as {night}: leave --tree or --night out", path)
-        return chosen
+        run_tree = tree.RunTree(path)
+        run_night = run_tree.state.get("night")
+        if night and run_night != night:
+            origin = f"began as night {run_night}" if run_night else "began without a night"
+            raise UserError(f"this run {origin}, not as {night}: leave --tree or --night out", path)
+        return run_tree
     if night:
         return tree.find_night(paths.runs(), campaign, site, night)
     return tree.newest_unfinished(paths.runs(), campaign, site) if resume else None
 
 
-def _print_matrix(declared: model.Campaign, arranged: round_robin.Night, outlook: Outlook) -> None:
-    for item in arranged.matrix.expected:
-        typer.echo(f"run   {item.launches(declared.launches)} x {item.case.id}")
-    for skipped in arranged.matrix.skipped:
-        typer.echo(f"skip  {skipped.case}: {skipped.reason}")
-    for line in arranged.lines():
+def _print_matrix(
+    declaration: model.Campaign, arrangement: round_robin.Night, outlook: Outlook
+) -> None:
+    for item in arrangement.matrix.expected:
+        typer.echo(f"run   {item.launches(declaration.launches)} x {item.case.id}")
+    for skip in arrangement.matrix.skipped:
+        typer.echo(f"skip  {skip.case}: {skip.reason}")
+    for line in arrangement.lines():
         typer.echo(line)
     for line in outlook.lines():
         typer.echo(line)

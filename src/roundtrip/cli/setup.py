@@ -55,12 +55,14 @@ def doctor(
 
     Exit status: 0 measuring is possible; 1 it is not.
     """
-    wanted = facts.campaign_packages()
-    versions = facts.installed_packages(wanted)
-    missing = None if versions is None else [name for name in wanted if name not in versions]
-    built = states(catalogue().offered, Store(paths.toolchains()))
+    packages = facts.campaign_packages()
+    versions = facts.installed_packages(packages)
+    missing_packages = (
+        None if versions is None else [name for name in packages if name not in versions]
+    )
+    toolchain_states = states(catalogue().offered, Store(paths.toolchains()))
     host = facts.read_host()
-    findings = examine(host, missing, built)
+    findings = examine(host, missing_packages, toolchain_states)
     if not quick and possible(findings):
         findings += _aa_test(host.autogroup)
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -96,26 +98,26 @@ def toolchains(
 ) -> None:
     """Build toolchains: a compiler, an MPI and a Boost in one prefix, tested with two ranks."""
     store = Store(paths.toolchains())
-    known = catalogue()
-    wanted = known.select(names or [], everything)
+    all_toolchains = catalogue()
+    selection = all_toolchains.select(names or [], everything)
     if listing:
-        _show(wanted if names or everything else known.offered, store)
+        _show(selection if names or everything else all_toolchains.offered, store)
         return
-    if not pending(wanted, store):
-        print(f"toolchains: {len(wanted)} good, nothing to build")
+    if not pending(selection, store):
+        print(f"toolchains: {len(selection)} good, nothing to build")
         return
     try:
         with _Board() as board, store.locked(board.waiting):
-            build(pending(wanted, store), store, board.report)
+            build(pending(selection, store), store, board.report)
     except BuildError as error:
         print(f"roundtrip: {error.explain()}", file=sys.stderr)
         raise typer.Exit(1) from None
-    print(f"toolchains: {len(wanted)} good")
+    print(f"toolchains: {len(selection)} good")
 
 
-def _show(wanted: Iterable[Toolchain], store: Store) -> None:
+def _show(selection: Iterable[Toolchain], store: Store) -> None:
     table = Table("toolchain", "state", box=None)
-    for name, state in states(wanted, store).items():
+    for name, state in states(selection, store).items():
         table.add_row(name, state)
     common.show(table)
 
@@ -175,7 +177,7 @@ def new_study(
 
     It touches no file that exists.  Exit status: 0 written; 2 the name cannot be used.
     """
-    written = studies.create(name, paths.checkout())
-    for file in written:
+    new_files = studies.create(name, paths.checkout())
+    for file in new_files:
         typer.echo(f"wrote {file}")
     typer.echo(f"next: roundtrip run {name} --site local; then docs/add-a-study.md")

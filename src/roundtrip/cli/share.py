@@ -142,14 +142,14 @@ def _bundle(source: Path) -> Path:
 def _verify(revision: Path) -> None:
     from roundtrip.report import publish  # as above
 
-    different = publish.verify(revision)
-    for name in different:
+    differences = publish.verify(revision)
+    for name in differences:
         print(f"{revision / name}: differs when rebuilt", file=sys.stderr)
-    if different:
+    if differences:
         raise typer.Exit(1)
-    held = revision / "bundle"
-    signed = signature.check_signature(held, manifest.verify(held))
-    typer.echo(f"verified: rebuilt byte for byte; {signed.sentence}")
+    bundle = revision / "bundle"
+    signature_check = signature.check_signature(bundle, manifest.verify(bundle))
+    typer.echo(f"verified: rebuilt byte for byte; {signature_check.sentence}")
 
 
 @app.command()
@@ -185,46 +185,48 @@ def publish_reports(
     from roundtrip.report import public  # takes a second, which other commands need not spend
     from roundtrip.report.pages.write import INDEX
 
-    found, refused = public.find_revisions(places), 0
+    revisions, refusals = public.find_revisions(places), 0
     if preview:
-        raise typer.Exit(int(_preview(found, to)))
+        raise typer.Exit(int(_preview(revisions, to)))
     with writing(to):
         to.mkdir(parents=True, exist_ok=True)
-    for source in found:
+    for source in revisions:
         try:
-            copied = public.copy(source, to)
+            copy = public.copy(source, to)
         except UserError as error:
             print(f"refused: {error}", file=sys.stderr)
-            refused += 1
+            refusals += 1
             continue
-        done = "already there" if copied.was_there else "published"
-        typer.echo(f"{done}: {copied.path}{f' ({copied.signed})' if copied.signed else ''}")
+        status = "already there" if copy.was_there else "published"
+        typer.echo(f"{status}: {copy.path}{f' ({copy.signed})' if copy.signed else ''}")
     if write_pages(to):
         typer.echo(f"index: {to / INDEX}")
-    raise typer.Exit(int(refused > 0))
+    raise typer.Exit(int(refusals > 0))
 
 
-def _preview(found: Sequence[Path], to: Path) -> bool:
-    """Print what of `found` would leave; whether one of them would be refused."""
+def _preview(revisions: Sequence[Path], to: Path) -> bool:
+    """Print what of `revisions` would leave; whether one of them would be refused."""
     from roundtrip.report import public
 
-    refused = False
-    for source in found:
+    is_refused = False
+    for source in revisions:
         try:
-            why = public.refusal(source, to)
-            listed = [] if why else public.fields(source, to)
+            reason = public.refusal(source, to)
+            fields = [] if reason else public.fields(source, to)
         except UserError as error:
-            why, listed = str(error), []
-        if why:
-            print(f"would be refused: {why}", file=sys.stderr)
-            refused = True
+            reason, fields = str(error), []
+        if reason:
+            print(f"would be refused: {reason}", file=sys.stderr)
+            is_refused = True
             continue
-        new = sum(one.is_new for one in listed)
-        changed = sum(bool(one.fresh) and not one.is_new for one in listed)
-        typer.echo(f"{source}: {len(listed)} fields, {new} new, {changed} with new values")
-        for one in sorted(listed, key=lambda field: (not field.is_new, not field.fresh)):
-            typer.echo(f"  {one.line}")
-    return refused
+        new_count = sum(field.is_new for field in fields)
+        changed_count = sum(bool(field.fresh) and not field.is_new for field in fields)
+        typer.echo(
+            f"{source}: {len(fields)} fields, {new_count} new, {changed_count} with new values"
+        )
+        for field in sorted(fields, key=lambda field: (not field.is_new, not field.fresh)):
+            typer.echo(f"  {field.line}")
+    return is_refused
 
 
 @app.command("import")
@@ -258,22 +260,22 @@ def bring(
         raise UserError(f"--campaign {campaign!r}: {NAME_WORDS}")
     lower, higher = lower_is_better or [], higher_is_better or []
     options = Options(_zone(timezone), timezone, lower, higher)
-    brought = bring_in(paths.reports(), campaign, site, places, options)
-    if brought.folder is None and len(brought.aside) == 1:
-        raise UserError(brought.aside[0])
-    for line in brought.aside[:_SHOWN]:
+    result = bring_in(paths.reports(), campaign, site, places, options)
+    if result.folder is None and len(result.aside) == 1:
+        raise UserError(result.aside[0])
+    for line in result.aside[:_SHOWN]:
         print(line, file=sys.stderr)
-    if more := brought.aside[_SHOWN:]:
-        print(f"and {len(more)} more", file=sys.stderr)
-    if brought.folder is None:
-        raise UserError(f"nothing usable in {brought.files} files")
+    if rest := result.aside[_SHOWN:]:
+        print(f"and {len(rest)} more", file=sys.stderr)
+    if result.folder is None:
+        raise UserError(f"nothing usable in {result.files} files")
     typer.echo(
-        f"{brought.values} values of {brought.series} series from {brought.files} files, "
-        f"{brought.empty} rows without a value, {len(brought.aside)} set aside"
+        f"{result.values} values of {result.series} series from {result.files} files, "
+        f"{result.empty} rows without a value, {len(result.aside)} set aside"
     )
-    typer.echo(f"imported: {brought.folder}")
+    typer.echo(f"imported: {result.folder}")
     write_pages(paths.reports())
-    raise typer.Exit(int(bool(brought.aside)))
+    raise typer.Exit(int(bool(result.aside)))
 
 
 def _zone(name: str) -> datetime.tzinfo:

@@ -65,19 +65,21 @@ def check(
     raise typer.Exit(status)
 
 
-def _try(site: Site, write: bool, status: int, written: tuple[live.Line, ...] = ()) -> int:
+def _try(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] = ()) -> int:
     """Live findings; with `write`, all those of the site with the lines in it that mend it."""
     result = live.check_live(site, lambda jobs: typer.echo(f"submitting   {jobs}"))
     status = max(status, print_findings(result.findings))
-    lines = [line for line in result.lines if line not in written]
+    lines = [line for line in result.lines if line not in old_lines]
     if not write or not lines:
         return status
     file = site.folder / data.FILE
     file.write_text(live.apply_lines(file.read_text(), lines))
     for line in lines:
         typer.echo(f"written      {file}: {line}")
-    mended = Site(site.name, site.checkout)
-    return _try(mended, write, print_findings(check_site(mended, None)), (*written, *lines))
+    mended_site = Site(site.name, site.checkout)
+    return _try(
+        mended_site, write, print_findings(check_site(mended_site, None)), (*old_lines, *lines)
+    )
 
 
 @site_app.command()
@@ -115,15 +117,15 @@ def lock(
     The active environment's lock file must also be what spack.yaml asks for on the active site.
     Exit status: 0 proved; 1 not so; 2 no lock file, a broken one, or one of another spack.yaml.
     """
-    held = locks.read(file or toolchains.active_lock() or Path("spack.lock"))
+    lock_file = locks.read(file or toolchains.active_lock() or Path("spack.lock"))
     active = os.environ.get("ROUNDTRIP_SITE")
     label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
-        software.require_current(held, site)
+        software.require_current(lock_file, site)
         label = site.declared.label if site.declared else ()
-    status = print_findings(one_build_per_mpi(held, label))
+    status = print_findings(one_build_per_mpi(lock_file, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
-    for item in toolchains.toolchains(held, label):
+    for item in toolchains.toolchains(lock_file, label):
         mpi = f"{item.mpi.label} {item.mpi.hash[:7]}"
         table.add_row(item.name, item.root.hash[:7], mpi, f"{item.boost.label}")
     common.show(table)

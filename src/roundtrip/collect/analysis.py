@@ -72,9 +72,9 @@ _LATER = ("history", "nodes")
 
 def default_text() -> str:
     """The thresholds that come with the package: the shared ones, then those of each study."""
-    shared = resources.files("roundtrip.report").joinpath(FILE_NAME)
+    shared_file = resources.files("roundtrip.report").joinpath(FILE_NAME)
     packages = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
-    parts = [shared, *(one.joinpath("thresholds.toml") for one in packages)]
+    parts = [shared_file, *(package.joinpath("thresholds.toml") for package in packages)]
     return "\n".join(part.read_text(encoding="utf-8") for part in parts)
 
 
@@ -89,16 +89,16 @@ def for_site(site: str) -> Analysis:
     UserError, with the line, if the file is no analysis.toml.
     """
     try:
-        own = paths.checkout() / "site-configs" / site / FILE_NAME
+        file = paths.checkout() / "site-configs" / site / FILE_NAME
     except UserError:
         return default()
-    return load(own) if own.is_file() else default()
+    return load(file) if file.is_file() else default()
 
 
 def for_run(run_dir: Path) -> Analysis:
     """Those that a run began with: its own copy of its site's, else those of the package."""
-    own = run_dir / FILE_NAME
-    return load(own) if files.stamp(own) else default()
+    file = run_dir / FILE_NAME
+    return load(file) if files.stamp(file) else default()
 
 
 def load(file: Path) -> Analysis:
@@ -115,31 +115,33 @@ def parse(text: str, file: Path) -> Analysis:
     A study that the file does not know (it is older than the study) gets the package's
     thresholds: a bundle with such a file has no launches of it.  So do the history and the nodes.
     """
-    given, places = tables.parse(text, file)
-    own = {study.name: study.thresholds for study in studies.load() if study.thresholds}
+    file_tables, places = tables.parse(text, file)
+    study_models = {study.name: study.thresholds for study in studies.load() if study.thresholds}
     package = files.parse_toml(default_text())
-    known = {name: package[name] for name in (*_LATER, *own)}
-    found = tables.validate({**known, **given}, _file(), places, file)
-    used = {name: getattr(found, name) for name in (*_Shared.model_fields, *own)}
+    defaults = {name: package[name] for name in (*_LATER, *study_models)}
+    model = tables.validate({**defaults, **file_tables}, _file(), places, file)
+    thresholds = {name: getattr(model, name) for name in (*_Shared.model_fields, *study_models)}
     return Analysis(
-        **{name: used[name] for name in _Shared.model_fields},
+        **{name: thresholds[name] for name in _Shared.model_fields},
         text=text,
-        later=_later(given, used),
-        studies={kind: used[name] for name, kind in own.items()},
+        later=_later(file_tables, thresholds),
+        studies={kind: thresholds[name] for name, kind in study_models.items()},
     )
 
 
 @cache
 def _file() -> type[_Shared]:
-    tables = {study.name: (study.thresholds, ...) for study in studies.load() if study.thresholds}
-    return extended(_Shared, tables)
+    study_models = {
+        study.name: (study.thresholds, ...) for study in studies.load() if study.thresholds
+    }
+    return extended(_Shared, study_models)
 
 
-def _later(given: Mapping[str, Any], used: Mapping[str, Table]) -> str:
+def _later(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
     """As TOML: what is used of the tables given, and not given."""
     lines: list[str] = []
-    for name, values in used.items():
-        missing = vars(values).keys() - given[name].keys() if name in given else set()
+    for name, values in thresholds.items():
+        missing = vars(values).keys() - file_tables[name].keys() if name in file_tables else set()
         missing -= {"minimum_effects"}
         lines += [f"[{name}]"] * bool(missing)
         lines += [f"{key} = {vars(values)[key]}" for key in sorted(missing)]

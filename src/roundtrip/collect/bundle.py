@@ -48,19 +48,19 @@ def build(
         raise UserError("a symbolic link: bundles are not written through one", folder)
     thresholds = analysis.for_run(run_dir)
     launches = _scan(run_dir, thresholds)
-    again = _confirmation(run_dir, thresholds)
+    confirmation = _confirmation(run_dir, thresholds)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         partial = files.partial_folder(folder)
         try:
             partial.chmod(0o755)
-            if again:
+            if confirmation:
                 inner = partial / records.CONFIRMATION
                 inner.mkdir()
-                _write(run_dir / records.CONFIRMATION, again, thresholds, inner)
-            written = _write(run_dir, launches, thresholds, partial)
-            signed = signature.sign(partial, written, tell)
-            return _keep(partial, folder / signed.digest[:16])
+                _write(run_dir / records.CONFIRMATION, confirmation, thresholds, inner)
+            unsigned_manifest = _write(run_dir, launches, thresholds, partial)
+            signed_manifest = signature.sign(partial, unsigned_manifest, tell)
+            return _keep(partial, folder / signed_manifest.digest[:16])
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
@@ -93,21 +93,21 @@ def _write(
 ) -> manifest.Manifest:
     """Write the bundle of a tree to an empty folder."""
     state = records.read_record(run_dir / "state.json")
-    passed = sorted(
+    passed_launches = sorted(
         (item for item in launches if item.status == "passed"), key=lambda item: item.id
     )
     environment = Environment.read(run_dir)
     campaign = files.read_text_in_tree(run_dir / "campaign.toml")
-    records_of = [each for launch in launches for each in (launch.case, launch.run)]
-    allocated = (node for launch in launches for node in launch.nodes)
-    hosts = [*environment.hosts(), *host_names(records_of), *allocated]
+    contents = [content for launch in launches for content in (launch.case, launch.run)]
+    job_nodes = (node for launch in launches for node in launch.nodes)
+    hosts = [*environment.hosts(), *host_names(contents), *job_nodes]
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(state["site"])), environment.words())
-    rows = _samples(passed, run_dir, names)
-    made = bundle_tables.make_tables(launch_records(launches, state, names))
+    rows = _samples(passed_launches, run_dir, names)
+    tables = bundle_tables.make_tables(launch_records(launches, state, names))
     bundle_tables.write_frame(rows, folder / "samples.parquet")
-    bundle_tables.write_tables(made, folder)
+    bundle_tables.write_tables(tables, folder)
     level = thresholds.statistics.confidence_level
-    medians = bundle_tables.launch_medians(rows.lazy(), made.frames["cases"], level)
+    medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], level)
     bundle_tables.write_medians(medians, folder)
     limits = public_thresholds(thresholds.text, names)
     (folder / analysis.FILE_NAME).write_bytes(limits.encode())
@@ -120,9 +120,9 @@ def _write(
     return manifest.write(folder, facts)
 
 
-def _samples(passed: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:
+def _samples(launches: Sequence[Launch], root: Path, names: Disclosure) -> pl.DataFrame:
     frames = []
-    for launch in passed:
+    for launch in launches:
         assert launch.folder is not None  # noqa: S101  a passed launch has one
         file = launch.folder / SAMPLES
         content = files.read_in_tree(file, root, files.MOST_SAMPLES)
@@ -160,7 +160,7 @@ def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
     partitions = records.read_record(run_dir / records.NODES_FILE, run_dir, records.Nodes)[
         "partitions"
     ]
-    found = {
+    nodes = {
         node["host"]: {
             "node": names.pseudonym(node["host"]),
             "state": names.redact(node["state"]),
@@ -169,7 +169,7 @@ def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
         for partition in partitions.values()
         for node in partition["not_measured"]
     }
-    return {"nodes_not_measured": sorted(found.values(), key=lambda one: one["node"])}
+    return {"nodes_not_measured": sorted(nodes.values(), key=lambda node: node["node"])}
 
 
 def _keep(partial: Path, final: Path) -> Path:

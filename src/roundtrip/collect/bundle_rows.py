@@ -53,10 +53,10 @@ TIMING = tuple(f"timing_{name}" for name in Timing.model_fields)
 
 def _simulated(name: str, is_required: bool) -> Rule:
     """Stands with each simulated launch that passed, unless it may be missing, and no other."""
-    is_one = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
+    is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
     cell = pl.col(name)
-    right = cell.is_not_null() == is_one if is_required else cell.is_null() | is_one
-    return Rule(name, right, "what `simulated` says")
+    holds = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
+    return Rule(name, holds, "what `simulated` says")
 
 
 class Case(Row):
@@ -233,7 +233,7 @@ class Median(Row):
         Rule(
             "unit",
             pl.col("metric").replace_strict(
-                {name: known.unit for name, known in METRICS.items()}, default=None
+                {name: definition.unit for name, definition in METRICS.items()}, default=None
             )
             == pl.col("unit"),
             "the unit of the metric",

@@ -71,7 +71,7 @@ def write_frame(frame: pl.DataFrame, file: Path) -> None:
 
 def read_tables(bundle: Path) -> Tables:
     """The tables of a verified bundle, checked; UserError for what is none."""
-    made = Tables(
+    tables = Tables(
         {
             name: _whole(file, row)
             if (file := bundle / f"{name}.parquet").exists() or name not in LATER
@@ -84,8 +84,8 @@ def read_tables(bundle: Path) -> Tables:
             if (file := bundle / "details" / f"{study}.parquet").exists()
         },
     )
-    require_tables(made, lambda name: bundle / f"{name}.parquet")
-    return made
+    require_tables(tables, lambda name: bundle / f"{name}.parquet")
+    return tables
 
 
 @contextmanager
@@ -108,8 +108,8 @@ def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = Non
     The columns `missing`, by default those that came later, may be missing.
     """
     schema = columns(row)
-    may_lack = later(row) if missing is None else missing
-    _require_columns(pl.scan_parquet(file).collect_schema().names(), schema, may_lack, file)
+    optional_columns = later(row) if missing is None else missing
+    _require_columns(pl.scan_parquet(file).collect_schema().names(), schema, optional_columns, file)
     frame = pl.scan_parquet(
         file,
         schema=dict(schema),
@@ -126,18 +126,20 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
     """
     schema = columns(row)
     with decoding(file):
-        there = pl.read_parquet_schema(file)
-        _require_columns(there, schema, later(row), file)
-        if there != {name: schema[name] for name in there}:
+        file_schema = pl.read_parquet_schema(file)
+        _require_columns(file_schema, schema, later(row), file)
+        if file_schema != {name: schema[name] for name in file_schema}:
             raise UserError(_OTHER_TYPES, file)
-        asked = list(names or schema)
-        known = [name for name in asked if name in there]
-        found = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=known)
-        _require_few(found.height, file)
-        if known == asked:
-            return found
-        empty = (pl.lit(None, schema[name]).alias(name) for name in asked if name not in there)
-        return found.with_columns(*empty).select(asked)
+        all_names = list(names or schema)
+        file_names = [name for name in all_names if name in file_schema]
+        table = pl.read_parquet(file, n_rows=_MOST_ROWS + 1, columns=file_names)
+        _require_few(table.height, file)
+        if file_names == all_names:
+            return table
+        null_columns = (
+            pl.lit(None, schema[name]).alias(name) for name in all_names if name not in file_schema
+        )
+        return table.with_columns(*null_columns).select(all_names)
 
 
 def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
@@ -149,11 +151,11 @@ def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -
 
 
 def _require_columns(
-    there: Collection[str], schema: Schema, may_lack: Collection[str], file: Path
+    names: Collection[str], schema: Schema, optional_columns: Collection[str], file: Path
 ) -> None:
-    missing, unexpected = schema.keys() - {*there, *may_lack}, {*there} - schema.keys()
+    missing, unexpected = schema.keys() - {*names, *optional_columns}, {*names} - schema.keys()
     faults = {"missing": missing, "unexpected": unexpected}
-    if words := [f"{what} columns: {', '.join(sorted(n))}" for what, n in faults.items() if n]:
+    if words := [f"{kind} columns: {', '.join(sorted(n))}" for kind, n in faults.items() if n]:
         raise UserError(printable("; ".join(words))[:300], file)
 
 
@@ -175,20 +177,20 @@ def require_tables(made: Tables, file: Callable[[str], Path]) -> None:
     `file` gives the file of a table, for messages: of ``cases``, or ``details/<study>``.
     """
     launches = made.frames["cases"]
-    passed = launches.filter(pl.col("status") == "passed")
+    passed_launches = launches.filter(pl.col("status") == "passed")
     for name in _PASSED:
-        if passed[name].null_count():
+        if passed_launches[name].null_count():
             raise UserError(f"{name} is empty where it cannot be", file("cases"))
-    if passed.is_empty():
+    if passed_launches.is_empty():
         raise UserError("no launch completed: nothing to report", file("cases"))
     _require_once(launches, ["launch"], "a launch has two rows", file("cases"))
     for name, frame in made.frames.items():
         require_rows(frame, ROWS[name], file(name))
-    of_all = launches.select("launch")
-    passed = passed.select(*LABELS)
+    launch_ids = launches.select("launch")
+    passed_launches = passed_launches.select(*LABELS)
     for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
-        require_known(made.frames[name], of_all, "no launch of cases.parquet", file(name))
-    require_known(made.frames["points"], passed, "no launch that passed", file("points"))
+        require_known(made.frames[name], launch_ids, "no launch of cases.parquet", file(name))
+    require_known(made.frames["points"], passed_launches, "no launch that passed", file("points"))
     for name in ("parameters", "emulation"):
         frame, fault = made.frames[name], "a name has two rows for one launch"
         _require_once(frame, ["launch", "name"], fault, file(name))
@@ -200,11 +202,11 @@ def require_tables(made: Tables, file: Callable[[str], Path]) -> None:
 
 def require_samples(taken: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
     """UserError for samples that no reader would have accepted, or of no launch that passed."""
-    passed = launches.filter(pl.col("status") == "passed").select(*LABELS)
+    passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
     keys = taken.select(*LABELS).unique().sort("launch")
-    require_known(keys.collect(), passed, "no launch that passed", file)
-    whole = pl.all_horizontal(pl.all().is_not_null().all())
-    if not taken.select(whole & samples.all_good()).collect().item():
+    require_known(keys.collect(), passed_launches, "no launch that passed", file)
+    is_complete = pl.all_horizontal(pl.all().is_not_null().all())
+    if not taken.select(is_complete & samples.all_good()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
 
 
@@ -216,9 +218,9 @@ def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Pa
 def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
     """UserError for the first cell of a table of rows `row` that breaks one of their rules."""
     for rule in rules(row):
-        wrong = frame.filter(rule.broken)
-        if not wrong.is_empty():
-            raise UserError(f"{rule.column} {_shown(wrong[rule.column][0], rule)}", file)
+        violations = frame.filter(rule.broken)
+        if not violations.is_empty():
+            raise UserError(f"{rule.column} {_shown(violations[rule.column][0], rule)}", file)
 
 
 def _shown(cell: Any, rule: Rule) -> str:
@@ -230,15 +232,15 @@ def _shown(cell: Any, rule: Rule) -> str:
 
 def require_known(found: pl.DataFrame, launches: pl.DataFrame, whose: str, file: Path) -> None:
     """UserError unless every row is of one of `launches`, by all its columns."""
-    unknown = found.join(launches, on=launches.columns, how="anti", nulls_equal=True)
-    if not unknown.is_empty():
-        name = printable(str(unknown["launch"][0])[:200])
+    unknown_rows = found.join(launches, on=launches.columns, how="anti", nulls_equal=True)
+    if not unknown_rows.is_empty():
+        name = printable(str(unknown_rows["launch"][0])[:200])
         raise UserError(f"rows of {name!r}, which is {whose}", file)
 
 
 def _require_details(study: str, frame: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
-    own = launches.filter(pl.col("study") == study).select("launch")
-    require_known(frame, own, f"no launch of {study}", file)
+    study_launches = launches.filter(pl.col("study") == study).select("launch")
+    require_known(frame, study_launches, f"no launch of {study}", file)
     _require_once(frame, ["launch"], "a launch has two rows", file)
     for row in frame.iter_rows(named=True):
         if fault := model.fault(DETAILS[study], value(DETAILS[study], row)):
@@ -256,23 +258,25 @@ def make_tables(records: Iterable[Record]) -> Tables:
     `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
     `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
     """
-    launches = sorted(records, key=lambda one: (one["case_id"], one["launch"]))
+    launches = sorted(records, key=lambda record: (record["case_id"], record["launch"]))
     rows = {
-        "cases": [_case(one) for one in launches],
+        "cases": [_case(record) for record in launches],
         "points": _labelled_rows(launches, _points),
         "parameters": _labelled_rows(
-            launches, lambda one: setting_rows(one.get("parameters") or {})
+            launches, lambda record: setting_rows(record.get("parameters") or {})
         ),
-        "emulation": _labelled_rows(launches, lambda one: setting_rows(one.get("emulated") or {})),
-        "placement": _labelled_rows(launches, lambda one: one.get("placement") or ()),
-        "nodes": _labelled_rows(launches, lambda one: one.get("nodes") or ()),
+        "emulation": _labelled_rows(
+            launches, lambda record: setting_rows(record.get("emulated") or {})
+        ),
+        "placement": _labelled_rows(launches, lambda record: record.get("placement") or ()),
+        "nodes": _labelled_rows(launches, lambda record: record.get("nodes") or ()),
         "disturbance": _labelled_rows(launches, _ranks),
     }
     details: defaultdict[str, list[Record]] = defaultdict(list)
-    for one in launches:
-        if one["study"] in DETAILS and (own := one.get("details")):
-            row = {**cells(DETAILS[one["study"]], own), "launch": one["launch"]}
-            details[one["study"]].append(row)
+    for record in launches:
+        if record["study"] in DETAILS and (detail := record.get("details")):
+            row = {**cells(DETAILS[record["study"]], detail), "launch": record["launch"]}
+            details[record["study"]].append(row)
     return Tables(
         {name: frame(rows[name], schema) for name, schema in ALL.items()},
         {study: frame(rows, columns(DETAIL_ROWS[study])) for study, rows in details.items()},
@@ -285,18 +289,20 @@ def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
 
 
 def _labelled_rows(launches: Sequence[Record], rows: Any) -> list[Record]:
-    return [{**row, **{n: one[n] for n in LABELS}} for one in launches for row in rows(one)]
+    return [
+        {**row, **{n: record[n] for n in LABELS}} for record in launches for row in rows(record)
+    ]
 
 
-def _case(one: Record) -> Record:
-    clock, disturbance = one.get("clock") or {}, one.get("disturbance") or {}
+def _case(record: Record) -> Record:
+    clock, disturbance = record.get("clock") or {}, record.get("disturbance") or {}
     return {
-        **one,
-        "emulated": bool(one.get("emulated")),
+        **record,
+        "emulated": bool(record.get("emulated")),
         **_prefixed("clock", clock),
         "clock": clock.get("name"),
-        **_prefixed("timing", one.get("timing")),
-        **_prefixed("simulated", one.get("simulation")),
+        **_prefixed("timing", record.get("timing")),
+        **_prefixed("simulated", record.get("simulation")),
         "steal_s": disturbance.get("steal_s"),
         "load_average_start": _floats(disturbance.get("load_average_start")),
         "load_average_end": _floats(disturbance.get("load_average_end")),
@@ -308,16 +314,18 @@ def _prefixed(prefix: str, values: Record | None) -> Record:
 
 
 def _floats(values: Sequence[float | None] | None) -> list[float | None] | None:
-    return None if values is None else [None if one is None else float(one) for one in values]
+    return (
+        None if values is None else [None if number is None else float(number) for number in values]
+    )
 
 
-def _points(one: Record) -> Iterator[Record]:
-    for point in (one.get("points") or ()) if one["status"] == "passed" else ():
+def _points(record: Record) -> Iterator[Record]:
+    for point in (record.get("points") or ()) if record["status"] == "passed" else ():
         yield {**point, **_prefixed("finding", point.get("finding"))}
 
 
-def _ranks(one: Record) -> Iterator[Record]:
-    disturbance = one.get("disturbance") or {}
+def _ranks(record: Record) -> Iterator[Record]:
+    disturbance = record.get("disturbance") or {}
     columns = [disturbance.get(name) or [] for name in _RANK]
     for rank, values in enumerate(zip_longest(*columns)):
         yield {"rank": rank, **dict(zip(_RANK, values, strict=True))}
@@ -341,10 +349,12 @@ def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> 
 
     units = rows.select("metric", "unit").unique("metric").collect()
     hosts = pl.col("hosts").list.unique().list.sort().list.join("+")
-    known = launches.select(*LABELS, "campaign_round", nodes=hosts)
-    found = median_intervals(rows.select(*_KEYS, "value").collect(), _KEYS, "value", level)
-    joined = found.rename({"n": "samples"}).join(known, on="launch").join(units, on="metric")
-    return joined.select(*MEDIANS).sort(_ORDER)
+    launch_columns = launches.select(*LABELS, "campaign_round", nodes=hosts)
+    medians = median_intervals(rows.select(*_KEYS, "value").collect(), _KEYS, "value", level)
+    table = (
+        medians.rename({"n": "samples"}).join(launch_columns, on="launch").join(units, on="metric")
+    )
+    return table.select(*MEDIANS).sort(_ORDER)
 
 
 def write_medians(made: pl.DataFrame, bundle: Path) -> None:
@@ -358,8 +368,8 @@ def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataF
     A bundle from before they had a table has them in its samples.  UserError for a table that no
     collector wrote.
     """
-    if (found := stored_medians(bundle, launches)) is not None:
-        return found
+    if (medians := stored_medians(bundle, launches)) is not None:
+        return medians
     with decoding(bundle / "samples.parquet") as file:
         rows = scan_table(file, Sample)
         require_samples(rows, launches, file)
@@ -374,12 +384,12 @@ def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
     file = bundle / MEDIANS_FILE
     if not file.exists():
         return None
-    found = read_table(file, Median)
-    require_rows(found, Median, file)
-    passed = launches.filter(pl.col("status") == "passed").select(*LABELS)
-    require_known(found.select(*LABELS), passed, "no launch that passed", file)
-    _require_once(found, _KEYS, "a series has two rows for one launch", file)
-    return found
+    medians = read_table(file, Median)
+    require_rows(medians, Median, file)
+    passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
+    require_known(medians.select(*LABELS), passed_launches, "no launch that passed", file)
+    _require_once(medians, _KEYS, "a series has two rows for one launch", file)
+    return medians
 
 
 def require_medians(made: pl.DataFrame, derived: pl.DataFrame, bundle: Path) -> None:

@@ -41,9 +41,9 @@ class Rule:
     @property
     def broken(self) -> pl.Expr:
         """Whether a row breaks the rule."""
-        absent = pl.col(self.column).is_null()
-        good = absent | self.holds if self.nullable else self.holds
-        return ~good.fill_null(False)
+        is_null = pl.col(self.column).is_null()
+        is_good = is_null | self.holds if self.nullable else self.holds
+        return ~is_good.fill_null(False)
 
 
 class Row(Record):
@@ -69,11 +69,11 @@ def later(model: type[Record]) -> frozenset[str]:
 @cache
 def rules(model: type[Row]) -> tuple[Rule, ...]:
     """What the cells of a table of such rows must be."""
-    derived = []
+    column_rules = []
     for name, schema in _properties(model).items():
         holds, right = _holds(_bare(schema), pl.col(name))
-        derived.append(Rule(name, holds, right, nullable=_is_nullable(schema)))
-    return (*derived, *model.across)
+        column_rules.append(Rule(name, holds, right, nullable=_is_nullable(schema)))
+    return (*column_rules, *model.across)
 
 
 def guide(model: type[Record]) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _is_nullable(schema: Mapping[str, Any]) -> bool:
 def _bare(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """The schema of what is not null.  TypeError where several types are left."""
     if "anyOf" in schema:
-        kinds = [one for one in schema["anyOf"] if one != {"type": "null"}]
+        kinds = [option for option in schema["anyOf"] if option != {"type": "null"}]
         schema = kinds[0] if len(kinds) == 1 else schema
     if "type" not in schema:
         raise TypeError(f"no column can hold what {dict(schema)} allows: it has no single type")
@@ -125,10 +125,10 @@ def _dtype(schema: Mapping[str, Any]) -> Any:
         case "array":
             return pl.List(_dtype(schema["items"]))
         case "object" if "properties" in schema:
-            return pl.Struct({name: _dtype(one) for name, one in schema["properties"].items()})
+            return pl.Struct({name: _dtype(field) for name, field in schema["properties"].items()})
         case "object":
-            of = _dtype(schema["additionalProperties"])
-            return pl.List(pl.Struct({"name": pl.String, "value": of}))
+            value_type = _dtype(schema["additionalProperties"])
+            return pl.List(pl.Struct({"name": pl.String, "value": value_type}))
         case kind:
             return _TYPES[kind][0]
 
@@ -142,8 +142,8 @@ def _holds(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
         case "array":
             items = _bare(schema["items"])
             holds, right = _holds(items, pl.element())
-            absent = pl.element().is_null()
-            holds = absent | holds if _is_nullable(schema["items"]) else holds.fill_null(False)
+            is_null = pl.element().is_null()
+            holds = is_null | holds if _is_nullable(schema["items"]) else holds.fill_null(False)
             return cell.list.eval(holds).list.all(), f"a list, each {right}"
         case "string":
             return _is_text(schema, cell)
@@ -177,18 +177,23 @@ def _cell(schema: Mapping[str, Any], value: Any) -> Any:
         case "array":
             return [_cell(schema["items"], item) for item in value]
         case "object" if "properties" in schema:
-            return {name: _cell(one, value.get(name)) for name, one in schema["properties"].items()}
+            return {
+                name: _cell(field, value.get(name)) for name, field in schema["properties"].items()
+            }
         case "object":
-            of = schema["additionalProperties"]
-            return [{"name": name, "value": _cell(of, one)} for name, one in sorted(value.items())]
+            value_schema = schema["additionalProperties"]
+            return [
+                {"name": name, "value": _cell(value_schema, item)}
+                for name, item in sorted(value.items())
+            ]
         case "number":
             return float(value)
     return value
 
 
 def _object(properties: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: _value(schema, cell[name]) for name, schema in properties.items()}
-    return {name: one for name, one in found.items() if one is not None}
+    values = {name: _value(schema, cell[name]) for name, schema in properties.items()}
+    return {name: item for name, item in values.items() if item is not None}
 
 
 def _value(schema: Mapping[str, Any], cell: Any) -> Any:
@@ -201,8 +206,8 @@ def _value(schema: Mapping[str, Any], cell: Any) -> Any:
         case "object" if "properties" in schema:
             return _object(schema["properties"], cell)
         case "object":
-            of = schema["additionalProperties"]
-            return {one["name"]: _value(of, one["value"]) for one in cell}
+            value_schema = schema["additionalProperties"]
+            return {entry["name"]: _value(value_schema, entry["value"]) for entry in cell}
     return cell
 
 
@@ -227,12 +232,12 @@ def settings_by_launch(settings: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def setting_texts(settings: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
     """The settings of a launch by name, from its cell of `settings_by_launch`; {} from None."""
-    return {one["name"]: one["value"] for one in settings or ()}
+    return {setting["name"]: setting["value"] for setting in settings or ()}
 
 
 def setting_number(settings: Sequence[Mapping[str, Any]] | None, name: str) -> float | None:
     """The number of that name; None if there is none."""
-    return next((one["number"] for one in settings or () if one["name"] == name), None)
+    return next((setting["number"] for setting in settings or () if setting["name"] == name), None)
 
 
 def _number(value: Any) -> float | None:
@@ -240,5 +245,5 @@ def _number(value: Any) -> float | None:
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
-    found = float(value)
-    return found if math.isfinite(found) else None
+    number = float(value)
+    return number if math.isfinite(number) else None

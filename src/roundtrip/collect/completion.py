@@ -34,9 +34,9 @@ def _line(text: str) -> str:
 
     Of a command that failed, ReFrame tells its words below: then also the last of them.
     """
-    first, *more = text.strip().splitlines() or [""]
-    words = [line for line in more if line.strip() and not _MARK.fullmatch(line.strip())]
-    if more and _FAILED.search(first):
+    first, *rest = text.strip().splitlines() or [""]
+    words = [line for line in rest if line.strip() and not _MARK.fullmatch(line.strip())]
+    if rest and _FAILED.search(first):
         first = f"{first} {words[-1].strip() if words else 'it said nothing'}"
     return printable(first)[:500]
 
@@ -119,7 +119,9 @@ class SessionReport:
             data = json.loads(files.read_in_tree(file, root, _MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             tests = (TestCase.from_entry(entry) for entry in entries)
-            return SessionReport(tuple(_with_error(one, file.parent, root) for one in tests), True)
+            return SessionReport(
+                tuple(_with_error(test, file.parent, root) for test in tests), True
+            )
         except (UserError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return SessionReport((), False)
 
@@ -130,8 +132,8 @@ class SessionReport:
 
     def find(self, environ: str, folder: str) -> TestCase | None:
         """The last entry of toolchain `environ` and stage folder `folder`; None without one."""
-        same = (t for t in reversed(self.tests) if (t.environ, t.folder) == (environ, folder))
-        return next(same, None)
+        matches = (t for t in reversed(self.tests) if (t.environ, t.folder) == (environ, folder))
+        return next(matches, None)
 
     def broken_fixture(self, environ: str) -> str:
         """Why a test of toolchain `environ` could not start."""
@@ -150,8 +152,8 @@ def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
             continue
         with contextlib.suppress(UserError):
             text = files.read_in_tree(file, root, _MOST_BUILD).decode(errors="replace")
-            if found := _ERROR.search(text):
-                return replace(test, fail_reason=f"{test.fail_reason}: {_line(found[0])}")
+            if match := _ERROR.search(text):
+                return replace(test, fail_reason=f"{test.fail_reason}: {_line(match[0])}")
     return test
 
 
@@ -191,40 +193,42 @@ def first_failure(error: str) -> str:
 
     Where it names no rank, the last words alone; "" of an empty one.
     """
-    named = _FAILED_RANK.search(error)
-    if named is None:
+    match = _FAILED_RANK.search(error)
+    if match is None:
         lines = [line.strip() for line in error.splitlines() if line.strip(" -\t")]
         return _last(lines)
-    found = {key.rstrip("2345"): text for key, text in named.groupdict().items() if text}
-    where = f" on {found['host']}" if "host" in found else ""
-    how = found.get("how") or (f"exit code {found['code']}" if "code" in found else "MPI_Abort")
-    several = "ranks" if re.search(r"\D", found["ranks"]) else "rank"
-    first = f"{several} {found['ranks']}{where} failed first: {how.strip()}"
-    said = _last(_own(error[: named.start()]))
-    return "; ".join(filter(None, (printable(first)[:_MOST_WORDS], said)))
+    groups = {key.rstrip("2345"): text for key, text in match.groupdict().items() if text}
+    location = f" on {groups['host']}" if "host" in groups else ""
+    how = groups.get("how") or (f"exit code {groups['code']}" if "code" in groups else "MPI_Abort")
+    noun = "ranks" if re.search(r"\D", groups["ranks"]) else "rank"
+    first = f"{noun} {groups['ranks']}{location} failed first: {how.strip()}"
+    last_words = _last(_own(error[: match.start()]))
+    return "; ".join(filter(None, (printable(first)[:_MOST_WORDS], last_words)))
 
 
 def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
     """Which of `nodes`, those of the step in their order, failed by what srun says."""
-    gone = {int(number) for number in _STEP_GONE.findall(error)}
-    found = {node for number, node in enumerate(nodes) if number in gone}
-    for listed in _NODE_DOWN.findall(error):
-        found.update(identity.expanded(listed) or ())
-    return found & {*nodes}
+    node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
+    down_nodes = {node for number, node in enumerate(nodes) if number in node_numbers}
+    for node_list in _NODE_DOWN.findall(error):
+        down_nodes.update(identity.expanded(node_list) or ())
+    return down_nodes & {*nodes}
 
 
 def _own(error: str) -> list[str]:
     """The lines that the failed rank may have written itself."""
     blocks = _RULE.split(error)
     # What is between two rules is one message.
-    kept = [one for n, one in enumerate(blocks) if n % 2 == 0 or not _OF_OTHERS.search(one)]
-    lines = [line.strip() for block in kept for line in block.splitlines()]
-    return [one for one in lines if one and not (_NOISE.search(one) or _OF_OTHERS.search(one))]
+    own_blocks = [
+        block for n, block in enumerate(blocks) if n % 2 == 0 or not _OF_OTHERS.search(block)
+    ]
+    lines = [line.strip() for block in own_blocks for line in block.splitlines()]
+    return [line for line in lines if line and not (_NOISE.search(line) or _OF_OTHERS.search(line))]
 
 
 def _last(lines: list[str]) -> str:
-    own = [line for line in lines if not line.startswith(_WITNESS)]
-    return f"last words: {printable(own[-1])[:_MOST_WORDS]}" if own else ""
+    rank_lines = [line for line in lines if not line.startswith(_WITNESS)]
+    return f"last words: {printable(rank_lines[-1])[:_MOST_WORDS]}" if rank_lines else ""
 
 
 DISPLACED = "displaced"
@@ -260,15 +264,15 @@ def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> st
 
 def describe_displaced(reasons: Iterable[str]) -> str:
     """For people: how many launches were displaced, by reason; "" if none was."""
-    listed = list(reasons)
-    if not listed:
+    all_reasons = list(reasons)
+    if not all_reasons:
         return ""
     parts = [
         f"{count} {words}"
         for cause, words in _DISPLACED_BY.items()
-        if (count := sum(cause in reason for reason in listed))
+        if (count := sum(cause in reason for reason in all_reasons))
     ]
-    launches = "1 launch" if len(listed) == 1 else f"{len(listed)} launches"
+    launches = "1 launch" if len(all_reasons) == 1 else f"{len(all_reasons)} launches"
     by_reason = f" ({', '.join(parts)})" if parts else ""
     return f"Slurm displaced {launches}{by_reason}: repeated, and counted against no case"
 
@@ -303,8 +307,8 @@ class Counts:
     @property
     def missing(self) -> dict[str, int]:
         """How many launches each case lacks; cases that lack none are left out."""
-        short = {case: count - self.passed.get(case, 0) for case, count in self.asked.items()}
-        return {case: count for case, count in short.items() if count > 0}
+        shortfalls = {case: count - self.passed.get(case, 0) for case, count in self.asked.items()}
+        return {case: count for case, count in shortfalls.items() if count > 0}
 
     def describe(self) -> str:
         """For people: ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
@@ -320,13 +324,13 @@ def count_launches(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
 
     An older bundle does not say how many were asked for: then it is what completed and is missing.
     """
-    asked: dict[str, int] = {}
+    launch_counts: dict[str, int] = {}
     cases: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for case, status, wanted in rows:
-        if wanted is not None:
-            asked[case] = wanted
+    for case, status, launch_count in rows:
+        if launch_count is not None:
+            launch_counts[case] = launch_count
         cases[status][case] += 1
     passed, missing = cases["passed"], cases["missing"]
     for case in passed | missing:
-        asked.setdefault(case, passed[case] + missing[case])
-    return Counts(asked, passed, cases["partial"].total())
+        launch_counts.setdefault(case, passed[case] + missing[case])
+    return Counts(launch_counts, passed, cases["partial"].total())

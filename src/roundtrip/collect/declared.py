@@ -123,13 +123,15 @@ def public_campaign(text: str, names: Disclosure) -> str:
 
 def public_thresholds(text: str, names: Disclosure) -> str:
     """The text of an analysis.toml, without comments that are not of the package's own file."""
-    ours = {found[2] for line in analysis.default_text().splitlines() if (found := _split(line))}
-    kept = []
+    package_comments = {
+        match[2] for line in analysis.default_text().splitlines() if (match := _split(line))
+    }
+    lines = []
     for line in text.splitlines():
-        found = _split(line)
-        code, comment = (found[1], found[2] or "") if found else (line, "")
-        kept.append((code + (comment if comment in ours else "")).rstrip())
-    return "\n".join([*(names.redact(line, analysis.FILE_NAME) for line in kept), ""])
+        match = _split(line)
+        code, comment = (match[1], match[2] or "") if match else (line, "")
+        lines.append((code + (comment if comment in package_comments else "")).rstrip())
+    return "\n".join([*(names.redact(line, analysis.FILE_NAME) for line in lines), ""])
 
 
 def _split(line: str) -> re.Match[str] | None:
@@ -140,8 +142,8 @@ def _lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> li
     lines = []
     for key in [key for key in table.model_fields if key in data and key != "check"]:
         is_title = key == "title" and isinstance(data[key], str)
-        disclosed = (names.title if is_title else names.fields)(data[key], f"campaign.toml {key}")
-        lines.append(f"{key} = {_value(disclosed)}")
+        value = (names.title if is_title else names.fields)(data[key], f"campaign.toml {key}")
+        lines.append(f"{key} = {_value(value)}")
     return lines
 
 

@@ -112,9 +112,9 @@ class Disclosure:
         #: ``private-`` and 12 hex digits; another `digest` where there is no key of a site.
         self.digest = digest or (lambda value: f"private-{names.digest(value)[:12]}")
         self._message = names.message
-        listed = sorted({word for word in words if len(word) > 2}, key=lambda w: (-len(w), w))
-        either = "|".join(map(re.escape, listed)) or "(?!)"
-        self._words = re.compile(rf"(?<![\w-])(?:{either})(?![\w-])")
+        sorted_words = sorted({word for word in words if len(word) > 2}, key=lambda w: (-len(w), w))
+        alternatives = "|".join(map(re.escape, sorted_words)) or "(?!)"
+        self._words = re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])")
         self._cut = functools.lru_cache(_MANY)(self._cut_once)
 
     def text(self, text: str, place: str = "") -> str:
@@ -130,10 +130,10 @@ class Disclosure:
 
     def redact(self, text: str, place: str = "", path: re.Pattern[str] = _PATH) -> str:
         """As `text`, for what names no host of the run by its name alone."""
-        cleaned, is_credential = self._cut(text, path)
+        public_text, is_credential = self._cut(text, path)
         if is_credential and place:
             self.refused.add(place)
-        return cleaned
+        return public_text
 
     def library(self, text: str) -> str:
         """A library's description of itself; ``user@host`` is left out."""
@@ -146,23 +146,23 @@ class Disclosure:
     def variable(self, name: str, value: Any, place: str) -> list[str]:
         """Name and value of an environment variable; the value if it tunes MPI, else its digest."""
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-        known = name if _NAME.fullmatch(name) else self.digest(name)
+        public_name = name if _NAME.fullmatch(name) else self.digest(name)
         if _SECRETIVE.search(name) or self._cut(text, _PATH)[1]:
-            self.refused.add(f"{place} {known}")
+            self.refused.add(f"{place} {public_name}")
         elif (
             (name.startswith(TUNING) or name in SLURM)
             and _VALUE.fullmatch(text)
             and self.text(text) == text
         ):
-            return [known, text]
-        return [known, self.digest(text)]
+            return [public_name, text]
+        return [public_name, self.digest(text)]
 
     def _value(self, data: Any, place: str, key: str) -> Any:
         if isinstance(data, dict):
-            named = [(self.redact(str(name), place), name) for name in data]
+            pairs = [(self.redact(str(name), place), name) for name in data]
             return {
-                shown: self._value(data[name], f"{place} {shown}".strip(), name)
-                for shown, name in named
+                public_name: self._value(data[name], f"{place} {public_name}".strip(), name)
+                for public_name, name in pairs
             }
         if isinstance(data, list | tuple):
             return [self._value(item, place, key) for item in data]
@@ -176,23 +176,23 @@ class Disclosure:
         """The text with digests, and whether there was a credential in it."""
         if len(text) > _LONGEST:
             return self.digest(text), False
-        cleaned = text
+        public_text = text
         for pattern in _CREDENTIALS:
-            cleaned = pattern.sub(self._digested, cleaned)
-        is_credential = cleaned != text
+            public_text = pattern.sub(self._digested, public_text)
+        is_credential = public_text != text
         # Paths before mail, which takes the digest of a path behind an @ for a host.
         for pattern in (_URL, path, *_PRIVATE, self._words):
-            cleaned = pattern.sub(self._digested, cleaned)
-        return cleaned, is_credential
+            public_text = pattern.sub(self._digested, public_text)
+        return public_text, is_credential
 
-    def _digested(self, found: re.Match[str]) -> str:
-        whole, part = found[0], (found[1] if found.re.groups else None)
+    def _digested(self, match: re.Match[str]) -> str:
+        whole, part = match[0], (match[1] if match.re.groups else None)
         secret = part or whole
         if re.fullmatch(DIGEST, secret):
             return whole
         begin, library = whole.rindex(secret), _LIBRARY.search(secret)
-        shown = self.digest(secret) + (library[0] if library else "")
-        return whole[:begin] + shown + whole[begin + len(secret) :]
+        digest = self.digest(secret) + (library[0] if library else "")
+        return whole[:begin] + digest + whole[begin + len(secret) :]
 
 
 def for_everybody(text: str) -> str:

@@ -32,13 +32,13 @@ def reasons(
     placement = run.get("placement") or []
     if one_machine:
         placement = [{**place, "host": ""} for place in placement]
-    throttled = tuple(_throttled(facts, placement, limits))
+    throttle_reasons = tuple(_throttled(facts, placement, limits))
     return (
         *_machine_reasons(facts, run, limits, cores),
-        *throttled,
+        *throttle_reasons,
         *_stopped(facts, limits),
         # Who is throttled waits for a processor, too: for the kernel both are one.
-        *(() if throttled else _starved(facts, placement, limits)),
+        *(() if throttle_reasons else _starved(facts, placement, limits)),
         *_clocks(facts, limits),
         *_watched(facts),
         *_crowded(run, placement),
@@ -58,10 +58,10 @@ def partial(run: Mapping[str, Any], limits: Disturbance) -> str:
     Whole is one that measured the coarse grid of its sizes, which its programs measure first.
     """
     coverage = run.get("coverage") or {}
-    measured, wanted = coverage.get("measured", 0), coverage.get("wanted", 0)
-    if measured >= limits.sizes_fraction * wanted:
+    sizes, grid = coverage.get("measured", 0), coverage.get("wanted", 0)
+    if sizes >= limits.sizes_fraction * grid:
         return ""
-    return f"measured {measured} of the {wanted} sizes of its coarse grid before its time was over"
+    return f"measured {sizes} of the {grid} sizes of its coarse grid before its time was over"
 
 
 def _machine_reasons(
@@ -109,19 +109,19 @@ def _stopped(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
         if suspended_s > limits.stop_s:
             yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
             break
-    signalled = []
-    for rank, (continued, idle_s) in _by_rank(facts, "continued", "idle_s"):
-        if continued and idle_s > _LEAST_STOP_S:
-            signalled.append(rank)
+    signalled_ranks = []
+    for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s"):
+        if signals and idle_s > _LEAST_STOP_S:
+            signalled_ranks.append(rank)
             yield (
-                f"suspended: a signal stopped rank {rank} ({continued:.0f} x SIGCONT, "
+                f"suspended: a signal stopped rank {rank} ({signals:.0f} x SIGCONT, "
                 f"{idle_s:.1f} s without the processor)"
             )
-    if signalled:
+    if signalled_ranks:
         return  # others only waited for these
     # A rank that sleeps until another one has a processor again was not stopped.
-    explained_s = max(limits.stop_s, _most(facts.get("waited_s")))
-    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > explained_s]
+    limit_s = max(limits.stop_s, _most(facts.get("waited_s")))
+    stops = [(s, rank) for rank, (s,) in _by_rank(facts, "longest_stop_s") if s > limit_s]
     if stops:
         longest_s, rank = max(stops)
         yield (
@@ -139,10 +139,10 @@ def _starved(
     fraction, rank = max(_waits(facts), default=(0.0, 0))
     if fraction > limits.waited_fraction:
         cpus: list[int] = next((place["cpus"] for place in placement if place["rank"] == rank), [])
-        where = f"processor {cpus[0]}" if len(cpus) == 1 else "its processors"
+        location = f"processor {cpus[0]}" if len(cpus) == 1 else "its processors"
         yield (
             f"starved: rank {rank} waited for a processor in {100 * fraction:.0f} % of the time, "
-            f"while other programs ran on {where}"
+            f"while other programs ran on {location}"
         )
 
 
@@ -151,8 +151,8 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
 
     Where the kernel does not tell, it is the time without one, unless the rank sleeps in its MPI.
     """
-    known = dict(_by_rank(facts, "waited_s"))
-    awake = {
+    waits = dict(_by_rank(facts, "waited_s"))
+    off_cpu = {
         rank: max(0.0, duration_s - cpu_s)
         for rank, (duration_s, cpu_s, sleeps) in _by_rank(
             facts, "duration_s", "cpu_s", "voluntary_context_switches"
@@ -160,7 +160,7 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
         if sleeps < _FEW_SLEEPS_PER_S * duration_s
     }
     for rank, (duration_s,) in _by_rank(facts, "duration_s"):
-        waited_s = known[rank][0] if rank in known else awake.get(rank, 0.0)
+        waited_s = waits[rank][0] if rank in waits else off_cpu.get(rank, 0.0)
         if duration_s > 0:
             yield min(1.0, waited_s / duration_s), rank
 
@@ -191,16 +191,16 @@ def _watched(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _crowded(run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Two ranks that are bound to the one processor, where the node has one for each rank."""
-    online = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
+    counts = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
     ranks_on = Counter(place["host"] for place in placement)
-    bound: dict[tuple[str, int], int] = {}
+    ranks_by_cpu: dict[tuple[str, int], int] = {}
     for place in placement:
-        if len(place.get("cpus") or ()) != 1 or min(online, default=0) < ranks_on[place["host"]]:
+        if len(place.get("cpus") or ()) != 1 or min(counts, default=0) < ranks_on[place["host"]]:
             continue
-        where = (place["host"], place["cpus"][0])
-        other = bound.setdefault(where, place["rank"])
+        cpu = (place["host"], place["cpus"][0])
+        other = ranks_by_cpu.setdefault(cpu, place["rank"])
         if other != place["rank"]:
-            yield f"crowded: ranks {other} and {place['rank']} are bound to processor {where[1]}"
+            yield f"crowded: ranks {other} and {place['rank']} are bound to processor {cpu[1]}"
             break
 
 
@@ -208,9 +208,9 @@ def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:
     """Whether each rank may have a processor for itself; False where nobody knows."""
     if not placement or not all(place.get("cpus") for place in placement):
         return False
-    sharing = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
+    sharers = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
     shares = (
-        math.fsum(1 / sharing[place["host"], cpu] for cpu in place["cpus"]) for place in placement
+        math.fsum(1 / sharers[place["host"], cpu] for cpu in place["cpus"]) for place in placement
     )
     return min(shares) > 1 - 1e-9
 
@@ -225,8 +225,8 @@ def _by_rank(facts: Mapping[str, Any], *names: str) -> Iterator[tuple[int, tuple
 
 def _idle(facts: Mapping[str, Any]) -> list[float]:
     """By rank the seconds in which it had no processor and did not wait for one."""
-    waited = [value or 0.0 for value in facts.get("waited_s") or ()]
-    times = zip(facts.get("duration_s") or (), facts.get("cpu_s") or (), waited, strict=False)
+    waits = [value or 0.0 for value in facts.get("waited_s") or ()]
+    times = zip(facts.get("duration_s") or (), facts.get("cpu_s") or (), waits, strict=False)
     return [(duration or 0.0) - (cpu or 0.0) - waited_s for duration, cpu, waited_s in times]
 
 

@@ -81,13 +81,13 @@ def _only(texts: str = "", **rules: Rule) -> Rule:
     def apply(names: Disclosure, data: Any, place: str) -> Any:
         if not isinstance(data, dict):
             return _private(names, data, place)
-        kept = {
+        fields = {
             key: shape[key](names, value, f"{place} {key}")
             for key, value in data.items()
             if key in shape
         }
         rest = {key: value for key, value in data.items() if key not in (*shape, _REST)}
-        return {**kept, _REST: _private(names, rest, place)} if rest else kept
+        return {**fields, _REST: _private(names, rest, place)} if rest else fields
 
     return apply
 
@@ -218,8 +218,8 @@ class Environment:
         for name, text in self.texts.items():
             rule, data = _known(name), _json(text)
             if rule and data is not None:
-                shown = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
-                (folder / name).write_bytes(shown.encode())
+                content = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
+                (folder / name).write_bytes(content.encode())
 
 
 def _known(name: str) -> Rule | None:
@@ -244,8 +244,10 @@ def _words(data: Any, key: str) -> Iterator[str]:
             if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], str):
                 yield from _private_value(str(pair[0]), pair[1])
     elif isinstance(data, list) and key in _OPTIONS:
-        line = " ".join(" ".join(one) if isinstance(one, list) else str(one) for one in data)
-        yield from (word for found in _WHO.findall(line) for word in found.split(","))
+        line = " ".join(
+            " ".join(option) if isinstance(option, list) else str(option) for option in data
+        )
+        yield from (word for argument in _WHO.findall(line) for word in argument.split(","))
     elif isinstance(data, list):
         for item in data:
             yield from _words(item, key)

@@ -82,38 +82,40 @@ class Allocation:
         """From the file that the job's script left; UserError if it cannot be read."""
         lines = files.read_text_in_tree(folder / ALLOCATION, root).splitlines()
         variables = dict(line.split("=", 1) for line in lines if "=" in line)
-        listed = variables.get("SLURM_JOB_NODELIST", "")
-        nodes = expanded(listed)
+        node_list = variables.get("SLURM_JOB_NODELIST", "")
+        nodes = expanded(node_list)
         if nodes is None:
-            raise UserError(f"{listed[:60]!r} is no list of nodes", folder / ALLOCATION)
-        submitted = _short(variables.get("SLURM_SUBMIT_HOST", ""))
+            raise UserError(f"{node_list[:60]!r} is no list of nodes", folder / ALLOCATION)
+        submit_host = _short(variables.get("SLURM_SUBMIT_HOST", ""))
         job = variables.get("SLURM_JOB_ID", "")
-        return Allocation(nodes, submitted, job, _beside(lines, nodes, variables))
+        return Allocation(nodes, submit_host, job, _beside(lines, nodes, variables))
 
     def other_job(self, submitted: str | None) -> str:
         """That the launch ran in another job than the `submitted` one; "" if it did not."""
         if not submitted or self.job == submitted:
             return ""
-        ran = f"in job {self.job}" if self.job else "outside of any job of Slurm"
-        return MISMATCH + printable(f"ran {ran}, but job {submitted} was submitted")
+        place = f"in job {self.job}" if self.job else "outside of any job of Slurm"
+        return MISMATCH + printable(f"ran {place}, but job {submitted} was submitted")
 
 
 def _beside(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
     """The other jobs that squeue has listed in `lines`, in words; "" without one."""
-    found = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
-    shared = {
-        (job, uid): {*nodes} & {*(expanded(listed) or ())}
-        for job, uid, listed in found
+    jobs = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
+    shared_nodes = {
+        (job, uid): {*nodes} & {*(expanded(node_list) or ())}
+        for job, uid, node_list in jobs
         if job != variables.get("SLURM_JOB_ID")
     }
-    others = [key for key, both in shared.items() if both]
-    if not others:
+    other_jobs = [key for key, common in shared_nodes.items() if common]
+    if not other_jobs:
         return ""
-    job, uid = others[0]
-    whose = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
-    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-    where = ", ".join(f"node {one}" for one in sorted(set().union(*shared.values()))[:_FEW_NODES])
-    return f"co-scheduled: Slurm ran job {job} of {whose}{more} on {where} at the same time"
+    job, uid = other_jobs[0]
+    user = "the same user" if uid == variables.get("SLURM_JOB_UID") else "another user"
+    more = f" and {len(other_jobs) - 1} more" if len(other_jobs) > 1 else ""
+    places = ", ".join(
+        f"node {node}" for node in sorted(set().union(*shared_nodes.values()))[:_FEW_NODES]
+    )
+    return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
 
 
 def expanded(listed: str) -> tuple[str, ...] | None:
@@ -138,7 +140,7 @@ def fault(case: Record, run: Record, allocation: Allocation | None, moved: int) 
     `moved` is the sum of the sizes of its samples [bytes].
     """
     ranks: Sequence[Record] = run.get("identity") or ()
-    found = (
+    problem = (
         _among_ranks(ranks)
         or _promised(case, ranks)
         or _linked(case, ranks)
@@ -146,7 +148,7 @@ def fault(case: Record, run: Record, allocation: Allocation | None, moved: int) 
         or (_elsewhere(run, ranks, allocation) if allocation else "")
         or ("" if case["simulated"] else _transport(case, run, moved))
     )
-    return MISMATCH + printable(found) if found else ""
+    return MISMATCH + printable(problem) if problem else ""
 
 
 def is_version(library: str, says: str, version: str, exactly: bool = False) -> bool:
@@ -195,9 +197,9 @@ def by_name(file: str) -> str:
 
 def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
     """In words, that a fact was another in the launch, or at the time, `since`."""
-    whose, what = subject
+    owner, fact = subject
     return MISMATCH + printable(
-        f"{whose}: {what} was {_shown(before)} {since}, and is {_shown(now)}"
+        f"{owner}: {fact} was {_shown(before)} {since}, and is {_shown(now)}"
     )
 
 
@@ -215,8 +217,8 @@ def _promised(case: Record, ranks: Sequence[Record]) -> str:
     for rank in ranks if mpi else ():
         library = rank.get("library")
         if library and not is_version(library, mpi["says"], mpi["version"]):
-            right = f"toolchain {case['environ']} is {mpi['family']} {mpi['version']}"
-            return f"{_who(rank)} runs {_shown(library)}, but {right}"
+            promise = f"toolchain {case['environ']} is {mpi['family']} {mpi['version']}"
+            return f"{_who(rank)} runs {_shown(library)}, but {promise}"
     return ""
 
 
@@ -227,27 +229,35 @@ def _linked(case: Record, ranks: Sequence[Record]) -> str:
             return _loaded(rank, rank["file"], links, "LD_LIBRARY_PATH or LD_PRELOAD")
     for rank in ranks if links else ():
         for name, file in (rank.get("libraries") or {}).items():
-            right = libraries.get(name, file)
-            if Path(file).parent != Path(right).parent:  # versions may differ between nodes
-                return _loaded(rank, file, right, "LD_LIBRARY_PATH")
+            library = libraries.get(name, file)
+            if Path(file).parent != Path(library).parent:  # versions may differ between nodes
+                return _loaded(rank, file, library, "LD_LIBRARY_PATH")
     return ""
 
 
-def _loaded(rank: Record, file: str, right: str, by: str) -> str:
-    loaded, links = by_name(_shown(file)), by_name(_shown(right))
-    return f"{_who(rank)} loaded {loaded}, but the program links {links}: {by} brings another"
+def _loaded(rank: Record, file: str, library: str, cause: str) -> str:
+    path, target = by_name(_shown(file)), by_name(_shown(library))
+    return f"{_who(rank)} loaded {path}, but the program links {target}: {cause} brings another"
 
 
 def _other_arguments(case: Record, run: Record, ranks: Sequence[Record]) -> str:
     """Of a program of ours: what stands between check and program has changed its arguments."""
-    asked, command = case.get("arguments"), run.get("command")
-    ours = any(rank.get("program_sha256") for rank in ranks)
-    if not ours or case["simulated"] or asked is None or not command or command[1:] == asked:
+    arguments, command = case.get("arguments"), run.get("command")
+    is_ours = any(rank.get("program_sha256") for rank in ranks)
+    if (
+        not is_ours
+        or case["simulated"]
+        or arguments is None
+        or not command
+        or command[1:] == arguments
+    ):
         return ""
-    more = " ".join(one for one in command[1:] if one not in asked)
-    less = " ".join(one for one in asked if one not in command[1:])
-    ran = f"with {_shown(more)}" if more else "without some arguments, or in another order"
-    return f"the program ran {ran}; the check asked for {_shown(less) if less else 'less'}"
+    surplus = " ".join(argument for argument in command[1:] if argument not in arguments)
+    lack = " ".join(argument for argument in arguments if argument not in command[1:])
+    difference = (
+        f"with {_shown(surplus)}" if surplus else "without some arguments, or in another order"
+    )
+    return f"the program ran {difference}; the check asked for {_shown(lack) if lack else 'less'}"
 
 
 def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
@@ -258,17 +268,17 @@ def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> 
     """
     hosts = {rank["host"]: rank.get("slurm_node") for rank in ranks}
     hosts = hosts or dict.fromkeys(run["hosts"])
-    named = Counter(name for name in hosts.values() if name)
+    name_counts = Counter(name for name in hosts.values() if name)
     for host, name in hosts.items():
         if not allocation.nodes:
             return f"ran on {host}, outside of any job of Slurm"
         if _short(host) in map(_short, allocation.nodes):
             continue
         is_login = _short(host) == allocation.submitted
-        if name in allocation.nodes and named[name] == 1 and not is_login:
+        if name in allocation.nodes and name_counts[name] == 1 and not is_login:
             continue
-        which = "where the job was submitted" if is_login else "which Slurm did not allocate"
-        return f"ran on {host}, {which}; the job has {_few(allocation.nodes)}"
+        remark = "where the job was submitted" if is_login else "which Slurm did not allocate"
+        return f"ran on {host}, {remark}; the job has {_few(allocation.nodes)}"
     return ""
 
 
@@ -285,16 +295,20 @@ def _transport(case: Record, run: Record, moved: int) -> str:
     counts = [count for node in nodes if (count := node.get("sent_bytes"))]
     if len(counts) != len(nodes):
         return ""
-    most, interface = max((bytes_, name) for count in counts for name, bytes_ in count.items())
+    most_bytes, interface = max(
+        (bytes_, name) for count in counts for name, bytes_ in count.items()
+    )
     extras = case.get("extras") or {}
-    asked = f"{extras.get('transport')} on {extras.get('device')}"
-    sent = f"interface {interface} sent {most} bytes of the {moved} that were measured"
-    if extras.get("transport") in _RDMA and most >= _MOST_SHARE * moved:
-        return f"{sent}: TCP, where {asked} was asked for"
+    request = f"{extras.get('transport')} on {extras.get('device')}"
+    traffic = f"interface {interface} sent {most_bytes} bytes of the {moved} that were measured"
+    if extras.get("transport") in _RDMA and most_bytes >= _MOST_SHARE * moved:
+        return f"{traffic}: TCP, where {request} was asked for"
     boots = {node.get("boot") for node in nodes}
-    alone = len(boots) == 1 and boots != {None} and not any(node.get("adapters") for node in nodes)
-    if alone and most < _LEAST_SHARE * moved:
-        return f"{sent}, the most of all: shared memory, where the network was asked for"
+    is_shared_kernel = (
+        len(boots) == 1 and boots != {None} and not any(node.get("adapters") for node in nodes)
+    )
+    if is_shared_kernel and most_bytes < _LEAST_SHARE * moved:
+        return f"{traffic}, the most of all: shared memory, where the network was asked for"
     return ""
 
 

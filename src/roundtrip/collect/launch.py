@@ -87,72 +87,74 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
     nodes: tuple[str, ...] = ()
-    beside = digest = rows = ""
+    other_jobs = digest = rows = ""
     try:
         case = records.read_record(folder / "case.json", root)
         allocation = _allocation(folder, root, case)
-        nodes, beside = (allocation.nodes, allocation.beside) if allocation else ((), "")
+        nodes, other_jobs = (allocation.nodes, allocation.beside) if allocation else ((), "")
         run = records.read_record(folder / "run.json", root)
         content = files.read_in_tree(folder / SAMPLES, root, files.MOST_SAMPLES)
         digest, rows = samples.digest(content), samples.digest_of_rows(content)
-        read = samples.parse_limited(content, folder / SAMPLES)
-        fault = _fault(case, run, read, digest)
-        if not fault and (emulated := link.read(folder, root)):
-            fault = link.fault(emulated)
-        fault = fault or _other_identity(case, run, allocation, read)
+        sample_file = samples.parse_limited(content, folder / SAMPLES)
+        fault = _fault(case, run, sample_file, digest)
+        if not fault and (link_record := link.read(folder, root)):
+            fault = link.fault(link_record)
+        fault = fault or _other_identity(case, run, allocation, sample_file)
     except UserError as error:
         fault = str(error)
-    return Contents(case, run, nodes, beside, digest, rows, fault.replace(f"{folder}/", ""))
+    return Contents(case, run, nodes, other_jobs, digest, rows, fault.replace(f"{folder}/", ""))
 
 
 def other_identity(folder: Path) -> str:
     """Whether the launch in `folder` ran something else, or elsewhere, than was asked for; "" if
     not.  UserError if its files cannot be read."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
-    read = samples.read(folder / SAMPLES)
-    return _other_identity(case, run, _allocation(folder, folder, case), read)
+    sample_file = samples.read(folder / SAMPLES)
+    return _other_identity(case, run, _allocation(folder, folder, case), sample_file)
 
 
 def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> identity.Allocation | None:
-    needed = identity.needs_allocation(case)
-    return identity.Allocation.read(folder, root) if needed else None
+    is_needed = identity.needs_allocation(case)
+    return identity.Allocation.read(folder, root) if is_needed else None
 
 
 def _other_identity(
     case: dict[str, Any],
     run: dict[str, Any],
     allocation: identity.Allocation | None,
-    read: samples.Samples,
+    sample_file: samples.Samples,
 ) -> str:
-    return identity.fault(case, run, allocation, int(read.frame["size_bytes"].sum()))
+    return identity.fault(case, run, allocation, int(sample_file.frame["size_bytes"].sum()))
 
 
 def _unmeasured(run: dict[str, Any]) -> str:
     """Why a launch whose budget was spent too early has no row."""
     budget, loads = run.get("budget_s"), (run.get("disturbance") or {}).get("load_average_start")
     seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
-    known = [one for one in loads or () if one is not None]
-    load = f", at a load average of {max(known):.1f}" if known else ""
+    numbers = [number for number in loads or () if number is not None]
+    load = f", at a load average of {max(numbers):.1f}" if numbers else ""
     return f"its budget{seconds} was spent before anything was measured{load}: give it a larger one"
 
 
-def _fault(case: dict[str, Any], run: dict[str, Any], read: samples.Samples, digest: str) -> str:
+def _fault(
+    case: dict[str, Any], run: dict[str, Any], sample_file: samples.Samples, digest: str
+) -> str:
     if not run["complete"]:
         return "run.json: the workload did not complete"
     if run["ranks"] != case.get("num_tasks", run["ranks"]):
         return f"ran with {run['ranks']} ranks instead of {case['num_tasks']}"
     if simulator := _simulator_fault(case, run):
         return simulator
-    is_blank = [one.reason for one in read.problems] == [samples.NO_ROW]
-    if is_blank and {one["status"] for one in run["points"]} == {"budget"}:
+    is_blank = [problem.reason for problem in sample_file.problems] == [samples.NO_ROW]
+    if is_blank and {point["status"] for point in run["points"]} == {"budget"}:
         return _unmeasured(run)
-    if read.problems:
-        more = len(read.problems) - 1
-        return str(read.problems[0]) + (f" (and {more} more)" if more else "")
-    studies = read.frame["study"].unique().to_list()
+    if sample_file.problems:
+        rest = len(sample_file.problems) - 1
+        return str(sample_file.problems[0]) + (f" (and {rest} more)" if rest else "")
+    studies = sample_file.frame["study"].unique().to_list()
     if studies != [case["study"]]:
         return f"samples.csv is of study {', '.join(sorted(studies))}, not {case['study']}"
-    return samples.seal_fault(digest, read.frame, run["samples"])
+    return samples.seal_fault(digest, sample_file.frame, run["samples"])
 
 
 def _simulator_fault(case: dict[str, Any], run: dict[str, Any]) -> str:
@@ -193,19 +195,19 @@ def launch_records(
     by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
     rows = [_record(launch, by_check, names) for launch in launches]
     rows += _missing_records(launches, state, by_check)
-    for number, skipped in enumerate(state["skipped"], 1):
-        row = {**_case_columns(skipped["case"], by_check), "launch": f"skipped/{number:04d}"}
-        rows.append({**row, "status": "skipped", "reason": skipped["reason"]})
-    wanted = {expected["case"]: expected["launches"] for expected in state["expected"]}
-    return [_disclosed({**row, "wanted": wanted.get(row["case_id"])}, names) for row in rows]
+    for number, entry in enumerate(state["skipped"], 1):
+        row = {**_case_columns(entry["case"], by_check), "launch": f"skipped/{number:04d}"}
+        rows.append({**row, "status": "skipped", "reason": entry["reason"]})
+    launch_counts = {entry["case"]: entry["launches"] for entry in state["expected"]}
+    return [_disclosed({**row, "wanted": launch_counts.get(row["case_id"])}, names) for row in rows]
 
 
 def _disclosed(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
     """The record with pseudonyms for hosts in its texts, and digests for what is private."""
-    kept = {name: row[name] for name in _OURS if name in row}
-    kept |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
-    texts = {name: value for name, value in row.items() if name not in kept}
-    return {**names.fields(texts, "cases.parquet"), **kept}
+    cells = {name: row[name] for name in _OURS if name in row}
+    cells |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
+    texts = {name: value for name, value in row.items() if name not in cells}
+    return {**names.fields(texts, "cases.parquet"), **cells}
 
 
 def require_fits(launch: Launch) -> None:
@@ -245,7 +247,7 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
             "taken": run["samples"]["rows"],
             "hosts": [names.pseudonym(host) for host in run["hosts"]],
             "mpi_library": names.library((run.get("mpi") or {}).get("library") or "") or None,
-            "mpi_build": next((one.get("build") for one in run.get("identity") or ()), None),
+            "mpi_build": next((rank.get("build") for rank in run.get("identity") or ()), None),
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
             "placement": names.fields(run.get("placement")),
@@ -262,16 +264,16 @@ def _missing_records(
 ) -> list[dict[str, Any]]:
     counts = Counter((launch.case_id, launch.status) for launch in launches)
     rows: list[dict[str, Any]] = []
-    stopped = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
-    for expected in state["expected"]:
-        case, wanted = expected["case"], expected["launches"]
+    stop = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
+    for entry in state["expected"]:
+        case, target = entry["case"], entry["launches"]
         passed, failed, partial = (counts[case, s] for s in ("passed", "failed", "partial"))
         why = "was never launched"
         if passed or failed or partial:
-            why = f"{passed} of {wanted} launches completed, {failed} failed"
+            why = f"{passed} of {target} launches completed, {failed} failed"
         why += f", {partial} partial" if partial else ""
-        for number in range(passed, wanted):
-            reason = f"launch {number + 1} of {wanted}: {why}{stopped}"
+        for number in range(passed, target):
+            reason = f"launch {number + 1} of {target}: {why}{stop}"
             row = {"launch": f"missing/{len(rows) + 1:04d}", **_case_columns(case, by_check)}
             rows.append({**row, "status": "missing", "reason": reason})
     return rows
@@ -279,16 +281,16 @@ def _missing_records(
 
 def _case_columns(case_id: str, by_check: dict[str, str]) -> dict[str, Any]:
     """The columns that follow from a case id."""
-    found = _CASE_ID.match(case_id)
-    if not found:
+    match = _CASE_ID.match(case_id)
+    if not match:
         return {"case_id": case_id, "study": "", "check": case_id, "simulated": False}
-    named = found.groupdict()
-    pairs = (item.split("=", 1) for item in named.pop("parameters").split(",") if "=" in item)
+    groups = match.groupdict()
+    pairs = (item.split("=", 1) for item in groups.pop("parameters").split(",") if "=" in item)
     return {
         "case_id": case_id,
-        "study": by_check.get(named["check"], ""),
-        **named,
-        "toolchain": named["environ"],
+        "study": by_check.get(groups["check"], ""),
+        **groups,
+        "toolchain": groups["environ"],
         "parameters": dict(pairs),
         "simulated": False,
     }

@@ -50,25 +50,27 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     """
     limits = limits or analysis.for_run(run_dir)
     cores = disturbance.processors(run_dir / "env" / "host.json", run_dir)
-    found: list[Launch] = []
-    lost, down = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
+    launches: list[Launch] = []
+    lost_jobs, down_nodes = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
-    for folder, refused in sorted(sessions, key=lambda session: _in_order(session[0].name)):
-        if refused:
-            found.append(_unknown(folder, folder.name, refused))
+    for folder, refusal in sorted(sessions, key=lambda session: _in_order(session[0].name)):
+        if refusal:
+            launches.append(_unknown(folder, folder.name, refusal))
             continue
         number = records.read_round(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
-        session = _Session(folder, run_dir, report, limits.disturbance, cores, lost, down)
-        found += [replace(item, campaign_round=number) for item in session.launches()]
-    earlier = _Earlier(_pinned(run_dir))
-    return [earlier.agreeing(item) for item in found]
+        session = _Session(
+            folder, run_dir, report, limits.disturbance, cores, lost_jobs, down_nodes
+        )
+        launches += [replace(item, campaign_round=number) for item in session.launches()]
+    predecessors = _Earlier(_pinned(run_dir))
+    return [predecessors.agreeing(item) for item in launches]
 
 
 def _in_order(session: str) -> tuple[bool, int, str]:
     """For sorting: by number, 999 before 1000; what is no number, last."""
-    numbered = session.isdecimal()
-    return not numbered, int(session) if numbered else 0, session
+    is_number = session.isdecimal()
+    return not is_number, int(session) if is_number else 0, session
 
 
 @dataclass
@@ -142,11 +144,11 @@ class _Session:
     def launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
         for part in ("output", "stage"):
-            for folder, refused in files.folders_in_tree(self.folder / part, _LEVELS):
+            for folder, refusal in files.folders_in_tree(self.folder / part, _LEVELS):
                 key = (folder.parent.name, folder.name)
-                if refused:
+                if refusal:
                     seen.add(key)
-                    yield self._refused(folder, refused)
+                    yield self._refused(folder, refusal)
                 elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
                     yield self._read(folder, is_output=part == "output")
@@ -157,12 +159,12 @@ class _Session:
     def _read(self, folder: Path, is_output: bool) -> Launch:
         """The launch of a folder; a failed one if anything goes wrong while it is read."""
         try:
-            found = self._launch(folder, is_output)
-            launch.require_fits(found)
+            item = self._launch(folder, is_output)
+            launch.require_fits(item)
         except _ANYTHING as error:
             why = printable((str(error).splitlines() or [""])[0])[:160]
             return self._refused(folder, f"cannot be used: {type(error).__name__}: {why}")
-        return found
+        return item
 
     def _refused(self, folder: Path, reason: str) -> Launch:
         test = self.report.find(folder.parent.name, folder.name)
@@ -170,50 +172,59 @@ class _Session:
 
     def _launch(self, folder: Path, is_output: bool) -> Launch:
         environ, round_ = folder.parent.name, self.folder.name
-        read = launch.contents(self.root, folder)
+        contents = launch.contents(self.root, folder)
         test = self.report.find(environ, folder.name)
-        if read.case:
-            case_id = records.case_id(read.case)
+        if contents.case:
+            case_id = records.case_id(contents.case)
         else:
             case_id = test.case_id if test else _unknown_case(folder.name, environ)
-        identity = f"{round_}/{environ}/{folder.name}"
+        launch_id = f"{round_}/{environ}/{folder.name}"
         place = (round_, environ, folder)
-        found = Launch(identity, case_id, "failed", "", *place, read.case, read.run, read.nodes)
-        if is_output and not read.fault and (test is None or test.result == "pass"):
-            return self._judged(found, read)
+        item = Launch(
+            launch_id, case_id, "failed", "", *place, contents.case, contents.run, contents.nodes
+        )
+        if is_output and not contents.fault and (test is None or test.result == "pass"):
+            return self._judged(item, contents)
         reason = test.reason(self.report) if test else ""
         if not reason and not self.report.whole and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         error = self._error(folder)
         is_lost = str(folder.relative_to(self.root)) in self.lost
         if not is_output and (why := completion.displacement(reason, error, is_lost)):
-            return replace(found, status="displaced", reason=why)
-        down = () if is_output else self._nodes_down(folder, error, read)
-        gone = f"node {', node '.join(down)} failed (Slurm: down, or its step gone)" if down else ""
+            return replace(item, status="displaced", reason=why)
+        down_nodes = () if is_output else self._nodes_down(folder, error, contents)
+        node_failure = (
+            f"node {', node '.join(down_nodes)} failed (Slurm: down, or its step gone)"
+            if down_nodes
+            else ""
+        )
         # Where a node is gone, the ranks that were left blame each other.
-        parts = [reason or read.fault or "left unfinished", gone or completion.first_failure(error)]
-        return replace(found, reason="; ".join(filter(None, parts)), nodes_down=down)
+        parts = [
+            reason or contents.fault or "left unfinished",
+            node_failure or completion.first_failure(error),
+        ]
+        return replace(item, reason="; ".join(filter(None, parts)), nodes_down=down_nodes)
 
-    def _nodes_down(self, folder: Path, error: str, read: launch.Contents) -> tuple[str, ...]:
+    def _nodes_down(self, folder: Path, error: str, contents: launch.Contents) -> tuple[str, ...]:
         """Which of the launch's nodes failed, by Slurm's queue or by what srun wrote."""
-        nodes = read.nodes or read.case.get("hosts", ())
-        down = {*self.down.get(str(folder.relative_to(self.root)), ())} & {*nodes}
-        return tuple(sorted(down | completion.nodes_down(error, nodes)))
+        nodes = contents.nodes or contents.case.get("hosts", ())
+        down_nodes = {*self.down.get(str(folder.relative_to(self.root)), ())} & {*nodes}
+        return tuple(sorted(down_nodes | completion.nodes_down(error, nodes)))
 
-    def _judged(self, found: Launch, read: launch.Contents) -> Launch:
+    def _judged(self, item: Launch, contents: launch.Contents) -> Launch:
         """A launch that completed or is partial, disturbed or not."""
-        if read.case["simulated"]:  # nothing disturbs it, and a second one measures no more
-            return replace(found, status="passed", digest=read.digest, rows=read.rows)
-        one_machine = bool((read.case["emulated"] or {}).get("nodes"))
-        disturbed = disturbance.reasons(read.run, self.limits, self.cores, one_machine)
-        if preloaded := identity.preloaded(read.case, read.run):
-            disturbed = (preloaded, *disturbed)
-        if read.beside:
-            disturbed = (read.beside, *disturbed)
-        if lack := disturbance.partial(read.run, self.limits):
-            return replace(found, status="partial", reason="; ".join((lack, *disturbed)))
-        found = replace(found, digest=read.digest, rows=read.rows)
-        return replace(found, status="passed", disturbed=disturbed)
+        if contents.case["simulated"]:  # nothing disturbs it, and a second one measures no more
+            return replace(item, status="passed", digest=contents.digest, rows=contents.rows)
+        one_machine = bool((contents.case["emulated"] or {}).get("nodes"))
+        disturbances = disturbance.reasons(contents.run, self.limits, self.cores, one_machine)
+        if preload := identity.preloaded(contents.case, contents.run):
+            disturbances = (preload, *disturbances)
+        if contents.beside:
+            disturbances = (contents.beside, *disturbances)
+        if lack := disturbance.partial(contents.run, self.limits):
+            return replace(item, status="partial", reason="; ".join((lack, *disturbances)))
+        item = replace(item, digest=contents.digest, rows=contents.rows)
+        return replace(item, status="passed", disturbed=disturbances)
 
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"
@@ -221,8 +232,8 @@ class _Session:
         if why := completion.displacement(reason):
             status, reason = "displaced", why
         name, round_ = test.folder or test.hash or "unknown", printable(self.folder.name)
-        identity = f"{round_}/{test.environ}/{name}"
-        return Launch(identity, test.case_id, status, reason, round_, test.environ)
+        launch_id = f"{round_}/{test.environ}/{name}"
+        return Launch(launch_id, test.case_id, status, reason, round_, test.environ)
 
     def _error(self, folder: Path) -> str:
         """The end of what the job wrote to standard error, or ""."""

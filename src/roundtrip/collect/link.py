@@ -81,25 +81,30 @@ def read(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
 
 def fault(record: dict[str, Any]) -> str:
     """Why a launch over this link is not valid; "" if it is."""
-    asked, before, after = record["asked"], record["before"], record["after"]
+    settings, before, after = record["asked"], record["before"], record["after"]
     if after is None:
         return "the link did not answer when the launch ended"
     if after["started_ns"] != before["started_ns"]:
         return "the link was started anew under the launch"
     changes = after["changes"] - before["changes"]
-    if changes or record["broken"] or _differences(asked, before) or _differences(asked, after):
+    if (
+        changes
+        or record["broken"]
+        or _differences(settings, before)
+        or _differences(settings, after)
+    ):
         times = f" {changes} times" if changes > 1 else ""
         details = [f"lease broken by {request}" for request in record["broken"]]
-        details += _differences(asked, before) or _differences(asked, after) or _cut(after)
+        details += _differences(settings, before) or _differences(settings, after) or _cut(after)
         return f"link changed{times}" + (f": {', '.join(details)}" if details else "")
     if cut := _cut(after):
         return cut[0]
-    dropped = _sum(after, "dropped") + (after.get("send_errors") or 0)
-    if dropped and not asked["loss"] and not asked["rate_bit_s"]:
-        return f"{dropped} frames dropped by the link, which was to lose none"
-    late = max((d.get("late_us_mean") or 0.0 for d in after["directions"]), default=0.0)
-    if late >= LATENESS_US:
-        return f"the link was late by {late:.0f} us on average"
+    drops = _sum(after, "dropped") + (after.get("send_errors") or 0)
+    if drops and not settings["loss"] and not settings["rate_bit_s"]:
+        return f"{drops} frames dropped by the link, which was to lose none"
+    lateness = max((d.get("late_us_mean") or 0.0 for d in after["directions"]), default=0.0)
+    if lateness >= LATENESS_US:
+        return f"the link was late by {lateness:.0f} us on average"
     return ""
 
 
@@ -109,19 +114,19 @@ def slowest_ms(record: dict[str, Any]) -> float | None:
     It is the link's own ping, before or after, with ample room for the software above it.
     """
     tests = [record["before"]["self_test"], (record["after"] or {}).get("self_test")]
-    extra = [t["p50_ms"] - t["asked_ms"] for t in tests if t and t["p50_ms"] is not None]
-    if not extra:
+    excesses = [t["p50_ms"] - t["asked_ms"] for t in tests if t and t["p50_ms"] is not None]
+    if not excesses:
         return None
     half: float = record["asked"]["rtt_ms"] / 2
-    slack: float = max(_SLACK_MS, _SLOWER * max(extra))
+    slack: float = max(_SLACK_MS, _SLOWER * max(excesses))
     return half + slack
 
 
-def _differences(asked: dict[str, Any], found: dict[str, Any]) -> list[str]:
+def _differences(settings: dict[str, Any], status: dict[str, Any]) -> list[str]:
     return [
-        f"{form.format(asked[name])} asked, {form.format(found[name])} found"
+        f"{form.format(settings[name])} asked, {form.format(status[name])} found"
         for name, form in _SETTINGS.items()
-        if asked[name] != found[name]
+        if settings[name] != status[name]
     ]
 
 

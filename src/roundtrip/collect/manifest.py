@@ -99,9 +99,9 @@ class Manifest:
     @property
     def measurement(self) -> str:
         """The digest of the bundle without the nights before it: it names what was measured."""
-        own = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
+        entries = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
         facts = {key: value for key, value in self.data.items() if key not in _ABOUT}
-        return _digest(_text({**facts, "files": own}))
+        return _digest(_text({**facts, "files": entries}))
 
     @property
     def samples(self) -> str:
@@ -111,8 +111,8 @@ class Manifest:
 
 def samples(data: Any) -> str:
     """The digests of samples and launches by the data of a manifest; "" if it lists none."""
-    listed = data.get("files") if isinstance(data, dict) else None
-    entries = [listed.get(name) for name in _MEASURED] if isinstance(listed, dict) else []
+    listing = data.get("files") if isinstance(data, dict) else None
+    entries = [listing.get(name) for name in _MEASURED] if isinstance(listing, dict) else []
     return json.dumps(entries, sort_keys=True) if entries and all(entries) else ""
 
 
@@ -128,9 +128,9 @@ def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Man
         for file in sorted(bundle.rglob("*"))
         if file.is_file() and file != bundle / FILE_NAME
     }
-    signed = {"signer": signer} if signer else {}
-    kept = {key: value for key, value in facts.items() if key not in ("files", "signer")}
-    data = {"schema": SCHEMA, **kept, **signed, "files": entries}
+    signer_entry = {"signer": signer} if signer else {}
+    bundle_facts = {key: value for key, value in facts.items() if key not in ("files", "signer")}
+    data = {"schema": SCHEMA, **bundle_facts, **signer_entry, "files": entries}
     text = _text(data)
     (bundle / FILE_NAME).write_bytes(text.encode())
     return Manifest(data, _digest(text))
@@ -147,10 +147,10 @@ def verify(bundle: Path) -> Manifest:
     for name, entry in data["files"].items():
         if _entry(_inside(bundle, name, file)) != entry:
             raise UserError(f"{name} is not the file that the manifest lists", file)
-    listed = {*data["files"], FILE_NAME, *([SIGNATURE] if "signer" in data else [])}
-    for found in sorted(bundle.rglob("*")):
-        name = found.relative_to(bundle).as_posix()
-        if (found.is_symlink() or not found.is_dir()) and name not in listed:
+    names = {*data["files"], FILE_NAME, *([SIGNATURE] if "signer" in data else [])}
+    for path in sorted(bundle.rglob("*")):
+        name = path.relative_to(bundle).as_posix()
+        if (path.is_symlink() or not path.is_dir()) and name not in names:
             raise UserError(f"{name} is not in the manifest", file)
     return Manifest(data, _digest(text))
 
@@ -166,8 +166,8 @@ def _digest(text: str) -> str:
 def _inside(bundle: Path, name: str, manifest: Path) -> Path:
     """The regular file `name` of the bundle; UserError for `..`, `/` or a symbolic link in it."""
     pure = PurePosixPath(name)
-    plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
-    if not plain or pure.as_posix() != name or "\\" in name or name in (FILE_NAME, SIGNATURE):
+    is_plain = not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
+    if not is_plain or pure.as_posix() != name or "\\" in name or name in (FILE_NAME, SIGNATURE):
         raise UserError(f"path {name!r} is not inside the bundle", manifest)
     if len(name.encode()) > _LONGEST:
         raise UserError(f"path {name[:40]!r}... is too long", manifest)

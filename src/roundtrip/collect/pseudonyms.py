@@ -53,21 +53,23 @@ class Pseudonyms:
     """
 
     def __init__(self, names: Iterable[str], key: bytes) -> None:
-        spelled = {name.casefold(): name for name in sorted(names) if name.strip(".")}
-        spelled.pop("localhost", None)
+        spellings = {name.casefold(): name for name in sorted(names) if name.strip(".")}
+        spellings.pop("localhost", None)
         self._names: dict[str, str] = {}
         self._key = key
-        for host in sorted(spelled):
-            short = host.split(".")[0]
-            if not short or short.isdecimal():  # the first number of an address identifies nothing
-                short = host
-            self._names[host] = self._names[short] = f"node-{self._short_digest(short)}"
-        hosts = sorted({*self._names, *spelled.values()}, key=lambda host: (-len(host), host))
+        for host in sorted(spellings):
+            short_name = host.split(".")[0]
+            if (
+                not short_name or short_name.isdecimal()
+            ):  # the first number of an address identifies nothing
+                short_name = host
+            self._names[host] = self._names[short_name] = f"node-{self._short_digest(short_name)}"
+        hosts = sorted({*self._names, *spellings.values()}, key=lambda host: (-len(host), host))
         # A name with a dot, or with letters and digits, is a host wherever it is.  A name of
         # letters may be English, and is a host only where one is expected.  A number never is.
-        alone = _any_of(host for host in hosts if not host.isalpha() and not host.isdecimal())
+        mixed_names = _any_of(host for host in hosts if not host.isalpha() and not host.isdecimal())
         words = _any_of(host for host in hosts if host.isalpha())
-        self._anywhere = _pattern(rf"(?P<before>(?<![\w.-]))(?P<host>{alone})(?![\w-])")
+        self._anywhere = _pattern(rf"(?P<before>(?<![\w.-]))(?P<host>{mixed_names})(?![\w-])")
         self._expected = _pattern(
             rf"(?P<before>{_KEYWORD}|@)(?P<host>{words})(?![\w-])",
             rf"(?P<before>(?:^|[:;] )\[?)(?P<host>{words})(?=:)",
@@ -116,8 +118,8 @@ def site_key(site: str) -> bytes:
     The user's own, ``sites/<site>.key`` in `paths.state`, is made when it is first needed.
     UserError for a file that others can read, that cannot be read, or that is no key.
     """
-    if shared := os.environ.get(KEY_VARIABLE):
-        return _read_key(Path(shared))
+    if path := os.environ.get(KEY_VARIABLE):
+        return _read_key(Path(path))
     file = site_key_file(site)
     if not file.exists():
         _make_key(file)
@@ -201,9 +203,9 @@ class HostNames:
     def named(self, text: str) -> str:
         """`text` with ``HOST (node-3fa2c1d9)`` for each pseudonym whose host is known."""
 
-        def shown(found: re.Match[str]) -> str:
-            host = self.known.get(found[0])
-            return f"{printable(host)} ({found[0]})" if host else found[0]
+        def shown(match: re.Match[str]) -> str:
+            host = self.known.get(match[0])
+            return f"{printable(host)} ({match[0]})" if host else match[0]
 
         return _PSEUDONYM.sub(shown, text)
 
@@ -223,15 +225,17 @@ def known_hosts(site: str, runs: Path) -> HostNames:
 def _listed() -> list[str]:
     """The nodes that Slurm lists; none where it does not answer."""
     try:
-        done = subprocess.run(_SINFO, capture_output=True, text=True, timeout=_SINFO_S, check=True)
+        process = subprocess.run(
+            _SINFO, capture_output=True, text=True, timeout=_SINFO_S, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return []
-    return done.stdout.split()
+    return process.stdout.split()
 
 
 def _recorded(site: str, runs: Path) -> Iterator[str]:
     """The hosts that the newest run trees of the site name, whatever campaign they are of."""
     for folder in sorted(runs.glob(f"*/{site}")):
-        for tree in sorted(one for one in folder.iterdir() if one.is_dir())[-_TREES:]:
+        for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-_TREES:]:
             for name in _FILES:
                 yield from host_names(files.read_object_in_tree(tree / name, tree))

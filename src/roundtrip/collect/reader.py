@@ -223,10 +223,10 @@ def unpacked(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
 def _size(file: Path) -> int:
     """Bytes of a file on its disk: holes, which cost nothing, allow nothing."""
     try:
-        found = file.stat()
+        status = file.stat()
     except (OSError, ValueError):
         return 0
-    return min(found.st_size, 512 * found.st_blocks)
+    return min(status.st_size, 512 * status.st_blocks)
 
 
 def _too_much_memory(limits: Limits) -> str:
@@ -245,12 +245,12 @@ def serve() -> None:
     os.dup2(2, 1)  # whatever a library prints is no answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while head := sys.stdin.buffer.read(_LENGTH):
-        task, numbers, files, more = json.loads(_received(head))
+        task, numbers, files, arguments = json.loads(_received(head))
         content = _received(sys.stdin.buffer.read(_LENGTH))
         limits = Limits(*numbers)
         _confine(limits)
         module, _, name = task.partition(":")
-        answers = getattr(importlib.import_module(module), name)(limits, files, content, *more)
+        answers = getattr(importlib.import_module(module), name)(limits, files, content, *arguments)
         try:
             for answer in answers:
                 _send(output, _GOOD, answer)
@@ -276,26 +276,26 @@ def _send(output: IO[bytes], kind: bytes, content: bytes) -> None:
 
 def _confine(limits: Limits) -> None:
     """Set the limits of this process: more of them than a stricter one of the user's are none."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = int(used.ru_utime + used.ru_stime) + limits.seconds
-    for kind, wanted in ((resource.RLIMIT_DATA, limits.memory), (resource.RLIMIT_CPU, seconds)):
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(usage.ru_utime + usage.ru_stime) + limits.seconds
+    for kind, limit in ((resource.RLIMIT_DATA, limits.memory), (resource.RLIMIT_CPU, seconds)):
         hard = resource.getrlimit(kind)[1]
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(kind, (most, hard))
+        soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (soft, hard))
 
 
 def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
     """Decode tables, and keep them all until the last, as their reader does."""
     import polars as pl
 
-    held: list[pl.DataFrame] = []
+    frames: list[pl.DataFrame] = []
     rows = 0
     for file in files:
         try:
             for source in _sources(file, limits):
                 rows += pl.scan_parquet(source).select(pl.len()).collect().item()
                 limits.require_rows(rows)
-                held.append(pl.read_parquet(source))
+                frames.append(pl.read_parquet(source))
         except (pl.exceptions.PolarsError, OSError, zipfile.BadZipFile, zlib.error):
             pass  # its reader says what is wrong
         yield b""
@@ -307,8 +307,10 @@ def _sources(file: str, limits: Limits) -> Iterable[Any]:
         return [file]
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
-        if sum(one.file_size for one in members) > limits.memory:
+        if sum(member.file_size for member in members) > limits.memory:
             raise MemoryError
         return [
-            io.BytesIO(archive.read(one)) for one in members if one.filename.endswith(".parquet")
+            io.BytesIO(archive.read(member))
+            for member in members
+            if member.filename.endswith(".parquet")
         ]

@@ -25,10 +25,10 @@ PAIR = "pair"
 
 def _plain(value: Any) -> Any:
     """What a person chooses: ReFrame also has parameters that are tuples."""
-    for one in value if isinstance(value, list) else [value]:
-        if not isinstance(one, str | int | float | None) or len(str(one)) > 1000:
-            right = "input should be a short text, a number, yes or no, or a list of these"
-            raise PydanticCustomError("plain", right)
+    for item in value if isinstance(value, list) else [value]:
+        if not isinstance(item, str | int | float | None) or len(str(item)) > 1000:
+            message = "input should be a short text, a number, yes or no, or a list of these"
+            raise PydanticCustomError("plain", message)
     return value
 
 
@@ -157,8 +157,8 @@ def _line(text: str, fault: Fault) -> int | None:
     keys = [part for part in fault.path if isinstance(part, str)]
     if not keys:
         return None
-    found = re.search(rf'"{re.escape(keys[-1])}"\s*:', text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
+    match = re.search(rf'"{re.escape(keys[-1])}"\s*:', text)
+    return text.count("\n", 0, match.start()) + 1 if match else None
 
 
 #: The folder, in a run tree and in its bundle, of launches that were made again to confirm what was
@@ -178,8 +178,10 @@ def write_round(session: Path, number: int) -> None:
 def read_round(session: Path, root: Path | None = None) -> int | None:
     """The round of a session in the run tree `root`; None if there is no valid number."""
     number = files.read_object_in_tree(session / _ROUND_FILE, root).get("round")
-    is_one = isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MOST_ROUNDS
-    return number if is_one else None
+    is_valid = (
+        isinstance(number, int) and not isinstance(number, bool) and 0 < number < _MOST_ROUNDS
+    )
+    return number if is_valid else None
 
 
 #: In a run tree: what the scheduler said of the nodes of each partition before the launches.

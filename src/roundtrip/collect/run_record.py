@@ -289,6 +289,6 @@ Run = model.extended(
     _Run,
     {
         "disturbance": (Disturbance | None, None),
-        **{name: (own, None) for name, own in DETAILS.items()},
+        **{name: (record, None) for name, record in DETAILS.items()},
     },
 )

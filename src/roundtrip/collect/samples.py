@@ -81,8 +81,8 @@ def parse(content: bytes, file: Path) -> Samples:
         return Samples(pl.DataFrame(schema=SCHEMA), metadata, tuple(problems))
     frame = _fast(body)
     if frame is None:
-        frame, wrong = _slow(body, first_line, file)
-        problems += wrong
+        frame, row_problems = _slow(body, first_line, file)
+        problems += row_problems
     if frame.is_empty():
         problems.append(Problem(file, 0, NO_ROW))
     return Samples(frame, metadata, tuple(problems))
@@ -106,19 +106,19 @@ def parse_limited(content: bytes, file: Path) -> Samples:
 
 def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[bytes]:
     """What `parse_limited` makes `Samples` of again, in the process of the reader."""
-    found = parse(content, Path(names[0]))
-    limits.require_rows(found.frame.height)
-    problems = [(one.line, one.reason) for one in found.problems]
-    yield packed({"metadata": found.metadata, "problems": problems}, found.frame)
+    samples = parse(content, Path(names[0]))
+    limits.require_rows(samples.frame.height)
+    problems = [(problem.line, problem.reason) for problem in samples.problems]
+    yield packed({"metadata": samples.metadata, "problems": problems}, samples.frame)
 
 
 def read_rows(file: str | Path) -> pl.DataFrame:
     """The rows of a samples.csv, with the columns of SCHEMA; UserError with its first fault."""
-    found = read(Path(file))
-    if found.problems:
-        first = found.problems[0]
-        raise UserError(first.reason, first.file, first.line)
-    return found.frame
+    samples = read(Path(file))
+    if samples.problems:
+        problem = samples.problems[0]
+        raise UserError(problem.reason, problem.file, problem.line)
+    return samples.frame
 
 
 def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int, list[Problem]]:
@@ -170,11 +170,11 @@ def _fast(body: bytes) -> pl.DataFrame | None:
         return None
     if texts.height != body.count(b"\n"):
         return None
-    formed = [
+    format_checks = [
         pl.col(name).str.contains(f"^(?:{_PATTERNS[_KINDS[kind]]})$").fill_null(False).all()
         for name, kind in SCHEMA.items()
     ]
-    if not texts.select(pl.all_horizontal(formed)).item():
+    if not texts.select(pl.all_horizontal(format_checks)).item():
         return None
     frame = texts.with_columns(
         pl.col(name).cast(kind) for name, kind in SCHEMA.items() if kind != pl.String
@@ -185,15 +185,16 @@ def _fast(body: bytes) -> pl.DataFrame | None:
 def all_good() -> pl.Expr:
     """Whether units and numbers of every row are what `METRICS` and the limits allow."""
     metric, value = pl.col("metric"), pl.col("value")
-    units = {name: known.unit for name, known in METRICS.items()}
-    zero_is_good = [name for name, known in METRICS.items() if known.may_be_zero]
-    positive = value.is_between(LEAST_VALUE, MOST_VALUE)
-    foreign = [
-        (pl.col("study") == name) & ~metric.is_in(own) for name, own in metrics_by_study().items()
+    units = {name: definition.unit for name, definition in METRICS.items()}
+    zero_is_good = [name for name, definition in METRICS.items() if definition.may_be_zero]
+    is_positive = value.is_between(LEAST_VALUE, MOST_VALUE)
+    mismatches = [
+        (pl.col("study") == name) & ~metric.is_in(metrics)
+        for name, metrics in metrics_by_study().items()
     ]
     return pl.all_horizontal(
-        ~pl.any_horizontal(foreign).any(),
-        (positive | ((value == 0) & metric.is_in(zero_is_good))).all(),
+        ~pl.any_horizontal(mismatches).any(),
+        (is_positive | ((value == 0) & metric.is_in(zero_is_good))).all(),
         pl.col("size_bytes").is_between(0, MOST_COUNT).all(),
         pl.col("rep").is_between(0, MOST_COUNT).all(),
         (metric.replace_strict(units, default=None) == pl.col("unit")).fill_null(False).all(),
@@ -204,13 +205,13 @@ def _slow(body: bytes, first_line: int, file: Path) -> tuple[pl.DataFrame, list[
     rows: list[list[Any]] = []
     problems: list[Problem] = []
     lines = body.split(b"\n")
-    truncated = lines.pop()
+    remainder = lines.pop()
     for number, line in enumerate(lines, first_line):
         try:
             rows.append(_row(line.removesuffix(b"\r")))
         except (ValueError, csv.Error) as error:
             problems.append(Problem(file, number, str(error)))
-    if truncated:
+    if remainder:
         number = first_line + len(lines)
         problems.append(Problem(file, number, "the last line has no end: truncated"))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row"), problems
@@ -235,10 +236,10 @@ def _row(line: bytes) -> list[Any]:
     metric = METRICS.get(row["metric"])
     if metric is None:
         raise ValueError(f"unknown metric {row['metric'][:40]!r}; known are: {', '.join(METRICS)}")
-    own = metrics_by_study().get(row["study"], (row["metric"],))
-    if row["metric"] not in own:
+    metrics = metrics_by_study().get(row["study"], (row["metric"],))
+    if row["metric"] not in metrics:
         why = f"study {row['study']} declares no metric {row['metric']!r}"
-        raise ValueError(f"{why}; right are: {', '.join(own)}")
+        raise ValueError(f"{why}; right are: {', '.join(metrics)}")
     if row["unit"] != metric.unit:
         raise ValueError(f"unit {row['unit'][:20]!r}; right is {metric.unit!r}")
     zero_is_good = metric.may_be_zero and row["value"] == 0
@@ -248,13 +249,13 @@ def _row(line: bytes) -> list[Any]:
 
 
 def _typed(name: str, text: str, kind: str) -> Any:
-    formed = _COMPILED[kind].fullmatch(text)
-    if kind == "text" and not formed:
+    match = _COMPILED[kind].fullmatch(text)
+    if kind == "text" and not match:
         why = "is not printable text of up to 200 characters" if text else "is empty"
         raise ValueError(f"{name} {why}")
-    if kind == "count" and not (formed and int(text) <= MOST_COUNT):
+    if kind == "count" and not (match and int(text) <= MOST_COUNT):
         raise ValueError(f"{name} {text[:40]!r} is not a whole number >= 0")
-    if not formed:
+    if not match:
         raise ValueError(f"{name} {text[:40]!r} is not a positive number")
     return {"text": str, "count": int, "value": float}[kind](text)
 
@@ -291,16 +292,19 @@ def seal_fault(found: str, frame: pl.DataFrame, declared: dict[str, Any]) -> str
     """
     if frame.height != declared["rows"]:
         return f"samples.csv has {frame.height} rows, run.json says {declared['rows']}"
-    counted = frame.group_by(SERIES, maintain_order=True).agg(
+    series_counts = frame.group_by(SERIES, maintain_order=True).agg(
         samples=pl.len(), in_order=(pl.col("rep") == pl.int_range(pl.len())).all()
     )
     if "counts" in declared:
-        here, there = _by_series(counted.to_dicts()), _by_series(declared["counts"])
-        for series in {**here, **there}:
-            if (has := here.get(series, 0)) != (said := there.get(series, 0)):
-                what = f"{has} samples of {_series_words(series)}"
-                return f"samples.csv has {what}, run.json says {said}"
-    for row in counted.filter(~pl.col("in_order")).head(1).to_dicts():
+        file_counts, seal_counts = (
+            _by_series(series_counts.to_dicts()),
+            _by_series(declared["counts"]),
+        )
+        for series in {**file_counts, **seal_counts}:
+            if (count := file_counts.get(series, 0)) != (seal_count := seal_counts.get(series, 0)):
+                amount = f"{count} samples of {_series_words(series)}"
+                return f"samples.csv has {amount}, run.json says {seal_count}"
+    for row in series_counts.filter(~pl.col("in_order")).head(1).to_dicts():
         series = tuple(row[name] for name in SERIES)
         return f"samples.csv: rep of {_series_words(series)} does not count 0, 1, 2, ..."
     if found != declared.get("sha256", found):

@@ -34,17 +34,17 @@ class Silence:
 
 def read(run_dir: Path) -> list[Silence]:
     """All silences of a run tree, by start; lines that do not belong to the log are ignored."""
-    begun: dict[str, tuple[float, str]] = {}
-    found: list[Silence] = []
+    open_silences: dict[str, tuple[float, str]] = {}
+    silences: list[Silence] = []
     for moment, verb, identity, rest in _lines(run_dir / FILE_NAME):
         if verb == "lost":
-            begun[identity] = (moment, rest.partition(" ")[0])
-        elif verb in ("back", "left", "instead") and identity in begun:
-            start, command = begun.pop(identity)
-            found.append(Silence(start, max(start, moment), command, verb == "instead"))
+            open_silences[identity] = (moment, rest.partition(" ")[0])
+        elif verb in ("back", "left", "instead") and identity in open_silences:
+            start, command = open_silences.pop(identity)
+            silences.append(Silence(start, max(start, moment), command, verb == "instead"))
     # A command that is killed while it waits writes no end.
-    found += [Silence(start, None, command) for start, command in begun.values()]
-    return sorted(found, key=lambda silence: silence.start)
+    silences += [Silence(start, None, command) for start, command in open_silences.values()]
+    return sorted(silences, key=lambda silence: silence.start)
 
 
 def _lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
@@ -73,12 +73,12 @@ def unknown_jobs(run_dir: Path) -> frozenset[str]:
 
 def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
     """By folder of a launch, below `run_dir`: the nodes that Slurm took for down when it ended."""
-    found = {}
+    nodes_by_folder = {}
     for _, verb, _, rest in _lines(run_dir / FILE_NAME):
         if verb == "down":
             nodes, _, folder = rest.partition(" ")
-            found[folder] = tuple(nodes.split(","))
-    return found
+            nodes_by_folder[folder] = tuple(nodes.split(","))
+    return nodes_by_folder
 
 
 def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:
@@ -87,14 +87,14 @@ def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:
     Commands that waited at the same time count once.  A silence without an end counts 0 s, because
     nobody saw how long it lasted.
     """
-    merged: list[tuple[float, float]] = []
+    spans: list[tuple[float, float]] = []
     for silence in sorted(silences, key=lambda silence: silence.start):
         end = silence.end if silence.end is not None else silence.start
-        if merged and silence.start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        if spans and silence.start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(spans[-1][1], end))
         else:
-            merged.append((silence.start, end))
-    return merged
+            spans.append((silence.start, end))
+    return spans
 
 
 def describe(pairs: Sequence[tuple[float, float]]) -> str:
@@ -108,8 +108,8 @@ def describe(pairs: Sequence[tuple[float, float]]) -> str:
 
 def describe_run(run_dir: Path) -> str:
     """For people, of a run tree: as `describe`, and whether accounting stayed away."""
-    found = read(run_dir)
-    return _with_instead(describe(spells(found)), any(one.instead for one in found))
+    silences = read(run_dir)
+    return _with_instead(describe(spells(silences)), any(silence.instead for silence in silences))
 
 
 def _with_instead(words: str, instead: bool) -> str:
@@ -121,17 +121,19 @@ def record(run_dir: Path) -> None:
 
     It does not hold the errors, because they name hosts.
     """
-    found = read(run_dir)
-    if pairs := spells(found):
-        listed = [
+    silences = read(run_dir)
+    if spans := spells(silences):
+        items = [
             {
                 "start": f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}",
                 "seconds": round(end - start),
             }
-            for start, end in pairs
+            for start, end in spans
         ]
-        more = {"accounting_away": True} if any(one.instead for one in found) else {}
-        text = json.dumps({"silences": listed, **more}, indent=1)
+        accounting = (
+            {"accounting_away": True} if any(silence.instead for silence in silences) else {}
+        )
+        text = json.dumps({"silences": items, **accounting}, indent=1)
         (run_dir / "env" / "scheduler.json").write_text(text)
 
 

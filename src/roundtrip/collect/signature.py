@@ -73,21 +73,21 @@ def sign(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manife
     site = checked.data["site"]
     try:
         key = make_signing_key(site)
-        public = _public(key)
-        if not public:
+        public_key = _public(key)
+        if not public_key:
             raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
-        signed = manifest.write(bundle, checked.data, public)
+        signed_manifest = manifest.write(bundle, checked.data, public_key)
         content = (bundle / manifest.FILE_NAME).read_bytes()
-        done = _keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines()
+        process = _keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
+        if process.returncode:
+            lines = process.stderr.decode(errors="replace").strip().splitlines()
             raise UserError(f"{KEYGEN}: {lines[-1][:200] if lines else 'no reason given'}", key)
     except UserError as error:
         why = f"there is no {KEYGEN}: {_HOW}" if _is_missing() else str(error)
         tell(f"this night is not signed: {why}")
         return manifest.write(bundle, checked.data)
-    (bundle / manifest.SIGNATURE).write_bytes(done.stdout)
-    return signed
+    (bundle / manifest.SIGNATURE).write_bytes(process.stdout)
+    return signed_manifest
 
 
 def check_signature(bundle: Path, checked: Manifest) -> Signature:
@@ -96,25 +96,27 @@ def check_signature(bundle: Path, checked: Manifest) -> Signature:
     if signer is None:
         return UNSIGNED
     key, site = fingerprint(signer), str(checked.data["site"])
-    given = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _LARGEST)
+    signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _LARGEST)
     content = (bundle / manifest.FILE_NAME).read_bytes()
     if _is_missing():
         return Signature("unchecked", key)
-    own = f'{_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
-    if not _verified(content, given, own, site):
+    signer_line = f'{_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
+    if not _verified(content, signature, signer_line, site):
         why = f"it was changed since it was signed, or it is not signed by {key}"
         raise UserError(why, bundle / manifest.FILE_NAME)
-    allowed = _allowed(site)
+    allowed_signers = _allowed(site)
     is_ours = _blob(signer) == _blob(_public(signing_key(site)))
-    is_listed = is_ours or bool(allowed and _verified(content, given, allowed, site))
+    is_listed = is_ours or bool(
+        allowed_signers and _verified(content, signature, allowed_signers, site)
+    )
     return Signature("signed" if is_listed else "foreign", key)
 
 
 def is_own(checked: Manifest) -> bool:
     """Whether we hold the key that a manifest names; not, where asking for it is a UserError."""
     signer = checked.data.get("signer")
-    own = _public(signing_key(str(checked.data["site"])))
-    return bool(signer) and _blob(str(signer)) == _blob(own)
+    public_key = _public(signing_key(str(checked.data["site"])))
+    return bool(signer) and _blob(str(signer)) == _blob(public_key)
 
 
 def fingerprint(signer: str) -> str:
@@ -124,19 +126,19 @@ def fingerprint(signer: str) -> str:
         digest = hashlib.sha256(base64.b64decode(blob, validate=True)).digest()
     except binascii.Error:
         raise UserError(f"signer: {kind} {blob[:20]}... is no public key") from None
-    shown = base64.b64encode(digest).decode().rstrip("=")
-    return f"SHA256:{shown}" + (f" ({comment[0]})" if comment else "")
+    text = base64.b64encode(digest).decode().rstrip("=")
+    return f"SHA256:{text}" + (f" ({comment[0]})" if comment else "")
 
 
 def summary(signed: Mapping[str, Signature]) -> list[str]:
     """One line for each way in which nights, of `signed` by their start, are signed."""
     nights: dict[str, list[str]] = {}
-    for night, one in sorted(signed.items()):
-        nights.setdefault(one.sentence, []).append(night[:10])
+    for night, signature in sorted(signed.items()):
+        nights.setdefault(signature.sentence, []).append(night[:10])
     return [
-        f"{len(those)} night{'s' * (len(those) > 1)} {sentence}"
-        + (f": {', '.join(those[:3])}{', ...' * (len(those) > 3)}" if len(nights) > 1 else "")
-        for sentence, those in sorted(nights.items(), key=lambda one: -len(one[1]))
+        f"{len(dates)} night{'s' * (len(dates) > 1)} {sentence}"
+        + (f": {', '.join(dates[:3])}{', ...' * (len(dates) > 3)}" if len(nights) > 1 else "")
+        for sentence, dates in sorted(nights.items(), key=lambda item: -len(item[1]))
     ]
 
 
@@ -146,8 +148,8 @@ def trust(site: str) -> bytes:
     It changes with the signing key, with the signers that the site allows, and when
     ``ssh-keygen`` appears or disappears.
     """
-    own = _blob(_public(signing_key(site)))
-    return f"{own} {_is_missing()} ".encode() + _allowed(site)
+    public_key = _blob(_public(signing_key(site)))
+    return f"{public_key} {_is_missing()} ".encode() + _allowed(site)
 
 
 def signing_key(site: str) -> Path:
@@ -155,8 +157,8 @@ def signing_key(site: str) -> Path:
 
     ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``.
     """
-    if shared := os.environ.get(SIGNING):
-        return Path(shared)
+    if path := os.environ.get(SIGNING):
+        return Path(path)
     return paths.state() / "sites" / f"{site}.signing"
 
 
@@ -175,10 +177,10 @@ def make_signing_key(site: str) -> Path:
         folder = Path(tempfile.mkdtemp(prefix=".key-", dir=file.parent))
         try:
             key = folder / "key"
-            what = ["-q", "-t", "ed25519", "-N", "", "-C", f"roundtrip {site}"]
-            done = _keygen([*what, "-f", str(key)], b"")
-            if done.returncode:
-                why = done.stderr.decode(errors="replace").strip()[:200]
+            options = ["-q", "-t", "ed25519", "-N", "", "-C", f"roundtrip {site}"]
+            process = _keygen([*options, "-f", str(key)], b"")
+            if process.returncode:
+                why = process.stderr.decode(errors="replace").strip()[:200]
                 raise UserError(f"{KEYGEN} makes no key: {why}", file)
             key.chmod(0o400)
             with contextlib.suppress(FileExistsError):  # another process was first
@@ -201,11 +203,11 @@ def _public(key: Path) -> str:
 @functools.cache
 def _derived(key: Path, _modified: int, _mode: int) -> str:
     try:
-        done = _keygen(["-y", "-P", "", "-f", str(key)], b"")
+        process = _keygen(["-y", "-P", "", "-f", str(key)], b"")
     except UserError:
         return ""
-    words = done.stdout.decode(errors="replace").split()
-    if done.returncode or len(words) < 2:
+    words = process.stdout.decode(errors="replace").split()
+    if process.returncode or len(words) < 2:
         return ""
     comment = disclosure.for_everybody(" ".join(words[2:]))[:100]
     return " ".join([*words[:2], comment]).strip()
@@ -223,13 +225,13 @@ def _allowed(site: str) -> bytes:
         return b""
 
 
-def _verified(content: bytes, given: bytes, allowed: bytes, site: str) -> bool:
+def _verified(content: bytes, signature: bytes, allowed_signers: bytes, site: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="roundtrip-") as folder:
         signers, file = Path(folder, ALLOWED), Path(folder, manifest.SIGNATURE)
-        signers.write_bytes(allowed)
-        file.write_bytes(given)
-        whose = ["-f", str(signers), "-I", _principal(site), "-n", NAMESPACE]
-        return _keygen(["-Y", "verify", *whose, "-s", str(file)], content).returncode == 0
+        signers.write_bytes(allowed_signers)
+        file.write_bytes(signature)
+        options = ["-f", str(signers), "-I", _principal(site), "-n", NAMESPACE]
+        return _keygen(["-Y", "verify", *options, "-s", str(file)], content).returncode == 0
 
 
 def _principal(site: str) -> str:

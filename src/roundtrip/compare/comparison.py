@@ -59,24 +59,27 @@ class _Matches:
 def _match(base: Side, new: Side) -> _Matches:
     """Match the cases of `base` with those of `new`, each with one at most."""
     free = _free(base, new)
-    of_base, of_new = _grouped(base.units), _grouped(new.units)
+    base_groups, new_groups = _grouped(base.units), _grouped(new.units)
     pairs: list[tuple[Unit, Unit]] = []
-    refused: list[str] = []
-    for what in dict.fromkeys([*of_base, *of_new]):
-        bases, news = of_base[what], of_new[what]
+    refusals: list[str] = []
+    for key in dict.fromkeys([*base_groups, *new_groups]):
+        base_units, new_units = base_groups[key], new_groups[key]
         pairs += [
-            (one, other)
-            for one in bases
-            if (other := _best(one, news, free)) and _best(other, bases, free) is one
+            (base_unit, new_unit)
+            for base_unit in base_units
+            if (new_unit := _best(base_unit, new_units, free))
+            and _best(new_unit, base_units, free) is base_unit
         ]
-        if {unit.kind for unit in bases}.isdisjoint(unit.kind for unit in news):
-            refused += [_not_alike(bases[0], news[0])] if bases and news else []
-    taken = {id(unit) for pair in pairs for unit in pair}
+        if {unit.kind for unit in base_units}.isdisjoint(unit.kind for unit in new_units):
+            refusals += (
+                [_not_alike(base_units[0], new_units[0])] if base_units and new_units else []
+            )
+    matched_ids = {id(unit) for pair in pairs for unit in pair}
     return _Matches(
         tuple(pairs),
-        tuple(unit for unit in base.units if id(unit) not in taken),
-        tuple(unit for unit in new.units if id(unit) not in taken),
-        tuple(refused),
+        tuple(unit for unit in base.units if id(unit) not in matched_ids),
+        tuple(unit for unit in new.units if id(unit) not in matched_ids),
+        tuple(refusals),
     )
 
 
@@ -98,23 +101,27 @@ def _free(base: Side, new: Side) -> set[str]:
     return free
 
 
-def _best(one: Unit, others: Sequence[Unit], free: Collection[str]) -> Unit | None:
-    """The one that is most like `one`; None if there is none, or if two are as like."""
-    legal = [
-        other
-        for other in others
-        if other.kind == one.kind
-        and all(getattr(one, name) == getattr(other, name) for name in _NAMED if name not in free)
+def _best(unit: Unit, candidates: Sequence[Unit], free: Collection[str]) -> Unit | None:
+    """The one that is most like `unit`; None if there is none, or if two are as like."""
+    matches = [
+        candidate
+        for candidate in candidates
+        if candidate.kind == unit.kind
+        and all(
+            getattr(unit, name) == getattr(candidate, name) for name in _NAMED if name not in free
+        )
     ]
-    likeness = [sum(getattr(one, n) == getattr(other, n) for n in _ALIKE) for other in legal]
-    if not legal or likeness.count(max(likeness)) > 1:
+    likeness = [
+        sum(getattr(unit, n) == getattr(candidate, n) for n in _ALIKE) for candidate in matches
+    ]
+    if not matches or likeness.count(max(likeness)) > 1:
         return None
-    return legal[likeness.index(max(likeness))]
+    return matches[likeness.index(max(likeness))]
 
 
-def _not_alike(one: Unit, other: Unit) -> str:
-    kinds = " and ".join(unit.kind or "measured" for unit in (one, other))
-    case = f"{one.check}, {one.parameters}"
+def _not_alike(base: Unit, new: Unit) -> str:
+    kinds = " and ".join(unit.kind or "measured" for unit in (base, new))
+    case = f"{base.check}, {base.parameters}"
     return f"{case}: {kinds}: what is emulated or simulated is compared with its like only"
 
 
@@ -122,8 +129,8 @@ def with_least(levels: Levels, regression: float | None) -> Levels:
     """`levels` for which a difference of `regression` (a fraction) is the least that matters."""
     if regression is None:
         return levels
-    least = {"minimum_effect": regression, "equivalence_margin": regression}
-    return levels.model_copy(update=least)
+    update = {"minimum_effect": regression, "equivalence_margin": regression}
+    return levels.model_copy(update=update)
 
 
 def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
@@ -136,9 +143,9 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     is_one_run = base.data.manifest.digest == new.data.manifest.digest
     if is_one_run and dict(base.chosen) == dict(new.chosen):
         raise UserError(f"{base.name} and {new.name} are the same: there is nothing to compare")
-    if is_one_run and (shared := _shared(base, new)):
+    if is_one_run and (shared_units := _shared(base, new)):
         raise UserError(
-            f"{base.name} and {new.name} share launches, such as those of {shared[0].label}: "
+            f"{base.name} and {new.name} share launches, such as those of {shared_units[0].label}: "
             "choose sides that share none"
         )
     levels = with_least(new.data.analysis.statistics, fail_on)
@@ -151,22 +158,31 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     ]
     rows: list[Row] = []
     ratios: dict[Series, list[float]] = {}
-    for one, other in matches.pairs:
-        launches = ([speeds.launched(row) for row in unit.launches] for unit in (one, other))
-        pairing = pair_by_round(*launches) if is_one_run and not one.simulated else None
-        why = pairing.refused if pairing else model.reason_without_claim(base, new, one, other)
-        for point in _points(one, other, values):
-            series = Series(one, other, point)
+    for base_unit, new_unit in matches.pairs:
+        launches = (
+            [speeds.launched(row) for row in unit.launches] for unit in (base_unit, new_unit)
+        )
+        pairing = pair_by_round(*launches) if is_one_run and not base_unit.simulated else None
+        why = (
+            pairing.refused
+            if pairing
+            else model.reason_without_claim(base, new, base_unit, new_unit)
+        )
+        for point in _points(base_unit, new_unit, values):
+            series = Series(base_unit, new_unit, point)
             if pairing and not why:
                 ratios[series] = _paired(pairing, point, values, new.data.is_abba)
             rows.append(_unjudged_row(series, values, levels, why))
-    ratios = {series: found for series, found in ratios.items() if found}
-    judged = data.judge(new.data, ratios, levels)
+    ratios = {series: series_ratios for series, series_ratios in ratios.items() if series_ratios}
+    verdicts = data.judge(new.data, ratios, levels)
     is_sequential = new.data.is_sequential and is_one_run
-    each = 2 if new.data.is_abba else 1
+    rounds_per_ratio = 2 if new.data.is_abba else 1
     rows = [
-        replace(_judged_row(row, judged, ratios, levels, is_sequential), rounds_per_ratio=each)
-        if row.series in judged
+        replace(
+            _judged_row(row, verdicts, ratios, levels, is_sequential),
+            rounds_per_ratio=rounds_per_ratio,
+        )
+        if row.series in verdicts
         else row
         for row in rows
     ]
@@ -180,7 +196,7 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         matches.refused,
         levels,
         is_sequential,
-        model.advise(matches.pairs) if len(judged) < len(rows) else "",
+        model.advise(matches.pairs) if len(verdicts) < len(rows) else "",
     )
 
 
@@ -190,22 +206,25 @@ def _shared(base: Side, new: Side) -> list[Unit]:
     return [unit for unit in base.units if str(unit.launches[0]["launch"]) in launches]
 
 
-def _points(one: Unit, other: Unit, values: list[Values]) -> list[Point]:
+def _points(base: Unit, new: Unit, values: list[Values]) -> list[Point]:
     """What both sides measured and depends on what differs between them, in order."""
-    depends_on = speeds.differs((one.mpi, one.boost), (other.mpi, other.boost))
-    both = [
-        {point for row in unit.launches for point in found.get(str(row["launch"]), {})}
-        for unit, found in zip((one, other), values, strict=True)
+    depends_on = speeds.differs((base.mpi, base.boost), (new.mpi, new.boost))
+    side_points = [
+        {point for row in unit.launches for point in side_values.get(str(row["launch"]), {})}
+        for unit, side_values in zip((base, new), values, strict=True)
     ]
-    found = [point for point in both[0] & both[1] if point.depends_on in depends_on]
-    return sorted(found, key=lambda point: (point.what, point.size_bytes or 0))
+    points = [point for point in side_points[0] & side_points[1] if point.depends_on in depends_on]
+    return sorted(points, key=lambda point: (point.what, point.size_bytes or 0))
 
 
 def _paired(pairing: Pairing, point: Point, values: list[Values], is_abba: bool) -> list[float]:
     """Speed of the new side over that of the base, one for each round that has both, or for two."""
     ratios = {}
-    for number, (one, other) in zip(pairing.numbers, pairing.pairs, strict=True):
-        base, new = values[0].get(one, {}).get(point), values[1].get(other, {}).get(point)
+    for number, (base_launch, new_launch) in zip(pairing.numbers, pairing.pairs, strict=True):
+        base, new = (
+            values[0].get(base_launch, {}).get(point),
+            values[1].get(new_launch, {}).get(point),
+        )
         if base and new and min(base.number, new.number) > 0:
             ratios[number] = _speed(base.number, new.number, point)
     return in_twos(ratios) if is_abba else list(ratios.values())
@@ -220,9 +239,9 @@ def _unjudged_row(series: Series, values: list[Values], levels: Levels, why: str
         [
             value.number
             for row in unit.launches
-            if (value := found.get(str(row["launch"]), {}).get(series.point)) is not None
+            if (value := side_values.get(str(row["launch"]), {}).get(series.point)) is not None
         ]
-        for unit, found in zip((series.base, series.new), values, strict=True)
+        for unit, side_values in zip((series.base, series.new), values, strict=True)
     ]
     base, new = (median_interval(side, levels.confidence_level) for side in sides)
     ratio = _speed(base.median, new.median, series.point) if base.median and new.median else 1.0
@@ -231,16 +250,18 @@ def _unjudged_row(series: Series, values: list[Values], levels: Levels, why: str
 
 def _judged_row(
     row: Row,
-    judged: Mapping[Series, ClaimVerdict],
+    verdicts: Mapping[Series, ClaimVerdict],
     ratios: Mapping[Series, list[float]],
     levels: Levels,
     is_sequential: bool,
 ) -> Row:
-    verdict = judged[row.series]
+    verdict = verdicts[row.series]
     more = None
     if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
-        decided = sum(j.verdict in (Verdict.FASTER, Verdict.SLOWER) for j in judged.values())
-        more = rounds_to_come(ratios[row.series], levels, len(judged), decided)
+        decided_count = sum(
+            j.verdict in (Verdict.FASTER, Verdict.SLOWER) for j in verdicts.values()
+        )
+        more = rounds_to_come(ratios[row.series], levels, len(verdicts), decided_count)
     return replace(row, ratio=verdict.interval.median, judged=verdict, why="", more=more)
 
 
@@ -275,9 +296,9 @@ class Watch:
             return True
         if pairs < _FIRST_LOOK or pairs % max(1, pairs // 10):
             return False
-        compared = self.judged()
-        self.tell(describe_status(compared, pairs))
-        return is_decided(compared)
+        comparison = self.judged()
+        self.tell(describe_status(comparison, pairs))
+        return is_decided(comparison)
 
     @property
     def pairs(self) -> int:
@@ -291,9 +312,9 @@ class Watch:
     def judged(self) -> Comparison:
         """The comparison of what is there; UserError if no launch completed."""
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
-            held = data.read(bundle.build(self.tree, Path(folder)))
+            bundle_data = data.read(bundle.build(self.tree, Path(folder)))
             base, new = (
-                Side(f"{self.tree}:toolchain={name}", held, {"toolchain": name})
+                Side(f"{self.tree}:toolchain={name}", bundle_data, {"toolchain": name})
                 for name in (self.base, self.new)
             )
             return compare(base, new, self.fail_on)
@@ -306,20 +327,20 @@ def is_decided(compared: Comparison) -> bool:
 
 def describe_status(compared: Comparison, rounds: int) -> str:
     """A line: how many claims have a verdict, and which are open for how long."""
-    left = _open(compared)
-    done = len(compared.rows) - len(left)
-    line = f"round {rounds}: {done} of {len(compared.rows)} decided"
-    if left:
-        named = "; ".join(left[:_MOST_NAMED])
-        more = f"; {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-        line += f"; open: {named}{more}"
+    open_claims = _open(compared)
+    decided_count = len(compared.rows) - len(open_claims)
+    line = f"round {rounds}: {decided_count} of {len(compared.rows)} decided"
+    if open_claims:
+        names = "; ".join(open_claims[:_MOST_NAMED])
+        more = f"; {len(open_claims) - _MOST_NAMED} more" if len(open_claims) > _MOST_NAMED else ""
+        line += f"; open: {names}{more}"
     return printable(line)
 
 
-def _open(compared: Comparison) -> list[str]:
+def _open(comparison: Comparison) -> list[str]:
     states = (Status.CANNOT_TELL, Status.NO_CLAIM)
     return [
         f"{model.describe_series(r)} ({model.describe_missing_rounds(r)})"
-        for r in compared.rows
+        for r in comparison.rows
         if r.status in states
     ]

@@ -81,16 +81,16 @@ def _print_facts(page: Console, comparison: Comparison, everything: bool) -> Non
     if not facts:
         _print_line(page, "Provenance: everything that is recorded is the same.")
         return
-    shown = facts if everything else facts[:_FACTS]
+    visible_facts = facts if everything else facts[:_FACTS]
     title = "All that is recorded" if everything else "What differs besides speed"
-    page.print(terminal_table(_fact_table(title, shown, " =")))
-    if more := len(facts) - len(shown):
+    page.print(terminal_table(_fact_table(title, visible_facts, " =")))
+    if more := len(facts) - len(visible_facts):
         _print_line(page, f"and {units.plural(more, 'other')}; --all shows every fact")
 
 
 def _fact_table(title: str, facts: Sequence[Fact], same: str = "") -> Table:
     """`same` follows the name of a fact that does not differ."""
-    rows = ((one.name + ("" if one.differs else same), one.base, one.new) for one in facts)
+    rows = ((fact.name + ("" if fact.differs else same), fact.base, fact.new) for fact in facts)
     return Table(
         title, text_columns("Fact", "Base", "New"), tuple(text_cells(*row) for row in rows)
     )
@@ -98,25 +98,25 @@ def _fact_table(title: str, facts: Sequence[Fact], same: str = "") -> Table:
 
 def _wide_table(rows: Sequence[Row], cases: list[str]) -> Table:
     """Of each case its number stands for its name."""
-    shown = []
+    table_rows = []
     for row in rows:
-        what, _, *numbers = model.cells(row)
+        series, _, *numbers = model.cells(row)
         case = Cell(units.count(1 + cases.index(model.describe_case(row))))
-        shown.append((what, case, *numbers))
+        table_rows.append((series, case, *numbers))
     columns = (model.COLUMNS[0], Column(model.COLUMNS[1].name, "right"), *model.COLUMNS[2:])
-    return Table("Speed", columns, tuple(shown))
+    return Table("Speed", columns, tuple(table_rows))
 
 
 def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
     """Verdict, ratio with interval, and the whole name of each series."""
-    shown = []
+    table_rows = []
     for row in rows:
         number = f"; case {1 + cases.index(model.describe_case(row))}" if len(cases) > 1 else ""
         *_, ratio, _, _, outcome = model.cells(row)
         name = Cell(f"{model.describe_series(row)}{number}")
-        shown.append((replace(outcome, shown=str(row.status)), ratio, name))
+        table_rows.append((replace(outcome, shown=str(row.status)), ratio, name))
     columns = (Column("Verdict"), Column("Ratio", "right"), Column("Series"))
-    return Table("Speed, new over base", columns, tuple(shown))
+    return Table("Speed, new over base", columns, tuple(table_rows))
 
 
 def as_json(comparison: Comparison, everything: bool = False) -> str:
@@ -139,14 +139,14 @@ def as_json(comparison: Comparison, everything: bool = False) -> str:
 
 
 def _json_side(side: Side) -> dict[str, Any]:
-    facts = side.data.manifest
-    known = {key: facts.data[key] for key in ("campaign", "site", "started")}
-    return {"name": side.name, **known, "digest": facts.digest, "chosen": dict(side.chosen)}
+    manifest = side.data.manifest
+    origin = {key: manifest.data[key] for key in ("campaign", "site", "started")}
+    return {"name": side.name, **origin, "digest": manifest.digest, "chosen": dict(side.chosen)}
 
 
 def _json_row(row: Row) -> dict[str, Any]:
-    point, judged = row.series.point, row.judged
-    tested = {"p": judged.p, "q": judged.q} if judged else {}
+    point, verdict = row.series.point, row.judged
+    p_values = {"p": verdict.p, "q": verdict.q} if verdict else {}
     return {
         "what": point.what,
         "size_bytes": point.size_bytes,
@@ -154,7 +154,7 @@ def _json_row(row: Row) -> dict[str, Any]:
         "base": {**_json_unit(row.series.base), **row.base_quantity.record()},
         "new": {**_json_unit(row.series.new), **row.new_quantity.record()},
         "status": str(row.status),
-        "ratio": {**row.ratio_quantity.record(), **tested},
+        "ratio": {**row.ratio_quantity.record(), **p_values},
         "why": row.why,
         "more_rounds": None if row.more is None else row.rounds_per_ratio * row.more,
     }
@@ -177,15 +177,15 @@ def _blocks(comparison: Comparison, everything: bool) -> Iterator[Block]:
     yield Paragraph((Strong(model.summary(comparison)),))
     sides = (("base", comparison.base), ("new", comparison.new))
     yield Items(tuple((f"{label}: {model.describe_side(side)}",) for label, side in sides))
-    if worse := [row for row in comparison.rows if row.status is Status.REGRESSED]:
-        yield _series_table("Regressed", worse)
+    if regressions := [row for row in comparison.rows if row.status is Status.REGRESSED]:
+        yield _series_table("Regressed", regressions)
     if facts := model.facts_to_show(comparison, everything):
         title = f"Provenance: {units.plural(len(facts), 'fact')}"
         yield Fold(title, (_fact_table("Recorded of both", facts),))
     if comparison.rows:
         yield Fold("All series", (_series_table("New against base", comparison.rows),))
-    if alone := tuple((case,) for case in model.unmatched(comparison)):
-        yield Fold("Cases of one side alone", (Items(alone),))
+    if unmatched_cases := tuple((case,) for case in model.unmatched(comparison)):
+        yield Fold("Cases of one side alone", (Items(unmatched_cases),))
     for note in model.notes(comparison):
         yield Paragraph((note,))
 
@@ -199,15 +199,15 @@ def as_junit(comparison: Comparison, everything: bool = False) -> str:
 
     Facts that differ are properties; `everything`: all facts.
     """
-    alone = [*comparison.removed, *comparison.added]
-    skipped = sum(comparison.counts[one] for one in _SKIPPED) + len(alone)
+    unmatched_units = [*comparison.removed, *comparison.added]
+    skip_count = sum(comparison.counts[status] for status in _SKIPPED) + len(unmatched_units)
     suite = ElementTree.Element(
         "testsuite",
         name=printable(f"{comparison.new.name} against {comparison.base.name}"),
-        tests=str(len(comparison.rows) + len(alone)),
+        tests=str(len(comparison.rows) + len(unmatched_units)),
         failures=str(comparison.counts[Status.REGRESSED]),
         errors="0",
-        skipped=str(skipped),
+        skipped=str(skip_count),
     )
     facts = model.facts_to_show(comparison, everything)
     if facts:
@@ -217,12 +217,12 @@ def as_junit(comparison: Comparison, everything: bool = False) -> str:
             ElementTree.SubElement(properties, "property", name=printable(fact.name), value=change)
     for row in comparison.rows:
         _junit_case(suite, row)
-    for what, cases in (("removed", comparison.removed), ("added", comparison.added)):
+    for group, cases in (("removed", comparison.removed), ("added", comparison.added)):
         for unit in cases:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=what, name=printable(unit.label)
+                suite, "testcase", classname=group, name=printable(unit.label)
             )
-            ElementTree.SubElement(case, "skipped", message=f"{what}: it has no partner")
+            ElementTree.SubElement(case, "skipped", message=f"{group}: it has no partner")
     ElementTree.SubElement(suite, "system-out").text = printable(
         "\n".join([model.summary(comparison), *model.notes(comparison)])
     )

@@ -89,19 +89,19 @@ class Row:
         """The median of the new side with its interval."""
         return self._quantity(self.new, self.series.new)
 
-    def _quantity(self, found: Interval, unit: Unit) -> Quantity:
+    def _quantity(self, interval: Interval, unit: Unit) -> Quantity:
         point = self.series.point
-        shown = Quantity.over(found, point.unit, says_unit=True)
-        return replace(shown, kind=unit.kind, is_lower_better=point.lower_is_better)
+        quantity = Quantity.over(interval, point.unit, says_unit=True)
+        return replace(quantity, kind=unit.kind, is_lower_better=point.lower_is_better)
 
     @property
     def ratio_quantity(self) -> Quantity:
         """The ratio of speeds; without a claim it has no interval."""
         if self.judged is None:
-            shown = Quantity(value=self.ratio, unit=units.Unit.RATIO)
+            quantity = Quantity(value=self.ratio, unit=units.Unit.RATIO)
         else:
-            shown = Quantity.claim(self.judged.interval)
-        return replace(shown, kind=self.series.new.kind, is_lower_better=False)
+            quantity = Quantity.claim(self.judged.interval)
+        return replace(quantity, kind=self.series.new.kind, is_lower_better=False)
 
 
 @dataclass(frozen=True)
@@ -208,15 +208,15 @@ def cells(row: Row) -> tuple[Cell, ...]:
 
     Without a claim n counts the launches of each side, not rounds.
     """
-    judged = row.judged
-    rounds = judged and units.plural(row.rounds_per_ratio * judged.interval.n, "round")
+    verdict = row.judged
+    rounds = verdict and units.plural(row.rounds_per_ratio * verdict.interval.n, "round")
     return (
         Cell(describe_series(row)),
         Cell(describe_case(row)),
         Cell(row.base_quantity.middle),
         Cell(row.new_quantity.middle),
         Cell(row.ratio_quantity),
-        Cell(units.pure(judged.q, 2) if judged else units.NOTHING),
+        Cell(units.pure(verdict.q, 2) if verdict else units.NOTHING),
         Cell(rounds or f"{row.base.n}, {row.new.n}"),
         Cell(describe_outcome(row), _TONES.get(row.status, "plain")),
     )
@@ -229,9 +229,9 @@ def facts_to_show(comparison: Comparison, everything: bool) -> list[Fact]:
 
 def unmatched(comparison: Comparison) -> Iterator[str]:
     """Cases that have no partner."""
-    for what, cases in (("Removed", comparison.removed), ("Added", comparison.added)):
+    for title, cases in (("Removed", comparison.removed), ("Added", comparison.added)):
         for unit in cases:
-            yield f"{what}: {unit.label}"
+            yield f"{title}: {unit.label}"
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
@@ -240,8 +240,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield f"No claim: {why}."
     if comparison.advice:
         yield f"{comparison.advice[0].upper()}{comparison.advice[1:]}"
-    for refused in comparison.refused:
-        yield f"Not compared: {refused}."
+    for refusal in comparison.refused:
+        yield f"Not compared: {refusal}."
     if comparison.is_sequential:
         yield "Sequential: intervals and q are valid at whatever round the run stopped."
     if any(row.rounds_per_ratio > 1 for row in comparison.rows):
@@ -275,13 +275,13 @@ def advise(pairs: Sequence[tuple[Unit, Unit]]) -> str:
     sites = {unit.site for pair in pairs for unit in pair}
     if len(sites) > 1:
         return "two sites are never interleaved: compare each with its own past"
-    names = {(one.toolchain, other.toolchain) for one, other in pairs}
+    names = {(base.toolchain, new.toolchain) for base, new in pairs}
     if len(names) == 1 and (name := next(iter(names)))[0] != name[1]:
-        checks = dict.fromkeys(_check(one) for one, _ in pairs)
+        checks = dict.fromkeys(_check(base) for base, _ in pairs)
         options = [word for check in checks for word in ("--checks", check)]
         line = shlex.join(["roundtrip", "ab", *name, *options, "--site", *sites])
         return f"to measure both interleaved: {line}"
-    if len(names) > 1 and any(one != other for one, other in names):
+    if len(names) > 1 and any(base != new for base, new in names):
         return "to measure two interleaved: roundtrip ab TOOLCHAIN TOOLCHAIN"
     return (
         "one toolchain on two nights cannot be interleaved: keep the old build under a name of its "

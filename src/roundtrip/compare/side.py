@@ -98,12 +98,12 @@ class Side:
         """The cases of this side that completed; UserError if the selector chooses none."""
         units = tuple(_units(self.data))
         for key, value in self.chosen.items():
-            found = tuple(unit for unit in units if _fits(key, getattr(unit, key), value))
-            if not found:
-                there_are = sorted({str(getattr(unit, key)) for unit in units})
-                known = "; ".join(there_are) or "none"
-                raise UserError(f"{self.name}: no launch with {key}={value}; there are: {known}")
-            units = found
+            matches = tuple(unit for unit in units if _fits(key, getattr(unit, key), value))
+            if not matches:
+                values = sorted({str(getattr(unit, key)) for unit in units})
+                choices = "; ".join(values) or "none"
+                raise UserError(f"{self.name}: no launch with {key}={value}; there are: {choices}")
+            units = matches
         if not units:
             raise UserError(f"{self.name}: no launch completed, so there is nothing to compare")
         return units
@@ -115,17 +115,17 @@ class Side:
         return f"{started[:10]} {started[11:16]} UTC"
 
 
-def _fits(key: str, held: str, wanted: str) -> bool:
+def _fits(key: str, value: str, choice: str) -> bool:
     if key == "mpi":
-        return wanted.casefold() in held.casefold()
-    return held.startswith(wanted) if key in _BEGINNING else held == wanted
+        return choice.casefold() in value.casefold()
+    return value.startswith(choice) if key in _BEGINNING else value == choice
 
 
 def _units(data: Data) -> list[Unit]:
     specs = _specs(data)
-    grouped: dict[tuple[str, str, str, str, str, str, str], list[dict[str, Any]]] = {}
-    passed = data.launches.filter(pl.col("status") == "passed")
-    for row in passed.sort("launch").iter_rows(named=True):
+    rows_by_key: dict[tuple[str, str, str, str, str, str, str], list[dict[str, Any]]] = {}
+    passed_launches = data.launches.filter(pl.col("status") == "passed")
+    for row in passed_launches.sort("launch").iter_rows(named=True):
         parameters = setting_texts(row["parameters"])
         key = (
             str(row["study"]),
@@ -136,7 +136,7 @@ def _units(data: Data) -> list[Unit]:
             str(row.get("partition")),
             str(row.get("environ")),
         )
-        grouped.setdefault(key, []).append(row)
+        rows_by_key.setdefault(key, []).append(row)
     return [
         Unit(
             *key,
@@ -147,7 +147,7 @@ def _units(data: Data) -> list[Unit]:
             spack=specs.get(key[-1], _UNKNOWN),
             launches=tuple(rows),
         )
-        for key, rows in grouped.items()
+        for key, rows in rows_by_key.items()
     ]
 
 
@@ -183,10 +183,10 @@ class Sources:
 
         UserError for a source that is not there or no source, and for an unknown key.
         """
-        source, chosen = parse_spec(spec)
-        shown = ",".join(f"{key}={value}" for key, value in (more or {}).items())
-        name = f"{spec}{',' if chosen else ':'}{shown}" if shown else spec
-        return Side(name, self._data(source), {**chosen, **(more or {})})
+        source, selection = parse_spec(spec)
+        suffix = ",".join(f"{key}={value}" for key, value in (more or {}).items())
+        name = f"{spec}{',' if selection else ':'}{suffix}" if suffix else spec
+        return Side(name, self._data(source), {**selection, **(more or {})})
 
     def _data(self, source: str) -> Data:
         folder = self._folder(source).resolve()
@@ -195,8 +195,8 @@ class Sources:
                 from roundtrip.collect import bundle  # published reports do not need it
 
                 with writing(self.scratch):
-                    built = bundle.build(folder, self.scratch / f"{len(self._opened)}")
-                self._opened[folder] = data.read(built)
+                    bundle_folder = bundle.build(folder, self.scratch / f"{len(self._opened)}")
+                self._opened[folder] = data.read(bundle_folder)
             else:
                 self.decoder.require(sorted(folder.rglob("*.parquet")))
                 self._opened[folder] = data.read(folder)
@@ -208,8 +208,8 @@ class Sources:
         night = _NIGHT.fullmatch(source)
         if night and not path.exists():
             path = self.reports / night["campaign"] / night["site"] / night["rest"]
-        newest = [revision / published.BUNDLE for revision in published.revisions(path)[-1:]]
-        for folder in (path, path / published.BUNDLE, *newest):
+        bundles = [revision / published.BUNDLE for revision in published.revisions(path)[-1:]]
+        for folder in (path, path / published.BUNDLE, *bundles):
             if (folder / manifest.FILE_NAME).is_file() or (folder / "state.json").is_file():
                 return folder
         if path.exists():
@@ -222,19 +222,19 @@ class Sources:
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     """The source of `spec`, and what its selector chooses; UserError for a key that is unknown or
     stands twice."""
-    found = None if Path(spec).exists() else _SELECTED.fullmatch(spec)
-    if not found:
+    match = None if Path(spec).exists() else _SELECTED.fullmatch(spec)
+    if not match:
         return spec, {}
-    chosen: dict[str, str] = {}
-    for item in found["chosen"].split(","):
+    selection: dict[str, str] = {}
+    for item in match["chosen"].split(","):
         key, equals, value = item.partition("=")
         if key not in KEYS or not equals or not value:
-            legal = ", ".join(f"{name}=..." for name in KEYS)
-            raise UserError(f"'{spec}': '{item}' selects nothing; legal are {legal}")
-        if key in chosen:
+            keys = ", ".join(f"{name}=..." for name in KEYS)
+            raise UserError(f"'{spec}': '{item}' selects nothing; legal are {keys}")
+        if key in selection:
             raise UserError(f"'{spec}': {key} stands twice; right is one value for each key")
-        chosen[key] = value
-    return found["source"], chosen
+        selection[key] = value
+    return match["source"], selection
 
 
 @contextmanager
@@ -277,12 +277,14 @@ class Fact:
 
 def facts(base: Side, new: Side, pairs: Sequence[tuple[Unit, Unit]]) -> tuple[Fact, ...]:
     """Everything that is known of both sides' compared cases, toolchain first, then machine."""
-    both = [
+    side_facts = [
         dict(_facts(side, [pair[number] for pair in pairs]))
         for number, side in enumerate((base, new))
     ]
-    names = dict.fromkeys([*both[0], *both[1]])
-    return tuple(Fact(name, *(known.get(name, _UNKNOWN) for known in both)) for name in names)
+    names = dict.fromkeys([*side_facts[0], *side_facts[1]])
+    return tuple(
+        Fact(name, *(values.get(name, _UNKNOWN) for values in side_facts)) for name in names
+    )
 
 
 def _facts(side: Side, units: Sequence[Unit]) -> Iterator[tuple[str, str]]:
@@ -318,13 +320,16 @@ def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
     for name in NODE_FACTS:
         yield f"{name} of the nodes", _joined(nodes[name].drop_nulls())
     adapters = nodes["adapters"].drop_nulls()
-    yield "adapters of the nodes", _joined(one for some in adapters for one in some if one)
+    yield (
+        "adapters of the nodes",
+        _joined(adapter for names in adapters for adapter in names if adapter),
+    )
 
 
 def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
     """By launch: which processors each of its ranks may use."""
-    placed = side.data.placement.filter(pl.col("launch").is_in(list(launches)))
-    for _, ranks in placed.sort("launch", "rank").group_by("launch", maintain_order=True):
+    placement = side.data.placement.filter(pl.col("launch").is_in(list(launches)))
+    for _, ranks in placement.sort("launch", "rank").group_by("launch", maintain_order=True):
         sets = (",".join(map(str, cpus or ["any"])) for cpus in ranks["cpus"].to_list())
         yield "; ".join(f"rank {rank}: {cpus}" for rank, cpus in enumerate(sets))
 
@@ -332,15 +337,15 @@ def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
 def _installed(side: Side, environs: set[str]) -> Iterator[tuple[str, str]]:
     """How the toolchains start ranks, and what their installer recorded: origin, key, flags."""
     toolchains = side.data.environment.get("toolchains.json")
-    recorded: dict[str, list[str]] = {}
+    values_by_name: dict[str, list[str]] = {}
     for environ in sorted(environs):
         entry = toolchains.get(environ) if isinstance(toolchains, dict) else None
         for name, value in flat(entry if isinstance(entry, dict) else {}):
             if name.startswith(_STARTED) or (
                 name.startswith("installed ") and not name.endswith((" schema", " name"))
             ):
-                recorded.setdefault(name.removeprefix("reframe extras "), []).append(value)
-    for name, values in recorded.items():
+                values_by_name.setdefault(name.removeprefix("reframe extras "), []).append(value)
+    for name, values in values_by_name.items():
         yield name, _joined(values)
 
 

@@ -30,8 +30,8 @@ _PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
 def _moment(value: Any) -> str:
     """A date, or a UTC time to the second, as they stand in the nights of a history."""
     if isinstance(value, datetime.datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
-        return aware.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        moment = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
+        return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, datetime.date):
         return value.isoformat()
     raise PydanticCustomError(
@@ -70,7 +70,7 @@ class Annotation(Table):
 
     def accepts(self, *names: str) -> bool:
         """Whether it accepts the level of a series that has one of these names."""
-        return self.kind == ACCEPTED and any(fnmatchcase(one, self.series) for one in names)
+        return self.kind == ACCEPTED and any(fnmatchcase(name, self.series) for name in names)
 
     @property
     def words(self) -> str:
@@ -105,12 +105,15 @@ def load(file: Path) -> tuple[Annotation, ...]:
         return ()
     if not isinstance(content, list):
         raise UserError("right is a list of annotations, each beginning with '- from:'", file, 1)
-    below = {("annotations", *path): place for path, place in places.items()}
-    found = tables.validate({"annotations": content}, _File, below, file).annotations
-    for index, one in enumerate(found):
-        if one.to is not None and one.to[: len(one.start)] < one.start[: len(one.to)]:
+    table_places = {("annotations", *path): place for path, place in places.items()}
+    annotations = tables.validate({"annotations": content}, _File, table_places, file).annotations
+    for index, annotation in enumerate(annotations):
+        if (
+            annotation.to is not None
+            and annotation.to[: len(annotation.start)] < annotation.start[: len(annotation.to)]
+        ):
             raise UserError("'to' is before 'from'", *places[(index, "to")])
-    return found
+    return annotations
 
 
 def load_site(site: str) -> tuple[Annotation, ...]:
@@ -139,16 +142,16 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
         raise UserError(f"--reason: right is one line of 1 to {_LONGEST} characters")
     file = folder / FILE_NAME
     load(file)
-    before = file.read_text(encoding="utf-8") if file.exists() else ""
-    if before and not before.endswith("\n"):
-        before += "\n"
+    content = file.read_text(encoding="utf-8") if file.exists() else ""
+    if content and not content.endswith("\n"):
+        content += "\n"
     entries = [
         f"- from: {night}\n  kind: {ACCEPTED}\n  series: {_quoted(glob)}\n"
         f"  text: {_quoted(reason)}\n"
         for glob in globs
     ]
     with writing(folder):
-        files.replace(file, (before + "".join(entries)).encode())
+        files.replace(file, (content + "".join(entries)).encode())
     return file
 
 
@@ -164,12 +167,20 @@ def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFram
     """
     cases = nights["case_id"].unique().to_list()
     reason, night = pl.col("left_out"), pl.col("night")
-    for one in annotations:
-        if one.leave_out:
-            its = [case for case in cases if fnmatchcase(case, one.series)]
-            began, ended = (night.str.head(len(end)) for end in (one.start, one.last))
-            is_its = (began >= one.start) & (ended <= one.last) & pl.col("case_id").is_in(its)
-            reason = pl.when((reason == "") & is_its).then(pl.lit(one.words)).otherwise(reason)
+    for annotation in annotations:
+        if annotation.leave_out:
+            matches = [case for case in cases if fnmatchcase(case, annotation.series)]
+            start_prefix, last_prefix = (
+                night.str.head(len(end)) for end in (annotation.start, annotation.last)
+            )
+            is_match = (
+                (start_prefix >= annotation.start)
+                & (last_prefix <= annotation.last)
+                & pl.col("case_id").is_in(matches)
+            )
+            reason = (
+                pl.when((reason == "") & is_match).then(pl.lit(annotation.words)).otherwise(reason)
+            )
     return nights.with_columns(reason.alias("left_out"))
 
 
@@ -179,10 +190,14 @@ def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tupl
     An annotation stands at its first night; one without `to` whose day had none, at the next.  What
     ended before the first of all nights is not said.
     """
-    ordered, said = sorted(nights), []
-    for one in annotations:
-        later = [night for night in ordered if night[: len(one.start)] >= one.start]
-        is_between = one.to is None and later != ordered
-        if later and (is_between or later[0][: len(one.last)] <= one.last):
-            said.append((later[0], one.words))
-    return sorted(said, key=lambda note: note[0])
+    sorted_nights, night_notes = sorted(nights), []
+    for annotation in annotations:
+        later_nights = [
+            night for night in sorted_nights if night[: len(annotation.start)] >= annotation.start
+        ]
+        is_between = annotation.to is None and later_nights != sorted_nights
+        if later_nights and (
+            is_between or later_nights[0][: len(annotation.last)] <= annotation.last
+        ):
+            night_notes.append((later_nights[0], annotation.words))
+    return sorted(night_notes, key=lambda note: note[0])

@@ -55,8 +55,8 @@ def _code() -> str:
 
 def _format(site: str) -> str:
     """What changes with this package's code, the site's thresholds, or whose signature counts."""
-    of_site = repr(night.thresholds(site)).encode() + signature.trust(site)
-    return f"{_code()} {hashlib.sha256(of_site).hexdigest()}"
+    site_bytes = repr(night.thresholds(site)).encode() + signature.trust(site)
+    return f"{_code()} {hashlib.sha256(site_bytes).hexdigest()}"
 
 
 def load(site: Path) -> Cache:
@@ -70,8 +70,8 @@ def load(site: Path) -> Cache:
         return Cache()
     try:
         with zipfile.ZipFile(file) as archive:
-            most = reader.Limits.for_size(file.stat().st_size).memory
-            if sum(member.file_size for member in archive.infolist()) > most:
+            limit = reader.Limits.for_size(file.stat().st_size).memory
+            if sum(member.file_size for member in archive.infolist()) > limit:
                 return Cache()
             parts = {name: archive.read(name) for name in (_INDEX, *_CACHED)}
             proof = archive.read(_PROOF).decode()
@@ -82,29 +82,29 @@ def load(site: Path) -> Cache:
         index = json.loads(parts[_INDEX])
         if index["format"] != _format(site.name):
             return Cache()
-        nights, facts, between = (_cached_table(parts[n], schema) for n, schema in _CACHED.items())
-        signed = {digest: Signature(*one) for digest, one in index["signed"].items()}
-        return Cache(nights, facts, index["stamps"], between, signed)
+        nights, facts, pairs = (_cached_table(parts[n], schema) for n, schema in _CACHED.items())
+        signatures = {digest: Signature(*entry) for digest, entry in index["signed"].items()}
+        return Cache(nights, facts, index["stamps"], pairs, signatures)
     except (Exception, pl.exceptions.PanicException):
         return Cache()
 
 
 def store(site: Path, cache: Cache) -> None:
     """Replace what is there at once; nothing if the folder cannot be written."""
-    signed = {digest: [one.state, one.key] for digest, one in cache.signed.items()}
-    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signed}
+    signatures = {digest: [entry.state, entry.key] for digest, entry in cache.signed.items()}
+    index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signatures}
     parts = [json.dumps(index).encode()]
     for frame in (cache.nights, cache.provenance, cache.pairs):
         buffer = io.BytesIO()
         frame.write_parquet(buffer, compression="zstd", compression_level=1)
         parts.append(buffer.getvalue())
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+    output = io.BytesIO()
+    with zipfile.ZipFile(output, "w") as archive:
         for member, part in zip((_INDEX, *_CACHED), parts, strict=True):
             archive.writestr(member, part)
         archive.writestr(_PROOF, pseudonyms.proof(site.name, *parts))
     with contextlib.suppress(OSError):
-        files.replace(site / CACHE_FILE, packed.getvalue())
+        files.replace(site / CACHE_FILE, output.getvalue())
 
 
 def _cached_table(content: bytes, schema: Schema) -> pl.DataFrame:

@@ -29,7 +29,7 @@ def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[Names, Seri
     """
     names, logs, nodes = series_table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
-    least = np.array([settings.least(one[study], one[metric]) for one in names])
+    least = np.array([settings.least(series[study], series[metric]) for series in names])
     arrays = (logs.tobytes(), nodes.tobytes(), least.tobytes())
     return dict(zip(names, _judged(*arrays, logs.shape, settings), strict=True))
 
@@ -42,11 +42,14 @@ def _judged(
     values = np.frombuffer(logs).reshape(shape)
     sets = np.frombuffer(nodes, int).reshape(shape)
     effects = np.frombuffer(least)
-    found = judge(values, sets, settings, effects)
+    current_histories = judge(values, sets, settings, effects)
     if shape[1] <= settings.nights_least:
-        return tuple(found)
-    before = judge(values[:, :-1], sets[:, :-1], settings, effects)
-    return tuple(replace(now, before=one) for now, one in zip(found, before, strict=True))
+        return tuple(current_histories)
+    previous_histories = judge(values[:, :-1], sets[:, :-1], settings, effects)
+    return tuple(
+        replace(current, before=previous)
+        for current, previous in zip(current_histories, previous_histories, strict=True)
+    )
 
 
 def series_table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndarray]:
@@ -71,11 +74,11 @@ def series_table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndar
             set=pl.when(pl.col("nodes") == "").then(-1).otherwise(pl.col("set").cast(pl.Int64)),
         )
     )
-    at = (rows["row"].to_numpy(), rows["column"].to_numpy())
+    cells = (rows["row"].to_numpy(), rows["column"].to_numpy())
     logs = np.full((series.height, days.height), np.nan)
     nodes = np.full(logs.shape, -1)
-    logs[at] = rows["log"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    nodes[at] = rows["set"].to_numpy()
+    logs[cells] = rows["log"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    nodes[cells] = rows["set"].to_numpy()
     return series.rows(), logs, nodes
 
 
@@ -125,27 +128,27 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
     """The noise of each series with nights enough; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = series_table(nights)
     result = []
-    every = list(rows(logs, nodes, settings))
-    for name, parts in zip(names, explain(every, settings), strict=True):
+    series_rows = list(rows(logs, nodes, settings))
+    for name, parts in zip(names, explain(series_rows, settings), strict=True):
         if not parts or parts[-1].series.nights < FEWEST:
             continue
         part = parts[-1]
         levels = np.split(part.series.values, part.fit.points)
         rest = np.concatenate([level - level.mean() for level in levels])
         squares = float(rest @ rest)
-        alike = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
-        away = part.series.raw - part.series.values
-        for one in part.series.excursions:
-            away[one.begin : one.end] = 0.0
+        autocorrelation = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
+        deviations = part.series.raw - part.series.values
+        for excursion in part.series.excursions:
+            deviations[excursion.begin : excursion.end] = 0.0
         result.append(
             Noise(
                 name,
                 part.fit.sd * part.series.spread,
-                alike,
+                autocorrelation,
                 len(part.series.excursions),
                 int(np.unique(part.row.node_set).size),
                 len(part.fit.points),
-                (rest + away) * part.series.spread,
+                (rest + deviations) * part.series.spread,
             )
         )
     return result
@@ -165,14 +168,14 @@ def calibrate(
         _simulated(found, min(PROMISED, series - first), nights, rng)
         for first in range(0, series, PROMISED)
     ]
-    false = _count(sites, settings)
-    kept, rise = false, 0.0
-    while kept * PROMISED > series:
+    false_alarms = _count(sites, settings)
+    alarms, rise = false_alarms, 0.0
+    while alarms * PROMISED > series:
         rise += _RISE
         if rise > _MOST:
             raise UserError("no evidence keeps the rate: the noise of this site is no noise")
-        kept = _count(sites, _raised(settings, rise))
-    return Calibration(nights, series, false, kept, _raised(settings, rise).evidence)
+        alarms = _count(sites, _raised(settings, rise))
+    return Calibration(nights, series, false_alarms, alarms, _raised(settings, rise).evidence)
 
 
 def with_evidence(evidence: float, text: str) -> str:
@@ -181,11 +184,11 @@ def with_evidence(evidence: float, text: str) -> str:
 
 
 def _simulated(
-    found: list[Noise], series: int, nights: int, rng: np.random.Generator
+    noises: list[Noise], series: int, nights: int, rng: np.random.Generator
 ) -> np.ndarray:
     logs = np.empty((series, nights))
     for number in range(series):
-        residual = found[int(rng.integers(len(found)))].residual
+        residual = noises[int(rng.integers(len(noises)))].residual
         block = min(residual.size // 2, max(10, round(3 * residual.size ** (1 / 3))))
         starts = rng.integers(0, residual.size - block + 1, -(-nights // block))
         places = (starts[:, None] + np.arange(block)).ravel()[:nights]

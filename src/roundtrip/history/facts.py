@@ -89,16 +89,16 @@ def bundle_facts(
     `launches` are those that passed, with columns launch, environ and `COLUMNS`; `placement` has
     the columns launch, rank and cpus.
     """
-    found = [*_campaign(checked), *_host(bundle), *_site(bundle)]
-    found += [*_toolchains(bundle), *_spack(bundle, checked)]
-    found += [*_launched(launches), *_bindings(launches, placement)]
-    found += [*_nodes(bundle, checked, launches)]
-    found += [*_emulated(bundle, checked, launches), *_simulated(launches)]
-    return sorted({(subject, name, _plain(value)) for subject, name, value in found if value})
+    facts = [*_campaign(checked), *_host(bundle), *_site(bundle)]
+    facts += [*_toolchains(bundle), *_spack(bundle, checked)]
+    facts += [*_launched(launches), *_bindings(launches, placement)]
+    facts += [*_nodes(bundle, checked, launches)]
+    facts += [*_emulated(bundle, checked, launches), *_simulated(launches)]
+    return sorted({(subject, name, _plain(value)) for subject, name, value in facts if value})
 
 
-def _campaign(checked: Manifest) -> Iterator[Fact]:
-    data = checked.data
+def _campaign(manifest: Manifest) -> Iterator[Fact]:
+    data = manifest.data
     yield "", "checkout", (data["git"]["commit"] or "")[:12] + " dirty" * bool(data["git"]["dirty"])
     for name, version in data["tools"].items():
         yield "", f"tool {name}", version
@@ -111,8 +111,8 @@ def _host(bundle: Path) -> Iterator[Fact]:
     host = files.read_object_in_tree(bundle / "env" / "host.json", bundle)
     yield from (("", name, _value_text(_at(host, path))) for path, name in _HOST.items())
     for kind, path in (("package", "packages"), ("mitigation", "cpu.mitigations")):
-        listed = _at(host, path)
-        for name, value in listed.items() if isinstance(listed, dict) else ():
+        entries = _at(host, path)
+        for name, value in entries.items() if isinstance(entries, dict) else ():
             yield "", f"{kind} {name}", _value_text(value)
 
 
@@ -124,9 +124,11 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
             yield environ, name, _value_text(_at(entry, f"installed.{path}"))
         for path, name in _STARTED.items():
             value = _at(entry, f"reframe.extras.{path}")
-            words = [str(one) for one in value] if isinstance(value, list) else [_value_text(value)]
+            words = (
+                [str(word) for word in value] if isinstance(value, list) else [_value_text(value)]
+            )
             yield environ, name, shlex.join(words) if any(words) else ""
-        yield from ((environ, *one) for one in _variables(_at(entry, "reframe.env_vars")))
+        yield from ((environ, *variable) for variable in _variables(_at(entry, "reframe.env_vars")))
 
 
 def _site(bundle: Path) -> Iterator[Fact]:
@@ -134,11 +136,11 @@ def _site(bundle: Path) -> Iterator[Fact]:
     partitions = files.read_object_in_tree(bundle / "env" / "site-config.json", bundle).get(
         "partitions"
     )
-    for one in partitions if isinstance(partitions, list) else ():
-        name = _value_text(_at(one, "name"))
+    for partition in partitions if isinstance(partitions, list) else ():
+        name = _value_text(_at(partition, "name"))
         for key, title in _PARTITION.items():
-            yield "", f"{title} of partition {name}", _value_text(_at(one, key))
-        for variable, value in _variables(_at(one, "env_vars")):
+            yield "", f"{title} of partition {name}", _value_text(_at(partition, key))
+        for variable, value in _variables(_at(partition, "env_vars")):
             yield "", f"{variable} of partition {name}", value
     user = files.read_object_in_tree(bundle / "env" / "tuning.json", bundle)
     for variable, value in _variables(user.get("variables")):
@@ -151,29 +153,29 @@ def _variables(pairs: Any) -> Iterator[tuple[str, str]]:
             yield f"variable {pair[0]}", _value_text(pair[1])
 
 
-def _spack(bundle: Path, checked: Manifest) -> Iterator[Fact]:
-    if _LOCK not in checked.data["files"]:
+def _spack(bundle: Path, manifest: Manifest) -> Iterator[Fact]:
+    if _LOCK not in manifest.data["files"]:
         return
-    yield "", "spack.lock", checked.data["files"][_LOCK]["sha256"][:12]
+    yield "", "spack.lock", manifest.data["files"][_LOCK]["sha256"][:12]
     try:
         lock = locks.read(bundle / _LOCK)
-        found = toolchains(lock)
+        lock_toolchains = toolchains(lock)
     except UserError:
         return  # of another Spack: its digest stands for it
-    for one in found:
-        yield one.name, "Spack hash", one.root.hash[:12]
-        for spec in lock.reached(one.root.hash):
-            if spec.name in _CARRIERS or spec in (one.mpi, one.boost):
-                yield one.name, spec.name, f"{spec.version} ({spec.hash[:7]})"
+    for toolchain in lock_toolchains:
+        yield toolchain.name, "Spack hash", toolchain.root.hash[:12]
+        for spec in lock.reached(toolchain.root.hash):
+            if spec.name in _CARRIERS or spec in (toolchain.mpi, toolchain.boost):
+                yield toolchain.name, spec.name, f"{spec.version} ({spec.hash[:7]})"
 
 
 def _launched(launches: pl.DataFrame) -> Iterator[Fact]:
-    recorded: dict[tuple[str, str], set[str]] = {}
+    records: dict[tuple[str, str], set[str]] = {}
     for environ, *values in launches.select("environ", *_LAUNCHED).iter_rows():
         for name, value in zip(_LAUNCHED.values(), values, strict=True):
-            recorded.setdefault((environ, name), set()).add(value or "")
-    for (environ, name), found in recorded.items():
-        yield environ, name, "; ".join(sorted(filter(None, found)))
+            records.setdefault((environ, name), set()).add(value or "")
+    for (environ, name), texts in records.items():
+        yield environ, name, "; ".join(sorted(filter(None, texts)))
 
 
 def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]:
@@ -183,50 +185,50 @@ def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]
     for launch, rank, cpus in placement.iter_rows():
         if launch in environs:
             ranks.setdefault(launch, []).append((rank, ",".join(map(str, cpus or ["any"]))))
-    bound: dict[str, set[str]] = {}
+    bindings: dict[str, set[str]] = {}
     for launch, sets in ranks.items():
         way = "; ".join(f"{rank}: {cpus}" for rank, cpus in sorted(sets))
-        bound.setdefault(environs[launch], set()).add(way)
-    for environ, ways in bound.items():
+        bindings.setdefault(environs[launch], set()).add(way)
+    for environ, ways in bindings.items():
         yield environ, "binding", " or ".join(sorted(ways))
 
 
-def _nodes(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
+def _nodes(bundle: Path, manifest: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
     """By node, what its kernel reported to launches that passed; all values if it has several."""
-    if _NODES not in checked.data["files"]:
+    if _NODES not in manifest.data["files"]:
         return
-    passed = set(launches["launch"])
-    recorded: dict[tuple[str, str], set[str]] = {}
+    passed_launches = set(launches["launch"])
+    records: dict[tuple[str, str], set[str]] = {}
     for launch, host, *cells in bundle_tables.read_table(
         bundle / _NODES, NodeRow, ["launch", "host", *NODE_WORDS]
     ).iter_rows():
-        if launch in passed and re.fullmatch(STABLE, host or ""):
+        if launch in passed_launches and re.fullmatch(STABLE, host or ""):
             for name, cell in zip(NODE_WORDS.values(), cells, strict=True):
                 value = "; ".join(cell) if isinstance(cell, list) else cell
-                recorded.setdefault((host, name), set()).add(value or "")
-    for (host, name), values in recorded.items():
+                records.setdefault((host, name), set()).add(value or "")
+    for (host, name), values in records.items():
         yield host, name, " or ".join(sorted(values - {""}))
 
 
-def _emulated(bundle: Path, checked: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
+def _emulated(bundle: Path, manifest: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
     """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
-    if _EMULATION not in checked.data["files"] or not launches["emulated"].any():
+    if _EMULATION not in manifest.data["files"] or not launches["emulated"].any():
         return
     table = bundle_tables.read_table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
-    recorded = launches.select("launch", "environ").join(table, on="launch")
-    rows = recorded.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
+    emulations = launches.select("launch", "environ").join(table, on="launch")
+    rows = emulations.select("environ", "name", "value").drop_nulls().unique().sort(pl.all())
     for (environ, name), group in rows.group_by("environ", "name", maintain_order=True):
         yield str(environ), f"emulated {name}", "; ".join(group["value"])
 
 
 def _simulated(launches: pl.DataFrame) -> Iterator[Fact]:
     """By environment: that it is simulated, and by what."""
-    simulated = launches.filter(pl.col("simulated").fill_null(False))
-    for environ in simulated["environ"].unique():
-        own = simulated.filter(environ=environ)
+    simulated_launches = launches.filter(pl.col("simulated").fill_null(False))
+    for environ in simulated_launches["environ"].unique():
+        rows = simulated_launches.filter(environ=environ)
         yield str(environ), "simulated", "yes"
         for name, title in TITLES.items():
-            if values := own[name].drop_nulls().unique().sort().to_list():
+            if values := rows[name].drop_nulls().unique().sort().to_list():
                 yield str(environ), title, "; ".join(map(_value_text, values))
 
 

@@ -81,12 +81,12 @@ class Ledger:
 
     def before(self, started: str, most: int) -> Ledger:
         """The newest `most` nights that began before `started`, ISO 8601."""
-        earlier = self.nights.filter(pl.col("night") < started)
-        kept = earlier["night"].unique().sort().tail(most).to_list()
-        nights = earlier.filter(pl.col("night").is_in(kept))
-        facts = self.provenance.filter(pl.col("night").is_in(kept))
-        between = self.pairs.filter(pl.col("night").is_in(kept))
-        return Ledger(nights, facts, self.warnings, pairs=between)
+        earlier_nights = self.nights.filter(pl.col("night") < started)
+        starts = earlier_nights["night"].unique().sort().tail(most).to_list()
+        nights = earlier_nights.filter(pl.col("night").is_in(starts))
+        facts = self.provenance.filter(pl.col("night").is_in(starts))
+        pairs = self.pairs.filter(pl.col("night").is_in(starts))
+        return Ledger(nights, facts, self.warnings, pairs=pairs)
 
 
 def read_ledger(
@@ -100,34 +100,53 @@ def read_ledger(
     """
     folder = reports / campaign / site
     revisions, warnings = published.counting(folder)
-    revisions, more = _once(revisions)
-    warnings += more
-    stamps = {one.digest: one.stamp() for one in revisions}
-    held = cache.load(folder)
-    same = {digest for digest, stamp in stamps.items() if held.stamps.get(digest) == stamp}
-    changed = {one.digest: one for one in revisions if one.digest not in same}
-    fresh, more = _read_revisions(list(changed.values()), campaign, site)
-    nights = pl.concat([_with_digests(held.nights, same), fresh.nights]).sort(_ORDER)
-    facts = pl.concat([_with_digests(held.provenance, same), fresh.provenance])
-    between = pl.concat([_with_digests(held.pairs, same), fresh.pairs]).sort(PAIRS.keys())
-    kept = {digest: stamps[digest] for digest in (*same, *fresh.stamps)}
-    signed = {**{d: held.signed[d] for d in same if d in held.signed}, **fresh.signed}
-    now = Cache(nights, facts.sort(facts.columns), kept, between, signed)
-    if now.stamps != held.stamps:
-        cache.store(folder, now)
-    started = dict(nights.select("digest", "night").unique().iter_rows())
-    newest = {started[one.digest]: one.digest for one in revisions if one.digest in started}
-    counting = list(newest.values())
-    foreign = _imported(folder / imported.FOLDER)
+    revisions, new_warnings = _once(revisions)
+    warnings += new_warnings
+    stamps = {revision.digest: revision.stamp() for revision in revisions}
+    old_cache = cache.load(folder)
+    same_digests = {
+        digest for digest, stamp in stamps.items() if old_cache.stamps.get(digest) == stamp
+    }
+    changed_revisions = {
+        revision.digest: revision for revision in revisions if revision.digest not in same_digests
+    }
+    additions, new_warnings = _read_revisions(list(changed_revisions.values()), campaign, site)
+    nights = pl.concat([_with_digests(old_cache.nights, same_digests), additions.nights]).sort(
+        _ORDER
+    )
+    facts = pl.concat([_with_digests(old_cache.provenance, same_digests), additions.provenance])
+    pairs = pl.concat([_with_digests(old_cache.pairs, same_digests), additions.pairs]).sort(
+        PAIRS.keys()
+    )
+    new_stamps = {digest: stamps[digest] for digest in (*same_digests, *additions.stamps)}
+    signatures = {
+        **{d: old_cache.signed[d] for d in same_digests if d in old_cache.signed},
+        **additions.signed,
+    }
+    new_cache = Cache(nights, facts.sort(facts.columns), new_stamps, pairs, signatures)
+    if new_cache.stamps != old_cache.stamps:
+        cache.store(folder, new_cache)
+    starts = dict(nights.select("digest", "night").unique().iter_rows())
+    digest_of_night = {
+        starts[revision.digest]: revision.digest
+        for revision in revisions
+        if revision.digest in starts
+    }
+    digests = list(digest_of_night.values())
+    foreign_ledger = _imported(folder / imported.FOLDER)
     return Ledger(
-        mark(pl.concat([_with_digests(nights, counting), foreign.nights]), annotations).sort(
+        mark(pl.concat([_with_digests(nights, digests), foreign_ledger.nights]), annotations).sort(
             _ORDER
         ),
-        pl.concat([_with_digests(now.provenance, counting), foreign.provenance]),
-        (*warnings, *more, *foreign.warnings),
-        pairs=_with_digests(now.pairs, counting),
+        pl.concat([_with_digests(new_cache.provenance, digests), foreign_ledger.provenance]),
+        (*warnings, *new_warnings, *foreign_ledger.warnings),
+        pairs=_with_digests(new_cache.pairs, digests),
         remarks=tuple(_chain(folder, revisions)),
-        signed={one.started: signed[one.digest] for one in revisions if one.digest in counting},
+        signed={
+            revision.started: signatures[revision.digest]
+            for revision in revisions
+            if revision.digest in digests
+        },
     )
 
 
@@ -138,23 +157,26 @@ def _once(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
     counts first, then what is older.
     """
     groups: dict[str, list[Revision]] = {}
-    for one in revisions:
-        groups.setdefault(one.samples or one.digest, []).append(one)
-    others: dict[Path, Path] = {}
-    for same in groups.values():
-        if len({one.started for one in same}) > 1:
-            best = min(same, key=_doubt)
-            others |= {one.path: best.path for one in same if one.started != best.started}
-    kept = [one for one in revisions if one.path not in others]
-    return kept, [
-        f"{p}: its samples are those of {o}: one run, one night" for p, o in others.items()
+    for revision in revisions:
+        groups.setdefault(revision.samples or revision.digest, []).append(revision)
+    originals: dict[Path, Path] = {}
+    for group in groups.values():
+        if len({revision.started for revision in group}) > 1:
+            best = min(group, key=_doubt)
+            originals |= {
+                revision.path: best.path for revision in group if revision.started != best.started
+            }
+    unique_revisions = [revision for revision in revisions if revision.path not in originals]
+    return unique_revisions, [
+        f"{path}: its samples are those of {original}: one run, one night"
+        for path, original in originals.items()
     ]
 
 
-def _doubt(one: Revision) -> int:
+def _doubt(revision: Revision) -> int:
     """How little the signature of a revision is worth; most of one that is forged or damaged."""
     try:
-        state = signature.check_signature(one.bundle, manifest.verify(one.bundle)).state
+        state = signature.check_signature(revision.bundle, manifest.verify(revision.bundle)).state
     except UserError:
         return len(signature.STATES)
     return signature.STATES.index(state)
@@ -165,14 +187,14 @@ def _chain(folder: Path, revisions: Sequence[Revision]) -> list[str]:
 
     A night that is not there at all was perhaps never published here, so it gets no line.
     """
-    named = [one for one in revisions if one.before]
-    there = published.every_digest(folder) if named else set()
-    known = {one.started for one in revisions}
+    successors = [revision for revision in revisions if revision.before]
+    digests = published.every_digest(folder) if successors else set()
+    starts = {revision.started for revision in revisions}
     return [
-        f"{one.path}: the night of {one.before[1]} is not the one that it names before it, "
-        f"{one.before[0][:16]}: that was changed or replaced"
-        for one in named
-        if one.before and one.before[1] in known and one.before[0] not in there
+        f"{report.path}: the night of {report.before[1]} is not the one that it names before it, "
+        f"{report.before[0][:16]}: that was changed or replaced"
+        for report in successors
+        if report.before and report.before[1] in starts and report.before[0] not in digests
     ]
 
 
@@ -194,43 +216,45 @@ def _read_revisions(
         return Cache(), []
     thresholds = night.thresholds(site)
     level = thresholds.statistics.confidence_level
-    undecodable = dict(_undecodable(revisions))
-    warnings = [f"{path}: {why}" for path, why in undecodable.items()]
+    decode_errors = dict(_undecodable(revisions))
+    warnings = [f"{path}: {reason}" for path, reason in decode_errors.items()]
     nights, facts = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)]
-    between, signed = [pl.DataFrame(schema=PAIRS)], dict[str, Signature]()
-    decodable = [one for one in revisions if one.path not in undecodable]
-    for start in range(0, len(decodable), _BATCH):
+    pair_frames, signatures = [pl.DataFrame(schema=PAIRS)], dict[str, Signature]()
+    decodable_revisions = [revision for revision in revisions if revision.path not in decode_errors]
+    for start in range(0, len(decodable_revisions), _BATCH):
         batch: list[MeasuredNight] = []
-        for one in decodable[start : start + _BATCH]:
+        for revision in decodable_revisions[start : start + _BATCH]:
             try:
-                batch.append(night.read_night(one, campaign, site))
+                batch.append(night.read_night(revision, campaign, site))
             except UserError as error:
-                warnings.append(f"{one.path}: {published.without_folder(one.path, error)}")
-        rows, known, wrong = night.join_nights(batch, level)
+                warnings.append(
+                    f"{revision.path}: {published.without_folder(revision.path, error)}"
+                )
+        rows, provenance, faults = night.join_nights(batch, level)
         nights.append(rows)
-        facts.append(known)
-        for read in batch:
-            if why := wrong.get(read.revision.digest):
-                warnings.append(f"{read.revision.path}: {why}")
+        facts.append(provenance)
+        for measured_night in batch:
+            if reason := faults.get(measured_night.revision.digest):
+                warnings.append(f"{measured_night.revision.path}: {reason}")
                 continue
-            signed[read.revision.digest] = read.signed
-            if read.pairs.height:
-                between.append(read.pairs)
-    pairs = pl.concat(between)
+            signatures[measured_night.revision.digest] = measured_night.signed
+            if measured_night.pairs.height:
+                pair_frames.append(measured_night.pairs)
+    pairs = pl.concat(pair_frames)
     nights.append(nodes.node_series(pairs, thresholds.nodes, level))
-    stamps = dict.fromkeys(signed, "")
-    return Cache(pl.concat(nights), pl.concat(facts), stamps, pairs, signed), warnings
+    stamps = dict.fromkeys(signatures, "")
+    return Cache(pl.concat(nights), pl.concat(facts), stamps, pairs, signatures), warnings
 
 
 def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
     """Revisions with tables that reach a limit or kill their decoder, and how."""
     with reader.Reader() as decoder:
-        for one in revisions:
-            tables = [one.bundle / f"{name}.parquet" for name in _TABLES]
+        for revision in revisions:
+            tables = [revision.bundle / f"{name}.parquet" for name in _TABLES]
             try:
                 decoder.require([file for file in tables if file.is_file()])
             except UserError as error:
-                yield one.path, published.without_folder(one.path, error)
+                yield revision.path, published.without_folder(revision.path, error)
 
 
 def _with_digests(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.DataFrame:
@@ -251,42 +275,44 @@ def attach(
     What `annotations` say of these nights and of this one goes with them.  A bundle without a night
     before it stays as it is.
     """
-    before = ledger.before(checked.data["started"], MOST_NIGHTS)
-    if before.nights.is_empty():
+    history = ledger.before(checked.data["started"], MOST_NIGHTS)
+    if history.nights.is_empty():
         return checked
     (bundle / manifest.HISTORY).mkdir()
-    bundle_tables.write_frame(before.nights, bundle / _NIGHTS)
-    bundle_tables.write_frame(before.provenance, bundle / _PROVENANCE)
-    if (between := ledger.before(checked.data["started"], MOST_PAIRED).pairs).height:
-        bundle_tables.write_frame(between, bundle / _PAIRS)
-    every = [*before.nights["night"].unique(), checked.data["started"]]
-    if said := notes(every, annotations):
-        bundle_tables.write_frame(pl.DataFrame(said, schema=NOTES, orient="row"), bundle / _NOTES)
+    bundle_tables.write_frame(history.nights, bundle / _NIGHTS)
+    bundle_tables.write_frame(history.provenance, bundle / _PROVENANCE)
+    if (pairs := ledger.before(checked.data["started"], MOST_PAIRED).pairs).height:
+        bundle_tables.write_frame(pairs, bundle / _PAIRS)
+    nights = [*history.nights["night"].unique(), checked.data["started"]]
+    if note_rows := notes(nights, annotations):
+        bundle_tables.write_frame(
+            pl.DataFrame(note_rows, schema=NOTES, orient="row"), bundle / _NOTES
+        )
     levels = [
-        (one.last, one.series, one.text)
-        for one in annotations
-        if one.kind == KIND and one.last[:10] <= str(checked.data["started"])[:10]
+        (annotation.last, annotation.series, annotation.text)
+        for annotation in annotations
+        if annotation.kind == KIND and annotation.last[:10] <= str(checked.data["started"])[:10]
     ]
     if levels:
         bundle_tables.write_frame(
             pl.DataFrame(levels, schema=ACCEPTED, orient="row"), bundle / _ACCEPTED
         )
-    published_nights = before.nights.filter(~pl.col("foreign")).sort("night", "digest")
+    published_nights = history.nights.filter(~pl.col("foreign")).sort("night", "digest")
     if published_nights.is_empty():
         return manifest.write(bundle, checked.data)
-    started, digest = published_nights.select("night", "digest").row(-1)
-    named = {"before": {"digest": digest, "started": started}}
-    return manifest.write(bundle, {**checked.data, **named})
+    start, digest = published_nights.select("night", "digest").row(-1)
+    link = {"before": {"digest": digest, "started": start}}
+    return manifest.write(bundle, {**checked.data, **link})
 
 
 def read_attached(bundle: Path, checked: Manifest) -> Ledger:
     """The nights in a verified bundle, if it holds some; UserError for what no ledger wrote."""
     if not has_history(checked):
         return Ledger()
-    listed = checked.data["files"]
+    files = checked.data["files"]
     tables: dict[str, Any] = {}
     for name, (file, row) in _ATTACHED.items():
-        if file in listed or name in ("nights", "provenance"):
+        if file in files or name in ("nights", "provenance"):
             tables[name] = bundle_tables.read_table(bundle / file, row)
             bundle_tables.require_rows(tables[name], row, bundle / file)
     ledger = Ledger(**tables)

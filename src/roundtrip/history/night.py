@@ -59,20 +59,20 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     `medians` has the columns `MEDIANS`, and night, digest and disturbed (of the launch).  Sets of
     nodes of bundles that counted their hosts are "": which machines they were is not known.
     """
-    stable = pl.col("nodes").cast(pl.String).str.contains(rf"^{STABLE}(\+{STABLE})*$")
-    rows = medians.with_columns(nodes=pl.when(stable).then("nodes").otherwise(pl.lit("")))
+    is_stable = pl.col("nodes").cast(pl.String).str.contains(rf"^{STABLE}(\+{STABLE})*$")
+    rows = medians.with_columns(nodes=pl.when(is_stable).then("nodes").otherwise(pl.lit("")))
     # A night on which everything was disturbed keeps its median, over all its launches.
-    calm = ~pl.col("disturbed")
-    used = pl.col("median").filter(calm | ~calm.any())
+    is_calm = ~pl.col("disturbed")
+    values = pl.col("median").filter(is_calm | ~is_calm.any())
     groups = (
         to_categories(rows)
         .group_by(_GROUP)
         .agg(
             pl.col(_FOLLOW).first(),
-            n=used.len().cast(pl.Int64),
-            ordered=used.sort(),
+            n=values.len().cast(pl.Int64),
+            ordered=values.sort(),
             disturbed=pl.col("disturbed").sum().cast(pl.Int64),
-            all_disturbed=~calm.any(),
+            all_disturbed=~is_calm.any(),
         )
     )
     return (
@@ -121,33 +121,41 @@ def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
     of something else.
     """
     bundle = revision.bundle
-    checked = manifest.verify(bundle)
-    signed = signature.check_signature(bundle, checked)
+    bundle_manifest = manifest.verify(bundle)
+    bundle_signature = signature.check_signature(bundle, bundle_manifest)
     for name, value in (("campaign", campaign), ("site", site)):
-        if checked.data[name] != value:
-            raise UserError(f"its bundle is of {name} {checked.data[name]!a}")
-    started = checked.data["started"]
-    if not _TIME.fullmatch(started):
-        raise UserError(f"its start {started[:40]!a} is not as 2026-11-21T07:00:00Z")
-    if started[:10] != published.date(revision.path.parent):
-        raise UserError(f"its bundle is of {started[:10]}")
-    launches, placement, values = _tables(bundle, checked)
-    passed = launches.filter(pl.col("status") == "passed")
-    _require(passed, bundle)
-    known = facts.bundle_facts(bundle, checked, passed, placement)
-    paired, between = _pairs(bundle, checked)
-    values = values.filter(~pl.col("launch").is_in(paired))
-    between = between.with_columns(night=pl.lit(started), digest=pl.lit(revision.digest))
-    between = between.select(*PAIRS)
-    return MeasuredNight(revision, started, passed.select(*_NEEDED), values, known, between, signed)
+        if bundle_manifest.data[name] != value:
+            raise UserError(f"its bundle is of {name} {bundle_manifest.data[name]!a}")
+    start = bundle_manifest.data["started"]
+    if not _TIME.fullmatch(start):
+        raise UserError(f"its start {start[:40]!a} is not as 2026-11-21T07:00:00Z")
+    if start[:10] != published.date(revision.path.parent):
+        raise UserError(f"its bundle is of {start[:10]}")
+    launches, placement, values = _tables(bundle, bundle_manifest)
+    passed_launches = launches.filter(pl.col("status") == "passed")
+    _require(passed_launches, bundle)
+    night_facts = facts.bundle_facts(bundle, bundle_manifest, passed_launches, placement)
+    pair_launches, pair_rows = _pairs(bundle, bundle_manifest)
+    values = values.filter(~pl.col("launch").is_in(pair_launches))
+    pair_rows = pair_rows.with_columns(night=pl.lit(start), digest=pl.lit(revision.digest))
+    pair_rows = pair_rows.select(*PAIRS)
+    return MeasuredNight(
+        revision,
+        start,
+        passed_launches.select(*_NEEDED),
+        values,
+        night_facts,
+        pair_rows,
+        bundle_signature,
+    )
 
 
 def _tables(
-    bundle: Path, checked: manifest.Manifest
+    bundle: Path, bundle_manifest: manifest.Manifest
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Launches, placement and launch medians of a verified bundle."""
     names = ["launch", "rank", "cpus"]
-    if bundle_tables.MEDIANS_FILE in checked.data["files"]:
+    if bundle_tables.MEDIANS_FILE in bundle_manifest.data["files"]:
         columns = [*_NEEDED, "status", *facts.COLUMNS]
         launches = bundle_tables.read_table(bundle / "cases.parquet", Case, columns)
         placement = bundle_tables.read_table(bundle / "placement.parquet", PlaceRow, names)
@@ -162,9 +170,9 @@ def _tables(
     return frames["cases"], frames["placement"].select(names), values
 
 
-def _pairs(bundle: Path, checked: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
+def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
     """Launches between pairs of nodes of a verified bundle, and what they measured."""
-    if pairs.PLAN not in checked.data["files"]:
+    if pairs.PLAN not in bundle_manifest.data["files"]:
         return [], pairs.no_pairs()
     frames = bundle_tables.read_tables(bundle).frames
     rows = bundle_tables.scan_table(bundle / "samples.parquet", Sample)
@@ -175,11 +183,11 @@ def _pairs(bundle: Path, checked: manifest.Manifest) -> tuple[list[str], pl.Data
         return launches, pairs.measure_pairs(rows, *tables, settings)
 
 
-def _require(passed: pl.DataFrame, bundle: Path) -> None:
+def _require(launches: pl.DataFrame, bundle: Path) -> None:
     """UserError unless the launches that passed say who they are, each once."""
-    names = passed["launch"].to_list()
-    lacks = any(passed[name].null_count() for name in _NEEDED)
-    if not names or lacks or len(set(names)) < len(names):
+    names = launches["launch"].to_list()
+    has_nulls = any(launches[name].null_count() for name in _NEEDED)
+    if not names or has_nulls or len(set(names)) < len(names):
         raise UserError("launches that no collector wrote", bundle / "cases.parquet")
 
 
@@ -194,36 +202,36 @@ def join_nights(
     launches = pl.concat(
         [
             pl.DataFrame(schema={"digest": pl.String, **{n: CASES[n] for n in LABELS}}),
-            *(one.launches.select(_digest(one), *LABELS) for one in nights),
+            *(night.launches.select(_digest(night), *LABELS) for night in nights),
         ]
     )
-    wrong = {
-        one.revision.digest: "it has no medians"
-        for one in nights
-        if one.medians.is_empty() and not (one.pairs["measure"] != pairs.FAILURE).any()
+    faults = {
+        night.revision.digest: "it has no medians"
+        for night in nights
+        if night.medians.is_empty() and not (night.pairs["measure"] != pairs.FAILURE).any()
     }
-    for digest, why in _faults(rows, launches):
-        wrong.setdefault(digest, why)
-    good = rows.filter(~pl.col("digest").is_in(list(wrong)))
-    known = [
-        {"night": one.started, "digest": one.revision.digest}
+    for digest, fault in _faults(rows, launches):
+        faults.setdefault(digest, fault)
+    good_rows = rows.filter(~pl.col("digest").is_in(list(faults)))
+    provenance = [
+        {"night": night.started, "digest": night.revision.digest}
         | dict(zip(("subject", "name", "value"), fact, strict=True))
-        for one in nights
-        if one.revision.digest not in wrong
-        for fact in one.facts
+        for night in nights
+        if night.revision.digest not in faults
+        for fact in night.facts
     ]
-    summary = summarize(good, level) if good.height else pl.DataFrame(schema=NIGHTS)
-    return summary, pl.DataFrame(known, schema=PROVENANCE), wrong
+    summary = summarize(good_rows, level) if good_rows.height else pl.DataFrame(schema=NIGHTS)
+    return summary, pl.DataFrame(provenance, schema=PROVENANCE), faults
 
 
-def _digest(one: MeasuredNight) -> pl.Expr:
-    return pl.lit(one.revision.digest).alias("digest")
+def _digest(night: MeasuredNight) -> pl.Expr:
+    return pl.lit(night.revision.digest).alias("digest")
 
 
-def _labelled(one: MeasuredNight) -> pl.DataFrame:
-    marked = one.launches.select("launch", "disturbed")
-    rows = one.medians.with_columns(pl.lit(one.started).alias("night"), _digest(one))
-    return rows.join(marked, on="launch", how="left").select(*_ROWS)
+def _labelled(night: MeasuredNight) -> pl.DataFrame:
+    flags = night.launches.select("launch", "disturbed")
+    rows = night.medians.with_columns(pl.lit(night.started).alias("night"), _digest(night))
+    return rows.join(flags, on="launch", how="left").select(*_ROWS)
 
 
 def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:
@@ -233,8 +241,8 @@ def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, s
     """
     texts = to_strings(rows.select(_TEXTS).unique())  # few: to match all takes long
     for rule in rules(Median):
-        few = texts if rule.column in _TEXTS else rows
-        if not few.select(rule.broken.any()).item():
+        candidates = texts if rule.column in _TEXTS else rows
+        if not candidates.select(rule.broken.any()).item():
             continue
         for digest in to_strings(rows).filter(rule.broken)["digest"].unique():
             yield digest, f"{_BAD}: {rule.column} is not {rule.right}"
@@ -242,6 +250,6 @@ def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, s
     for digest in labels.join(launches, on=labels.columns, how="anti")["digest"].unique():
         yield digest, f"{_BAD}: of no launch that passed"
     if rows.select(_KEYS).hash_rows().is_duplicated().any():  # which is quick to see
-        twice = rows.filter(rows.select(_KEYS).is_duplicated())
-        for digest in to_strings(twice)["digest"].unique():
+        duplicates = rows.filter(rows.select(_KEYS).is_duplicated())
+        for digest in to_strings(duplicates)["digest"].unique():
             yield digest, f"{_BAD}: a series has two rows for one launch"

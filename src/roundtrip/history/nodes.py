@@ -71,27 +71,31 @@ def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, Sl
     the medians and lengthens the tail, since shared memory loses no message.  All launches must
     agree, and two are the least.
     """
-    inside = pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
-    newest = inside.sort("night", "round", "launch").group_by("host", "measure").tail(_NEWEST)
+    inside_rows = pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
+    newest_rows = (
+        inside_rows.sort("night", "round", "launch").group_by("host", "measure").tail(_NEWEST)
+    )
     by_host: dict[str, dict[str, list[float]]] = {}
-    for host, measure, excess in newest.select("host", "measure", "excess").rows():
+    for host, measure, excess in newest_rows.select("host", "measure", "excess").rows():
         by_host.setdefault(host, {}).setdefault(measure, []).append(excess)
-    slow = {host: _slow_processor(own, settings) for host, own in by_host.items()}
-    return {host: processor for host, processor in slow.items() if processor}
+    processors = {host: _slow_processor(excesses, settings) for host, excesses in by_host.items()}
+    return {host: processor for host, processor in processors.items() if processor}
 
 
-def _slow_processor(own: Mapping[str, list[float]], settings: NodeSettings) -> SlowProcessor | None:
-    worse = {
+def _slow_processor(
+    excesses: Mapping[str, list[float]], settings: NodeSettings
+) -> SlowProcessor | None:
+    slowdowns = {
         measure: float(np.median(effects))
-        for measure, effects in own.items()
+        for measure, effects in excesses.items()
         if len(effects) > 1 and min(effects) > settings.least(is_tail=measure == TAIL)
     }
-    two = [worse.get(measure, 0.0) for measure in (LATENCY, BANDWIDTH)]
-    if min(two) > 0 and max(two) <= _ALIKE * min(two):
-        effects = ((LATENCY, two[0]), (BANDWIDTH, two[1]))
-        return SlowProcessor(effects, False, len(own[LATENCY]))
-    if TAIL in worse:
-        return SlowProcessor(((TAIL, worse[TAIL]),), True, len(own[TAIL]))
+    logs = [slowdowns.get(measure, 0.0) for measure in (LATENCY, BANDWIDTH)]
+    if min(logs) > 0 and max(logs) <= _ALIKE * min(logs):
+        effects = ((LATENCY, logs[0]), (BANDWIDTH, logs[1]))
+        return SlowProcessor(effects, False, len(excesses[LATENCY]))
+    if TAIL in slowdowns:
+        return SlowProcessor(((TAIL, slowdowns[TAIL]),), True, len(excesses[TAIL]))
     return None
 
 
@@ -105,10 +109,14 @@ def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
 
 def split(pairs: pl.DataFrame) -> Iterator[tuple[Name, pl.DataFrame]]:
     """The rows of each measure but failures, oldest night first."""
-    passed = pairs.filter(pl.col("measure") != FAILURE)
-    ordered = passed.sort("night", "round", "launch").with_columns(is_alone=pl.col("other") == "")
+    passed_rows = pairs.filter(pl.col("measure") != FAILURE)
+    sorted_rows = passed_rows.sort("night", "round", "launch").with_columns(
+        is_alone=pl.col("other") == ""
+    )
     keys = [*_NAMES, "is_alone"]
-    for key, rows in ordered.sort(keys, maintain_order=True).group_by(keys, maintain_order=True):
+    for key, rows in sorted_rows.sort(keys, maintain_order=True).group_by(
+        keys, maintain_order=True
+    ):
         study, place, environ, measure, is_alone = key
         names = (str(study), str(place), str(environ), str(measure), bool(is_alone))
         last = rows.row(-1, named=True)
@@ -120,26 +128,28 @@ def outcomes(pairs: pl.DataFrame) -> Outcomes:
 
     A launch under which one node went down is held against this node alone.
     """
-    alike = pl.concat_str(*_NAMES[:3], pl.col("other") == "", separator=" ")
+    launch_kind = pl.concat_str(*_NAMES[:3], pl.col("other") == "", separator=" ")
     rows = pairs.filter(pl.col("measure") == FAILURE).sort("night", "round", "launch")
     return Outcomes.from_rows(
         ([down] if down else [host, *filter(None, [other])], bool(failed), night, kind)
         for host, other, down, failed, night, kind in rows.select(
-            "host", "other", "down", "excess", "night", alike.alias("kind")
+            "host", "other", "down", "excess", "night", launch_kind.alias("kind")
         ).rows()
     )
 
 
 def launches(rows: pl.DataFrame) -> Launches:
     """Rows of one measure as arrays; nodes and nights are counted in their order."""
-    known = switches(rows)
-    at = {host: number for number, host in enumerate(known)} | {"": NOBODY}
+    host_switches = switches(rows)
+    numbers = {host: number for number, host in enumerate(host_switches)} | {"": NOBODY}
     days = {night: number for number, night in enumerate(sorted(set(rows["night"])))}
     return Launches(
-        list(known),
-        list(known.values()),
+        list(host_switches),
+        list(host_switches.values()),
         rows["excess"].to_numpy(),
-        np.array([[at[one] for one in pair] for pair in rows.select("host", "other").rows()]),
+        np.array(
+            [[numbers[host] for host in pair] for pair in rows.select("host", "other").rows()]
+        ),
         np.array([days[night] for night in rows["night"]]),
         rows["round"].to_numpy(),
     )
@@ -154,8 +164,8 @@ def switches(pairs: pl.DataFrame) -> dict[str, str]:
         ]
     ).filter(pl.col("host") != "")
     newest = pl.col("switch").filter(pl.col("switch") != "").last().fill_null("")
-    known = hosts.sort("night", maintain_order=True).group_by("host").agg(newest).sort("host")
-    return dict(known.select("host", "switch").rows())
+    table = hosts.sort("night", maintain_order=True).group_by("host").agg(newest).sort("host")
+    return dict(table.select("host", "switch").rows())
 
 
 def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) -> pl.DataFrame:
@@ -165,7 +175,7 @@ def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) 
         for _, night in rows.group_by("night", maintain_order=True):
             intervals = effects(launches(night), settings, confidence)
             first = night.row(0, named=True)
-            values += [_row(name, first, node, one) for node, one in intervals.items()]
+            values += [_row(name, first, node, interval) for node, interval in intervals.items()]
     return pl.DataFrame(values, schema=NIGHTS)
 
 
@@ -174,7 +184,7 @@ def case_columns(name: Name) -> tuple[str, str]:
     return f"nodes@{name.place}+{name.environ}", _INSIDE if name.is_alone else _BETWEEN
 
 
-def _row(name: Name, first: dict[str, object], node: str, one: Interval) -> dict[str, object]:
+def _row(name: Name, first: dict[str, object], node: str, interval: Interval) -> dict[str, object]:
     is_rate = name.measure == BANDWIDTH
     level = float(str(first["level"]))
     case_id, case = case_columns(name)
@@ -182,7 +192,10 @@ def _row(name: Name, first: dict[str, object], node: str, one: Interval) -> dict
     def value(effect: float | None) -> float | None:
         return None if effect is None else level * math.exp(-effect if is_rate else effect)
 
-    low, high = (value(end) for end in ((one.high, one.low) if is_rate else (one.low, one.high)))
+    low, high = (
+        value(end)
+        for end in ((interval.high, interval.low) if is_rate else (interval.low, interval.high))
+    )
     return {
         **{key: first[key] for key in ("night", "digest", "study", "unit")},
         "case_id": case_id,
@@ -192,9 +205,9 @@ def _row(name: Name, first: dict[str, object], node: str, one: Interval) -> dict
         "phase": name.measure,
         "metric": f"node_{name.measure}",
         "nodes": node,
-        "launches": one.n,
+        "launches": interval.n,
         "disturbed": 0,
-        "median": value(one.median),
+        "median": value(interval.median),
         "low": low,
         "high": high,
         "lower_is_better": not is_rate,
@@ -238,7 +251,7 @@ def absent_nodes(folder: Path, pairs: pl.DataFrame) -> list[Absent]:
 
 def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
     """Absent nodes of one night; UserError for a bundle that cannot be read."""
-    checked, cases = manifest.verify(bundle), bundle / "cases.parquet"
+    bundle_manifest, cases = manifest.verify(bundle), bundle / "cases.parquet"
     reader.require_tables([cases])
     launches = bundle_tables.read_table(
         cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
@@ -248,26 +261,26 @@ def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
         **_beside(launches),
         **_failed(launches),
         **{
-            one["node"]: (one["state"], one["reason"])
-            for one in checked.data.get("nodes_not_measured") or []
+            entry["node"]: (entry["state"], entry["reason"])
+            for entry in bundle_manifest.data.get("nodes_not_measured") or []
         },
     }
-    measured = set(_hosts(launches, "passed"))
-    last = _last(pairs)
-    started = str(checked.data["started"])
+    measured_nodes = set(_hosts(launches, "passed"))
+    last_nights = _last(pairs)
+    night = str(bundle_manifest.data["started"])
     return [
-        Absent(node, *reasons[node], started, last.get(node, ""))
-        for node in sorted(reasons.keys() - measured)
+        Absent(node, *reasons[node], night, last_nights.get(node, ""))
+        for node in sorted(reasons.keys() - measured_nodes)
     ]
 
 
 def _beside(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
     """Nodes of launches under which another one went down."""
-    down = launches.drop_nulls(["hosts", "nodes_down"])
-    rows = down.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
+    down_launches = launches.drop_nulls(["hosts", "nodes_down"])
+    rows = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
     return {
-        host: (MISSING, f"no launch on it completed: {other} went down")
-        for hosts, other in rows
+        host: (MISSING, f"no launch on it completed: {nodes_down} went down")
+        for hosts, nodes_down in rows
         for host in hosts
     }
 
@@ -298,13 +311,15 @@ def _planned(bundle: Path) -> list[str]:
     plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
     try:
         parts = plan["partitions"].values()
-        return [str(host) for part in parts for one in part["pairs"] for host in one["hosts"]]
+        return [str(host) for part in parts for pair in part["pairs"] for host in pair["hosts"]]
     except (AttributeError, KeyError, TypeError):
         raise UserError("not the plan of a night", file) from None
 
 
 def _last(rows: pl.DataFrame) -> dict[str, str]:
     """The newest night in which each node was measured."""
-    passed = rows.filter((pl.col("measure") != pairs.FAILURE) | (pl.col("excess") == 0))
-    both = pl.concat([passed.select("night", "host"), passed.select("night", host="other")])
-    return dict(both.group_by("host").agg(pl.col("night").max()).iter_rows())
+    passed_rows = rows.filter((pl.col("measure") != pairs.FAILURE) | (pl.col("excess") == 0))
+    host_nights = pl.concat(
+        [passed_rows.select("night", "host"), passed_rows.select("night", host="other")]
+    )
+    return dict(host_nights.group_by("host").agg(pl.col("night").max()).iter_rows())

@@ -48,33 +48,38 @@ def measure_pairs(
 
     Of `placement` launch, rank, host and switch are used.
     """
-    every = _launches(launches, parameters, placement)
-    known = every.filter(~pl.col("failed"))
-    if every.is_empty():
+    all_launches = _launches(launches, parameters, placement)
+    passed_launches = all_launches.filter(~pl.col("failed"))
+    if all_launches.is_empty():
         return no_pairs()
     small, large = pl.col("size_bytes") <= settings.small_bytes, _is_large(settings)
     is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
-    passed = pl.col("launch").is_in(known["launch"].to_list())
-    found = (
-        samples.filter(passed, pl.col("phase") == "measure", pl.col("value") > 0)
+    is_passed = pl.col("launch").is_in(passed_launches["launch"].to_list())
+    medians = (
+        samples.filter(is_passed, pl.col("phase") == "measure", pl.col("value") > 0)
         .filter((is_time & (small | large)) | (is_rate & large))
         .group_by("launch", *_SERIES, "unit")
         .agg(median=pl.col("value").median(), mean=pl.col("value").mean(), n=pl.len())
         .collect()
         .filter(pl.col("size_bytes").max().over("launch", "case") > 0)
-        .join(known, on="launch")
+        .join(passed_launches, on="launch")
     )
-    better = pl.col("metric").replace_strict(_COSTLY, default=True, return_dtype=pl.Boolean)
-    cost = pl.when(better).then(pl.col("median").log()).otherwise(-pl.col("median").log())
+    lower_is_better = pl.col("metric").replace_strict(
+        _COSTLY, default=True, return_dtype=pl.Boolean
+    )
+    cost = pl.when(lower_is_better).then(pl.col("median").log()).otherwise(-pl.col("median").log())
     usual = pl.col("median").median().over(*_GROUP, *_SERIES)
-    measured = found.with_columns(
+    excesses = medians.with_columns(
         excess=cost - cost.median().over(*_GROUP, *_SERIES),
         usual=usual,
         measure=pl.when(small).then(pl.lit(LATENCY)).otherwise(pl.lit(BANDWIDTH)),
     )
-    rows = [_centres(measured), _tails(found.filter(is_time & small)), _failures(every)]
+    rows = [_centres(excesses), _tails(medians.filter(is_time & small)), _failures(all_launches)]
     return (
-        pl.concat(rows).join(every, on=["launch", *_GROUP]).select(*_OWN).sort("launch", "measure")
+        pl.concat(rows)
+        .join(all_launches, on=["launch", *_GROUP])
+        .select(*_OWN)
+        .sort("launch", "measure")
     )
 
 
@@ -95,20 +100,24 @@ def _launches(
 ) -> pl.DataFrame:
     """One row a launch of one or two nodes that passed or failed: what `PAIRS` says of it, and
     `is_alone` and `failed`."""
-    measured = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
-    placed = parameters.filter(pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS))
-    sockets = placed.select("launch", on=pl.format(", {}", "value"))
-    rounds = measured.select("launch", "name", "number").sort("launch", "name")
+    round_rows = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
+    placement_rows = parameters.filter(
+        pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS)
+    )
+    sockets = placement_rows.select("launch", on=pl.format(", {}", "value"))
+    rounds = round_rows.select("launch", "name", "number").sort("launch", "name")
     # That of the night says what was near in time; it comes first in the order of names.
     rounds = rounds.group_by("launch", maintain_order=True).agg(round=pl.col("number").first())
     switches = placement.select("launch", "host", "switch").unique(
         ["launch", "host"], keep="first", maintain_order=True
     )
-    ended = launches.filter(pl.col("status").is_in(["passed", "failed"])).join(rounds, on="launch")
-    ended = ended.join(sockets, on="launch", how="left")
-    is_one = (pl.col("status") == "failed") & (pl.col("nodes_down").list.len() == 1)
+    outcomes = launches.filter(pl.col("status").is_in(["passed", "failed"])).join(
+        rounds, on="launch"
+    )
+    outcomes = outcomes.join(sockets, on="launch", how="left")
+    has_one_down = (pl.col("status") == "failed") & (pl.col("nodes_down").list.len() == 1)
     hosts = pl.col("hosts").list.unique(maintain_order=True)
-    found = ended.filter(hosts.list.len().is_between(1, 2)).select(
+    rows = outcomes.filter(hosts.list.len().is_between(1, 2)).select(
         "launch",
         pl.col("round").cast(pl.Int64, strict=False).fill_null(0),
         "study",
@@ -116,42 +125,42 @@ def _launches(
         place=pl.format("{}:{}{}", "system", "partition", pl.col("on").fill_null("")),
         host=hosts.list.get(0),
         other=hosts.list.get(1, null_on_oob=True).fill_null(""),
-        down=pl.when(is_one).then(pl.col("nodes_down").list.first()),
+        down=pl.when(has_one_down).then(pl.col("nodes_down").list.first()),
         is_alone=hosts.list.len() == 1,
         failed=pl.col("status") == "failed",
     )
     for name, column in (("switch", "host"), ("other_switch", "other")):
-        of_host = switches.rename({"host": column, "switch": name})
-        found = found.join(of_host, on=["launch", column], how="left")
-    return found.with_columns(pl.col("switch", "other_switch").fill_null(""))
+        host_switches = switches.rename({"host": column, "switch": name})
+        rows = rows.join(host_switches, on=["launch", column], how="left")
+    return rows.with_columns(pl.col("switch", "other_switch").fill_null(""))
 
 
-def _centres(measured: pl.DataFrame) -> pl.DataFrame:
+def _centres(excesses: pl.DataFrame) -> pl.DataFrame:
     """Latency and bandwidth of each launch; the level is that of the end of the sizes."""
     is_time = pl.col("unit") == "s"
-    ends = measured.group_by(*_GROUP, "measure").agg(
+    ends = excesses.group_by(*_GROUP, "measure").agg(
         end=pl.when(pl.col("measure").first() == LATENCY)
         .then(pl.col("size_bytes").min())
         .otherwise(pl.col("size_bytes").max())
     )
     rate = pl.when(is_time).then(pl.col("size_bytes") / pl.col("usual") / 1e6).otherwise("usual")
     level = pl.when(pl.col("measure") == LATENCY).then("usual").otherwise(rate)
-    at_end = measured.join(ends, on=[*_GROUP, "measure"]).filter(
+    end_rows = excesses.join(ends, on=[*_GROUP, "measure"]).filter(
         pl.col("size_bytes") == pl.col("end")
     )
-    levels = at_end.group_by(*_GROUP, "measure").agg(level=level.median())
-    excess = measured.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
+    levels = end_rows.group_by(*_GROUP, "measure").agg(level=level.median())
+    excess = excesses.group_by("launch", *_GROUP, "measure").agg(pl.col("excess").median())
     unit = pl.when(pl.col("measure") == LATENCY).then(pl.lit("s")).otherwise(pl.lit("MB/s"))
     return excess.join(levels, on=[*_GROUP, "measure"]).with_columns(unit=unit).select(*_ROW)
 
 
 def _tails(small: pl.DataFrame) -> pl.DataFrame:
     """Mean over median of each launch, over all its short messages."""
-    pooled = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
-    found = small.group_by("launch", *_GROUP).agg(tail=pooled.log(), n=pl.col("n").sum())
+    ratio = (pl.col("mean") / pl.col("median") * pl.col("n")).sum() / pl.col("n").sum()
+    tails = small.group_by("launch", *_GROUP).agg(tail=ratio.log(), n=pl.col("n").sum())
     usual = pl.col("tail").median().over(*_GROUP)
     return (
-        found.filter(pl.col("n") >= _LEAST_MESSAGES)
+        tails.filter(pl.col("n") >= _LEAST_MESSAGES)
         .with_columns(measure=pl.lit(TAIL), unit=pl.lit("1"))
         .with_columns(excess=pl.col("tail") - usual, level=usual.exp())
         .select(*_ROW)
@@ -160,9 +169,12 @@ def _tails(small: pl.DataFrame) -> pl.DataFrame:
 
 def _failures(launches: pl.DataFrame) -> pl.DataFrame:
     """Of each launch, whether it failed; the level is the share that did."""
-    failed = pl.col("failed").cast(pl.Float64)
+    failure = pl.col("failed").cast(pl.Float64)
     return launches.with_columns(
-        measure=pl.lit(FAILURE), excess=failed, level=failed.mean().over(*_GROUP), unit=pl.lit("1")
+        measure=pl.lit(FAILURE),
+        excess=failure,
+        level=failure.mean().over(*_GROUP),
+        unit=pl.lit("1"),
     ).select(*_ROW)
 
 

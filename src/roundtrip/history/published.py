@@ -67,8 +67,8 @@ def number(name: str) -> int | None:
 
 def revisions(folder: Path) -> list[Path]:
     """Published revisions of a night, oldest first."""
-    numbered = [(count, path) for path in folder.glob("r*") if (count := number(path.name))]
-    return [path for _, path in sorted(numbered)]
+    numbered_paths = [(count, path) for path in folder.glob("r*") if (count := number(path.name))]
+    return [path for _, path in sorted(numbered_paths)]
 
 
 def nights(site: Path) -> list[Path]:
@@ -76,8 +76,8 @@ def nights(site: Path) -> list[Path]:
     if not site.is_dir():
         return []
     names = [(_NIGHT.fullmatch(path.name), path) for path in site.iterdir()]
-    dated = [(name[1], int(name[2] or 1), path) for name, path in names if name]
-    return [path for _, _, path in sorted(dated) if path.is_dir() and not path.is_symlink()]
+    dated_paths = [(name[1], int(name[2] or 1), path) for name, path in names if name]
+    return [path for _, _, path in sorted(dated_paths) if path.is_dir() and not path.is_symlink()]
 
 
 def is_night(name: str) -> bool:
@@ -115,19 +115,21 @@ def counting(site: Path) -> tuple[list[Revision], list[str]]:
 
     A revision is damaged where reading it raises a UserError.
     """
-    kept, warnings = [], []
+    current_revisions, warnings = [], []
     for night in nights(site):
-        readable = []
+        night_revisions = []
         for path in revisions(night):
             if is_search(path / BUNDLE):
                 continue
             try:
-                readable.append(_read(path))
+                night_revisions.append(_read(path))
             except UserError as error:
                 warnings.append(f"{path}: {without_folder(path, error)}")
-        superseded = {one.supersedes for one in readable}
-        kept += [one for one in readable if one.path.name not in superseded]
-    return kept, warnings
+        superseded_names = {revision.supersedes for revision in night_revisions}
+        current_revisions += [
+            revision for revision in night_revisions if revision.path.name not in superseded_names
+        ]
+    return current_revisions, warnings
 
 
 def _read(path: Path) -> Revision:
@@ -139,8 +141,8 @@ def _read(path: Path) -> Revision:
     if hashlib.sha256(listing).hexdigest() != digest:
         raise UserError(f"its bundle is not the one that {FACTS} names")
     if supersedes is not None:
-        own, earlier = number(path.name), number(str(supersedes))
-        if not own or not earlier or earlier >= own:
+        revision_number, earlier_number = number(path.name), number(str(supersedes))
+        if not revision_number or not earlier_number or earlier_number >= revision_number:
             raise UserError(f"supersedes {str(supersedes)[:20]!a}, which is no earlier revision")
     return Revision(path, str(digest), supersedes, *_from_manifest(listing))
 
@@ -156,14 +158,14 @@ def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
     before, started = data.get("before"), str(data.get("started"))
     if not isinstance(before, dict):
         return manifest.samples(data), started, None
-    named = str(before.get("digest")), str(before.get("started"))
-    return manifest.samples(data), started, named
+    link = str(before.get("digest")), str(before.get("started"))
+    return manifest.samples(data), started, link
 
 
 def every_digest(site: Path) -> set[str]:
     """The digests of the bundles of all revisions, also of those that a later one supersedes."""
-    every = (read_facts(path) for night in nights(site) for path in revisions(night))
-    return {str(facts.get("digest")) for facts in every if facts}
+    all_facts = (read_facts(path) for night in nights(site) for path in revisions(night))
+    return {str(facts.get("digest")) for facts in all_facts if facts}
 
 
 def without_folder(path: Path, error: UserError) -> str:

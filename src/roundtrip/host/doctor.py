@@ -40,70 +40,70 @@ _UNKNOWN = "the kernel does not say"
 
 def cores(host: Host) -> Finding:
     """Whether two ranks get a core each, and one is left for the system."""
-    found = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
+    detail = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
     if host.usable < 2 or host.cores < 2:
         advice = (
             "two ranks need a core each: no measurement here means anything; use another machine"
         )
-        return Finding("cores", "impossible", found, advice)
+        return Finding("cores", "impossible", detail, advice)
     advice = "two ranks leave no core for the system: expect wide intervals, use more repeats"
-    return warn_if(host.cores == 2, "cores", found, advice)
+    return warn_if(host.cores == 2, "cores", detail, advice)
 
 
 def oversubscription(host: Host) -> Finding:
     """Whether a control group or a CPU set keeps this process from some processors."""
     if host.quota is not None and host.quota < host.logical:
-        found = f"the control group gets {host.quota:g} of {host.logical} processors"
+        detail = f"the control group gets {host.quota:g} of {host.logical} processors"
         if host.quota < 2:
             advice = "two polling ranks are throttled: raise the container's processor limit"
-            return Finding("oversubscription", "impossible", found, advice)
-        return Finding("oversubscription", "warn", found, "raise the container's processor limit")
+            return Finding("oversubscription", "impossible", detail, advice)
+        return Finding("oversubscription", "warn", detail, "raise the container's processor limit")
     if host.usable < host.logical:
-        found = f"this process may use {host.usable} of {host.logical} processors"
-        return Finding("oversubscription", "warn", found, "run without taskset or cpuset")
+        detail = f"this process may use {host.usable} of {host.logical} processors"
+        return Finding("oversubscription", "warn", detail, "run without taskset or cpuset")
     return Finding("oversubscription", "ok", "no processor limit")
 
 
 def smt(host: Host) -> Finding:
     """Whether two hardware threads share a core."""
-    found = {True: "on: two threads share a core", False: "off", None: _UNKNOWN}[host.smt]
+    detail = {True: "on: two threads share a core", False: "off", None: _UNKNOWN}[host.smt]
     advice = "ranks are bound to cores; to be sure: echo off > /sys/devices/system/cpu/smt/control"
-    return warn_if(host.smt is True, "SMT", found, advice)
+    return warn_if(host.smt is True, "SMT", detail, advice)
 
 
 def governor(host: Host) -> Finding:
     """Whether the kernel may lower the processors' frequency."""
-    found = ", ".join(host.governors) or "frequency is not under this kernel's control"
+    detail = ", ".join(host.governors) or "frequency is not under this kernel's control"
     is_bad = host.governors not in ((), ("performance",))
-    return warn_if(is_bad, "governor", found, "cpupower frequency-set -g performance")
+    return warn_if(is_bad, "governor", detail, "cpupower frequency-set -g performance")
 
 
 def turbo(host: Host) -> Finding:
     """Whether the processors' frequency depends on their temperature."""
-    found = {True: "on", False: "off", None: _UNKNOWN}[host.turbo]
+    detail = {True: "on", False: "off", None: _UNKNOWN}[host.turbo]
     advice = "speed depends on temperature: echo 1 > .../cpu/intel_pstate/no_turbo"
     return warn_if(
-        host.turbo is True, "turbo", found, advice + " (or echo 0 > .../cpu/cpufreq/boost)"
+        host.turbo is True, "turbo", detail, advice + " (or echo 0 > .../cpu/cpufreq/boost)"
     )
 
 
 def load(host: Host) -> Finding:
     """Whether other work ran in the last minute."""
-    found = f"load average {host.load[0]:.2f} over the last minute"
+    detail = f"load average {host.load[0]:.2f} over the last minute"
     is_bad = host.load[0] > _LOAD_LIMIT
-    return warn_if(is_bad, "load", found, "stop other work, or wait until it is done")
+    return warn_if(is_bad, "load", detail, "stop other work, or wait until it is done")
 
 
 def virtualisation(host: Host) -> Finding:
     """Whether this is a virtual machine, and how much time its hypervisor gave to others."""
     if not host.virtual:
         return Finding("virtualisation", "ok", "container" if host.container else "none")
-    found = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
-    found += f", {host.steal:.2%} of its time since boot went to others"
+    detail = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
+    detail += f", {host.steal:.2%} of its time since boot went to others"
     advice = "compare it with itself only"
     if host.steal > _STEAL_LIMIT:
         advice += "; its processors are shared: repeat at quieter times"
-    return Finding("virtualisation", "warn", found, advice)
+    return Finding("virtualisation", "warn", detail, advice)
 
 
 def clock(host: Host) -> Finding:
@@ -116,25 +116,25 @@ def clock(host: Host) -> Finding:
 
 def swap(host: Host) -> Finding:
     """Whether memory has been swapped out."""
-    used = host.swap_used_kib
-    found = f"{used / 1024:.0f} MiB in use" if used else "not in use" if host.swap_kib else "none"
-    return warn_if(used > 0, "swap", found, "free memory, then swapoff -a && swapon -a")
+    kib = host.swap_used_kib
+    detail = f"{kib / 1024:.0f} MiB in use" if kib else "not in use" if host.swap_kib else "none"
+    return warn_if(kib > 0, "swap", detail, "free memory, then swapoff -a && swapon -a")
 
 
 def huge_pages(host: Host) -> Finding:
     """Whether the kernel turns large buffers into huge pages by itself."""
     advice = "large buffers get faster at random: echo madvise > /sys/kernel/mm/"
     advice += "transparent_hugepage/enabled"
-    found = host.thp or _UNKNOWN
-    return warn_if(host.thp == "always", "transparent huge pages", found, advice)
+    detail = host.thp or _UNKNOWN
+    return warn_if(host.thp == "always", "transparent huge pages", detail, advice)
 
 
 def numa(host: Host) -> Finding:
     """Whether the kernel moves pages between memory nodes while programs run."""
-    found = f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}"
+    detail = f"{host.numa_nodes} node{'s' if host.numa_nodes > 1 else ''}"
     if is_bad := host.numa_nodes > 1 and bool(host.numa_balancing):
-        found += ", the kernel moves pages between them"
-    return warn_if(is_bad, "NUMA", found, "echo 0 > /proc/sys/kernel/numa_balancing")
+        detail += ", the kernel moves pages between them"
+    return warn_if(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
 
 
 def packages(missing: Sequence[str] | None) -> Finding:
@@ -151,14 +151,14 @@ def packages(missing: Sequence[str] | None) -> Finding:
 
 def toolchains(states: Mapping[str, str]) -> Finding:
     """Whether toolchains are built; `states`: ``good``, ``stale`` or ``not built``, by name."""
-    stale = [name for name, state in states.items() if state == "stale"]
-    good = [name for name, state in states.items() if state == "good"]
-    if stale:
-        names = " ".join(stale)
+    stale_names = [name for name, state in states.items() if state == "stale"]
+    good_names = [name for name, state in states.items() if state == "good"]
+    if stale_names:
+        names = " ".join(stale_names)
         return Finding("toolchains", "warn", f"stale: {names}", f"roundtrip toolchains {names}")
-    if not good:
+    if not good_names:
         return Finding("toolchains", "warn", "none built", "make setup")
-    return Finding("toolchains", "ok", f"{len(good)} of {len(states)} built")
+    return Finding("toolchains", "ok", f"{len(good_names)} of {len(states)} built")
 
 
 HOST_CHECKS: tuple[Callable[[Host], Finding], ...] = (
@@ -171,8 +171,8 @@ def examine(
     host: Host, missing: Sequence[str] | None, toolchain_states: Mapping[str, str]
 ) -> list[Finding]:
     """All findings, in a fixed order; the arguments are those of the functions above."""
-    of_host = [check(host) for check in HOST_CHECKS]
-    return [*of_host, packages(missing), toolchains(toolchain_states)]
+    findings = [check(host) for check in HOST_CHECKS]
+    return [*findings, packages(missing), toolchains(toolchain_states)]
 
 
 def possible(findings: Sequence[Finding]) -> bool:

@@ -141,20 +141,20 @@ def read_host(root: Path = Path("/")) -> Host:
     cpu = root / "sys/devices/system/cpu"
     cpuinfo = _text(root / "proc/cpuinfo") or ""
     online = parse_list(_text(cpu / "online") or "") or [0]
-    allowed = re.search(
+    cpu_list = re.search(
         r"^Cpus_allowed_list:\s*(\S+)", _text(root / "proc/self/status") or "", re.MULTILINE
     )
     memory = _meminfo(root)
     microcode = re.search(r"^microcode\s*:\s*(\S+)", cpuinfo, re.MULTILINE)
     cores = {_topology(cpu, n) for n in online}
     smt = _text(cpu / "smt/active")
-    balancing = _text(root / "proc/sys/kernel/numa_balancing")
+    numa_balancing = _text(root / "proc/sys/kernel/numa_balancing")
     autogroup = _text(root / "proc/sys/kernel/sched_autogroup_enabled")
     return Host(
         hostname=_text(root / "proc/sys/kernel/hostname") or "",
         cpu_model=_cpu_model(cpuinfo),
         logical=len(online),
-        usable=len(parse_list(allowed[1])) if allowed else len(online),
+        usable=len(parse_list(cpu_list[1])) if cpu_list else len(online),
         cores=len(cores),
         sockets=len({socket for socket, _ in cores}),
         smt=None if smt is None else smt == "1",
@@ -175,7 +175,7 @@ def read_host(root: Path = Path("/")) -> Host:
         or _text(root / "sys/class/dmi/id/sys_vendor"),
         container=(root / ".dockerenv").exists() or (root / "run/systemd/container").exists(),
         thp=_chosen(_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
-        numa_balancing=None if balancing is None else balancing != "0",
+        numa_balancing=None if numa_balancing is None else numa_balancing != "0",
         mitigations=tuple(
             (file.name, _text(file) or "") for file in sorted(cpu.glob("vulnerabilities/*"))
         ),
@@ -206,8 +206,8 @@ def _text(file: Path) -> str | None:
 
 def _cpu_model(cpuinfo: str) -> str:
     for name in ("model name", "Model", "CPU part"):
-        if found := re.search(rf"^{name}\s*:\s*(.+)$", cpuinfo, re.MULTILINE):
-            return " ".join(found[1].split())
+        if match := re.search(rf"^{name}\s*:\s*(.+)$", cpuinfo, re.MULTILINE):
+            return " ".join(match[1].split())
     return "unknown"
 
 
@@ -239,13 +239,13 @@ def _meminfo(root: Path) -> dict[str, int]:
 
 
 def _distribution(os_release: str) -> str:
-    found = re.search(r'^PRETTY_NAME="?(.*?)"?$', os_release, re.MULTILINE)
-    return found[1] if found else "unknown"
+    match = re.search(r'^PRETTY_NAME="?(.*?)"?$', os_release, re.MULTILINE)
+    return match[1] if match else "unknown"
 
 
 def _governors(cpu: Path, online: list[int]) -> tuple[str, ...]:
-    found = {_text(cpu / f"cpu{n}/cpufreq/scaling_governor") for n in online}
-    return tuple(sorted(governor for governor in found if governor))
+    names = {_text(cpu / f"cpu{n}/cpufreq/scaling_governor") for n in online}
+    return tuple(sorted(governor for governor in names if governor))
 
 
 def _turbo(cpu: Path) -> bool | None:
@@ -257,22 +257,22 @@ def _turbo(cpu: Path) -> bool | None:
 
 def _quota(cgroup: Path) -> float | None:
     """Processors that this control group may use: of version 2, else of version 1."""
-    unified = (_text(cgroup / "cpu.max") or "max").split()
-    if unified[0] != "max":
-        return int(unified[0]) / int(unified[1])
+    limits = (_text(cgroup / "cpu.max") or "max").split()
+    if limits[0] != "max":
+        return int(limits[0]) / int(limits[1])
     quota = _text(cgroup / "cpu/cpu.cfs_quota_us")
     period = _text(cgroup / "cpu/cpu.cfs_period_us")
     return int(quota) / int(period) if quota and period and int(quota) > 0 else None
 
 
 def _chosen(text: str | None) -> str | None:
-    found = re.search(r"\[(\w+)\]", text or "")
-    return found[1] if found else None
+    match = re.search(r"\[(\w+)\]", text or "")
+    return match[1] if match else None
 
 
 def _load(text: str) -> tuple[float, float, float]:
-    one, five, fifteen = ([float(word) for word in text.split()[:3]] + [0.0] * 3)[:3]
-    return one, five, fifteen
+    load_1min, load_5min, load_15min = ([float(word) for word in text.split()[:3]] + [0.0] * 3)[:3]
+    return load_1min, load_5min, load_15min
 
 
 def _steal(stat: str) -> float:
@@ -332,11 +332,11 @@ def fingerprint(host: Host) -> str:
     They do not depend on load, steal, swap or the host name.  Memory counts in whole GiB, because
     the kernel keeps a little more or less of it at every boot.
     """
-    slow = asdict(host)
+    settings = asdict(host)
     for name in ("hostname", "usable", "quota", "swap_used_kib", "load", "steal", "autogroup"):
-        del slow[name]
-    slow["memory_kib"] = round(host.memory_kib / 2**20)
-    text = json.dumps(slow, sort_keys=True, separators=(",", ":"))
+        del settings[name]
+    settings["memory_kib"] = round(host.memory_kib / 2**20)
+    text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

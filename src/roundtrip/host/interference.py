@@ -117,15 +117,15 @@ def effect(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float
     The half of the blocks with the largest `quantity` is compared with the half with the smallest.
     None if all blocks have the same.
     """
-    ordered = sorted(blocks, key=quantity)
-    half = len(ordered) // 2
-    if half == 0 or quantity(ordered[0]) == quantity(ordered[-1]):
+    ranking = sorted(blocks, key=quantity)
+    half = len(ranking) // 2
+    if half == 0 or quantity(ranking[0]) == quantity(ranking[-1]):
         return None
-    most, least = (
+    high_s, low_s = (
         statistics.median(block.time_s for block in part)
-        for part in (ordered[-half:], ordered[:half])
+        for part in (ranking[-half:], ranking[:half])
     )
-    return most / least
+    return high_s / low_s
 
 
 def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) -> list[Finding]:
@@ -140,28 +140,28 @@ def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) ->
 
 
 def _others(blocks: Sequence[Block]) -> Finding:
-    used = statistics.mean(block.others for block in blocks)
-    detail = f"{used:.2f} processors while the test ran{_slowdown(lambda b: b.others, blocks)}"
+    mean = statistics.mean(block.others for block in blocks)
+    detail = f"{mean:.2f} processors while the test ran{_slowdown(lambda b: b.others, blocks)}"
     advice = "stop other work, or wait until it is done"
-    return warn_if(used > _OTHERS, "others' load", detail, advice)
+    return warn_if(mean > _OTHERS, "others' load", detail, advice)
 
 
 def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
     share = statistics.mean(block.share for block in blocks)
-    got = f"two ends that never sleep got {share:.0%} of two processors"
+    share_text = f"two ends that never sleep got {share:.0%} of two processors"
     if not autogroup:
         state = "off" if autogroup is False else "the kernel does not say"
-        return Finding("sched_autogroup", "ok", f"{state}; {got}")
-    detail = f"on: each session gets an equal share, even of niced jobs; {got}"
+        return Finding("sched_autogroup", "ok", f"{state}; {share_text}")
+    detail = f"on: each session gets an equal share, even of niced jobs; {share_text}"
     advice = "as root, in the session that measures: echo -20 > /proc/self/autogroup"
     return warn_if(share < _WHOLE, "sched_autogroup", detail, advice)
 
 
 def _steal(blocks: Sequence[Block]) -> Finding:
-    stolen = statistics.mean(block.stolen for block in blocks)
-    detail = f"{stolen:.3f} processors while the test ran{_slowdown(lambda b: b.stolen, blocks)}"
+    mean = statistics.mean(block.stolen for block in blocks)
+    detail = f"{mean:.3f} processors while the test ran{_slowdown(lambda b: b.stolen, blocks)}"
     advice = "the hypervisor's other guests: repeat at quieter times"
-    return warn_if(stolen > _STEAL, "CPU steal", detail, advice)
+    return warn_if(mean > _STEAL, "CPU steal", detail, advice)
 
 
 def _frequency(blocks: Sequence[Block]) -> Finding:
@@ -179,20 +179,20 @@ def _slowdown(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> st
 
 
 def _test(result: ClaimVerdict, levels: Levels) -> Finding:
-    least = resolution(result)
+    difference = resolution(result)
     interval = result.interval
-    if least is None:
+    if difference is None:
         return Finding("A/A test", "warn", f"{interval.n} blocks give no interval", "run it again")
     detail = (
         f"the same program twice: {interval.median - 1:+.1%} "
         f"[{(interval.low or 0) - 1:+.1%}, {(interval.high or 0) - 1:+.1%}]; "
-        f"differences below {max(least, 0.001):.1%} cannot be seen here now"
+        f"differences below {max(difference, 0.001):.1%} cannot be seen here now"
     )
     if result.verdict in (Verdict.FASTER, Verdict.SLOWER):
         advice = "a false claim: measure nothing here before it is gone"
         return Finding("A/A test", "warn", f"{detail}; B is called {result.verdict}", advice)
     advice = "follow the advice above, or plan for more launches"
-    return warn_if(least > levels.minimum_effect, "A/A test", detail, advice)
+    return warn_if(difference > levels.minimum_effect, "A/A test", detail, advice)
 
 
 def measure(seconds: float = 10.0) -> list[Block]:
@@ -207,8 +207,8 @@ def measure(seconds: float = 10.0) -> list[Block]:
         os.sched_setaffinity(0, {processors[0]})
         with _answering(processors[1]) as end:
             end.batch(1000)  # the first are slow: cold caches, and the other end starts
-            took = end.batch(200) / 200
-            hands = max(1, round(_BATCH_S / took))
+            round_trip_s = end.batch(200) / 200
+            hands = max(1, round(_BATCH_S / round_trip_s))
             return [end.block(seconds / BLOCKS, hands) for _ in range(BLOCKS)]
     finally:
         os.sched_setaffinity(0, processors)
@@ -238,19 +238,19 @@ class _End:
     def block(self, seconds: float, hands: int) -> Block:
         """Measure pairs of A and B for `seconds`, and what else the machine did meanwhile."""
         pairs: dict[str, list[float]] = {"a": [], "b": []}
-        begin, own, before = time.perf_counter(), self._own_s(), _ticks()
+        begin, cpu_s, start_ticks = time.perf_counter(), self._own_s(), _ticks()
         while not pairs["a"] or time.perf_counter() - begin < seconds:
             for name in random.sample(("a", "b"), 2):
                 pairs[name].append(self.batch(hands))
         loop_s = min(_loop_s() for _ in range(3))
-        wall, after = time.perf_counter() - begin, _ticks()
+        wall_s, end_ticks = time.perf_counter() - begin, _ticks()
         return Block(
-            wall_s=wall,
+            wall_s=wall_s,
             a_s=pairs["a"],
             b_s=pairs["b"],
-            own_s=self._own_s() - own,
-            busy_s=after.busy_s - before.busy_s,
-            steal_s=after.steal_s - before.steal_s,
+            own_s=self._own_s() - cpu_s,
+            busy_s=end_ticks.busy_s - start_ticks.busy_s,
+            steal_s=end_ticks.steal_s - start_ticks.steal_s,
             loop_s=loop_s,
         )
 
@@ -265,14 +265,14 @@ def _answering(processor: int) -> Iterator[_End]:
     with mmap.mmap(-1, 2 * _REPLY) as memory:
         # Only a fork shares this memory.
         context = multiprocessing.get_context("fork")
-        other = context.Process(target=_answer, args=(memory, processor, os.getpid()))
-        other.start()
+        process = context.Process(target=_answer, args=(memory, processor, os.getpid()))
+        process.start()
         try:
-            yield _End(memory, other)
+            yield _End(memory, process)
         finally:
             memory[_REQUEST] = _STOP
-            other.terminate()
-            other.join()
+            process.terminate()
+            process.join()
 
 
 def _answer(memory: mmap.mmap, processor: int, parent: int) -> None:
@@ -282,17 +282,17 @@ def _answer(memory: mmap.mmap, processor: int, parent: int) -> None:
 
 def serve(memory: mmap.mmap, parent: int) -> None:
     """The other end: repeat every byte until it is `_STOP`, or until process `parent` has died."""
-    seen = waited = 0
+    last_request = polls = 0
     while True:
         request = memory[_REQUEST]
-        if request != seen:
-            seen, waited = request, 0
+        if request != last_request:
+            last_request, polls = request, 0
             memory[_REPLY] = request
             if request == _STOP:
                 return
         else:
-            waited += 1
-            if waited % _PATIENCE == 0 and os.getppid() != parent:
+            polls += 1
+            if polls % _PATIENCE == 0 and os.getppid() != parent:
                 return
 
 

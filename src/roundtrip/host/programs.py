@@ -46,7 +46,7 @@ def libraries(program: Path) -> dict[str, Path]:
     """
     variables = {key: value for key, value in os.environ.items() if key not in _REPLACES}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["ldd", str(program)],
             capture_output=True,
             text=True,
@@ -56,18 +56,20 @@ def libraries(program: Path) -> dict[str, Path]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    return dict(_listed(done.stdout))
+    return dict(_listed(process.stdout))
 
 
 def mpi_library(program: Path) -> Path | None:
     """The file of the MPI library that the program links; None if it links none, or several."""
-    found = {file for name, file in libraries(program).items() if re.fullmatch(MPI_LIBRARY, name)}
-    return found.pop() if len(found) == 1 else None
+    candidates = {
+        file for name, file in libraries(program).items() if re.fullmatch(MPI_LIBRARY, name)
+    }
+    return candidates.pop() if len(candidates) == 1 else None
 
 
 def _listed(listing: str) -> Iterator[tuple[str, Path]]:
-    for found in _LINKED.finditer(listing):
-        yield found["name"], Path(found["file"]).resolve()
+    for match in _LINKED.finditer(listing):
+        yield match["name"], Path(match["file"]).resolve()
 
 
 #: Beginnings of variables by which MPIs and their transports are tuned.
@@ -93,7 +95,7 @@ def tuning(
 ) -> dict[str, str]:
     """Variables and files (``~/.openmpi/...``) that tune MPI, with what they say; of the variables
     those that are not `declared`.  A file that cannot be read is left out, as MPI does."""
-    tunes = {
+    settings = {
         name: value[:_LONGEST]
         for name, value in sorted(environ.items())
         if name.startswith(_TUNES) and name not in declared and not _OF_A_LAUNCHER.match(name)
@@ -103,7 +105,7 @@ def tuning(
             text = ((home or Path.home()) / name).read_text(errors="replace")
         except OSError:
             continue
-        lines = [line for one in text.splitlines() if (line := one.split("#")[0].strip())]
+        lines = [line for raw_line in text.splitlines() if (line := raw_line.split("#")[0].strip())]
         if lines:
-            tunes[f"~/{name}"] = "; ".join(lines)[:_LONGEST]
-    return tunes
+            settings[f"~/{name}"] = "; ".join(lines)[:_LONGEST]
+    return settings

@@ -59,9 +59,9 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
     In a folder, only files are read that have a name or a beginning of ReFrame's.  UserError for a
     place that does not exist.  A file that reaches a limit of `collect.reader` is set aside.
     """
-    seen, closed = set(), list[OSError]()
+    digests, errors = set(), list[OSError]()
     with Reader() as reader:
-        for file, name, is_asked in _files(places, closed):
+        for file, name, is_asked in _files(places, errors):
             is_ours = is_asked or bool(_LOG.fullmatch(file.name))
             try:
                 answers = reader.run(_TASK, [file], str(zone), "ours" if is_ours else "")
@@ -69,14 +69,14 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
             except UserError as error:
                 yield Source(file, name, "", 0, Read(aside=[SetAside(0, error.what)]))
                 continue
-            if head["is_used"] and head["digest"] not in seen:
-                seen.add(head["digest"])
-                found = Read(rows, [SetAside(*one) for one in head["aside"]], head["empty"])
-                yield Source(file, name, head["digest"], head["size"], found)
-    for refused in closed:
-        folder = Path(refused.filename)
-        aside = [SetAside(0, f"a folder that cannot be read: {refusal(refused).what}")]
-        yield Source(folder, printable(folder.name), "", 0, Read(aside=aside))
+            if head["is_used"] and head["digest"] not in digests:
+                digests.add(head["digest"])
+                result = Read(rows, [SetAside(*reject) for reject in head["aside"]], head["empty"])
+                yield Source(file, name, head["digest"], head["size"], result)
+    for folder_error in errors:
+        folder = Path(folder_error.filename)
+        rejects = [SetAside(0, f"a folder that cannot be read: {refusal(folder_error).what}")]
+        yield Source(folder, printable(folder.name), "", 0, Read(aside=rejects))
 
 
 def answer(
@@ -87,16 +87,16 @@ def answer(
     UserError for a file that cannot be read, and for one of too many rows.
     """
     for file in map(Path, names):
-        held = files.read_in_tree(file, most=_MOST)
-        if held.startswith(reports.SQLITE):
-            held = reports.copy_database(file)
-        digest = hashlib.sha256(held).hexdigest()
-        is_used = bool(is_ours) or _is_ours(held)
-        found = parse(held, zoneinfo.ZoneInfo(zone)) if is_used else Read()
-        limits.require_rows(found.rows.height)
-        aside = [(one.line, one.reason) for one in found.aside]
-        head = {"digest": digest, "size": len(held), "is_used": is_used}
-        yield packed({**head, "empty": found.empty, "aside": aside}, found.rows)
+        data = files.read_in_tree(file, most=_MOST)
+        if data.startswith(reports.SQLITE):
+            data = reports.copy_database(file)
+        digest = hashlib.sha256(data).hexdigest()
+        is_used = bool(is_ours) or _is_ours(data)
+        result = parse(data, zoneinfo.ZoneInfo(zone)) if is_used else Read()
+        limits.require_rows(result.rows.height)
+        rejects = [(reject.line, reject.reason) for reject in result.aside]
+        head = {"digest": digest, "size": len(data), "is_used": is_used}
+        yield packed({**head, "empty": result.empty, "aside": rejects}, result.rows)
 
 
 def parse(content: bytes, zone: datetime.tzinfo) -> Read:
@@ -105,26 +105,26 @@ def parse(content: bytes, zone: datetime.tzinfo) -> Read:
     if content.startswith(_GZIP):
         content, fault = _unpacked(content)
     if not content.strip():
-        found = Read(aside=[] if fault else [SetAside(0, "an empty file")])
+        result = Read(aside=[] if fault else [SetAside(0, "an empty file")])
     elif content.startswith(reports.SQLITE):
-        found = reports.parse_database(content)
+        result = reports.parse_database(content)
     elif content.lstrip().startswith((b"{", b"[")):
-        found = reports.parse_report(content)
+        result = reports.parse_report(content)
     else:
-        found = perflog.parse(content, zone)
+        result = perflog.parse(content, zone)
     if fault:
-        found.aside.append(fault)
-    return found
+        result.aside.append(fault)
+    return result
 
 
-def _files(places: Iterable[Path], closed: list[OSError]) -> Iterator[tuple[Path, str, bool]]:
-    """File, name, and whether the user named it; `closed` gets folders that cannot be read."""
+def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path, str, bool]]:
+    """File, name, and whether the user named it; `errors` gets folders that cannot be read."""
     for place in places:
         if not place.is_dir():
             yield _resolved(place), printable(place.name), True
             continue
-        for folder, inner, names in os.walk(place, onerror=closed.append):
-            inner.sort()
+        for folder, subfolders, names in os.walk(place, onerror=errors.append):
+            subfolders.sort()
             for name in sorted(names):
                 file = Path(folder, name)
                 if _LOG.fullmatch(name) or _OTHER.fullmatch(name):
@@ -200,35 +200,45 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
 
     UserError if the system refuses to write, and for patterns that contradict or match nothing.
     """
-    found = list(read_sources(places, options.zone))
+    sources = list(read_sources(places, options.zone))
     rows = [
-        one.read.rows.with_columns(source=pl.lit(number), digest=pl.lit(one.digest))
-        for number, one in enumerate(found)
+        source.read.rows.with_columns(source=pl.lit(number), digest=pl.lit(source.digest))
+        for number, source in enumerate(sources)
     ]
-    every = pl.concat([_NONE, *rows])
-    require_patterns(every["metric"].unique().to_list(), options.lower, options.higher)
-    values, doubtful = comparable(every, options.lower, options.higher)
-    aside = [(number, fault) for number, one in enumerate(found) for fault in one.read.aside]
-    aside += doubtful
-    shown = [printable(f"{UserError(one.reason, found[n].file, one.line)}") for n, one in aside]
-    empty = sum(one.read.empty for one in found)
+    all_rows = pl.concat([_NONE, *rows])
+    require_patterns(all_rows["metric"].unique().to_list(), options.lower, options.higher)
+    values, more_rejects = comparable(all_rows, options.lower, options.higher)
+    rejects = [
+        (number, fault) for number, source in enumerate(sources) for fault in source.read.aside
+    ]
+    rejects += more_rejects
+    messages = [
+        printable(f"{UserError(reject.reason, sources[n].file, reject.line)}")
+        for n, reject in rejects
+    ]
+    empty = sum(source.read.empty for source in sources)
     if not values.height:
-        return Import(None, len(found), 0, 0, empty, shown)
-    hosts = {host for joined in values["hosts"].unique() for host in _hosts(joined)}
+        return Import(None, len(sources), 0, 0, empty, messages)
+    hosts = {host for node_list in values["hosts"].unique() for host in _hosts(node_list)}
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
-    kept = store.without_repeats(as_kept(values, names))
+    stored_values = store.without_repeats(as_kept(values, names))
     # Nothing private is in what is kept, because it may be published.
-    lines = [names.text(f"{UserError(one.reason, found[n].name, one.line)}") for n, one in aside]
-    source = {"campaign": campaign, "site": site, **_source(found, options)}
-    written = store.write(root / campaign / site / store.FOLDER, kept, source, lines)
-    series = kept.select("case_id", "metric", "unit").n_unique()
-    return Import(written, len(found), kept.height, series, empty, shown)
+    lines = [
+        names.text(f"{UserError(reject.reason, sources[n].name, reject.line)}")
+        for n, reject in rejects
+    ]
+    source = {"campaign": campaign, "site": site, **_source(sources, options)}
+    folder = store.write(root / campaign / site / store.FOLDER, stored_values, source, lines)
+    series = stored_values.select("case_id", "metric", "unit").n_unique()
+    return Import(folder, len(sources), stored_values.height, series, empty, messages)
 
 
-def _source(found: list[Source], options: Options) -> dict[str, Any]:
-    files = [{"name": one.name, "sha256": one.digest, "bytes": one.bytes} for one in found]
+def _source(sources: list[Source], options: Options) -> dict[str, Any]:
+    entries = [
+        {"name": source.name, "sha256": source.digest, "bytes": source.bytes} for source in sources
+    ]
     return {
-        "files": sorted(files, key=lambda entry: (entry["name"], entry["sha256"])),
+        "files": sorted(entries, key=lambda entry: (entry["name"], entry["sha256"])),
         "options": {
             "timezone": options.zone_name,
             "lower_is_better": sorted(options.lower),
@@ -237,40 +247,40 @@ def _source(found: list[Source], options: Options) -> dict[str, Any]:
     }
 
 
-def _hosts(joined: str) -> list[str]:
+def _hosts(node_list: str) -> list[str]:
     """The names in a list of nodes; ``nid[001-003]`` are three.  None of a list of too many."""
-    if "[" in joined and re.fullmatch(r"[\w.,\[\]-]+", joined):
+    if "[" in node_list and re.fullmatch(r"[\w.,\[\]-]+", node_list):
         with contextlib.suppress(NodeSetParseError):
-            nodes = NodeSet(joined, resolver=RESOLVER_NOGROUP)
+            nodes = NodeSet(node_list, resolver=RESOLVER_NOGROUP)
             return [str(node) for node in nodes] if len(nodes) <= _MOST_NODES else []
-    names = [name for name in joined.split(",") if name]
+    names = [name for name in node_list.split(",") if name]
     return names if len(names) <= _MOST_NODES else []
 
 
 def as_kept(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
     """The rows as they are stored: cases by our names, hosts by pseudonyms."""
-    place = ["name", "system", "partition", "environ"]
-    who = values.select(place).unique(maintain_order=True)
-    ids = [records.named_case_id(*row) for row in who.iter_rows()]
-    who = who.with_columns(
+    case_key = ["name", "system", "partition", "environ"]
+    cases = values.select(case_key).unique(maintain_order=True)
+    ids = [records.named_case_id(*row) for row in cases.iter_rows()]
+    cases = cases.with_columns(
         pl.Series("case_id", ids, pl.String),
-        pl.Series("case", [one.split("/", 1)[0] for one in ids], pl.String),
+        pl.Series("case", [case_id.split("/", 1)[0] for case_id in ids], pl.String),
     )
     nodes = {
-        joined: "+".join(sorted({names.pseudonym(host) for host in _hosts(joined)}))
-        for joined in values["hosts"].unique()
+        node_list: "+".join(sorted({names.pseudonym(host) for host in _hosts(node_list)}))
+        for node_list in values["hosts"].unique()
     }
     texts = {
         column: {text: names.text(text) for text in values[column].unique()}
         for column in ("modules", "facts")
     }
     return (
-        values.join(who, on=place, how="left", maintain_order="left")
+        values.join(cases, on=case_key, how="left", maintain_order="left")
         .with_columns(
             pl.col("hosts").replace_strict(nodes, return_dtype=pl.String).alias("nodes"),
             *(
-                pl.col(key).replace_strict(disclosed, return_dtype=pl.String)
-                for key, disclosed in texts.items()
+                pl.col(key).replace_strict(replacements, return_dtype=pl.String)
+                for key, replacements in texts.items()
             ),
         )
         .select(*VALUES)

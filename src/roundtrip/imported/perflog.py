@@ -73,30 +73,30 @@ class Layout:
 
     def texts(self) -> list[int]:
         """The columns that may hold any text, the delimiter too."""
-        fixed = {index for columns in self.wide.values() for index in columns.values()}
-        fixed |= {place.index for name, place in self.known.items() if name not in _TEXTS}
-        return [index for index in range(self.width) if index not in fixed]
+        fixed_columns = {index for columns in self.wide.values() for index in columns.values()}
+        fixed_columns |= {place.index for name, place in self.known.items() if name not in _TEXTS}
+        return [index for index in range(self.width) if index not in fixed_columns]
 
 
 @lru_cache(maxsize=256)
 def parse_header(line: str) -> Layout | None:
     """The layout that `line` announces; None if it is no header."""
-    found = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
-    best = max(found, key=lambda layout: len(layout.known) + len(layout.wide), default=None)
+    layouts = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
+    best = max(layouts, key=lambda layout: len(layout.known) + len(layout.wide), default=None)
     if best is None or len(best.known) + 3 * len(best.wide) < _FEWEST:
         return None
     return best if _TIMES & {*best.known} or best.wide or "perf_value" in best.known else None
 
 
 def _layout(line: str, delimiter: str) -> Layout:
-    known: dict[str, Place] = {}
+    attributes: dict[str, Place] = {}
     wide: dict[str, dict[str, int]] = {}
-    strange = ""
+    odd_cell = ""
     cells = line.split(delimiter)
-    units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
+    has_units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
     for index, cell in enumerate(cells):
         if cell in _KNOWN:
-            known.setdefault(cell, Place(index))
+            attributes.setdefault(cell, Place(index))
         elif column := _WIDE.fullmatch(cell):
             wide.setdefault(column[1], {})[column["part"]] = index
         # Of a name that stands twice, as ``jobid=jobid``, the last counts.
@@ -105,31 +105,38 @@ def _layout(line: str, delimiter: str) -> Layout:
             for group, token in enumerate(tokens.values(), 1):
                 pattern += f"{re.escape(cell[end : token.start()])}(.*?)"
                 end = token.end()
-                known.setdefault(token[0], Place(index, "", group))
+                attributes.setdefault(token[0], Place(index, "", group))
             pattern += f"{re.escape(cell[end:])}$"
-            for name, place in list(known.items()):
+            for name, place in list(attributes.items()):
                 if place.index == index:
-                    known[name] = Place(index, pattern, place.group)
+                    attributes[name] = Place(index, pattern, place.group)
         elif "_value" in cell:
-            strange = cell
+            odd_cell = cell
     # A variable has a value, and a unit where any has one: `max_value` alone is no variable.
-    real = {
+    variables = {
         name: columns
         for name, columns in wide.items()
-        if "value" in columns and ("unit" in columns or not units)
+        if "value" in columns and ("unit" in columns or not has_units)
     }
-    of_json = tuple(index for index, cell in enumerate(cells) if cell in _JSON)
-    return Layout(delimiter, len(cells), known, real, of_json, _header_fault(known, strange))
+    json_columns = tuple(index for index, cell in enumerate(cells) if cell in _JSON)
+    return Layout(
+        delimiter,
+        len(cells),
+        attributes,
+        variables,
+        json_columns,
+        _header_fault(attributes, odd_cell),
+    )
 
 
-def _header_fault(known: dict[str, Place], strange: str) -> str:
-    if strange:
-        return f"the header has {strange[:60]!a}: right is one column for each part of a value"
-    if not _TIMES & {*known}:
+def _header_fault(attributes: dict[str, Place], odd_cell: str) -> str:
+    if odd_cell:
+        return f"the header has {odd_cell[:60]!a}: right is one column for each part of a value"
+    if not _TIMES & {*attributes}:
         return "the header has no job_completion_time"
-    if "info" not in known and not {"system", "partition", "environ"} <= {*known}:
+    if "info" not in attributes and not {"system", "partition", "environ"} <= {*attributes}:
         return "the header has neither info nor system, partition and environ"
-    if not {*_NAMES} & {*known}:
+    if not {*_NAMES} & {*attributes}:
         return "the header has no name of the test, such as display_name"
     return ""
 
@@ -143,79 +150,87 @@ _BAD = r"[\x00-\x08\x0A-\x1F\x7F-\x9F\x{2028}\x{2029}\x{FFFD}]"
 
 def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> Read:
     """The values of a log, sorted by line; a time that names no zone is one of `zone`."""
-    read = Read()
-    found = []
-    for layout, texts in _by_layout(_lines(content, read), read):
+    result = Read()
+    frames = []
+    for layout, texts in _by_layout(_lines(content, result), result):
         delimiters = pl.col("text").str.count_matches(layout.delimiter, literal=True)
         rows = texts.with_columns(width=delimiters.cast(pl.Int64) + 1)
-        whole = rows.filter(pl.col("width") == layout.width)
-        found.append(_values(whole, layout, zone, read))
+        full_rows = rows.filter(pl.col("width") == layout.width)
+        frames.append(_values(full_rows, layout, zone, result))
         for extra in range(1, _MOST_EXTRA + 1):
-            longer = rows.filter(pl.col("width") == layout.width + extra)
-            if longer.height:
-                found.append(_too_long(longer, layout, extra, zone, read))
-        other = ~pl.col("width").is_between(layout.width, layout.width + _MOST_EXTRA)
-        _reject(rows.filter(other), layout, read)
-    read.rows = pl.concat([read.rows, *found]).sort("line", maintain_order=True)
-    read.aside.sort(key=lambda one: one.line)
-    return read
+            long_rows = rows.filter(pl.col("width") == layout.width + extra)
+            if long_rows.height:
+                frames.append(_too_long(long_rows, layout, extra, zone, result))
+        is_other = ~pl.col("width").is_between(layout.width, layout.width + _MOST_EXTRA)
+        _reject(rows.filter(is_other), layout, result)
+    result.rows = pl.concat([result.rows, *frames]).sort("line", maintain_order=True)
+    result.aside.sort(key=lambda reject: reject.line)
+    return result
 
 
-def _reject(rows: pl.DataFrame, layout: Layout, read: Read) -> None:
+def _reject(rows: pl.DataFrame, layout: Layout, result: Read) -> None:
     for line, _, width in rows.iter_rows():
-        read.reject(line, f"{width} columns; the header has {layout.width}")
+        result.reject(line, f"{width} columns; the header has {layout.width}")
 
 
-def _lines(content: bytes, read: Read) -> pl.DataFrame:
+def _lines(content: bytes, result: Read) -> pl.DataFrame:
     """Whole and printable lines with their numbers; the others are set aside."""
     lines = content.decode("utf-8", "replace").split("\n")
     if lines.pop():
-        read.reject(len(lines) + 1, "cut off: the last line has no end")
+        result.reject(len(lines) + 1, "cut off: the last line has no end")
     frame = pl.DataFrame({"text": lines}, schema={"text": pl.String}).with_row_index("line", 1)
     frame = frame.select(pl.col("line").cast(pl.Int64), pl.col("text").str.strip_chars_end("\r"))
     is_bad = frame["text"].str.contains(_BAD)
     for line, text in frame.filter(is_bad).iter_rows():
-        why = "a NUL byte" if "\0" in text else "a control character"
-        read.reject(line, "not UTF-8 text" if "\ufffd" in text else why)
+        reason = "a NUL byte" if "\0" in text else "a control character"
+        result.reject(line, "not UTF-8 text" if "\ufffd" in text else reason)
     return frame.filter(~is_bad & (pl.col("text") != ""))
 
 
-def _by_layout(lines: pl.DataFrame, read: Read) -> list[tuple[Layout, pl.DataFrame]]:
+def _by_layout(lines: pl.DataFrame, result: Read) -> list[tuple[Layout, pl.DataFrame]]:
     """The rows of each layout; a log may have several headers."""
-    likely = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
-    headers = [(at, found) for at, _, text in likely.iter_rows() if (found := parse_header(text))]
+    candidates = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
+    headers = [
+        (index, header)
+        for index, _, text in candidates.iter_rows()
+        if (header := parse_header(text))
+    ]
     first = headers[0][0] if headers else lines.height
     if first:
-        why = f"{first} rows before any header, which says what their columns are"
-        read.reject(lines["line"][0], why)
+        reason = f"{first} rows before any header, which says what their columns are"
+        result.reject(lines["line"][0], reason)
     parts: defaultdict[Layout, list[pl.DataFrame]] = defaultdict(list)
-    ends = [at for at, _ in headers[1:]] + [lines.height]
-    for (at, layout), end in zip(headers, ends, strict=False):
-        rows = lines[at + 1 : end]
+    ends = [index for index, _ in headers[1:]] + [lines.height]
+    for (index, layout), end in zip(headers, ends, strict=False):
+        rows = lines[index + 1 : end]
         if layout.fault and rows.height:
-            read.reject(lines["line"][at], layout.fault)
+            result.reject(lines["line"][index], layout.fault)
         elif rows.height:
             parts[layout].append(rows)
     return [(layout, pl.concat(rows)) for layout, rows in parts.items()]
 
 
 def _too_long(
-    rows: pl.DataFrame, layout: Layout, extra: int, zone: datetime.tzinfo, read: Read
+    rows: pl.DataFrame, layout: Layout, extra: int, zone: datetime.tzinfo, result: Read
 ) -> pl.DataFrame:
     """Values of rows with `extra` delimiters inside one text, where only one reading fits."""
     fields = pl.col("text").str.split(layout.delimiter)
     readings = []
-    for at in layout.texts():
-        joined = fields.list.slice(at, extra + 1).list.join(" ")
-        parts = [fields.list.head(at), pl.concat_list(joined), fields.list.slice(at + extra + 1)]
+    for index in layout.texts():
+        text_cell = fields.list.slice(index, extra + 1).list.join(" ")
+        parts = [
+            fields.list.head(index),
+            pl.concat_list(text_cell),
+            fields.list.slice(index + extra + 1),
+        ]
         text = pl.concat_list(*parts).list.join(layout.delimiter)
-        found = _values(rows.with_columns(text=text), layout, zone, Read())
-        readings.append(found.filter(pl.col("name").str.contains(_NAME)))
-    values = pl.concat([read.rows, *readings]).unique(maintain_order=True)
+        reading = _values(rows.with_columns(text=text), layout, zone, Read())
+        readings.append(reading.filter(pl.col("name").str.contains(_NAME)))
+    values = pl.concat([result.rows, *readings]).unique(maintain_order=True)
     per_line = values.group_by("line", "metric").len()
-    doubtful = per_line.filter(pl.col("len") > 1)["line"]
-    values = values.filter(~pl.col("line").is_in(doubtful.implode()))
-    _reject(rows.filter(~pl.col("line").is_in(values["line"].implode())), layout, read)
+    ambiguous_lines = per_line.filter(pl.col("len") > 1)["line"]
+    values = values.filter(~pl.col("line").is_in(ambiguous_lines.implode()))
+    _reject(rows.filter(~pl.col("line").is_in(values["line"].implode())), layout, result)
     return values
 
 
@@ -224,10 +239,12 @@ _NOTHING = ["", "null", "None"]
 _JOB = r"^[\w.,+:@\[\]-]*$"
 
 
-def _values(rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, read: Read) -> pl.DataFrame:
+def _values(
+    rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, result: Read
+) -> pl.DataFrame:
     """Values, columns `LOGGED`, of rows of the right width.
 
-    A row with a cell that does not fit is set aside in `read`; rows without a value are counted.
+    A row with a cell that does not fit is set aside in `result`; rows without a value are counted.
     """
     if not rows.height:
         return pl.DataFrame(schema=LOGGED)
@@ -240,19 +257,19 @@ def _values(rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, read: Rea
         empty_string_is_null=False,
         new_columns=[str(index) for index in range(layout.width)],
     ).insert_column(0, rows["line"])
-    table = _without(table, _broken_json(table, layout), read)
+    table = _without(table, _broken_json(table, layout), result)
     variables = _variables(layout)
     if not table.height or not variables:
-        read.empty += table.height
+        result.empty += table.height
         return pl.DataFrame(schema=LOGGED)
     tests = _tests(table, layout, zone)
-    values = pl.concat([tests.hstack(table.select(one)) for one in variables])
+    values = pl.concat([tests.hstack(table.select(columns)) for columns in variables])
     values = values.filter(~pl.col("raw").is_in(_NOTHING), ~pl.col("metric").is_in(_NOTHING))
-    read.empty += table.height - values["line"].n_unique()
+    result.empty += table.height - values["line"].n_unique()
     if not values.height:
         return pl.DataFrame(schema=LOGGED)
     values = values.with_columns(value=pl.col("raw").cast(pl.Float64, strict=False))
-    return _without(values, _faults(values), read).select(*LOGGED)
+    return _without(values, _faults(values), result).select(*LOGGED)
 
 
 def _cell(place: Place) -> pl.Expr:
@@ -263,9 +280,9 @@ def _cell(place: Place) -> pl.Expr:
 
 def _variables(layout: Layout) -> list[list[pl.Expr]]:
     """For each variable of a row its metric, raw value, unit and limits."""
-    known = layout.known
-    if "perf_value" in known and "perf_var" in known:
-        places = {name.removeprefix("perf_"): place for name, place in known.items()}
+    attributes = layout.known
+    if "perf_value" in attributes and "perf_var" in attributes:
+        places = {name.removeprefix("perf_"): place for name, place in attributes.items()}
         return [_variable(_cell(places["var"]), places)]
     return [
         _variable(pl.lit(name), {part: Place(index) for part, index in columns.items()})
@@ -286,17 +303,17 @@ def _variable(metric: pl.Expr, places: dict[str, Place]) -> list[pl.Expr]:
 
 def _limit(places: dict[str, Place], side: str) -> pl.Expr:
     place = places.get(f"{side}_thres") or places.get(side)
-    found = _cell(place).cast(pl.Float64, strict=False) if place else pl.lit(None, pl.Float64)
-    return found.alias(side)
+    limit = _cell(place).cast(pl.Float64, strict=False) if place else pl.lit(None, pl.Float64)
+    return limit.alias(side)
 
 
 def _faults(values: pl.DataFrame) -> pl.Series:
     """Why a value is not taken; "" if it is."""
     is_long = pl.any_horizontal(
-        pl.col(name).str.len_chars() > most for name, most in LONGEST.items()
+        pl.col(name).str.len_chars() > limit for name, limit in LONGEST.items()
     )
-    who = ("name", "system", "partition", "environ")
-    is_nobody = pl.any_horizontal(pl.col(name).is_in(_NOTHING) for name in who)
+    identity = ("name", "system", "partition", "environ")
+    is_nobody = pl.any_horizontal(pl.col(name).is_in(_NOTHING) for name in identity)
     reason = (
         pl.when(pl.col("value").is_null())
         .then(pl.format("{} is not a number", pl.col("metric").str.head(100)))
@@ -318,9 +335,9 @@ def _faults(values: pl.DataFrame) -> pl.Series:
 def _broken_json(table: pl.DataFrame, layout: Layout) -> pl.Series:
     reason = pl.lit("")
     for index in layout.json:
-        broken = [text for text in table[str(index)].unique() if not _is_json(text)]
-        why = pl.lit(f"broken JSON in column {index + 1}")
-        reason = pl.when(pl.col(str(index)).is_in(broken)).then(why).otherwise(reason)
+        bad_texts = [text for text in table[str(index)].unique() if not _is_json(text)]
+        message = pl.lit(f"broken JSON in column {index + 1}")
+        reason = pl.when(pl.col(str(index)).is_in(bad_texts)).then(message).otherwise(reason)
     return table.select(pl.repeat("", pl.len()).alias("none"), reason.alias("reason"))["reason"]
 
 
@@ -332,12 +349,16 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _without(frame: pl.DataFrame, reasons: pl.Series, read: Read) -> pl.DataFrame:
-    """The lines of `frame` that have no fault at all; the others go to `read`."""
-    bad = frame.select("line").with_columns(reason=reasons).filter(pl.col("reason") != "")
-    for line, reason in bad.unique("line", maintain_order=True).iter_rows():
-        read.reject(line, reason)
-    return frame.filter(~pl.col("line").is_in(bad["line"].implode())) if bad.height else frame
+def _without(frame: pl.DataFrame, reasons: pl.Series, result: Read) -> pl.DataFrame:
+    """The lines of `frame` that have no fault at all; the others go to `result`."""
+    bad_rows = frame.select("line").with_columns(reason=reasons).filter(pl.col("reason") != "")
+    for line, reason in bad_rows.unique("line", maintain_order=True).iter_rows():
+        result.reject(line, reason)
+    return (
+        frame.filter(~pl.col("line").is_in(bad_rows["line"].implode()))
+        if bad_rows.height
+        else frame
+    )
 
 
 #: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; the hash and the place need not be there.
@@ -352,20 +373,20 @@ def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Dat
     """
 
     def text(name: str) -> pl.Expr:
-        found = _cell(layout.known[name]) if name in layout.known else pl.lit("")
-        return found.fill_null("")
+        cell = _cell(layout.known[name]) if name in layout.known else pl.lit("")
+        return cell.fill_null("")
 
     name, info = text(next(name for name in _NAMES if name in layout.known)), text("info")
     parts = _first(info, name).str.extract_groups(_INFO).struct
     system, version = text("system"), text("version").str.strip_prefix("reframe ")
     is_version = version.str.contains(r"^[0-9][0-9A-Za-z_.+-]{0,30}$")
     facts = pl.concat_str(pl.lit('{"ReFrame": "'), version, pl.lit('"}'))
-    none = pl.lit(None, pl.Datetime("us"))
+    no_time = pl.lit(None, pl.Datetime("us"))
     return table.select(
         "line",
         _time(table, layout, zone).alias("time"),
-        none.alias("session"),
-        none.alias("session_end"),
+        no_time.alias("session"),
+        no_time.alias("session_end"),
         pl.when((info == name) | (info == "")).then(parts[0]).otherwise(name).alias("name"),
         # Older releases: system "tulip:cpu".
         _first(system.str.extract("^([^:]*)"), parts[1]).alias("system"),
@@ -385,15 +406,15 @@ def _first(*texts: pl.Expr) -> pl.Expr:
 
 def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Series:
     """When the jobs ended, UTC; null where a row does not say it, or not readably."""
-    nothing = pl.Series("time", [None] * table.height, dtype=pl.Datetime("us"))
+    times = pl.Series("time", [None] * table.height, dtype=pl.Datetime("us"))
     unix = layout.known.get("job_completion_time_unix")
     if unix:
         seconds = _cell(unix).cast(pl.Float64, strict=False)
         is_date = seconds.is_between(0, 2**33)
         micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
-        nothing = table.select(micros.cast(pl.Datetime("us")).alias("time"))["time"]
+        times = table.select(micros.cast(pl.Datetime("us")).alias("time"))["time"]
     key = next((key for key in ("job_completion_time", "asctime") if key in layout.known), None)
-    if key is None or not nothing.null_count():
-        return nothing
+    if key is None or not times.null_count():
+        return times
     texts = table.select(_cell(layout.known[key]).alias("text"))["text"]
-    return nothing.zip_with(nothing.is_not_null(), parse_times(texts, zone))
+    return times.zip_with(times.is_not_null(), parse_times(texts, zone))

@@ -36,29 +36,29 @@ _Row = tuple[Any, ...]
 
 def parse_report(content: bytes) -> Read:
     """The values of a report; one that is none is set aside whole, without a UserError."""
-    read = Read()
-    read.rows = pl.DataFrame(_session(content, read), schema=LOGGED, orient="row")
-    return read
+    result = Read()
+    result.rows = pl.DataFrame(_session(content, result), schema=LOGGED, orient="row")
+    return result
 
 
-def _session(content: bytes | str, read: Read, where: str = "") -> list[_Row]:
-    """The values of the report of a session; none if it is set aside.  `where` begins reasons."""
+def _session(content: bytes | str, result: Read, prefix: str = "") -> list[_Row]:
+    """The values of the report of a session; none if it is set aside.  `prefix` begins reasons."""
     try:
         text = content.decode() if isinstance(content, bytes) else content
-        return list(_report_rows(text, read, where))
+        return list(_report_rows(text, result, prefix))
     except UnicodeDecodeError as error:
-        line, why = error.object.count(b"\n", 0, error.start) + 1, "not UTF-8 text"
+        line, reason = error.object.count(b"\n", 0, error.start) + 1, "not UTF-8 text"
     except json.JSONDecodeError as error:
-        line, why = error.lineno, f"not JSON: {error.msg}"
+        line, reason = error.lineno, f"not JSON: {error.msg}"
     except (ValueError, RecursionError):
-        line, why = 0, "not JSON: a number of too many digits, or nested too deeply"
+        line, reason = 0, "not JSON: a number of too many digits, or nested too deeply"
     except UserError as error:
-        line, why = 0, error.what
-    read.reject(0 if where else line, where + why)
+        line, reason = 0, error.what
+    result.reject(0 if prefix else line, prefix + reason)
     return []
 
 
-def _report_rows(text: str, read: Read, where: str) -> Iterator[_Row]:
+def _report_rows(text: str, result: Read, prefix: str) -> Iterator[_Row]:
     """ValueError or RecursionError if `text` is not JSON, UserError if it is no report."""
     data = json.loads(text)
     info = data.get("session_info") if isinstance(data, dict) else None
@@ -75,9 +75,9 @@ def _report_rows(text: str, read: Read, where: str) -> Iterator[_Row]:
             try:
                 rows = list(_test(test, *session))
             except UserError as error:
-                read.reject(0, f"{where}run {number}, test case {index}: {error.what}")
+                result.reject(0, f"{prefix}run {number}, test case {index}: {error.what}")
             else:
-                read.empty += not rows
+                result.empty += not rows
                 yield from rows
 
 
@@ -116,8 +116,8 @@ def _variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
                 raise UserError("a performance value is no list of value, limits and unit")
             value, _, lower, upper, unit, *_ = entry
             yield _text(key.rpartition(":")[2]), value, _text(unit), lower, upper
-    old = test.get("perfvars")
-    for entry in old if isinstance(old, list) else []:
+    entries = test.get("perfvars")
+    for entry in entries if isinstance(entries, list) else []:
         if not isinstance(entry, dict) or not _text(entry.get("name")):
             raise UserError("a performance value has no name")
         value, *limits = (entry.get(key) for key in ("value", "thres_lower", "thres_upper"))
@@ -153,18 +153,18 @@ def _number(value: Any) -> float | None:
 
 def _instant(info: dict[str, Any], key: str) -> datetime.datetime | None:
     """A time of the session; reports of data version 3 have it as text only."""
-    if found := _date(info.get(f"{key}_unix")):
-        return found
-    found = parse_time(_text(info.get(key)), datetime.UTC)
-    return found if found and EARLIEST < found < LATEST else None
+    if instant := _date(info.get(f"{key}_unix")):
+        return instant
+    instant = parse_time(_text(info.get(key)), datetime.UTC)
+    return instant if instant and EARLIEST < instant < LATEST else None
 
 
 def _date(seconds: Any) -> datetime.datetime | None:
     number = _number(seconds)
     if number is None or not 0 < number < 2**33:
         return None
-    found = datetime.datetime.fromtimestamp(number, datetime.UTC).replace(tzinfo=None)
-    return found if EARLIEST < found < LATEST else None
+    date = datetime.datetime.fromtimestamp(number, datetime.UTC).replace(tzinfo=None)
+    return date if EARLIEST < date < LATEST else None
 
 
 SQLITE = b"SQLite format 3\0"
@@ -179,32 +179,34 @@ def copy_database(file: Path) -> bytes:
     """The database as it is at one instant; UserError if it is locked for a minute, or broken."""
     try:
         address = f"file:{quote(str(file.resolve()))}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as opened:
-            opened.execute("SELECT count(*) FROM sqlite_master").fetchall()
-            return opened.serialize()
+        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+            return connection.serialize()
     except sqlite3.Error as error:
         raise UserError(f"cannot be read as a database: {printable(str(error))}", file) from None
 
 
 def parse_database(whole: bytes) -> Read:
     """The values of a database; a session with a fault is set aside, without a UserError."""
-    read = Read()
+    result = Read()
     rows: list[_Row] = []
     try:
-        with closing(sqlite3.connect(":memory:")) as opened:
-            opened.deserialize(whole)
-            opened.execute("PRAGMA trusted_schema = OFF")
-            opened.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.deserialize(whole)
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             limit = time.monotonic() + _PATIENCE
-            opened.set_progress_handler(lambda: time.monotonic() > limit, 100_000)
+            connection.set_progress_handler(lambda: time.monotonic() > limit, 100_000)
             kind = "SELECT type FROM sqlite_master WHERE name = 'sessions'"
-            if opened.execute(kind).fetchall() != [("table",)]:
-                read.reject(0, "no results database of ReFrame: no table sessions")
-                return read
-            for number, (uuid, blob) in enumerate(opened.execute(_QUERY)):
-                where = printable(f"session {uuid}")[:60] if uuid else f"session {number}"
-                rows += _session(blob if isinstance(blob, bytes) else str(blob), read, f"{where}: ")
+            if connection.execute(kind).fetchall() != [("table",)]:
+                result.reject(0, "no results database of ReFrame: no table sessions")
+                return result
+            for number, (uuid, blob) in enumerate(connection.execute(_QUERY)):
+                label = printable(f"session {uuid}")[:60] if uuid else f"session {number}"
+                rows += _session(
+                    blob if isinstance(blob, bytes) else str(blob), result, f"{label}: "
+                )
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
-        read.reject(0, f"broken database: {printable(str(error))[:200]}")
-    read.rows = pl.DataFrame(rows, schema=LOGGED, orient="row")
-    return read
+        result.reject(0, f"broken database: {printable(str(error))[:200]}")
+    result.rows = pl.DataFrame(rows, schema=LOGGED, orient="row")
+    return result

@@ -62,16 +62,16 @@ def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     Empty if there are none.  UserError for an import that is damaged or not one of ours.
     """
-    found = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
-    if not found:
+    folders = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
+    if not folders:
         return pl.DataFrame(schema=night_rows.NIGHTS), pl.DataFrame(schema=night_rows.PROVENANCE)
-    for path in found:
+    for path in folders:
         require_whole(path)
     reader.require(folder)
-    made = form_nights(pl.concat([read_values(path / _VALUES) for path in found]))
-    for row, frame in ((night_rows.Night, made[0]), (night_rows.Fact, made[1])):
+    frames = form_nights(pl.concat([read_values(path / _VALUES) for path in folders]))
+    for row, frame in ((night_rows.Night, frames[0]), (night_rows.Fact, frames[1])):
         bundle_tables.require_rows(frame, row, folder)
-    return made
+    return frames
 
 
 def require_whole(path: Path) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def read_values(file: Path) -> pl.DataFrame:
     bundle_tables.require_rows(table, Value, file)
     for text in table["facts"].unique():
         facts = files.parse_json(text, file)
-        if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
+        if not isinstance(facts, dict) or not all(isinstance(fact, str) for fact in facts.values()):
             raise UserError("facts of a session are no texts", file)
     return table.select(*VALUES)
 
@@ -110,16 +110,19 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
 
     A log has whole seconds, and no session; a report of data version 3 has no time of a job.
     """
-    ranked = values.sort(
+    rows = values.sort(
         pl.col("session").is_null(), pl.col("nodes") == "", "session", "digest", maintain_order=True
     ).with_columns(second=pl.col("time").dt.truncate("1s"))
-    timed = ranked.filter(pl.col("time").is_not_null())
-    timed = timed.unique([*_VALUE, "second"], keep="first", maintain_order=True)
-    untimed = ranked.filter(pl.col("time").is_null())
-    untimed = untimed.unique([*_VALUE, "session"], keep="first", maintain_order=True)
-    timed, untimed = timed.with_row_index("log"), untimed.with_row_index("report")
-    pairs = _pairs(timed, untimed)
-    logged = timed.join(pairs, on="log", how="left", maintain_order="left").with_columns(
+    timed_rows = rows.filter(pl.col("time").is_not_null())
+    timed_rows = timed_rows.unique([*_VALUE, "second"], keep="first", maintain_order=True)
+    untimed_rows = rows.filter(pl.col("time").is_null())
+    untimed_rows = untimed_rows.unique([*_VALUE, "session"], keep="first", maintain_order=True)
+    timed_rows, untimed_rows = (
+        timed_rows.with_row_index("log"),
+        untimed_rows.with_row_index("report"),
+    )
+    pairs = _pairs(timed_rows, untimed_rows)
+    merged_rows = timed_rows.join(pairs, on="log", how="left", maintain_order="left").with_columns(
         session=pl.coalesce("session", "session_reported"),
         session_end=pl.coalesce("session_end", "session_end_reported"),
         facts=pl.coalesce("facts_reported", "facts"),
@@ -127,16 +130,18 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
         .then(pl.col("nodes_reported").fill_null(""))
         .otherwise("nodes"),
     )
-    alone = untimed.join(pairs, on="report", how="anti")
-    return pl.concat([logged.select(*VALUES), alone.select(*VALUES)]).sort(*VALUES, nulls_last=True)
+    unpaired_rows = untimed_rows.join(pairs, on="report", how="anti")
+    return pl.concat([merged_rows.select(*VALUES), unpaired_rows.select(*VALUES)]).sort(
+        *VALUES, nulls_last=True
+    )
 
 
 def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     """Which row of a log is which row of a report without times, each at most once."""
-    adopted = ["session", "session_end", "nodes", "facts"]
-    both = logs.select(*_VALUE, "log", "second", "session").join(
+    columns = ["session", "session_end", "nodes", "facts"]
+    pairs = logs.select(*_VALUE, "log", "second", "session").join(
         reports.select(
-            *_VALUE, "report", *(pl.col(name).alias(f"{name}_reported") for name in adopted)
+            *_VALUE, "report", *(pl.col(name).alias(f"{name}_reported") for name in columns)
         ),
         on=_VALUE,
         maintain_order="left",
@@ -145,33 +150,35 @@ def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
         pl.col("session_reported").dt.truncate("1s"),
         pl.col("session_end_reported") + _LATE,
     )
-    is_its = pl.col("session").is_null() | (pl.col("session") == pl.col("session_reported"))
-    both = both.filter(is_its, pl.col("second").is_between(begins, ends))
-    both = both.unique("log", keep="first", maintain_order=True)
-    both = both.unique("report", keep="first", maintain_order=True)
-    return both.select("log", "report", *(f"{name}_reported" for name in adopted))
+    is_same_session = pl.col("session").is_null() | (
+        pl.col("session") == pl.col("session_reported")
+    )
+    pairs = pairs.filter(is_same_session, pl.col("second").is_between(begins, ends))
+    pairs = pairs.unique("log", keep="first", maintain_order=True)
+    pairs = pairs.unique("report", keep="first", maintain_order=True)
+    return pairs.select("log", "report", *(f"{name}_reported" for name in columns))
 
 
 def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Frames of columns `NIGHTS` and `PROVENANCE`, of values with columns `VALUES`."""
-    measured = _with_night(without_repeats(values)).with_columns(
+    rows = _with_night(without_repeats(values)).with_columns(
         study=pl.lit("imported"),
         variant=pl.col("metric"),
         size_bytes=pl.lit(0, pl.Int64),
         phase=pl.lit("measure"),
     )
     keys = ["night", *night_rows.SERIES, "nodes"]
-    facts = measured.group_by(keys).agg(
+    facts = rows.group_by(keys).agg(
         pl.col("digest").first(), pl.col("lower_is_better").drop_nulls().last()
     )
     nights = (
-        median_intervals(measured, keys, "value", _CONFIDENCE)
+        median_intervals(rows, keys, "value", _CONFIDENCE)
         .join(facts, on=keys, nulls_equal=True)
         .with_columns(
             launches="n", disturbed=pl.lit(0, pl.Int64), left_out=pl.lit(""), foreign=pl.lit(True)
         )
     )
-    return nights.select(*night_rows.NIGHTS).sort(keys), _provenance(measured)
+    return nights.select(*night_rows.NIGHTS).sort(keys), _provenance(rows)
 
 
 def _with_night(values: pl.DataFrame) -> pl.DataFrame:
@@ -179,15 +186,15 @@ def _with_night(values: pl.DataFrame) -> pl.DataFrame:
     noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
     first = pl.col("time").min().over(noon, pl.col("session").is_null())
     begins = pl.coalesce("session", first)
-    dated = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    return dated.with_columns(pl.col("digest").min().over("night"))
+    rows = values.with_columns(night=begins.dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return rows.with_columns(pl.col("digest").min().over("night"))
 
 
 def _provenance(values: pl.DataFrame) -> pl.DataFrame:
     """What the sources say of each night: facts of its session, and modules of environments."""
     rows = set()
-    kept = values.select("night", "digest", "environ", "modules", "facts").unique()
-    for night, digest, environ, modules, facts in kept.iter_rows():
+    sources = values.select("night", "digest", "environ", "modules", "facts").unique()
+    for night, digest, environ, modules, facts in sources.iter_rows():
         rows |= {(night, digest, "", name, value) for name, value in json.loads(facts).items()}
         if modules:
             rows.add((night, digest, environ, "modules", modules))

@@ -95,8 +95,8 @@ LONGEST = {
 def parse_time(text: str, zone: tzinfo) -> datetime | None:
     """The time `text`, ISO 8601, in UTC; one that names no zone is of `zone`.  None for no time."""
     try:
-        read = datetime.fromisoformat(text)
-        aware = read if read.tzinfo else read.replace(tzinfo=zone)
+        time = datetime.fromisoformat(text)
+        aware = time if time.tzinfo else time.replace(tzinfo=zone)
         return aware.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return None
@@ -104,14 +104,14 @@ def parse_time(text: str, zone: tzinfo) -> datetime | None:
 
 def parse_times(texts: pl.Series, zone: tzinfo) -> pl.Series:
     """As `parse_time`, of each text; ReFrame's usual form fast, others each different text once."""
-    usual = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%:z", time_unit="us", strict=False)
-    found = usual.dt.replace_time_zone(None)
-    rest = texts.filter(found.is_null() & texts.is_not_null()).unique()
+    zoned_times = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%:z", time_unit="us", strict=False)
+    utc_times = zoned_times.dt.replace_time_zone(None)
+    rest = texts.filter(utc_times.is_null() & texts.is_not_null()).unique()
     if rest.is_empty():
-        return found
+        return utc_times
     times = {text: parse_time(text, zone) for text in rest}
-    other = texts.replace_strict(times, default=None, return_dtype=pl.Datetime("us"))
-    return found.zip_with(found.is_not_null(), other)
+    rest_times = texts.replace_strict(times, default=None, return_dtype=pl.Datetime("us"))
+    return utc_times.zip_with(utc_times.is_not_null(), rest_times)
 
 
 @dataclass(frozen=True)
@@ -160,41 +160,41 @@ def comparable(
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
     is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
-    aside = _rejected(rows.filter(~is_known)) + _rejected(rows.filter(is_known, ~is_positive))
-    return rows.filter(is_known, is_positive), aside
+    rejects = _rejected(rows.filter(~is_known)) + _rejected(rows.filter(is_known, ~is_positive))
+    return rows.filter(is_known, is_positive), rejects
 
 
 def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]) -> None:
     """UserError for a pattern that matches none of `metrics`, or one that the others have too."""
     sides = (("--lower-is-better", lower), ("--higher-is-better", higher))
     for metric in sorted(metrics):
-        both = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]
-        if all(both):
-            options = " and ".join(f"{sides[n][0]} {both[n][0]!r}" for n in (0, 1))
+        matches = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]
+        if all(matches):
+            options = " and ".join(f"{sides[n][0]} {matches[n][0]!r}" for n in (0, 1))
             raise UserError(f"variable {metric!r} is meant by {options}: right is one of them")
     for option, globs in sides if metrics else ():
         for glob in globs:
             if not any(fnmatchcase(metric, glob) for metric in metrics):
-                known = ", ".join(sorted(metrics)[:20])
-                raise UserError(f"{option} {glob!r} matches no variable; there are: {known}")
+                metric_names = ", ".join(sorted(metrics)[:20])
+                raise UserError(f"{option} {glob!r} matches no variable; there are: {metric_names}")
 
 
 def _rejected(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:
     """Each variable with the line of its first value and their number."""
-    first = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
+    groups = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
         pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
     )
     return [
         (source, SetAside(line, f"{metric}, {count} values: {_reason(metric, unit, is_unknown)}"))
-        for source, metric, unit, line, count, is_unknown in first.iter_rows()
+        for source, metric, unit, line, count, is_unknown in groups.iter_rows()
     ]
 
 
 def _reason(metric: str, unit: str, is_unknown: bool) -> str:
     if not is_unknown:
         return f"not from {LEAST_VALUE:g} to {MOST_VALUE:g}, and nights are compared by ratios"
-    why = f"the unit {unit!r} does not tell which direction is better"
-    return f"{why}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
+    reason = f"the unit {unit!r} does not tell which direction is better"
+    return f"{reason}: say --lower-is-better {metric!r} or --higher-is-better {metric!r}"
 
 
 def lower_is_better(

@@ -94,12 +94,14 @@ class Cell:
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """The numbers in it."""
-        return tuple(one for one in self.parts if isinstance(one, Quantity))
+        return tuple(part for part in self.parts if isinstance(part, Quantity))
 
     @property
     def origin(self) -> str:
         """The series to which it leads, "" if to none."""
-        return self.series or next((one.series for one in self.quantities if one.series), "")
+        return self.series or next(
+            (quantity.series for quantity in self.quantities if quantity.series), ""
+        )
 
 
 @dataclass(frozen=True)
@@ -142,12 +144,14 @@ class Table:
     units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        named = {float(one) for one in self.words if isinstance(one, Level)}
-        levels = {one.level for row in self.rows for cell in row for one in cell.quantities}
-        if named and levels - named - {None}:
+        caption_levels = {float(part) for part in self.words if isinstance(part, Level)}
+        levels = {
+            quantity.level for row in self.rows for cell in row for quantity in cell.quantities
+        }
+        if caption_levels and levels - caption_levels - {None}:
             raise ValueError(f"“{self.caption}” names another level than its intervals have")
-        if lacking := [unit for unit in self.units if unit not in self.caption]:
-            raise ValueError(f"“{self.caption}” does not print {lacking[0]}")
+        if missing_units := [unit for unit in self.units if unit not in self.caption]:
+            raise ValueError(f"“{self.caption}” does not print {missing_units[0]}")
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError(f"“{self.caption}”: a row has not one cell for each column")
 
@@ -229,8 +233,8 @@ class Part:
     @property
     def tables(self) -> tuple[Table, ...]:
         """All its tables, those at the top and those that are folded away included."""
-        below = (block for block in flat(self.blocks) if isinstance(block, Table))
-        return (*self.summary, *self.verdicts, *below)
+        block_tables = (block for block in flat(self.blocks) if isinstance(block, Table))
+        return (*self.summary, *self.verdicts, *block_tables)
 
 
 @dataclass(frozen=True)
@@ -260,14 +264,14 @@ class Report:
     def tables(self) -> Mapping[str, Table]:
         """Every table by the name of its file."""
         return {
-            f"{part.anchor}-{at}.csv": table
+            f"{part.anchor}-{number}.csv": table
             for part in self.parts
-            for at, table in enumerate(part.tables, 1)
+            for number, table in enumerate(part.tables, 1)
         }
 
     def file(self, table: Table) -> str:
         """The name of the file of a table of this report."""
-        return next(name for name, one in self.tables.items() if one is table)
+        return next(name for name, other in self.tables.items() if other is table)
 
     @property
     def asked(self) -> tuple[Part, ...]:
@@ -287,7 +291,7 @@ def answer(first: str, rest: str, tone: Tone = "plain") -> Answer:
 
 def plain(text: Text) -> str:
     """The words and numbers of a text, without marks."""
-    return "".join(one.text if isinstance(one, Code | Strong) else str(one) for one in text)
+    return "".join(part.text if isinstance(part, Code | Strong) else str(part) for part in text)
 
 
 def text_cells(*texts: str) -> tuple[Cell, ...]:
@@ -302,7 +306,7 @@ def folded(summary: str, table: Table, most: int = 12) -> Block:
 
 def count_cells(*counts: int) -> tuple[Cell, ...]:
     """A row of cells that say how many."""
-    return tuple(Cell(count(one)) for one in counts)
+    return tuple(Cell(count(number)) for number in counts)
 
 
 def text_columns(*names: str) -> tuple[Column, ...]:

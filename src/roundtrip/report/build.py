@@ -71,32 +71,34 @@ def launches_needed(judged: Mapping[_Claim, ClaimVerdict], made: int) -> int | N
 
     A claim may have a value of only some of the `made` launches: then it will of as large a share.
     """
-    needed = [
-        -(-one.would_do * max(made, one.interval.n) // one.interval.n)
-        for one in judged.values()
-        if one.would_do is not None
+    counts = [
+        -(-verdict.would_do * max(made, verdict.interval.n) // verdict.interval.n)
+        for verdict in judged.values()
+        if verdict.would_do is not None
     ]
-    return max(needed, default=None)
+    return max(counts, default=None)
 
 
 def advice(judged: Mapping[_Claim, ClaimVerdict], made: int) -> str:
     """How many launches were made and would do, of each case; "" where more are of no use."""
-    needed = launches_needed(judged, made)
-    if needed is None:
+    minimum = launches_needed(judged, made)
+    if minimum is None:
         return ""
-    were = "1 launch of each case was" if made == 1 else f"{made} launches of each case were"
-    return f"{were} made, {needed} would do"
+    launches_text = (
+        "1 launch of each case was" if made == 1 else f"{made} launches of each case were"
+    )
+    return f"{launches_text} made, {minimum} would do"
 
 
 def undecided(data: Data, judged: Mapping[_Claim, ClaimVerdict]) -> str | None:
     """Why nothing can be decided and what to do, a line for people; None if something can."""
-    passed = data.completed
-    disturbed = passed.filter(pl.col("disturbed"))
-    if passed.height and disturbed.height == passed.height:
-        why = str(disturbed["disturbed_why"][0])
+    rows = data.completed
+    disturbed_rows = rows.filter(pl.col("disturbed"))
+    if rows.height and disturbed_rows.height == rows.height:
+        reason = str(disturbed_rows["disturbed_why"][0])
         return (
-            f"all {units.plural(passed.height, 'launch', 'launches')} were disturbed, the first by "
-            f"this: {why}. Find out what else uses the machine (`roundtrip doctor`) and measure "
+            f"all {units.plural(rows.height, 'launch', 'launches')} were disturbed, the first by "
+            f"this: {reason}. Find out what else uses the machine (`roundtrip doctor`) and measure "
             "again; where that is as usual, raise [disturbance] in the site's analysis.toml"
         )
     if data.is_sequential:  # it went on until its claims had verdicts or its time was over
@@ -105,13 +107,13 @@ def undecided(data: Data, judged: Mapping[_Claim, ClaimVerdict]) -> str | None:
         return None if nodes.can_detect(data) else "nodes have too few launches yet to be compared"
     if not judged:
         return NO_CLAIM
-    if any(one.verdict is not Verdict.CANNOT_TELL for one in judged.values()):
+    if any(verdict.verdict is not Verdict.CANNOT_TELL for verdict in judged.values()):
         return None
-    why = f"none of {units.plural(len(judged), 'claim')} has a verdict"
-    if few := advice(judged, launches_made(data)):
-        return f"{why}: {few}"
+    reason = f"none of {units.plural(len(judged), 'claim')} has a verdict"
+    if hint := advice(judged, launches_made(data)):
+        return f"{reason}: {hint}"
     return (
-        f"{why}, and too few launches are not the reason: they scatter more than what is to be "
+        f"{reason}, and too few launches are not the reason: they scatter more than what is to be "
         "decided. Make them longer (`budget`), or measure on a quieter machine"
     )
 
@@ -124,10 +126,10 @@ def family_counts(judged: Mapping[Claim, ClaimVerdict]) -> str:
 
 def too_few_notice(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Text | None:
     """For the top of the report: how many claims so few launches cannot decide, or None."""
-    underpowered = [one for one in judged.values() if one.would_do is not None]
-    if not underpowered:
+    underpowered_claims = [verdict for verdict in judged.values() if verdict.would_do is not None]
+    if not underpowered_claims:
         return None
-    count = units.plural(len(underpowered), "claim")
+    count = units.plural(len(underpowered_claims), "claim")
     return (
         Strong("Too few launches: "),
         f"{count} of {len(judged)} cannot be decided, however large the difference; "
@@ -140,18 +142,18 @@ def families_part(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Part | No
     if not judged:
         return None
     families = {claim.family for claim in judged}
-    measured = set(data.completed["study"])
+    study_names = set(data.completed["study"])
     items: list[Text] = [(Strong(f), f": {_HEADS[f]}.") for f in Family if f in families]
     items += [
         (f"Primary of study {study.name}: {study.primary}",)
         for study in studies.load()
-        if study.name in measured and study.primary
+        if study.name in study_names and study.primary
     ]
     blocks = (Paragraph(_WHY), _family_table(data, judged), Items(tuple(items)))
     return Part("claims", "What was tested together", blocks)
 
 
-def _family_table(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Table:
+def _family_table(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
     """A row for each family; a run that went on until it was decided planned no launches."""
     levels = data.analysis.statistics
     caption = (
@@ -162,7 +164,7 @@ def _family_table(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Table:
     numbers = ["Claims", "Launches", "Fewest for any one", "Needed at once"]
     rows = []
     for family in Family:
-        if members := [one for claim, one in judged.items() if claim.family is family]:
+        if members := [verdict for claim, verdict in verdicts.items() if claim.family is family]:
             rows.append(_family_row(family, members, levels))
     if data.is_sequential:
         caption = (
@@ -173,22 +175,26 @@ def _family_table(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Table:
     return Table(caption, columns, tuple(rows))
 
 
-def _family_row(family: Family, judged: Sequence[ClaimVerdict], levels: Levels) -> tuple[Cell, ...]:
-    count = len(judged)
-    launches = [one.interval.n for one in judged]
-    together = needed_together(min(launches), count, levels)
-    verdicts = Counter(one.verdict for one in judged)
-    if together is None or together == 1:
-        at_once: Inline | Text = "none" if together is None else "any one"
+def _family_row(
+    family: Family, members: Sequence[ClaimVerdict], levels: Levels
+) -> tuple[Cell, ...]:
+    count = len(members)
+    launch_counts = [member.interval.n for member in members]
+    joint_count = needed_together(min(launch_counts), count, levels)
+    verdicts = Counter(member.verdict for member in members)
+    if joint_count is None or joint_count == 1:
+        need_text: Inline | Text = "none" if joint_count is None else "any one"
     else:
-        at_once = (units.count(together), " at once")
+        need_text = (units.count(joint_count), " at once")
     return (
         Cell(str(family).capitalize()),
         Cell(units.count(count)),
-        Cell(units.counts(launches)),
+        Cell(units.counts(launch_counts)),
         Cell(units.count(fewest_launches(count, levels))),
-        Cell(at_once),
-        Cell(", ".join(f"{verdicts[one]} {one}" for one in Verdict if verdicts[one])),
+        Cell(need_text),
+        Cell(
+            ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict if verdicts[verdict])
+        ),
     )
 
 
@@ -207,26 +213,26 @@ class Correction:
 def build(data: Data, correction: Correction | None = None) -> Report:
     """Judge the claims of all studies together, and make the report; `correction` is its note."""
     sections = list(_sections(data))
-    judged = _judge_sections(data, sections)
-    chapters = [one.chapter(data, judged) for one in sections]
+    verdicts = _judge_sections(data, sections)
+    chapters = [section.chapter(data, verdicts) for section in sections]
     parts = [chapter.part for chapter in chapters]
-    tested = families_part(data, judged)
-    parts += [tested] if tested else []
-    if sick := nodes.part(data):
-        chapters.append(Chapter(sick, nodes.FACTS))
-        parts.append(sick)
-    since = history.part(data)
-    chapters.append(Chapter(since, history.facts(data)))
-    parts.append(since)
-    came = launches.part(data)
-    chapters.append(Chapter(came, launches.facts(came)))
-    parts += [came, provenance.part(data)]
-    parts.append(audit.part(data, judged, chapters, parts))
-    warnings = [(Strong("Warning: "), one) for part in parts for one in part.warnings]
+    families = families_part(data, verdicts)
+    parts += [families] if families else []
+    if nodes_part := nodes.part(data):
+        chapters.append(Chapter(nodes_part, nodes.FACTS))
+        parts.append(nodes_part)
+    history_part = history.part(data)
+    chapters.append(Chapter(history_part, history.facts(data)))
+    parts.append(history_part)
+    launches_part = launches.part(data)
+    chapters.append(Chapter(launches_part, launches.facts(launches_part)))
+    parts += [launches_part, provenance.part(data)]
+    parts.append(audit.part(data, verdicts, chapters, parts))
+    warnings = [(Strong("Warning: "), warning) for part in parts for warning in part.warnings]
     return Report(
         title=data.title,
-        facts=_facts(data, judged),
-        notices=(*_notices(data, judged, correction), *warnings),
+        facts=_facts(data, verdicts),
+        notices=(*_notices(data, verdicts, correction), *warnings),
         parts=tuple(parts),
         series=data.origins.keys | data.nights.keys,
     )
@@ -256,20 +262,20 @@ class _Section:
 
 
 def _judge_sections(data: Data, sections: Sequence[_Section]) -> dict[Claim, ClaimVerdict]:
-    claims = {key: ratios for one in sections for key, ratios in one.claims.items()}
+    claims = {key: ratios for section in sections for key, ratios in section.claims.items()}
     return judge(data, claims)
 
 
 def _sections(data: Data) -> Iterator[_Section]:
-    tested = labels.simulated(data).is_empty()
+    is_measured = labels.simulated(data).is_empty()
     for study in studies.load():
         if section := study.section(data):
-            yield _Section(section, section.claims() if tested else {}, study)
-    if tested and (compared := toolchains.section(data)):
-        yield _Section(compared, compared.claims())
+            yield _Section(section, section.claims() if is_measured else {}, study)
+    if is_measured and (comparison := toolchains.section(data)):
+        yield _Section(comparison, comparison.claims())
 
 
-def _facts(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str, str], ...]:
+def _facts(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str, str], ...]:
     facts = data.manifest.data
     host = data.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
@@ -279,14 +285,14 @@ def _facts(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[str,
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
         ("Launches", launches.completed(data).describe()),
-        ("Claims tested", family_counts(judged)),
+        ("Claims tested", family_counts(verdicts)),
         ("Revision", provenance.revision(data)),
         ("Bundle", data.manifest.digest[:16]),
     )
 
 
 def _notices(
-    data: Data, judged: Mapping[Claim, ClaimVerdict], correction: Correction | None
+    data: Data, verdicts: Mapping[Claim, ClaimVerdict], correction: Correction | None
 ) -> Iterator[Text]:
     """What a reader must know before they believe a number."""
     if correction:
@@ -295,17 +301,17 @@ def _notices(
         yield (Strong("Sequential: "), SEQUENTIAL)
     if data.is_abba:
         yield (Strong("ABBA: "), ABBA)
-    nothing = undecided(data, judged)
-    if nothing and nothing != NO_CLAIM:
-        yield (Strong("Measured, but nothing can be decided: "), f"{nothing}.")
-    if too_few := too_few_notice(data, judged):
-        yield too_few
+    reason = undecided(data, verdicts)
+    if reason and reason != NO_CLAIM:
+        yield (Strong("Measured, but nothing can be decided: "), f"{reason}.")
+    if power_notice := too_few_notice(data, verdicts):
+        yield power_notice
     if data.manifest.data["git"]["dirty"]:
         changes = "the checkout that measured was not a clean commit."
         yield (Strong("Uncommitted changes: "), changes)
     if count := int(data.completed["emulated"].fill_null(False).sum()):
-        counted = units.plural(count, "launch", "launches")
-        emulated = f"{counted} did not run on real hardware; labelled throughout."
-        yield (Strong("EMULATED: "), emulated)
-    if simulated := labels.notice_of_simulated(data):
-        yield simulated
+        launches_text = units.plural(count, "launch", "launches")
+        sentence = f"{launches_text} did not run on real hardware; labelled throughout."
+        yield (Strong("EMULATED: "), sentence)
+    if simulation_notice := labels.notice_of_simulated(data):
+        yield simulation_notice

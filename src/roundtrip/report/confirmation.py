@@ -72,9 +72,9 @@ class Again:
         """``confirmed: 9 of 9 launches, 0 of 9 of the control``, and where they ran elsewhere."""
         if not self.found.launches:
             return str(self.verdict)
-        beside = f"{self.of_control} of the control" if self.of_control else "without a control"
+        control = f"{self.of_control} of the control" if self.of_control else "without a control"
         nodes = f"; {self.elsewhere} on other nodes than the night's" if self.elsewhere else ""
-        return f"{self.verdict}: {self.found} launches, {beside}{nodes}"
+        return f"{self.verdict}: {self.found} launches, {control}{nodes}"
 
 
 @dataclass(frozen=True)
@@ -91,33 +91,33 @@ class Confirmed:
             return ""
         if self.why_not:
             return f"Not launched again: {self.why_not}."
-        verdicts = [one.verdict for one in self.series.values()]
+        verdicts = [repeat.verdict for repeat in self.series.values()]
         counts = [
-            f"{one} ({units.plural(n, 'series', 'series')})"
-            for one in Confirmation
-            if (n := verdicts.count(one))
+            f"{verdict} ({units.plural(n, 'series', 'series')})"
+            for verdict in Confirmation
+            if (n := verdicts.count(verdict))
         ]
         return f"Launched again: {', '.join(counts)}."
 
     def describe_line(self, line: Line) -> str:
         """The sentence on the series of `line`; "" if it was no candidate to be launched again."""
-        one = self.series.get(line.series.key)
-        if one is None:
+        repeat = self.series.get(line.series.key)
+        if repeat is None:
             return ""
-        return f"{Confirmation.NOT_LAUNCHED}: {self.why_not}" if self.why_not else one.sentence
+        return f"{Confirmation.NOT_LAUNCHED}: {self.why_not}" if self.why_not else repeat.sentence
 
     def record(self, line: Line) -> dict[str, Any] | None:
         """The same for programs; None for nothing."""
-        one = self.series.get(line.series.key)
-        if one is None:
+        repeat = self.series.get(line.series.key)
+        if repeat is None:
             return None
-        beside = asdict(one.of_control) if one.of_control else {}
+        control_test = asdict(repeat.of_control) if repeat.of_control else {}
         return {
-            "verdict": str(one.verdict),
+            "verdict": str(repeat.verdict),
             "why_not": self.why_not,
-            **asdict(one.found),
-            "on_other_nodes": one.elsewhere,
-            "control": {"series": one.control.label, **beside} if one.control else None,
+            **asdict(repeat.found),
+            "on_other_nodes": repeat.elsewhere,
+            "control": {"series": repeat.control.label, **control_test} if repeat.control else None,
         }
 
 
@@ -134,32 +134,47 @@ def pairs(
     worse, if there is one, on the same partition if possible; and of this case the series that is
     most alike.  It is None where every series changed.
     """
-    worse = judged.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    bad = {line.series.names["case_id"] for line in worse}
-    calm = [
+    worse_lines = judged.with_verdict(Verdict.WORSE_LAST_NIGHT)
+    worse_cases = {line.series.names["case_id"] for line in worse_lines}
+    candidates = [
         line
         for line in judged.with_verdict(Verdict.UNCHANGED)
         if line.known.newest is not None
         and not line.known.newest.is_outside
         and (launched is None or line.series.names["case_id"] in launched)
     ]
-    found = []
-    for line in worse:
-        own = (line.series.names["study"], line.series.environ)
-        alike = (one for one in calm if (one.series.names["study"], one.series.environ) == own)
-        found.append((line, min(alike, key=_order(line, bad), default=None)))
-    return found
+    line_pairs = []
+    for line in worse_lines:
+        group = (line.series.names["study"], line.series.environ)
+        peers = (
+            candidate
+            for candidate in candidates
+            if (candidate.series.names["study"], candidate.series.environ) == group
+        )
+        line_pairs.append((line, min(peers, key=_order(line, worse_cases), default=None)))
+    return line_pairs
 
 
-def _order(line: Line, bad: set[Any]) -> Callable[[Line], tuple[Any, ...]]:
-    def order(one: Line) -> tuple[Any, ...]:
-        own, other = line.series.names, one.series.names
-        case = str(other["case_id"])
-        alike = (own[name] != other[name] for name in ("phase", "metric", "variant"))
-        elsewhere = _partition(own) != _partition(other)
-        sizes = [math.log2(1 + (names["size_bytes"] or 0)) for names in (own, other)]
-        apart = abs(sizes[0] - sizes[1])
-        return (case in bad, elsewhere, case, *alike, apart, one.label)
+def _order(line: Line, worse_cases: set[Any]) -> Callable[[Line], tuple[Any, ...]]:
+    def order(candidate: Line) -> tuple[Any, ...]:
+        line_names, candidate_names = line.series.names, candidate.series.names
+        case = str(candidate_names["case_id"])
+        differences = (
+            line_names[name] != candidate_names[name] for name in ("phase", "metric", "variant")
+        )
+        is_elsewhere = _partition(line_names) != _partition(candidate_names)
+        sizes = [
+            math.log2(1 + (names["size_bytes"] or 0)) for names in (line_names, candidate_names)
+        ]
+        size_distance = abs(sizes[0] - sizes[1])
+        return (
+            case in worse_cases,
+            is_elsewhere,
+            case,
+            *differences,
+            size_distance,
+            candidate.label,
+        )
 
     return order
 
@@ -170,7 +185,7 @@ def _partition(names: Mapping[str, Any]) -> str:
 
 def cases(judged: Judged) -> set[str]:
     """The cases to launch again: those of `pairs`, controls included."""
-    return {str(one.series.names["case_id"]) for two in pairs(judged) for one in two if one}
+    return {str(line.series.names["case_id"]) for pair in pairs(judged) for line in pair if line}
 
 
 def confirmed_of_site(site: Path, judged: Judged) -> Confirmed:
@@ -181,10 +196,10 @@ def confirmed_of_site(site: Path, judged: Judged) -> Confirmed:
     digests = {
         line.series.points[-1].digest for line in judged.with_verdict(Verdict.WORSE_LAST_NIGHT)
     }
-    for one in published.counting(site)[0] if digests else ():
-        if one.digest in digests:
-            reader.require(one.bundle)
-            return confirmed(data.read(one.bundle), judged)
+    for revision in published.counting(site)[0] if digests else ():
+        if revision.digest in digests:
+            reader.require(revision.bundle)
+            return confirmed(data.read(revision.bundle), judged)
     return NOTHING
 
 
@@ -193,35 +208,39 @@ def confirmed(held: Data, judged: Judged) -> Confirmed:
 
     Nothing where its campaign does not ask for it.  UserError for a damaged bundle.
     """
-    declared = files.parse_toml(held.campaign_text).get("confirm")
-    if declared is None or not judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
+    declaration = files.parse_toml(held.campaign_text).get("confirm")
+    if declaration is None or not judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
         return NOTHING
-    medians, why = _medians(held)
-    chosen = pairs(judged, set(medians["case_id"]))
+    medians, reason = _medians(held)
+    line_pairs = pairs(judged, set(medians["case_id"]))
     night = judged.calendar.nights[-1]
-    found = [_beyond(line, night, medians) for line, _ in chosen]
-    beside = [_beyond(one, night, medians) if one else (None, 0) for _, one in chosen]
+    tests = [_beyond(line, night, medians) for line, _ in line_pairs]
+    control_tests = [
+        _beyond(control, night, medians) if control else (None, 0) for _, control in line_pairs
+    ]
     level = held.analysis.statistics.false_discovery_level
-    verdicts = confirm([one for one, _ in found], [one for one, _ in beside], level)
+    verdicts = confirm([test for test, _ in tests], [test for test, _ in control_tests], level)
     series = {
-        line.series.key: Again(line, control, own, its, verdict, away + its_away)
-        for (line, control), (own, away), (its, its_away), verdict in zip(
-            chosen, found, beside, verdicts, strict=True
+        line.series.key: Again(
+            line, control, test, control_test, verdict, elsewhere + control_elsewhere
+        )
+        for (line, control), (test, elsewhere), (control_test, control_elsewhere), verdict in zip(
+            line_pairs, tests, control_tests, verdicts, strict=True
         )
     }
-    return Confirmed(series, why)
+    return Confirmed(series, reason)
 
 
-def _medians(held: Data) -> tuple[pl.DataFrame, str]:
+def _medians(night_data: Data) -> tuple[pl.DataFrame, str]:
     """The medians of undisturbed launches that were made again, and why there are none."""
-    inner = held.folder / records.CONFIRMATION
-    if inner.is_dir():
-        again = data.read(inner)
-        calm = again.launches.filter(~pl.col("disturbed"))
-        return again.medians.join(calm.select("launch"), on="launch", how="semi"), ""
-    record = held.environment.get(records.CONFIRMATION_FILE, {"why_not": _ENDED})
-    why = record.get("why_not") if isinstance(record, dict) else None
-    return pl.DataFrame(schema=MEDIANS), str(why or _NOTHING_CAME)
+    folder = night_data.folder / records.CONFIRMATION
+    if folder.is_dir():
+        repeats = data.read(folder)
+        launches = repeats.launches.filter(~pl.col("disturbed"))
+        return repeats.medians.join(launches.select("launch"), on="launch", how="semi"), ""
+    record = night_data.environment.get(records.CONFIRMATION_FILE, {"why_not": _ENDED})
+    reason = record.get("why_not") if isinstance(record, dict) else None
+    return pl.DataFrame(schema=MEDIANS), str(reason or _NOTHING_CAME)
 
 
 def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
@@ -231,12 +250,12 @@ def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, in
     assert newest is not None  # noqa: S101  of those that have one
     points = [point for point in line.series.points if point.night == night]
     value = min(points, key=lambda point: (-point.launches, point.nodes))
-    own = [pl.col(name).eq_missing(value_) for name, value_ in line.series.names.items()]
-    launched = medians.filter(*own)
-    ratios = launched["median"] / (value.median / newest.ratio)
-    worse = ratios > newest.high if line.series.lower_is_better else ratios < newest.low
-    away = launched["nodes"] != value.nodes if value.nodes else pl.Series([False])
-    return SignTest(int(worse.sum()), launched.height), int(away.sum())
+    filters = [pl.col(name).eq_missing(entry) for name, entry in line.series.names.items()]
+    launches = medians.filter(*filters)
+    ratios = launches["median"] / (value.median / newest.ratio)
+    is_worse = ratios > newest.high if line.series.lower_is_better else ratios < newest.low
+    is_away = launches["nodes"] != value.nodes if value.nodes else pl.Series([False])
+    return SignTest(int(is_worse.sum()), launches.height), int(is_away.sum())
 
 
 def blocks(again: Confirmed) -> Iterator[Block]:
@@ -248,7 +267,7 @@ def blocks(again: Confirmed) -> Iterator[Block]:
         yield Paragraph((again.sentence,))
         return
     yield Paragraph((_RULE,), is_note=True)
-    rows = tuple(_row(one) for one in again.series.values())
+    rows = tuple(_row(repeat) for repeat in again.series.values())
     caption = "Launches that are worse than predicted, of those made again and not disturbed."
     columns = (
         *text_columns("Series", "Verdict"),
@@ -259,16 +278,16 @@ def blocks(again: Confirmed) -> Iterator[Block]:
     yield folded(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _row(one: Again) -> tuple[Cell, ...]:
+def _row(repeat: Again) -> tuple[Cell, ...]:
     return (
-        Cell(one.line.label, series=one.line.series.key),
-        Cell(str(one.verdict), _TONES.get(one.verdict, "plain")),
-        _beyond_cell(one.found),
-        Cell(one.control.label if one.control else "every series changed"),
-        _beyond_cell(one.of_control) if one.of_control else Cell(""),
-        Cell(units.count(one.elsewhere)),
+        Cell(repeat.line.label, series=repeat.line.series.key),
+        Cell(str(repeat.verdict), _TONES.get(repeat.verdict, "plain")),
+        _beyond_cell(repeat.found),
+        Cell(repeat.control.label if repeat.control else "every series changed"),
+        _beyond_cell(repeat.of_control) if repeat.of_control else Cell(""),
+        Cell(units.count(repeat.elsewhere)),
     )
 
 
-def _beyond_cell(one: SignTest) -> Cell:
-    return Cell((units.count(one.beyond), f" of {one.launches}"))
+def _beyond_cell(test: SignTest) -> Cell:
+    return Cell((units.count(test.beyond), f" of {test.launches}"))

@@ -129,11 +129,11 @@ def read(bundle: Path) -> Data:
 
     UserError for a bundle that does not match its manifest, or whose tables no collector wrote.
     """
-    checked = manifest.verify(bundle)
-    made = bundle_tables.read_tables(bundle)
-    launches = made.frames["cases"]
+    bundle_manifest = manifest.verify(bundle)
+    tables = bundle_tables.read_tables(bundle)
+    launches = tables.frames["cases"]
     for name in ("parameters", "emulation"):
-        lists = settings_by_launch(made.frames[name], name)
+        lists = settings_by_launch(tables.frames[name], name)
         launches = launches.join(lists, on="launch", how="left", maintain_order="left")
     with bundle_tables.decoding(bundle / "samples.parquet") as file:
         rows = bundle_tables.scan_table(file, Sample)
@@ -141,31 +141,31 @@ def read(bundle: Path) -> Data:
         bundle_tables.require_samples(rows, launches, file)
     thresholds = analysis.load(bundle / analysis.FILE_NAME)
     level = thresholds.statistics.confidence_level
-    derived = bundle_tables.launch_medians(rows, launches, level)
-    if (held := bundle_tables.stored_medians(bundle, launches)) is not None:
-        bundle_tables.require_medians(held, derived, bundle)
-    known = made.frames["cases"], made.frames["parameters"], made.frames["placement"]
-    between = pairs.measure_pairs(rows, *known, thresholds.nodes).with_columns(
-        night=pl.lit(checked.data["started"]), digest=pl.lit(checked.digest)
+    launch_medians = bundle_tables.launch_medians(rows, launches, level)
+    if (bundle_medians := bundle_tables.stored_medians(bundle, launches)) is not None:
+        bundle_tables.require_medians(bundle_medians, launch_medians, bundle)
+    launch_tables = tables.frames["cases"], tables.frames["parameters"], tables.frames["placement"]
+    node_pairs = pairs.measure_pairs(rows, *launch_tables, thresholds.nodes).with_columns(
+        night=pl.lit(bundle_manifest.data["started"]), digest=pl.lit(bundle_manifest.digest)
     )
-    is_apart = ~pl.col("launch").is_in(pairs.paired_launches(made.frames["parameters"]).to_list())
+    is_apart = ~pl.col("launch").is_in(pairs.paired_launches(tables.frames["parameters"]).to_list())
     environment = {file.name: _json(file) for file in sorted((bundle / "env").glob("*.json"))}
     return Data(
         folder=bundle,
-        manifest=checked,
+        manifest=bundle_manifest,
         launches=launches,
-        points=made.frames["points"].filter(is_apart),
-        placement=made.frames["placement"],
-        nodes=made.frames["nodes"],
-        disturbance=made.frames["disturbance"],
-        details=made.details,
+        points=tables.frames["points"].filter(is_apart),
+        placement=tables.frames["placement"],
+        nodes=tables.frames["nodes"],
+        disturbance=tables.frames["disturbance"],
+        details=tables.details,
         samples=rows.filter(is_apart),
         analysis=thresholds,
         campaign_text=files.read_text(bundle / "campaign.toml"),
         environment=environment,
-        medians=derived.filter(is_apart),
-        history=ledger.read_attached(bundle, checked),
-        pairs=between.select(*PAIRS),
+        medians=launch_medians.filter(is_apart),
+        history=ledger.read_attached(bundle, bundle_manifest),
+        pairs=node_pairs.select(*PAIRS),
     )
 
 
@@ -177,8 +177,8 @@ def judge(
     `levels` are those of the bundle by default.
     """
     test = sequential.judge if data.is_sequential else verdicts.judge
-    held = levels or data.analysis.statistics
-    return test(claims, held, family=lambda claim: claim.family)
+    test_levels = levels or data.analysis.statistics
+    return test(claims, test_levels, family=lambda claim: claim.family)
 
 
 def _json(file: Path) -> Any:

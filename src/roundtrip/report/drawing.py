@@ -73,8 +73,8 @@ class Drawing(Frame):
             x = self.across(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
             words = svg.tick_label(value, view.x)
-            near = max(x, svg.width(words) / 2) if view.y else x
-            yield svg.text(words, near, self.bottom + 19, text_anchor="middle")
+            label_x = max(x, svg.width(words) / 2) if view.y else x
+            yield svg.text(words, label_x, self.bottom + 19, text_anchor="middle")
         middle = (self.left + self.right) / 2
         ink = {"class_": "ink", "fill": INK}
         yield svg.text(view.x.title, middle, self.bottom + 39, text_anchor="middle", **ink)
@@ -113,45 +113,45 @@ class Drawing(Frame):
             yield element("g", {"class": "events"}, *self._events())
         for kind in (self._spread, self._line):
             for index, curve in enumerate(view.curves):
-                if inside := list(kind(curve)):
-                    yield self._coloured(index, curve, *inside)
+                if shapes := list(kind(curve)):
+                    yield self._coloured(index, curve, *shapes)
 
     def _events(self) -> Iterator[Markup]:
         """Upright lines, which the page's script moves sideways alone, and words at their tops."""
         right, line = 0.0, 0
         for kind in (CHANGE, NOTE, STEP):
             low = self.top + _TICK if kind == CHANGE else _LOWEST
-            places = [self.across(one.place) for one in self.view.events if one.kind == kind]
+            places = [self.across(event.place) for event in self.view.events if event.kind == kind]
             if places:
                 ends = "".join(svg.path(((x, self.top), (x, low))) for x in places)
                 colour, dash = EVENTS[kind]
                 paint = {"class": kind, "stroke": colour, "fill": "none", "d": ends}
                 yield element("path", paint | dash)
-        for one in sorted(self.view.events, key=lambda event: event.place):
-            if not one.words:
+        for event in sorted(self.view.events, key=lambda event: event.place):
+            if not event.words:
                 continue
-            x, wide = self.across(one.place) + 4, svg.width(one.words)
-            is_left = x + wide > self.right
-            line = 1 - line if (x - wide - 8 if is_left else x) < right else 0
-            x, right = (x - 8, x) if is_left else (x, x + wide + 8)
+            x, text_width = self.across(event.place) + 4, svg.width(event.words)
+            is_left = x + text_width > self.right
+            line = 1 - line if (x - text_width - 8 if is_left else x) < right else 0
+            x, right = (x - 8, x) if is_left else (x, x + text_width + 8)
             anchor = {"text_anchor": "end"} if is_left else {}
             y = self.top + 12 + _GAP * line
-            yield svg.text(one.words, x, y, class_="ink", fill=INK, **anchor)
+            yield svg.text(event.words, x, y, class_="ink", fill=INK, **anchor)
 
     def _rule(self, value: float) -> tuple[Place, Place]:
         if self.view.rows:
             x = self.across(value)
             return (x, self.top), (x, self.bottom)
-        y, far = self.up(value), _FAR * (self.right - self.left)
-        return (self.left - far, y), (self.right + far, y)
+        y, overhang = self.up(value), _FAR * (self.right - self.left)
+        return (self.left - overhang, y), (self.right + overhang, y)
 
-    def _coloured(self, index: int, curve: Curve, *inside: Markup) -> Markup:
-        return coloured(curve.colour, *inside, about={"data-curve": index})
+    def _coloured(self, index: int, curve: Curve, *shapes: Markup) -> Markup:
+        return coloured(curve.colour, *shapes, about={"data-curve": index})
 
     def _spread(self, curve: Curve) -> Iterator[Markup]:
         runs: list[list[tuple[Place, Place]]] = [[]]
-        for at, _, low, high, _ in curve.points:
-            ends = self.place(curve, at, low), self.place(curve, at, high)
+        for place, _, low, high, _ in curve.points:
+            ends = self.place(curve, place, low), self.place(curve, place, high)
             if ends[0] and ends[1]:
                 runs[-1].append((ends[0], ends[1]))
             elif runs[-1]:
@@ -168,9 +168,11 @@ class Drawing(Frame):
             yield element("path", {**fill, "d": outlines})
 
     def _line(self, curve: Curve) -> Iterator[Markup]:
-        spots = [self.place(curve, at, value) for at, value, *_ in curve.points]
-        places = [one for one in spots if one]
-        runs = [[one for one in run if one] for here, run in groupby(spots, bool) if here]
+        spots = [self.place(curve, place, value) for place, value, *_ in curve.points]
+        places = [spot for spot in spots if spot]
+        runs = [
+            [spot for spot in run if spot] for is_shown, run in groupby(spots, bool) if is_shown
+        ]
         is_line = bool(curve.width) and not self.view.rows and len(places) > 1
         if is_line:
             dash = {"stroke-dasharray": _DASHES} if curve.is_dashed or curve.bound else {}
@@ -194,14 +196,14 @@ class Drawing(Frame):
 
         Of a line some are marked, other ones of each curve, so that curves on each other are seen.
         """
-        lone = 0.0 if is_line else _LONE
-        if not (curve.size or lone):
+        lone_size = 0.0 if is_line else _LONE
+        if not (curve.size or lone_size):
             return
         if is_line:
             step = -(-len(places) // _MARKED)
             places = places[self.order[curve.name] * step // len(self.order) :: step]
         is_many = len(places) >= _MANY
-        size = max(curve.size, _ROW_POINT) if self.view.rows else max(curve.size, lone)
+        size = max(curve.size, _ROW_POINT) if self.view.rows else max(curve.size, lone_size)
         if not is_many:
             yield from (svg.dot(curve.shape, x, y, size) for x, y in places)
             return
@@ -212,13 +214,13 @@ class Drawing(Frame):
 
     def _stacks(self) -> Iterator[Markup]:
         """Bars of parts, from the axis on, and over them the interval of each whole."""
-        filled: dict[float, float] = {}
+        bar_ends: dict[float, float] = {}
         for index, curve in enumerate(self.view.curves):
             areas = ""
             for row, value, *_ in curve.points:
-                start = filled.get(row, 0.0)
-                filled[row] = start + value
-                x1, x2 = self.across(start), self.across(filled[row])
+                start = bar_ends.get(row, 0.0)
+                bar_ends[row] = start + value
+                x1, x2 = self.across(start), self.across(bar_ends[row])
                 y = self.middle(int(row))
                 areas += f"{svg.path(((x1, y - 6), (x2, y - 6), (x2, y + 6), (x1, y + 6)))}Z"
             yield self._coloured(index, curve, element("path", {"stroke": "none", "d": areas}))
@@ -235,19 +237,19 @@ class Drawing(Frame):
 
     def _sign(self, index: int, curve: Curve) -> Markup:
         """What stands before the name of a curve: a piece of its line, with a point on it."""
-        inside = []
+        shapes = []
         is_row = bool(self.view.rows)
         if curve.width and not is_row:
             dash = {"stroke-dasharray": "5 3"} if curve.is_dashed or curve.bound else {}
             width = min(max(curve.width, 1.6), 4.5)
             attributes = {"fill": "none", "stroke-width": width, **dash}
-            inside.append(element("path", {**attributes, "d": "M0,0L16,0"}))
+            shapes.append(element("path", {**attributes, "d": "M0,0L16,0"}))
         if self.view.is_stacked:
-            inside.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
+            shapes.append(element("path", {"stroke": "none", "d": "M2,-5L14,-5L14,5L2,5Z"}))
         elif curve.size:
             size = max(curve.size, _ROW_POINT if is_row else 0.0 if curve.width else _LONE)
-            inside.append(svg.dot(curve.shape, 8, 0, size))
-        return self._coloured(index, curve, *inside)
+            shapes.append(svg.dot(curve.shape, 8, 0, size))
+        return self._coloured(index, curve, *shapes)
 
     def _ends(self) -> Iterator[Markup]:
         """The names of the curves right of their last points, apart from each other, tied to them.
@@ -256,20 +258,20 @@ class Drawing(Frame):
         """
         ends: dict[int, tuple[Curve, float, float, str]] = {}
         for index, curve in enumerate(self.view.curves):
-            spots = [self.place(curve, at, value) for at, value, *_ in curve.points]
+            spots = [self.place(curve, place, value) for place, value, *_ in curve.points]
             spot = next(filter(None, reversed(spots)), None)
             if spot:
                 y = min(max(spot[1], self.top), self.bottom)
                 is_above, is_below = spot[1] < self.top - 0.5, spot[1] > self.bottom + 0.5
                 arrow = " ↑" if is_above else " ↓" if is_below else ""
                 ends[index] = (curve, spot[0] - self.right, y, arrow)
-        heights = {index: one[2] for index, one in ends.items()}
-        placed = svg.apart(heights, _GAP, self.top + 2, self.bottom - 2)
+        heights = {index: end[2] for index, end in ends.items()}
+        label_ys = svg.apart(heights, _GAP, self.top + 2, self.bottom - 2)
         for index, (curve, x, y, arrow) in ends.items():
-            at = placed[index]
-            line = svg.path(((x + 3 - SIGN, y - at), (-2.0, 0.0)))
+            label_y = label_ys[index]
+            line = svg.path(((x + 3 - SIGN, y - label_y), (-2.0, 0.0)))
             tie = {"class": "tie", "stroke": MUTED, "stroke-dasharray": "1 3", "d": line}
-            yield self._named(index, curve, arrow, self.right + SIGN, at, element("path", tie))
+            yield self._named(index, curve, arrow, self.right + SIGN, label_y, element("path", tie))
 
     def _named(
         self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup

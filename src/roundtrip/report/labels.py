@@ -37,7 +37,7 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
     """ "" for measured, else e.g. "EMULATED WAN: RTT 2 ms", "EMULATED: k = v" or "SIMULATED"."""
     kinds = []
     if emulation:
-        facts = {one["name"]: one for one in emulation}
+        facts = {fact["name"]: fact for fact in emulation}
         nodes = facts.pop("nodes", None)
         kinds += [
             text.format(facts.pop(name)["number"]) for name, text in _NAMED.items() if name in facts
@@ -46,7 +46,8 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
             kinds.append("EMULATED NODES")
         if facts:
             kinds.append(
-                "EMULATED: " + ", ".join(f"{name} = {one['value']}" for name, one in facts.items())
+                "EMULATED: "
+                + ", ".join(f"{name} = {fact['value']}" for name, fact in facts.items())
             )
     if simulated:
         kinds.append(_SIMULATED)
@@ -56,10 +57,10 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
 def differences(labels: Collection[str]) -> dict[str, str]:
     """The parts of each label, between commas, that not all have; of a lone one there is none."""
     parts = {label: label.split(", ") for label in labels}
-    shared = set.intersection(*map(set, parts.values())) if parts else set()
+    common_parts = set.intersection(*map(set, parts.values())) if parts else set()
     return {
-        label: ", ".join(part for part in some if part not in shared)
-        for label, some in parts.items()
+        label: ", ".join(part for part in label_parts if part not in common_parts)
+        for label, label_parts in parts.items()
     }
 
 
@@ -73,8 +74,8 @@ def in_setting(what: str, setting: str) -> str:
 
     ``FFT, datatypes, ranks 2`` of ``FFT, datatypes`` and ``app FFT, ranks 2``.
     """
-    named = what.split(", ")
-    rest = [one for one in setting.split(", ") if one.rpartition(" ")[2] not in named]
+    values = what.split(", ")
+    rest = [part for part in setting.split(", ") if part.rpartition(" ")[2] not in values]
     return ", ".join(filter(None, (what, *rest)))
 
 
@@ -98,26 +99,26 @@ def by_environ(launches: pl.DataFrame) -> dict[str, str]:
 
 def mark(kinds: Iterable[str]) -> str:
     """`` (EMULATED WAN: RTT 2 ms)``: what of some values is not measured; "" if all is."""
-    found = "; ".join(dict.fromkeys(one for one in kinds if one))
-    return f" ({found})" if found else ""
+    text = "; ".join(dict.fromkeys(label for label in kinds if label))
+    return f" ({text})" if text else ""
 
 
 def only_simulated(kinds: Iterable[str]) -> bool:
     """Whether there are values, and all of them are of such a `kind` as simulated ones have."""
-    known = set(kinds)
-    return bool(known) and all(one.endswith(_SIMULATED) for one in known)
+    kind_set = set(kinds)
+    return bool(kind_set) and all(label.endswith(_SIMULATED) for label in kind_set)
 
 
 def from_history(provenance: pl.DataFrame) -> dict[str, str]:
     """By environment, from the facts of all nights; one that was always measured is left out."""
-    found: dict[str, set[str]] = {}
+    environ_marks: dict[str, set[str]] = {}
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
     for environ, name in facts.iter_rows():
-        kind, _, what = name.partition(" ")
-        if kind == _SIMULATED_FACT or (kind == _EMULATED_FACT and what):
-            words = _WORDS.get(what, "") if kind == _EMULATED_FACT else ""
-            found.setdefault(environ, set()).add(f"{kind.upper()} {words}".strip())
-    return {environ: ", ".join(sorted(marks)) for environ, marks in found.items()}
+        kind, _, emulation = name.partition(" ")
+        if kind == _SIMULATED_FACT or (kind == _EMULATED_FACT and emulation):
+            words = _WORDS.get(emulation, "") if kind == _EMULATED_FACT else ""
+            environ_marks.setdefault(environ, set()).add(f"{kind.upper()} {words}".strip())
+    return {environ: ", ".join(sorted(marks)) for environ, marks in environ_marks.items()}
 
 
 def notice(marks: dict[str, str]) -> Text | None:
@@ -125,10 +126,10 @@ def notice(marks: dict[str, str]) -> Text | None:
     if not marks:
         return None
     kinds = "; ".join(sorted(set(marks.values())))
-    which = units.plural(len(marks), "toolchain", "toolchains")
+    toolchains = units.plural(len(marks), "toolchain", "toolchains")
     return (
         Strong(f"{kinds}: "),
-        f"what {which} measured here did not run on real hardware; each row says so. Absolute "
+        f"what {toolchains} measured here did not run on real hardware; each row says so. Absolute "
         "values mean little, changes from night to night do.",
     )
 
@@ -143,26 +144,26 @@ def notice_of_simulated(data: Data) -> Text | None:
 
     Two runs of a case are identical, or the collector has failed the second one.
     """
-    mine = simulated(data)
-    if mine.is_empty():
+    launches = simulated(data)
+    if launches.is_empty():
         return None
-    runs = mine.group_by("case_id").len()["len"]
-    count, twice = units.plural(mine.height, "launch", "launches"), int((runs > 1).sum())
-    proof = f"{twice} of {units.plural(len(runs), 'case')}: two runs, identical to the last digit. "
+    runs = launches.group_by("case_id").len()["len"]
+    count, pairs = units.plural(launches.height, "launch", "launches"), int((runs > 1).sum())
+    proof = f"{pairs} of {units.plural(len(runs), 'case')}: two runs, identical to the last digit. "
     return (
         Strong("SIMULATED: "),
-        f"{count} did not run on real hardware; labelled throughout. Simulated by {_by(mine)}. "
+        f"{count} did not run on real hardware; labelled throughout. Simulated by {_by(launches)}. "
         "A simulation gives the same values each time, so that nothing is tested and no interval "
-        f"is drawn. {proof if twice else ''}No claim compares simulated values with measured ones.",
+        f"is drawn. {proof if pairs else ''}No claim compares simulated values with measured ones.",
     )
 
 
-def _by(mine: pl.DataFrame) -> str:
+def _by(launches: pl.DataFrame) -> str:
     """``SimGrid 3.32 on platform odin (hosts of 1000 Mflop/s, file 4716644c)``."""
     columns = [f"simulated_{name}" for name in ("simgrid", "platform", "host_flops")]
-    found = mine.select(*columns, "simulated_platform_sha256").unique().sort(columns)
+    platforms = launches.select(*columns, "simulated_platform_sha256").unique().sort(columns)
     simulators = []
-    for (simgrid, name), rows in found.group_by(columns[:2], maintain_order=True):
+    for (simgrid, name), rows in platforms.group_by(columns[:2], maintain_order=True):
         files = rows["simulated_platform_sha256"].unique()
         file = f"file {files[0][:8]}" if len(files) == 1 else f"{len(files)} files"
         speed = _speed(rows["simulated_host_flops"])
@@ -172,8 +173,8 @@ def _by(mine: pl.DataFrame) -> str:
 
 def _speed(host_flops: pl.Series) -> str:
     """``hosts of 200 to 1000 Mflop/s``; null: of a launch that sweeps them."""
-    speeds = sorted(one / _PER_MFLOP for one in host_flops.drop_nulls())
+    speeds = sorted(flops / _PER_MFLOP for flops in host_flops.drop_nulls())
     ends = dict.fromkeys(f"{speed:g}" for speed in (*speeds[:1], *speeds[-1:]))
-    known = f"hosts of {' to '.join(ends)} Mflop/s" if speeds else ""
-    swept = "hosts of all speeds swept" if host_flops.null_count() else ""
-    return " and ".join(filter(None, (known, swept)))
+    speed_range = f"hosts of {' to '.join(ends)} Mflop/s" if speeds else ""
+    sweep = "hosts of all speeds swept" if host_flops.null_count() else ""
+    return " and ".join(filter(None, (speed_range, sweep)))

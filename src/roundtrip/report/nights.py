@@ -78,27 +78,27 @@ def judgement(
     are the baseline; what began before night `since` is no alarm.
     """
     verdict = known.verdict(lower_is_better=lower_is_better, accepted=accepted)
-    standing = known.standing(lower_is_better=lower_is_better, accepted=accepted)
-    is_alarm = any(step.night >= since for step in standing)
+    standing_steps = known.standing(lower_is_better=lower_is_better, accepted=accepted)
+    is_alarm = any(step.night >= since for step in standing_steps)
     step = known.step(accepted)
-    seen, why = known.would_see, known.why
+    detectable_step, reason = known.would_see, known.why
     if verdict is Verdict.WORSE_LAST_NIGHT and known.newest:
-        one = known.newest
-        away = max(one.ratio / one.high, one.low / one.ratio)
-        text = f"{units.change(one.ratio)} last night"
-        return Judgement(verdict, None, one, True, True, text, away, seen, why)
+        newest = known.newest
+        distance = max(newest.ratio / newest.high, newest.low / newest.ratio)
+        text = f"{units.change(newest.ratio)} last night"
+        return Judgement(verdict, None, newest, True, True, text, distance, detectable_step, reason)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
         is_news = step.nights <= known.news_nights and step.night >= since
         ratio = str(units.change(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
-        return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, seen)
+        return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, detectable_step)
     flaps = known.flaps(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
         text = (
             f"{units.change(flaps.ratio)} in {units.percent(flaps.share)} of {flaps.nights} "
             f"nights, {units.percent(flaps.share_before)} before"
         )
-        return Judgement(verdict, None, None, True, True, text, flaps.share, seen)
+        return Judgement(verdict, None, None, True, True, text, flaps.share, detectable_step)
     modes = known.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
     if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
         text = (
@@ -107,15 +107,17 @@ def judgement(
         )
         is_new, is_worse = modes.nights <= known.news_nights, verdict is Verdict.FLAPPING
         alarm = is_worse or is_alarm
-        return Judgement(verdict, None, None, is_new, alarm, text, modes.after, seen)
+        return Judgement(verdict, None, None, is_new, alarm, text, modes.after, detectable_step)
     if verdict is Verdict.DRIFTING and known.drift:
         drift = known.drift
         ratio = f"{units.change(drift.a_year, drift.low, drift.high)} a year"
-        away = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
-        return Judgement(verdict, None, None, False, is_alarm, ratio, away, seen)
-    outside = known.newest is not None and known.newest.is_outside
-    ratio = f"{units.change(known.newest.ratio)} last night" if known.newest and outside else ""
-    return Judgement(verdict, None, None, False, is_alarm, ratio, float(outside), seen, why)
+        distance = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
+        return Judgement(verdict, None, None, False, is_alarm, ratio, distance, detectable_step)
+    is_outside = known.newest is not None and known.newest.is_outside
+    ratio = f"{units.change(known.newest.ratio)} last night" if known.newest and is_outside else ""
+    return Judgement(
+        verdict, None, None, False, is_alarm, ratio, float(is_outside), detectable_step, reason
+    )
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,8 @@ class Line:
     @property
     def comes_and_goes(self) -> bool:
         """Whether its verdict rests on how often nights are bad, or in the worse of two modes."""
-        said = self.judgement
-        return said.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and said.step is None
+        judgement = self.judgement
+        return judgement.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and judgement.step is None
 
     @property
     def changed(self) -> str:
@@ -172,11 +174,13 @@ class Line:
         points = self.series.points
         if self.night is None:
             return ""
-        earlier = [one.median for one in points if one.night < self.night and not one.left_out]
-        if not earlier:
+        medians = [
+            point.median for point in points if point.night < self.night and not point.left_out
+        ]
+        if not medians:
             return units.NOTHING
         factor, unit = shown_in(self.series)
-        return units.amount(median(earlier) * factor, unit)
+        return units.amount(median(medians) * factor, unit)
 
 
 @dataclass(frozen=True)
@@ -223,66 +227,68 @@ def judged_lines(
 ) -> Judged:
     """The same of what is `known` of each series, by its names."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
-    changed = changes_by_night(provenance, calendar.nights)
-    marked = labels.from_history(provenance)
+    night_changes = changes_by_night(provenance, calendar.nights)
+    marks = labels.from_history(provenance)
     lines = []
     for series in split_series(nights):
-        found = known[tuple(series.names[name] for name in SERIES)]
-        mark = marked.get(series.environ, "")
+        history = known[tuple(series.names[name] for name in SERIES)]
+        mark = marks.get(series.environ, "")
         names = _named(series, mark), str(series.names["case_id"])
         newest = max(
-            (one for one in accepted if one.accepts(*names)),
-            key=lambda one: one.last,
+            (annotation for annotation in accepted if annotation.accepts(*names)),
+            key=lambda annotation: annotation.last,
             default=None,
         )
         baseline = calendar.before(newest.last) - 1 if newest else -1
         verdict = judgement(
-            found,
+            history,
             lower_is_better=series.lower_is_better,
             accepted=baseline,
             since=calendar.before(since, inclusive=False),
         )
-        own = subjects(series)
-        beside = {
-            step: _beside(series, own, calendar.nights[step.night], calendar, changed)
-            for step in dict.fromkeys((*found.steps, *([verdict.step] if verdict.step else [])))
+        series_subjects = subjects(series)
+        step_causes = {
+            step: _beside(
+                series, series_subjects, calendar.nights[step.night], calendar, night_changes
+            )
+            for step in dict.fromkeys((*history.steps, *([verdict.step] if verdict.step else [])))
         }
-        night, near, there = None, None, tuple[Change, ...]()
+        night, near, changes = None, None, tuple[Change, ...]()
         if verdict.step:
-            night, (near, there) = calendar.nights[verdict.step.night], beside[verdict.step]
+            night, (near, changes) = calendar.nights[verdict.step.night], step_causes[verdict.step]
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
-            there = _on(series, own, calendar.nights[-1], changed)
-        causes = tuple(beside[step][1] for step in found.steps)
-        revised = tuple(_revised(found, calendar, series.lower_is_better, baseline))
+            changes = _on(series, series_subjects, calendar.nights[-1], night_changes)
+        causes = tuple(step_causes[step][1] for step in history.steps)
+        revisions = tuple(_revised(history, calendar, series.lower_is_better, baseline))
         lines.append(
-            Line(series, found, verdict, night, near, there, causes, mark, newest, revised)
+            Line(series, history, verdict, night, near, changes, causes, mark, newest, revisions)
         )
-    return Judged(calendar, tuple(sorted(lines, key=_order)), changed)
+    return Judged(calendar, tuple(sorted(lines, key=_order)), night_changes)
 
 
 def _order(line: Line) -> tuple[Any, ...]:
     """The worst first, then by what is measured, small messages before large ones."""
-    study, variant, size = (line.series.names[one] for one in ("study", "variant", "size_bytes"))
+    study, variant, size = (line.series.names[name] for name in ("study", "variant", "size_bytes"))
     return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
 
 
 def _revised(
-    known: SeriesHistory, calendar: Calendar, lower_is_better: bool, baseline: int
+    history: SeriesHistory, calendar: Calendar, lower_is_better: bool, baseline: int
 ) -> Iterator[str]:
     """``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``, and the like."""
 
     def at(night: int) -> str:
         return f"night {night + 1} ({calendar.label(calendar.nights[night])})"
 
-    for one in known.revisions:
-        was = one.reported.night
-        if was > baseline and one.now:
-            yield f"change point moved from {at(was)} to {at(one.now.night)}"
-        elif was > baseline:
-            ratio = units.change(one.reported.ratio)
-            yield f"change point of {at(was)}, {ratio}, withdrawn: {one.why}"
-    if known.before and (newest := known.went_back(lower_is_better=lower_is_better)):
-        night = known.before.segments[-1].end - 1
+    for revision in history.revisions:
+        old_night = revision.reported.night
+        if old_night > baseline and revision.now:
+            yield f"change point moved from {at(old_night)} to {at(revision.now.night)}"
+        elif old_night > baseline:
+            ratio = units.change(revision.reported.ratio)
+            yield f"change point of {at(old_night)}, {ratio}, withdrawn: {revision.why}"
+    if history.before and (newest := history.went_back(lower_is_better=lower_is_better)):
+        night = history.before.segments[-1].end - 1
         if night > baseline:
             ratio = units.change(newest.ratio)
             yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
@@ -296,36 +302,44 @@ def subjects(series: Series) -> frozenset[str]:
 
 
 def _named(series: Series, mark: str) -> str:
-    named = f"{series.title}; {series.place}"
-    return f"{named} ({mark})" if mark else named
+    label = f"{series.title}; {series.place}"
+    return f"{label} ({mark})" if mark else label
 
 
 def _on(
-    series: Series, own: Collection[str], night: str, changed: Mapping[str, Sequence[Change]]
+    series: Series,
+    series_subjects: Collection[str],
+    night: str,
+    night_changes: Mapping[str, Sequence[Change]],
 ) -> tuple[Change, ...]:
     """What of the series differs on a night from the night before: recorded facts, then nodes."""
-    moved = node_set_changes(series.points).get(night)
-    return (*changes_of_series(changed.get(night, ()), own), *([moved] if moved else []))
+    node_change = node_set_changes(series.points).get(night)
+    return (
+        *changes_of_series(night_changes.get(night, ()), series_subjects),
+        *([node_change] if node_change else []),
+    )
 
 
 def _beside(
     series: Series,
-    own: Collection[str],
+    series_subjects: Collection[str],
     night: str,
     calendar: Calendar,
-    changed: Mapping[str, Sequence[Change]],
+    night_changes: Mapping[str, Sequence[Change]],
 ) -> tuple[str | None, tuple[Change, ...]]:
     """The night near to a step at which something of the series changed, and what did.
 
     A recorded fact decides which night it is, before a change of nodes, which may come every night.
     """
     facts = {
-        one: some
-        for one in calendar.around(night)
-        if (some := changes_of_series(changed.get(one, ()), own))
+        neighbour: changes
+        for neighbour in calendar.around(night)
+        if (changes := changes_of_series(night_changes.get(neighbour, ()), series_subjects))
     }
-    sets = node_set_changes(series.points)
-    near = calendar.near(night, facts) or calendar.near(night, sets)
-    at = calendar.near(night, sets)
-    moved = [sets[at]] if at in (night, near) and at is not None else []
-    return near, (*(facts.get(near, []) if near else []), *moved)
+    set_changes = node_set_changes(series.points)
+    near = calendar.near(night, facts) or calendar.near(night, set_changes)
+    set_night = calendar.near(night, set_changes)
+    node_changes = (
+        [set_changes[set_night]] if set_night in (night, near) and set_night is not None else []
+    )
+    return near, (*(facts.get(near, []) if near else []), *node_changes)

@@ -31,8 +31,8 @@ def effect(log: float, measure: str) -> Text:
     if measure != BANDWIDTH and math.exp(log) >= _FACTOR:
         return units.pure(math.exp(log)), " times"
     part = percent(log, measure)
-    shown = Quantity(value=part, unit=Unit.PERCENT, decimals=0, is_signed=True)
-    return shown, f"\N{NO-BREAK SPACE}{Unit.PERCENT}"
+    quantity = Quantity(value=part, unit=Unit.PERCENT, decimals=0, is_signed=True)
+    return quantity, f"\N{NO-BREAK SPACE}{Unit.PERCENT}"
 
 
 def size(log: float, measure: str) -> str:
@@ -54,15 +54,15 @@ def amount(value: float, unit: str, digits: int = 3) -> Quantity:
 
 def interval(one: Evidence) -> str:
     """``[31, 45]`` in the unit of `size`; "" without one."""
-    tested, measure = one.tested, measure_name(one).measure
-    if tested.low is None or tested.high is None:
+    test, measure = one.tested, measure_name(one).measure
+    if test.low is None or test.high is None:
         return ""
-    if measure != BANDWIDTH and math.exp(tested.effect) >= _FACTOR:
-        low, high = math.exp(tested.low), math.exp(tested.high)
+    if measure != BANDWIDTH and math.exp(test.effect) >= _FACTOR:
+        low, high = math.exp(test.low), math.exp(test.high)
         return f" {Quantity(value=low, unit=Unit.RATIO, low=low, high=high).bounds}"
-    low, high = sorted(percent(end, measure) for end in (tested.low, tested.high))
-    shown = Quantity(value=low, unit=Unit.PERCENT, low=low, high=high, decimals=0)
-    return f" {shown.bounds}"
+    low, high = sorted(percent(end, measure) for end in (test.low, test.high))
+    quantity = Quantity(value=low, unit=Unit.PERCENT, low=low, high=high, decimals=0)
+    return f" {quantity.bounds}"
 
 
 def holds_none(one: Evidence) -> bool:
@@ -86,14 +86,16 @@ def named(one: Outlier, found: NodeVerdicts, processor: SlowProcessor | None = N
     if processor:
         return f"{slow(processor)}; {named(one, found)}"
     # What is between nodes comes first: its partners say whose effect it is.
-    first = min(one.evidence, key=lambda each: measure_name(each).is_alone)
-    tested, name = first.tested, measure_name(first)
-    more = len({measure_name(other).measure for other in one.evidence} - {name.measure})
-    also = f"; and {units.plural(more, 'other measure')}" if more else ""
-    what = f"{describe_measure(name)} {size(tested.effect, name.measure)}{interval(first)}"
-    why = f"; q {chance(first.q)}, not the interval, names it" if holds_none(first) else ""
+    first = min(one.evidence, key=lambda evidence: measure_name(evidence).is_alone)
+    test, name = first.tested, measure_name(first)
+    other_count = len(
+        {measure_name(evidence).measure for evidence in one.evidence} - {name.measure}
+    )
+    suffix = f"; and {units.plural(other_count, 'other measure')}" if other_count else ""
+    effect_text = f"{describe_measure(name)} {size(test.effect, name.measure)}{interval(first)}"
+    reason = f"; q {chance(first.q)}, not the interval, names it" if holds_none(first) else ""
     partners = _with(one, first, found.sight[first.measure].measured)
-    return f"{what}{partners}, {counted(tested.nights, 'night')}{also}{why}"
+    return f"{effect_text}{partners}, {counted(test.nights, 'night')}{suffix}{reason}"
 
 
 def slow(one: SlowProcessor) -> str:
@@ -101,9 +103,9 @@ def slow(one: SlowProcessor) -> str:
     effects = ", ".join(
         f"{_MEASURES[measure]} {size(effect, measure)}" for measure, effect in one.effects
     )
-    how = "stands still at times" if one.pauses else "is slow"
-    inside = f"inside the node, without the network, {effects}"
-    return f"its processor {how}: {inside} ({units.plural(one.launches, 'launch', 'launches')})"
+    state = "stands still at times" if one.pauses else "is slow"
+    detail = f"inside the node, without the network, {effects}"
+    return f"its processor {state}: {detail} ({units.plural(one.launches, 'launch', 'launches')})"
 
 
 def flaky_title(one: Flaky, mark: str, verdict: str = "is flaky") -> str:
@@ -115,10 +117,10 @@ def flaky_title(one: Flaky, mark: str, verdict: str = "is flaky") -> str:
 
 def flaky(one: Flaky, how: str) -> str:
     """``8 of 25 launches on it failed, 1 of 300 elsewhere, two nights``; `how`: ``failed``."""
-    (bad, count), (others, rest) = one.here, one.elsewhere
+    (bad, count), (far_bad, far_count) = one.here, one.elsewhere
     on = "on it" if len(one.names) == 1 else "on either"
     nights = counted(one.nights, "night")
-    counts = f"{bad} of {count} launches {on} {how}, {others} of {rest} elsewhere, {nights}"
+    counts = f"{bad} of {count} launches {on} {how}, {far_bad} of {far_count} elsewhere, {nights}"
     if len(one.names) > 1:
         counts += f"; they {how} only together: launches with other partners decide which it is"
     return f"{counts}."
@@ -126,8 +128,8 @@ def flaky(one: Flaky, how: str) -> str:
 
 def describe_measure(name: Name) -> str:
     """``latency``, ``mean over median of short messages``, ``bandwidth inside the node``."""
-    inside = " inside the node" if name.is_alone else ""
-    return f"{_MEASURES[name.measure]}{inside}"
+    place = " inside the node" if name.is_alone else ""
+    return f"{_MEASURES[name.measure]}{place}"
 
 
 def where(name: Name, marks: Mapping[str, str]) -> str:
@@ -137,13 +139,13 @@ def where(name: Name, marks: Mapping[str, str]) -> str:
 
 def marked(environs: Iterable[str], marks: Mapping[str, str]) -> str:
     """`` (EMULATED NODES)``, what is said of these environments; "" of real hardware."""
-    kinds = sorted({marks[one] for one in environs if marks.get(one)})
+    kinds = sorted({marks[environ] for environ in environs if marks.get(environ)})
     return f" ({'; '.join(kinds)})" if kinds else ""
 
 
 def title(one: Outlier, marks: Mapping[str, str]) -> str:
     """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
-    mark = marked((measure_name(each).environ for each in one.evidence), marks)
+    mark = marked((measure_name(evidence).environ for evidence in one.evidence), marks)
     if one.kind is Kind.LINK:
         return f"The link {one.name} is sick{mark}"
     if one.kind is Kind.SWITCH:
@@ -156,17 +158,17 @@ def healthy(judged: NodeVerdicts, marks: Mapping[str, str]) -> str:
 
     Where these launches can show nothing: how many more rounds would do.  `marks`: by environment.
     """
-    mark = marked((one.environ for one in judged.sight if isinstance(one, Name)), marks)
+    mark = marked((name.environ for name in judged.sight if isinstance(name, Name)), marks)
     count = units.plural(len(judged.nodes), "node")
-    seen: dict[str, str] = {}
-    for name, one in judged.sight.items():
-        if one.would_see is not None and isinstance(name, Name):
-            seen.setdefault(describe_measure(name), _seen(name, one.would_see))
-    if not seen:
-        rounds = min((one.rounds for one in judged.sight.values()), default=0)
-        needs = f"needs {units.plural(max(1, rounds), 'more round')}" if judged.sight else _FEW
-        return f"Cannot judge {count}{mark}: {needs}."
-    effects = ", ".join(seen[key] for key in sorted(seen, key=_order)[:2])
+    effect_texts: dict[str, str] = {}
+    for name, sight in judged.sight.items():
+        if sight.would_see is not None and isinstance(name, Name):
+            effect_texts.setdefault(describe_measure(name), _seen(name, sight.would_see))
+    if not effect_texts:
+        rounds = min((sight.rounds for sight in judged.sight.values()), default=0)
+        need = f"needs {units.plural(max(1, rounds), 'more round')}" if judged.sight else _FEW
+        return f"Cannot judge {count}{mark}: {need}."
+    effects = ", ".join(effect_texts[key] for key in sorted(effect_texts, key=_order)[:2])
     return f"No node stands out of {len(judged.nodes)}{mark}; {effects} would have been seen."
 
 
@@ -175,7 +177,7 @@ _FEW = "too few nodes were measured"
 
 def too_few(some: tuple[TooFew, ...]) -> str:
     """``Cannot judge 3 nodes: needs 2 more rounds``."""
-    rounds = max(one.rounds for one in some)
+    rounds = max(node.rounds for node in some)
     count = units.plural(len(some), "node")
     return f"Cannot judge {count}: needs {units.plural(rounds, 'more round')}."
 
@@ -186,15 +188,15 @@ def counted(count: int, one: str) -> str:
     return f"{number} {one}{'s' * (count != 1)}"
 
 
-def _with(one: Outlier, evidence: Evidence, nodes: int) -> str:
+def _with(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
     """`nodes` of its partition were measured: a node meets no others."""
-    tested, name = evidence.tested, measure_name(evidence)
-    if one.kind is Kind.LINK or name.is_alone:
-        return f", {units.plural(tested.launches, 'launch', 'launches')}"
-    others = nodes - len(one.members)
-    if tested.partners >= others:
-        return f" with all {others} partners"
-    return f" with {tested.partners} of {others} partners"
+    test, name = evidence.tested, measure_name(evidence)
+    if outlier.kind is Kind.LINK or name.is_alone:
+        return f", {units.plural(test.launches, 'launch', 'launches')}"
+    partner_count = nodes - len(outlier.members)
+    if test.partners >= partner_count:
+        return f" with all {partner_count} partners"
+    return f" with {test.partners} of {partner_count} partners"
 
 
 def _seen(name: Name, effect: float) -> str:
@@ -204,7 +206,7 @@ def _seen(name: Name, effect: float) -> str:
 
 
 def _order(words: str) -> int:
-    for place, first in enumerate(("latency", "bandwidth", "tail")):
-        if words == first or (first == "tail" and words.startswith(first)):
+    for place, prefix in enumerate(("latency", "bandwidth", "tail")):
+        if words == prefix or (prefix == "tail" and words.startswith(prefix)):
             return place
     return 3

@@ -49,8 +49,8 @@ def view_on_page(name: str, plot: Plot, view: View) -> Markup:
 
 def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
     """A view as a file for a column of text: `alt` is its title for those who cannot see it."""
-    beside = Drawing(name, view).width - view.width
-    frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - beside)))
+    names_width = Drawing(name, view).width - view.width
+    frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - names_width)))
     heading = plot.title, plot.subtitle
     return document(alt, plot.about(view), heading, frame.width, frame.height, frame.all())
 
@@ -71,20 +71,20 @@ def document(
         top += size + 5
         bold = {"font_weight": 600, "class_": "ink", "fill": INK} if size == TITLE else {}
         words.append(svg.text(line, 4, top, font_size=size, **bold))
-    wide, high = round(width + 8), round(height + top + 10)
+    outer_width, outer_height = round(width + 8), round(height + top + 10)
     attributes = {
         "xmlns": "http://www.w3.org/2000/svg",
         "class": "figure alone",
         "role": "img",
-        "width": wide,
-        "height": high,
-        "viewBox": f"0 0 {wide} {high}",
+        "width": outer_width,
+        "height": outer_height,
+        "viewBox": f"0 0 {outer_width} {outer_height}",
         "font-family": svg.FONT,
         "font-size": TEXT,
         "fill": MUTED,
     }
-    paper = {"class": "paper", "width": wide, "height": high, "fill": PAPER}
-    drawn = element(
+    paper = {"class": "paper", "width": outer_width, "height": outer_height, "fill": PAPER}
+    picture = element(
         "svg",
         attributes,
         element("title", {}, alt),
@@ -94,7 +94,7 @@ def document(
         *words,
         element("g", {"transform": f"translate(4,{top + 10})"}, *content),
     )
-    return f"{drawn}\n"
+    return f"{picture}\n"
 
 
 def small(view: View, about: Mapping[str, str], size: tuple[float, float]) -> Markup:
@@ -142,14 +142,14 @@ def _map_size(heat: Heat) -> tuple[float, float]:
 
 def _map_marks(heat: Heat) -> Iterator[Markup]:
     left, foot = _names_width(heat), _CELL * len(heat.names)
-    for at, name in enumerate(heat.labels):
-        middle = _CELL * (at + 0.5) + 4
-        kind = {"class_": "sick", "font_weight": 600} if heat.names[at] in heat.marked else {}
+    for index, name in enumerate(heat.labels):
+        middle = _CELL * (index + 0.5) + 4
+        kind = {"class_": "sick", "font_weight": 600} if heat.names[index] in heat.marked else {}
         attributes = {**kind, "font_size": _FONT, "text_anchor": "end"}
         yield svg.text(name, left - 5, middle, **attributes)
         x, y = left + middle, foot + 6.0
-        turned = f"rotate(-90 {number(x)} {number(y)})"
-        yield svg.text(name, x, y, transform=turned, **attributes)
+        rotation = f"rotate(-90 {number(x)} {number(y)})"
+        yield svg.text(name, x, y, transform=rotation, **attributes)
     shades: dict[int, list[MapCell]] = {}
     for cell in heat.cells:
         shade = round(_SHADES * max(-1.0, min(1.0, cell.effect / _DARKEST)))
@@ -166,26 +166,26 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
 
 def _legend(top: float) -> Iterator[Markup]:
     step = _LEGEND / (2 * _SHADES + 1)
-    for at, shade in enumerate(range(-_SHADES, _SHADES + 1)):
-        yield _shaded(shade, svg.rect(4 + step * at, top, step + 0.3, 10))
+    for index, shade in enumerate(range(-_SHADES, _SHADES + 1)):
+        yield _shaded(shade, svg.rect(4 + step * index, top, step + 0.3, 10))
     ends = ((f"\N{MINUS SIGN}{_DARKEST:g}", "start"), ("0", "middle"), (f"{_DARKEST:g}", "end"))
     for end, (words, anchor) in enumerate(ends):
         yield svg.text(words, 4 + _LEGEND * end / 2, top + 25, text_anchor=anchor, fill=MUTED)
     yield svg.text(_MEANING, _LEGEND + 14, top + 9.5, class_="ink", fill=INK)
 
 
-def _shaded(shade: int, *inside: Markup) -> Markup:
+def _shaded(shade: int, *shapes: Markup) -> Markup:
     light, dark = (_mixed(colours, shade / _SHADES) for colours in _COLOURS)
     attributes = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
-    return element("g", attributes, *inside)
+    return element("g", attributes, *shapes)
 
 
 def _mixed(colours: tuple[str, str, str], part: float) -> str:
     """The middle colour for 0, the others for -1 and 1; between them, a mixture."""
-    less, none, more = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
-    ends, share = (less if part < 0 else more), abs(part)
-    mixed = (round(a + (b - a) * share) for a, b in zip(none, ends, strict=True))
-    return "#" + "".join(f"{one:02x}" for one in mixed)
+    better, usual, worse = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
+    ends, share = (better if part < 0 else worse), abs(part)
+    channels = (round(a + (b - a) * share) for a, b in zip(usual, ends, strict=True))
+    return "#" + "".join(f"{channel:02x}" for channel in channels)
 
 
 def stems(figure: Figure) -> list[str]:
@@ -197,12 +197,12 @@ def stems(figure: Figure) -> list[str]:
 
 def files(figure: Figure) -> Iterator[str]:
     """The SVG file of each view."""
-    shown = figure.shown
-    if not isinstance(shown, Plot):
-        yield map_file(figure.alt, shown)
+    content = figure.shown
+    if not isinstance(content, Plot):
+        yield map_file(figure.alt, content)
         return
-    for at, view in enumerate(shown.views):
-        yield view_file(f"{figure.name}-{at}", figure.alt, shown, view)
+    for index, view in enumerate(content.views):
+        yield view_file(f"{figure.name}-{index}", figure.alt, content, view)
 
 
 def drawing(figure: Figure) -> str:
@@ -212,14 +212,18 @@ def drawing(figure: Figure) -> str:
 
 def on_page(figure: Figure) -> list[Markup]:
     """The SVG of each view as part of a page."""
-    shown = figure.shown
-    if not isinstance(shown, Plot):
-        return [map_on_page(shown)]
-    return [view_on_page(f"{figure.name}-{n}", shown, view) for n, view in enumerate(shown.views)]
+    content = figure.shown
+    if not isinstance(content, Plot):
+        return [map_on_page(content)]
+    return [
+        view_on_page(f"{figure.name}-{n}", content, view) for n, view in enumerate(content.views)
+    ]
 
 
 def values(figure: Figure) -> Markup:
     """What the page's script reads out, as the content of a <script> of JSON."""
-    shown = figure.shown
-    text = plot.as_json(figure.name, shown) if isinstance(shown, Plot) else plot.heat_json(shown)
+    content = figure.shown
+    text = (
+        plot.as_json(figure.name, content) if isinstance(content, Plot) else plot.heat_json(content)
+    )
     return Markup(text)  # noqa: S704  no < and no & in it

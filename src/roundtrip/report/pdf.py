@@ -81,16 +81,16 @@ class _Page:
 
     def draw(self, node: ElementTree.Element, above: _Attributes) -> None:
         """Draw an element and all inside it; `above` are attributes that it inherits."""
-        own = node.attrib
-        paint = {**above, **{name: own[name] for name in _INHERITED if name in own}}
+        attributes = node.attrib
+        paint = {**above, **{name: attributes[name] for name in _INHERITED if name in attributes}}
         self.canvas.saveState()
-        for words in _MOVE.findall(own.get("transform", "")):
+        for words in _MOVE.findall(attributes.get("transform", "")):
             *angle, x, y = map(float, re.split("[ ,]+", words))
             self.canvas.translate(x, y)
             if angle:
                 self.canvas.rotate(angle[0])
                 self.canvas.translate(-x, -y)
-        clip = self.clips.get(own.get("clip-path", ""))
+        clip = self.clips.get(attributes.get("clip-path", ""))
         if clip is not None:
             self.canvas.clipPath(self._rect(clip.attrib), stroke=0, fill=0)
         match node.tag.removeprefix(_NAMESPACE):
@@ -98,22 +98,22 @@ class _Page:
                 for child in node:
                     self.draw(child, paint)
             case "clipPath":
-                self.clips[f"url(#{own['id']})"] = node[0]
+                self.clips[f"url(#{attributes['id']})"] = node[0]
             case "rect":
-                self._paint(self._rect(own), own, paint)
+                self._paint(self._rect(attributes), attributes, paint)
             case "circle":
                 circle = self.canvas.beginPath()
-                circle.circle(*(float(own[name]) for name in ("cx", "cy", "r")))
-                self._paint(circle, own, paint)
+                circle.circle(*(float(attributes[name]) for name in ("cx", "cy", "r")))
+                self._paint(circle, attributes, paint)
             case "path":
-                self._paint(self._path(own["d"]), own, paint)
+                self._paint(self._path(attributes["d"]), attributes, paint)
             case "text":
-                self._write(node.text or "", own, paint)
+                self._write(node.text or "", attributes, paint)
         self.canvas.restoreState()
 
-    def _rect(self, own: _Attributes) -> PDFPathObject:
+    def _rect(self, attributes: _Attributes) -> PDFPathObject:
         path = self.canvas.beginPath()
-        path.rect(*(float(own.get(name, "0")) for name in ("x", "y", "width", "height")))
+        path.rect(*(float(attributes.get(name, "0")) for name in ("x", "y", "width", "height")))
         return path
 
     def _path(self, words: str) -> PDFPathObject:
@@ -129,29 +129,32 @@ class _Page:
                 code.append(f"{x} {y} {_OPERATORS[step]}")
         return PDFPathObject(code)
 
-    def _paint(self, path: PDFPathObject, own: _Attributes, paint: _Attributes) -> None:
+    def _paint(self, path: PDFPathObject, attributes: _Attributes, paint: _Attributes) -> None:
         fill, stroke, canvas = paint["fill"], paint["stroke"], self.canvas
         if fill != "none":
             canvas.setFillColor(HexColor(fill))
-            canvas.setFillAlpha(float(own.get("fill-opacity", "1")))
+            canvas.setFillAlpha(float(attributes.get("fill-opacity", "1")))
         if stroke != "none":
             canvas.setStrokeColor(HexColor(stroke))
-            canvas.setStrokeAlpha(float(own.get("stroke-opacity", "1")))
+            canvas.setStrokeAlpha(float(attributes.get("stroke-opacity", "1")))
             canvas.setLineWidth(float(paint["stroke-width"]))
-            canvas.setLineCap(_CAPS[own.get("stroke-linecap", "butt")])
-            canvas.setDash([float(one) for one in own.get("stroke-dasharray", "").split()])
+            canvas.setLineCap(_CAPS[attributes.get("stroke-linecap", "butt")])
+            canvas.setDash(
+                [float(length) for length in attributes.get("stroke-dasharray", "").split()]
+            )
         canvas.drawPath(path, fill=int(fill != "none"), stroke=int(stroke != "none"))
 
-    def _write(self, words: str, own: _Attributes, paint: _Attributes) -> None:
+    def _write(self, words: str, attributes: _Attributes, paint: _Attributes) -> None:
         size, canvas, font = float(paint["font-size"]), self.canvas, self.font
         mode = _OUTLINED if paint.get("font-weight") == "600" else _FILLED
         pieces = list(_pieces(words.translate(_BLANKS), font))
         widths = [
-            _ARROW_WIDTH * size if one in _ARROWS else font.stringWidth(one, size) for one in pieces
+            _ARROW_WIDTH * size if piece in _ARROWS else font.stringWidth(piece, size)
+            for piece in pieces
         ]
-        anchor = own.get("text-anchor", "start")
+        anchor = attributes.get("text-anchor", "start")
         x = {"start": 0.0, "middle": -0.5, "end": -1.0}[anchor] * sum(widths)
-        canvas.translate(float(own["x"]), float(own["y"]))
+        canvas.translate(float(attributes["x"]), float(attributes["y"]))
         canvas.scale(1, -1)  # letters stand upright on a page whose y grows downwards
         canvas.setFillColor(HexColor(paint["fill"]))
         canvas.setStrokeColor(HexColor(paint["fill"]))
@@ -168,8 +171,8 @@ class _Page:
         middle, centre, half = x + size * _ARROW_WIDTH / 2, size * 0.35, size * 0.35 * up
         wing, tip = size * 0.18, centre + half
         edge = tip - wing * up
-        begins = (middle, centre - half), (middle - wing, edge), (middle + wing, edge)
-        arrow = self._path("".join(f"M{x:.2f},{y:.2f}L{middle:.2f},{tip:.2f}" for x, y in begins))
+        starts = (middle, centre - half), (middle - wing, edge), (middle + wing, edge)
+        arrow = self._path("".join(f"M{x:.2f},{y:.2f}L{middle:.2f},{tip:.2f}" for x, y in starts))
         self.canvas.setLineWidth(_ARROW_LINE * size)
         self.canvas.drawPath(arrow, fill=0, stroke=1)
 

@@ -40,19 +40,21 @@ def csv_text(table: Table) -> str:
 def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
     """The columns of CSV that a column of a table becomes, each with its heading first."""
     numbers = [_number(cell) for cell in cells]
-    known = [one for one in numbers if one]
+    quantities = [number for number in numbers if number]
     yield [
         _text(heading),
         *(
-            _digits(one.value) if one else _text(cell.text)
-            for cell, one in zip(cells, numbers, strict=True)
+            _digits(number.value) if number else _text(cell.text)
+            for cell, number in zip(cells, numbers, strict=True)
         ),
     ]
-    if not unit and any(one.says_unit or one.unit == units.Unit.SIZE for one in known):
-        yield [f"{heading}: unit", *(_unit(one) if one else "" for one in numbers)]
-    if any(one.n is not None for one in known):
+    if not unit and any(
+        number.says_unit or number.unit == units.Unit.SIZE for number in quantities
+    ):
+        yield [f"{heading}: unit", *(_unit(number) if number else "" for number in numbers)]
+    if any(number.n is not None for number in quantities):
         for name in ("low", "high", "n"):
-            ends = [getattr(one, name) if one else None for one in numbers]
+            ends = [getattr(number, name) if number else None for number in numbers]
             yield [f"{heading}: {name}", *("" if end is None else _digits(end) for end in ends)]
     if any(cell.verdict for cell in cells):
         yield [f"{heading}: verdict", *(_text(cell.verdict) for cell in cells)]
@@ -60,8 +62,8 @@ def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str
 
 def _number(cell: Cell) -> Quantity | None:
     """The one number that the cell shows, if it shows nothing else."""
-    (only, *more) = cell.parts or ("",)
-    return only if isinstance(only, Quantity) and not more else None
+    (first, *rest) = cell.parts or ("",)
+    return first if isinstance(first, Quantity) and not rest else None
 
 
 def _digits(value: float) -> str:
@@ -69,11 +71,11 @@ def _digits(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else repr(float(f"{value:.6g}"))
 
 
-def _unit(one: Quantity) -> str:
+def _unit(quantity: Quantity) -> str:
     """The unit of the value itself: a size is in bytes, and a part of 1 has none."""
-    if one.unit == units.Unit.SIZE:
+    if quantity.unit == units.Unit.SIZE:
         return units.Unit.BYTES
-    return "" if one.unit in units.UNPRINTED else one.unit
+    return "" if quantity.unit in units.UNPRINTED else quantity.unit
 
 
 def _text(words: str) -> str:
@@ -88,11 +90,11 @@ def terminal_table(block: Table, is_plain: bool = False) -> rich.table.Table:
         return Text(units.printable(text), style)
 
     frame = {"box": None, "pad_edge": False} if is_plain else {}
-    drawn = rich.table.Table(title=words(block.caption), title_justify="left", **frame)  # type: ignore[arg-type]
+    grid = rich.table.Table(title=words(block.caption), title_justify="left", **frame)  # type: ignore[arg-type]
     for column in block.columns:
         is_number = column.align == "right"
         heading = words(column.heading)
-        drawn.add_column(heading, justify=column.align, no_wrap=is_number, overflow="fold")
+        grid.add_column(heading, justify=column.align, no_wrap=is_number, overflow="fold")
     for row in block.rows:
-        drawn.add_row(*(words(cell.text, _STYLES.get(cell.tone, "")) for cell in row))
-    return drawn
+        grid.add_row(*(words(cell.text, _STYLES.get(cell.tone, "")) for cell in row))
+    return grid

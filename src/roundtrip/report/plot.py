@@ -56,8 +56,8 @@ class Scale:
         ValueError for what a logarithmic axis cannot show.
         """
         ends = (self.low, self.high, value)
-        low, high, at = map(math.log10, ends) if self.is_log else ends
-        return (at - low) / ((high - low) or 1.0)
+        low, high, position = map(math.log10, ends) if self.is_log else ends
+        return (position - low) / ((high - low) or 1.0)
 
     def has_place(self, value: float | None) -> bool:
         """Whether the axis, made longer, could show the value."""
@@ -142,8 +142,8 @@ class View:
     @property
     def lines(self) -> tuple[str, ...]:
         """Between what each line of measured values is drawn, "" where nobody tells."""
-        drawn = () if self.rows else self.curves
-        return tuple(one.between for one in drawn if one.width and not one.bound)
+        curves = () if self.rows else self.curves
+        return tuple(curve.between for curve in curves if curve.width and not curve.bound)
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ def as_json(name: str, plot: Plot) -> str:
     Values have five digits, which is more than a reader sees.
     """
     views = [
-        outline(one) | {"curves": [_curve(curve) for curve in one.curves]} for one in plot.views
+        outline(view) | {"curves": [_curve(curve) for curve in view.curves]} for view in plot.views
     ]
     return escaped_json({"name": name, "title": plot.title, "views": views})
 
@@ -272,16 +272,16 @@ def outline(one: View) -> dict[str, Any]:
     return content
 
 
-def _scale(one: Scale) -> dict[str, Any]:
-    content = {"title": one.title, "lo": one.low, "hi": one.high, "log": int(one.is_log)}
-    more = {"else": one.otherwise, "ticks": one.ticks, "labels": one.labels}
-    return content | {name: list(values) for name, values in more.items() if values}
+def _scale(scale: Scale) -> dict[str, Any]:
+    content = {"title": scale.title, "lo": scale.low, "hi": scale.high, "log": int(scale.is_log)}
+    options = {"else": scale.otherwise, "ticks": scale.ticks, "labels": scale.labels}
+    return content | {name: list(values) for name, values in options.items() if values}
 
 
-def _curve(one: Curve) -> dict[str, Any]:
+def _curve(curve: Curve) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "points": [[None if v is None else _short(v) for v in point] for point in one.points],
+        "name": curve.name,
+        "points": [[None if v is None else _short(v) for v in point] for point in curve.points],
     }
 
 

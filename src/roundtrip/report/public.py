@@ -50,12 +50,13 @@ class Field:
     def line(self) -> str:
         """For a terminal: whether it is new, its name, some of its values, the new ones first."""
         kind = "new" if self.is_new else "changed" if self.fresh else ""
-        ordered = [*self.fresh, *(one for one in self.values if one not in set(self.fresh))]
-        shown = [
-            one if len(one) <= _LONGEST else f"{one[:_LONGEST]}..." for one in ordered[:_SHOWN]
+        values = [*self.fresh, *(value for value in self.values if value not in set(self.fresh))]
+        excerpts = [
+            value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+            for value in values[:_SHOWN]
         ]
-        more = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
-        return printable(f"{kind:8} {self.name} = {' | '.join(shown)}{more}")
+        more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+        return printable(f"{kind:8} {self.name} = {' | '.join(excerpts)}{more}")
 
 
 def fields(folder: Path, public: Path) -> list[Field]:
@@ -63,17 +64,17 @@ def fields(folder: Path, public: Path) -> list[Field]:
 
     UserError for a file that cannot be read.
     """
-    now = dict(_field_values(folder))
-    last = _newest(folder, public)
-    before = dict(_field_values(last)) if last else {}
+    new_values = dict(_field_values(folder))
+    newest = _newest(folder, public)
+    old_values = dict(_field_values(newest)) if newest else {}
     return [
         Field(
             name,
             tuple(sorted(values)),
-            tuple(sorted(values - before.get(name, set()))),
-            is_new=name not in before,
+            tuple(sorted(values - old_values.get(name, set()))),
+            is_new=name not in old_values,
         )
-        for name, values in sorted(now.items())
+        for name, values in sorted(new_values.items())
     ]
 
 
@@ -84,8 +85,8 @@ def _newest(folder: Path, public: Path) -> Path | None:
         site = public / str(facts["campaign"]) / str(facts["site"])
     except (UserError, KeyError, TypeError):
         return None
-    every = [path for night in published.nights(site) for path in published.revisions(night)]
-    return every[-1] if every else None
+    revisions = [path for night in published.nights(site) for path in published.revisions(night)]
+    return revisions[-1] if revisions else None
 
 
 def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
@@ -108,9 +109,12 @@ def _columns(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
     for column in table:
         values = column.drop_nulls().unique().to_list()
         if isinstance(column.dtype, pl.List):
-            values = [item for one in values for item in one]
-        is_number = bool(values) and not any(isinstance(one, bool | str) for one in values)
-        yield f"{name} {column.name}", {"numbers"} if is_number else {str(one) for one in values}
+            values = [item for items in values for item in items]
+        is_number = bool(values) and not any(isinstance(value, bool | str) for value in values)
+        yield (
+            f"{name} {column.name}",
+            {"numbers"} if is_number else {str(value) for value in values},
+        )
 
 
 def _leaves(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
@@ -118,10 +122,10 @@ def _leaves(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
     data = files.parse_toml(text, file) if file.suffix == ".toml" else files.parse_json(text, file)
     if file.name in (manifest.FILE_NAME, published.FACTS) and isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "files"}
-    found: dict[str, set[str]] = {}
+    values: dict[str, set[str]] = {}
     for path, value in _flat(data, name):
-        found.setdefault(path, set()).add(value)
-    yield from found.items()
+        values.setdefault(path, set()).add(value)
+    yield from values.items()
 
 
 def _flat(data: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -129,9 +133,9 @@ def _flat(data: Any, path: str) -> Iterator[tuple[str, str]]:
         for key, value in data.items():
             yield from _flat(value, f"{path} {'*' if _NUMBERED.fullmatch(key) else key}")
     elif isinstance(data, list):
-        pairs = bool(data) and all(isinstance(one, list) and len(one) == 2 for one in data)
+        has_pairs = bool(data) and all(isinstance(item, list) and len(item) == 2 for item in data)
         for item in data:
-            yield from _flat(item[1], f"{path} {item[0]}") if pairs else _flat(item, path)
+            yield from _flat(item[1], f"{path} {item[0]}") if has_pairs else _flat(item, path)
     else:
         yield path, str(data)
 
@@ -150,19 +154,19 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
 
     UserError for a place that is and holds none.
     """
-    every: set[Path] = set()
-    for one in places:
+    revisions: set[Path] = set()
+    for place in places:
         try:
-            folder = (one.parent if one.name == "report.html" else one).resolve()
+            folder = (place.parent if place.name == "report.html" else place).resolve()
         except RuntimeError:
-            raise UserError("its symbolic links lead in a circle", one) from None
+            raise UserError("its symbolic links lead in a circle", place) from None
         marks = [*folder.rglob(published.FACTS), *folder.rglob(store.SOURCE)]
         folders = {mark.parent for mark in marks}
-        inside = {f for f in folders if _is_import(f) or published.number(f.name) is not None}
-        if not inside:
-            raise UserError("neither a published report nor a folder of some", one)
-        every |= inside
-    return sorted(every, key=_order)
+        matches = {f for f in folders if _is_import(f) or published.number(f.name) is not None}
+        if not matches:
+            raise UserError("neither a published report nor a folder of some", place)
+        revisions |= matches
+    return sorted(revisions, key=_order)
 
 
 def copy(source: Path, public: Path) -> Copied:
@@ -189,9 +193,9 @@ def refusal(source: Path, public: Path) -> str:
         if _is_import(source):
             store.require_whole(source)
         else:
-            checked, _, _ = _checked(source)
+            bundle_manifest, _, _ = _checked(source)
             reader.require(source / published.BUNDLE)
-            publish.require_once(publish.site_folder(checked, public), checked)
+            publish.require_once(publish.site_folder(bundle_manifest, public), bundle_manifest)
     except UserError as error:
         return str(error)
     return ""
@@ -199,64 +203,70 @@ def refusal(source: Path, public: Path) -> str:
 
 def _checked(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     """The manifest and the facts of a revision that may be published, and who signed it."""
-    checked, facts = _require_whole(source)
-    git = checked.data["git"]
+    bundle_manifest, facts = _require_whole(source)
+    git = bundle_manifest.data["git"]
     if git.get("dirty"):
-        why = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
-        raise UserError(why, source)
+        reason = f"measured with uncommitted changes, so nobody could repeat it: {_CLEAN}"
+        raise UserError(reason, source)
     if not git.get("commit") or git.get("dirty") is None:
-        why = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
-        raise UserError(why, source)
-    return checked, facts, signature.check_signature(source / published.BUNDLE, checked).sentence
+        reason = "does not say of which commit of Roundtrip it is: run the campaign in a git clone"
+        raise UserError(reason, source)
+    return (
+        bundle_manifest,
+        facts,
+        signature.check_signature(source / published.BUNDLE, bundle_manifest).sentence,
+    )
 
 
 def _copy_report(source: Path, public: Path) -> Copied:
-    checked, facts, signed = _checked(source)
-    with _site(public, checked.data["campaign"], checked.data["site"]) as site:
-        night = publish.night_folder(site, checked, corrects=False)
+    bundle_manifest, facts, signer = _checked(source)
+    with _site(public, bundle_manifest.data["campaign"], bundle_manifest.data["site"]) as site:
+        night = publish.night_folder(site, bundle_manifest, corrects=False)
         target = night / source.name
-        older = facts.get("supersedes")
-        if older is not None and not (night / str(older)).is_dir():
-            raise UserError(f"it supersedes {older}, which is not published: publish both", source)
-        wanted = publish.listed(facts)
+        predecessor = facts.get("supersedes")
+        if predecessor is not None and not (night / str(predecessor)).is_dir():
+            raise UserError(
+                f"it supersedes {predecessor}, which is not published: publish both", source
+            )
+        digests = publish.listed(facts)
         if not target.exists():
-            publish.require_once(site, checked)
+            publish.require_once(site, bundle_manifest)
             reader.require(source / published.BUNDLE)
-            if changed := publish.verify(source):
-                why = "differs when rebuilt: edited, or by another version of Roundtrip"
+            if changed_paths := publish.verify(source):
+                reason = "differs when rebuilt: edited, or by another version of Roundtrip"
                 remedy = "`roundtrip report` with --supersedes makes it anew"
-                raise UserError(f"{publish.first_of(changed)} {why}; {remedy}", source)
-        return replace(_copy(source, target, wanted), signed=signed)
+                raise UserError(f"{publish.first_of(changed_paths)} {reason}; {remedy}", source)
+        return replace(_copy(source, target, digests), signed=signer)
 
 
 def _copy_import(source: Path, public: Path) -> Copied:
-    recorded = store.require_whole(source)
-    campaign, site_name = recorded.get("campaign"), recorded.get("site")
+    record = store.require_whole(source)
+    campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
         if not isinstance(name, str) or not is_name(name):
             raise UserError("no name of a campaign and a site", source / store.SOURCE)
     with _site(public, str(campaign), str(site_name)) as site:
         (site / imported.FOLDER).mkdir(exist_ok=True)
-        wanted = {
+        digests = {
             name: hashlib.sha256(files.read_bytes(source / name)).hexdigest()
             for name in store.FILES
         }
-        return _copy(source, site / imported.FOLDER / source.name, wanted)
+        return _copy(source, site / imported.FOLDER / source.name, digests)
 
 
 def _require_whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
     """The manifest and the facts of a revision that is as it was published; else UserError."""
     facts = files.read_json(source / published.FACTS)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
-        why = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
-        raise UserError(why, source / published.FACTS)
-    checked = manifest.verify(source / published.BUNDLE)
-    changed = publish.damage(source, facts)
-    if checked.digest != facts.get("digest"):
-        changed = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed]
-    if changed:
-        raise UserError(f"{publish.first_of(changed)} is not as it was published", source)
-    return checked, facts
+        reason = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
+        raise UserError(reason, source / published.FACTS)
+    bundle_manifest = manifest.verify(source / published.BUNDLE)
+    changed_paths = publish.damage(source, facts)
+    if bundle_manifest.digest != facts.get("digest"):
+        changed_paths = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed_paths]
+    if changed_paths:
+        raise UserError(f"{publish.first_of(changed_paths)} is not as it was published", source)
+    return bundle_manifest, facts
 
 
 @contextmanager
@@ -269,18 +279,18 @@ def _site(public: Path, campaign: str, name: str) -> Iterator[Path]:
             yield site
 
 
-def _copy(source: Path, target: Path, wanted: Mapping[str, str]) -> Copied:
-    """Copy the files of `wanted`, sha256 by path, from `source` to `target`, all or none."""
+def _copy(source: Path, target: Path, digests: Mapping[str, str]) -> Copied:
+    """Copy the files of `digests`, sha256 by path, from `source` to `target`, all or none."""
     if target.exists():
-        if publish.contents(target) != wanted:
+        if publish.contents(target) != digests:
             raise UserError("already published with other content, and never overwritten", target)
         return Copied(target, was_there=True)
     partial = files.partial_folder(target.parents[1])
     try:
-        for name in wanted:
+        for name in digests:
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, partial / name, follow_symlinks=False)
-        if publish.contents(partial) != wanted:
+        if publish.contents(partial) != digests:
             raise UserError("changed while it was copied", source)
         partial.chmod(0o755)
         target.parent.mkdir(exist_ok=True)

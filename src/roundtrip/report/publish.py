@@ -45,11 +45,11 @@ def identity(checked: Manifest, correction: Correction | None) -> dict[str, Any]
 
     `measurement` is the digest of the bundle without the nights before it, where it holds some.
     """
-    measured = checked.measurement
+    measurement = checked.measurement
     return {
         "schema": 1,
         "digest": checked.digest,
-        **({"measurement": measured} if measured != checked.digest else {}),
+        **({"measurement": measurement} if measurement != checked.digest else {}),
         "supersedes": correction.supersedes if correction else None,
         "reason": correction.reason if correction else None,
     }
@@ -62,7 +62,7 @@ def facts_text(facts: Mapping[str, Any]) -> str:
 
 def contents(folder: Path) -> dict[str, str]:
     """Everything below `folder` by path: the sha256 of a regular file, else what it is in words."""
-    found = {}
+    digests = {}
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
         if stat.S_ISREG(mode):
@@ -74,8 +74,8 @@ def contents(folder: Path) -> dict[str, str]:
             continue
         else:
             content = "an empty folder"
-        found[path.relative_to(folder).as_posix()] = content
-    return found
+        digests[path.relative_to(folder).as_posix()] = content
+    return digests
 
 
 def bundle_contents(revision: Path, checked: Manifest) -> dict[str, str]:
@@ -86,8 +86,8 @@ def bundle_contents(revision: Path, checked: Manifest) -> dict[str, str]:
     digests = {name: str(entry["sha256"]) for name, entry in checked.data["files"].items()}
     digests[manifest.FILE_NAME] = checked.digest
     if "signer" in checked.data:
-        given = (revision / BUNDLE / manifest.SIGNATURE).read_bytes()
-        digests[manifest.SIGNATURE] = hashlib.sha256(given).hexdigest()
+        signature_bytes = (revision / BUNDLE / manifest.SIGNATURE).read_bytes()
+        digests[manifest.SIGNATURE] = hashlib.sha256(signature_bytes).hexdigest()
     return {f"{BUNDLE}/{name}": digest for name, digest in digests.items()}
 
 
@@ -102,8 +102,8 @@ def damage(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     An older revision without digests of its files is compared with its manifest only; UserError if
     it does not match.
     """
-    kept = facts.get("files")
-    if not isinstance(kept, dict):
+    digests = facts.get("files")
+    if not isinstance(digests, dict):
         manifest.verify(revision / BUNDLE)
         return []
     return differences(contents(revision), listed(facts))
@@ -126,18 +126,18 @@ def night_folder(folder: Path, checked: Manifest, corrects: bool) -> Path:
     A bundle that `corrects` another run, and of which there is no revision, belongs to its date.
     UserError for a bundle whose start is no time.
     """
-    started = str(checked.data["started"])
-    date = _DATE.match(started)
+    start = str(checked.data["started"])
+    date = _DATE.match(start)
     if not date:
-        raise UserError(f"manifest: started {started!r} is not a UTC time")
-    there = [one for one in published.nights(folder) if published.date(one) == date[1]]
-    for one in there:
-        if any(_is_of(path, checked) for path in published.revisions(one)):
-            return one
-    taken = {one.name for one in there if published.revisions(one)}
-    if corrects or date[1] not in taken:
+        raise UserError(f"manifest: started {start!r} is not a UTC time")
+    nights = [night for night in published.nights(folder) if published.date(night) == date[1]]
+    for night in nights:
+        if any(_is_of(path, checked) for path in published.revisions(night)):
+            return night
+    names = {night.name for night in nights if published.revisions(night)}
+    if corrects or date[1] not in names:
         return folder / date[1]
-    number = next(n for n in range(2, len(taken) + 3) if f"{date[1]}.{n}" not in taken)
+    number = next(n for n in range(2, len(names) + 3) if f"{date[1]}.{n}" not in names)
     return folder / f"{date[1]}.{number}"
 
 
@@ -149,29 +149,36 @@ def require_place(revision: Path, checked: Manifest) -> None:
     night = revision.absolute().parent
     if not published.is_night(night.name):
         return
-    there = (night.parent.parent.name, night.parent.name, published.date(night))
-    given = (checked.data["campaign"], checked.data["site"], str(checked.data["started"])[:10])
-    for its, own in zip(given, there, strict=True):
-        if its != own:
-            raise UserError(f"its bundle is of {its}, but it lies in the folder of {own}", revision)
+    folder_place = (night.parent.parent.name, night.parent.name, published.date(night))
+    bundle_place = (
+        checked.data["campaign"],
+        checked.data["site"],
+        str(checked.data["started"])[:10],
+    )
+    for bundle_name, folder_name in zip(bundle_place, folder_place, strict=True):
+        if bundle_name != folder_name:
+            raise UserError(
+                f"its bundle is of {bundle_name}, but it lies in the folder of {folder_name}",
+                revision,
+            )
 
 
 def require_once(folder: Path, checked: Manifest) -> None:
     """UserError if the samples of a bundle were published as another night of the site `folder`."""
     for night in published.nights(folder):
         for path in published.revisions(night):
-            held = _listing(path)
-            is_same = manifest.samples(held) == checked.samples != ""
-            if is_same and held.get("started") != checked.data["started"]:
-                why = f"its samples are those of {path}: one run is one night, whatever its date"
-                raise UserError(why)
+            listing = _listing(path)
+            is_same = manifest.samples(listing) == checked.samples != ""
+            if is_same and listing.get("started") != checked.data["started"]:
+                reason = f"its samples are those of {path}: one run is one night, whatever its date"
+                raise UserError(reason)
 
 
-def _is_of(revision: Path, checked: Manifest) -> bool:
+def _is_of(revision: Path, bundle_manifest: Manifest) -> bool:
     """Whether a revision is of the same run, also one that is damaged in part."""
-    if published.measurement(published.read_facts(revision)) == checked.measurement:
+    if published.measurement(published.read_facts(revision)) == bundle_manifest.measurement:
         return True
-    return bool(_listing(revision).get("started") == checked.data["started"])
+    return bool(_listing(revision).get("started") == bundle_manifest.data["started"])
 
 
 def _listing(revision: Path) -> dict[str, Any]:
@@ -200,41 +207,45 @@ def publish(
     signature, samples that were published as another night, a correction of a revision that does
     not exist, and a damaged revision.
     """
-    checked = manifest.verify(bundle)
-    signed = signature.check_signature(bundle, checked)
-    site = site_folder(checked, reports)
+    bundle_manifest = manifest.verify(bundle)
+    signature_state = signature.check_signature(bundle, bundle_manifest)
+    site = site_folder(bundle_manifest, reports)
     correction = correction and correction.for_everybody()
     with writing(site):
         site.mkdir(parents=True, exist_ok=True)
         with locked(site / ".lock"):
-            night = night_folder(site, checked, correction is not None)
-            if found := _existing(night, checked, correction):
-                return found
-            require_once(site, checked)
+            night = night_folder(site, bundle_manifest, correction is not None)
+            if revision := _existing(night, bundle_manifest, correction):
+                return revision
+            require_once(site, bundle_manifest)
             if correction and not _exists(night, correction.supersedes):
                 raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
             note = correction or _again(night)
             partial = files.partial_folder(site)
             try:
                 partial.chmod(0o755)
-                held, copied = partial / BUNDLE, checked
-                _copy(bundle, held, checked)
+                bundle_copy, copy_manifest = partial / BUNDLE, bundle_manifest
+                _copy(bundle, bundle_copy, bundle_manifest)
                 # What another site signed stays as it is: nobody else could sign it again.
-                is_ours = signed == signature.UNSIGNED or signature.is_own(copied)
+                is_ours = signature_state == signature.UNSIGNED or signature.is_own(copy_manifest)
                 if not is_ours:
-                    tell(f"{signed.sentence}: no nights before it are put into its report")
-                elif not ledger.has_history(copied):
-                    facts = copied.data
-                    said = annotations(facts["site"])
-                    known = ledger.read_ledger(reports, facts["campaign"], facts["site"], said)
-                    for warning in (*known.warnings, *known.remarks):
+                    tell(f"{signature_state.sentence}: no nights before it are put into its report")
+                elif not ledger.has_history(copy_manifest):
+                    facts = copy_manifest.data
+                    site_annotations = annotations(facts["site"])
+                    site_ledger = ledger.read_ledger(
+                        reports, facts["campaign"], facts["site"], site_annotations
+                    )
+                    for warning in (*site_ledger.warnings, *site_ledger.remarks):
                         tell(warning)
-                    added = ledger.attach(held, copied, known, said)
-                    if added != copied and signed != signature.UNSIGNED:
-                        added = signature.sign(held, added, tell)
-                    copied = added
-                write(held, partial, note)
-                record = {**identity(copied, note), "files": contents(partial)}
+                    new_manifest = ledger.attach(
+                        bundle_copy, copy_manifest, site_ledger, site_annotations
+                    )
+                    if new_manifest != copy_manifest and signature_state != signature.UNSIGNED:
+                        new_manifest = signature.sign(bundle_copy, new_manifest, tell)
+                    copy_manifest = new_manifest
+                write(bundle_copy, partial, note)
+                record = {**identity(copy_manifest, note), "files": contents(partial)}
                 (partial / FACTS).write_text(facts_text(record), encoding="utf-8")
                 night.mkdir(exist_ok=True)
                 return _name(partial, night)
@@ -250,23 +261,29 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
-def _existing(night: Path, checked: Manifest, correction: Correction | None) -> Path | None:
-    """The newest revision of what `checked` measured, None without one; UserError if damaged."""
-    asked = {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
+def _existing(night: Path, bundle_manifest: Manifest, correction: Correction | None) -> Path | None:
+    """The newest revision of what `bundle_manifest` measured, None without one; UserError if
+    damaged."""
+    correction_facts = (
+        {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
+    )
     for path in reversed(published.revisions(night)):
         facts = published.read_facts(path)
         if facts is None:
-            if correction or not _is_damaged_copy(path, checked):
+            if correction or not _is_damaged_copy(path, bundle_manifest):
                 continue
-            changed = [FACTS]
-        elif published.measurement(facts) == checked.measurement and asked.items() <= facts.items():
-            changed = damage(path, facts)
+            changed_paths = [FACTS]
+        elif (
+            published.measurement(facts) == bundle_manifest.measurement
+            and correction_facts.items() <= facts.items()
+        ):
+            changed_paths = damage(path, facts)
         else:
             continue
-        if not changed:
+        if not changed_paths:
             return path
         raise UserError(
-            f"{first_of(changed)} is not as it was published: restore it, or publish a "
+            f"{first_of(changed_paths)} is not as it was published: restore it, or publish a "
             f"correction with --supersedes {path.name} --reason ...",
             path,
         )
@@ -278,18 +295,18 @@ def first_of(changed: Sequence[str]) -> str:
     return changed[0] + (f" (and {len(changed) - 1} more)" if len(changed) > 1 else "")
 
 
-def _is_damaged_copy(path: Path, checked: Manifest) -> bool:
-    """Whether the bundle of a revision without facts is of what `checked` measured."""
+def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
+    """Whether the bundle of a revision without facts is of what `bundle_manifest` measured."""
     try:
-        return manifest.verify(path / BUNDLE).measurement == checked.measurement
+        return manifest.verify(path / BUNDLE).measurement == bundle_manifest.measurement
     except UserError:
         return False
 
 
 def _again(night: Path) -> Correction | None:
     """The note of a revision whose run has one already; None if it has none."""
-    there = published.revisions(night)
-    return Correction(there[-1].name, _AGAIN) if there else None
+    revisions = published.revisions(night)
+    return Correction(revisions[-1].name, _AGAIN) if revisions else None
 
 
 def _exists(folder: Path, name: str) -> bool:
@@ -339,23 +356,23 @@ def verify(path: Path) -> list[str]:
     facts = published.read_facts(path)
     if facts is None:
         raise UserError("not a published report", path / FACTS)
-    checked = manifest.verify(path / BUNDLE)
-    signature.check_signature(path / BUNDLE, checked)
-    require_place(path, checked)
-    if checked.digest != facts.get("digest"):
+    bundle_manifest = manifest.verify(path / BUNDLE)
+    signature.check_signature(path / BUNDLE, bundle_manifest)
+    require_place(path, bundle_manifest)
+    if bundle_manifest.digest != facts.get("digest"):
         return [f"{BUNDLE}/{manifest.FILE_NAME}"]
     note = facts.get("supersedes")
     correction = Correction(note, str(facts.get("reason"))) if isinstance(note, str) else None
     with writing(Path(tempfile.gettempdir())), tempfile.TemporaryDirectory() as folder:
-        rebuilt = Path(folder)
-        write(path / BUNDLE, rebuilt, correction)
-        expected = contents(rebuilt) | bundle_contents(path, checked)
-    wanted = identity(checked, correction)
+        new_revision = Path(folder)
+        write(path / BUNDLE, new_revision, correction)
+        new_digests = contents(new_revision) | bundle_contents(path, bundle_manifest)
+    new_facts = identity(bundle_manifest, correction)
     if "files" in facts:  # which revisions from before lack
-        wanted["files"] = expected
-    text = facts_text(wanted)
-    expected = {**expected, FACTS: hashlib.sha256(text.encode()).hexdigest()}
-    return differences(expected, contents(path))
+        new_facts["files"] = new_digests
+    text = facts_text(new_facts)
+    new_digests = {**new_digests, FACTS: hashlib.sha256(text.encode()).hexdigest()}
+    return differences(new_digests, contents(path))
 
 
 def _plain(text: str) -> str:
@@ -364,17 +381,17 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
 
 
-def _copy(bundle: Path, target: Path, checked: Manifest) -> None:
-    signed = [manifest.SIGNATURE] if "signer" in checked.data else []
-    for name in (*checked.files, manifest.FILE_NAME, *signed):
+def _copy(bundle: Path, target: Path, bundle_manifest: Manifest) -> None:
+    signature_files = [manifest.SIGNATURE] if "signer" in bundle_manifest.data else []
+    for name in (*bundle_manifest.files, manifest.FILE_NAME, *signature_files):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(bundle / name, target / name)
 
 
 def _name(partial: Path, folder: Path) -> Path:
     """Give the finished folder the next free number, even if another process does so too."""
-    taken = [published.number(path.name) or 0 for path in published.revisions(folder)]
-    number = 1 + max(taken, default=0)
+    numbers = [published.number(path.name) or 0 for path in published.revisions(folder)]
+    number = 1 + max(numbers, default=0)
     while True:
         try:
             return partial.rename(folder / f"r{number}")

@@ -177,18 +177,23 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 def summary(report: Report) -> str:
     """For a pull request, in Markdown: what it is of, what to know, answers, and first values."""
     answers = [part.answers for part in report.asked]
-    found = [
+    lines = [
         f"**{escape(report.title)}**",
         f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in report.facts)}",
         *(f"- {_markdown_text(notice)}" for notice in report.notices),
-        *(f"- {_markdown_text(some[0].text)}" for some in answers if some),
-        *(f"- {row}" for part in report.asked for one in part.summary if (row := _first_row(one))),
-        *(f"- {_markdown_text(one.text)}" for some in answers for one in some[1:]),
+        *(f"- {_markdown_text(group[0].text)}" for group in answers if group),
+        *(
+            f"- {row}"
+            for part in report.asked
+            for table in part.summary
+            if (row := _first_row(table))
+        ),
+        *(f"- {_markdown_text(answer.text)}" for group in answers for answer in group[1:]),
     ]
-    if len(found) > _MOST_LINES:
-        rest = units.plural(len(found) - _MOST_LINES + 1, "more line")
-        found[_MOST_LINES - 1 :] = [f"- {rest} in the report"]
-    return "\n".join([found[0], "", *found[1:], ""])
+    if len(lines) > _MOST_LINES:
+        rest = units.plural(len(lines) - _MOST_LINES + 1, "more line")
+        lines[_MOST_LINES - 1 :] = [f"- {rest} in the report"]
+    return "\n".join([lines[0], "", *lines[1:], ""])
 
 
 def _first_row(table: Table) -> str:
@@ -197,7 +202,7 @@ def _first_row(table: Table) -> str:
     if not any(cell.quantities for cell in values):
         return ""
     heads = (column.heading for column in table.columns[1:])
-    cells = (f"{head}: {_words(one)}" for head, one in zip(heads, values, strict=True))
+    cells = (f"{head}: {_words(cell)}" for head, cell in zip(heads, values, strict=True))
     return escape(f"{_words(name)}: {'; '.join(cells)}")
 
 

@@ -48,15 +48,18 @@ MOST_ENVIRONS = 32
 def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
     """The values of these launches, which passed."""
     values: dict[str, dict[Point, Value]] = defaultdict(dict)
-    chosen = data.launches.filter(pl.col("launch").is_in(list(launches)))
-    present, cases = set(chosen["study"]), dict(chosen.select("launch", "case_id").iter_rows())
+    launch_rows = data.launches.filter(pl.col("launch").is_in(list(launches)))
+    study_names, cases = (
+        set(launch_rows["study"]),
+        dict(launch_rows.select("launch", "case_id").iter_rows()),
+    )
     for study in studies.load():
-        if study.name not in present:
+        if study.name not in study_names:
             continue
-        own = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-        frame = study.speeds(data.samples.filter(own), data.analysis)
+        study_filter = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
+        frame = study.speeds(data.samples.filter(study_filter), data.analysis)
         for row in frame.iter_rows(named=True):
-            point = Point(**{one.name: row[one.name] for one in fields(Point)})
+            point = Point(**{field.name: row[field.name] for field in fields(Point)})
             launch = row["launch"]
             values[launch][point] = Value(row["value"], data.series_of(cases[launch], row))
     return values
@@ -132,9 +135,9 @@ class Compared:
     @cached_property
     def ratios(self) -> list[float]:
         """Speed of the one over that of the other, one for each round or two; above 1 is faster."""
-        both = zip(self.ones, self.others, strict=True)
-        found = [b / a if self.lower_is_better else a / b for a, b in both]
-        return in_twos(dict(zip(self.numbers, found, strict=True))) if self.is_abba else found
+        value_pairs = zip(self.ones, self.others, strict=True)
+        ratios = [b / a if self.lower_is_better else a / b for a, b in value_pairs]
+        return in_twos(dict(zip(self.numbers, ratios, strict=True))) if self.is_abba else ratios
 
 
 @dataclass(frozen=True)
@@ -196,32 +199,34 @@ class Toolchains:
     @cached_property
     def compared(self) -> dict[ToolchainComparison, Compared]:
         """Every comparison that has values, in the order to be shown."""
-        found: dict[ToolchainComparison, Compared] = {}
-        for setting, one, other, pairing, differing in self._pairs:
-            measured = {p for pair in pairing.pairs for p in self._values.get(pair[0], {})}
-            points = [point for point in measured if point.depends_on in differing]
+        comparisons: dict[ToolchainComparison, Compared] = {}
+        for setting, one, other, pairing, factors in self._pairs:
+            all_points = {p for pair in pairing.pairs for p in self._values.get(pair[0], {})}
+            points = [point for point in all_points if point.depends_on in factors]
             for point in sorted(points, key=lambda point: (point.what, point.size_bytes or 0)):
-                compared = self._compared(pairing, point)
-                if compared and compared.ratios:
+                comparison = self._compared(pairing, point)
+                if comparison and comparison.ratios:
                     key = ToolchainComparison(setting, one, other, point.what, point.size_bytes)
-                    found[key] = compared
-        return found
+                    comparisons[key] = comparison
+        return comparisons
 
     def _compared(self, pairing: Pairing, point: Point) -> Compared | None:
         """Of the rounds in which both sides have a value above 0; None without one."""
         values = self._values
-        both = {
+        value_pairs = {
             number: (values[a][point], values[b][point])
             for number, (a, b) in zip(pairing.numbers, pairing.pairs, strict=True)
             if point in values.get(a, {}) and point in values.get(b, {})
         }
-        both = {n: pair for n, pair in both.items() if min(one.number for one in pair) > 0}
-        if not both:
+        value_pairs = {
+            n: pair for n, pair in value_pairs.items() if min(value.number for value in pair) > 0
+        }
+        if not value_pairs:
             return None
-        ones, others = zip(*both.values(), strict=True)
+        ones, others = zip(*value_pairs.values(), strict=True)
         return Compared(
             pairing,
-            tuple(both),
+            tuple(value_pairs),
             tuple(value.number for value in ones),
             tuple(value.number for value in others),
             point.unit,
@@ -232,16 +237,18 @@ class Toolchains:
 
     @cached_property
     def _pairs(self) -> list[tuple[Setting, str, str, Pairing, tuple[str, ...]]]:
-        found = []
+        pairs = []
         for setting, group in self._groups.items():
-            made_of = {environ: software(rows[0]) for environ, rows in group.items()}
+            environ_software = {environ: software(rows[0]) for environ, rows in group.items()}
             launches = {environ: [launched(row) for row in rows] for environ, rows in group.items()}
-            known = set(made_of.values())
-            for one, other in compared_pairs(made_of):
-                if differing := may_differ(made_of[one], made_of[other], known):
+            all_software = set(environ_software.values())
+            for one, other in compared_pairs(environ_software):
+                if factors := may_differ(
+                    environ_software[one], environ_software[other], all_software
+                ):
                     pairing = pair_by_round(launches[one], launches[other])
-                    found.append((setting, one, other, pairing, differing))
-        return found
+                    pairs.append((setting, one, other, pairing, factors))
+        return pairs
 
     @cached_property
     def _values(self) -> Values:
@@ -252,17 +259,17 @@ class Toolchains:
 
 def single_series(values: Iterable[Value]) -> str:
     """The key of the series to which all `values` belong; "" if there are several."""
-    found = {value.series for value in values}
-    return found.pop() if len(found) == 1 else ""
+    keys = {value.series for value in values}
+    return keys.pop() if len(keys) == 1 else ""
 
 
 def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     """Setting -> environment -> its launches, of settings with two environments or more."""
-    apart = {study.name: study.elsewhere for study in studies.load()}
+    exclusions = {study.name: study.elsewhere for study in studies.load()}
     groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
     for row in data.completed.sort("launch").iter_rows(named=True):
         parameters = setting_texts(row["parameters"])
-        if row["study"] in apart and not apart[row["study"]] & parameters.keys():
+        if row["study"] in exclusions and not exclusions[row["study"]] & parameters.keys():
             setting = Setting(
                 str(row["study"]),
                 str(row.get("check")),
@@ -271,10 +278,17 @@ def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
                 labels.kind(row["emulation"], row["simulated"]),
             )
             groups[setting][str(row.get("environ"))].append(row)
-    chosen = [setting for setting, group in groups.items() if len(group) > 1]
-    order = list(apart)
-    chosen.sort(key=lambda one: (order.index(one.study), one.check, one.place, one.parameters))
-    return {setting: dict(groups[setting]) for setting in chosen}
+    settings = [setting for setting, group in groups.items() if len(group) > 1]
+    order = list(exclusions)
+    settings.sort(
+        key=lambda setting: (
+            order.index(setting.study),
+            setting.check,
+            setting.place,
+            setting.parameters,
+        )
+    )
+    return {setting: dict(groups[setting]) for setting in settings}
 
 
 def compared_pairs(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
@@ -291,8 +305,8 @@ def compared_pairs(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, st
     pairs: set[tuple[str, str]] = set()
     for environ in environs:
         mpi, boost = made_of[environ]
-        for alike in (("all", ""), ("MPI", mpi), ("Boost", boost)):
-            first = firsts.setdefault(alike, environ)
+        for group in (("all", ""), ("MPI", mpi), ("Boost", boost)):
+            first = firsts.setdefault(group, environ)
             if first != environ:
                 pairs.add((first, environ))
     return sorted(pairs)
@@ -306,6 +320,6 @@ def may_differ(
     Two that differ in both are left out if a third one of those `known` shares its MPI with one of
     them and its Boost with the other.
     """
-    between = {(one[0], other[1]), (other[0], one[1])}
+    intermediates = {(one[0], other[1]), (other[0], one[1])}
     is_crossed = one[0] != other[0] and one[1] != other[1]
-    return () if is_crossed and between & known else differs(one, other)
+    return () if is_crossed and intermediates & known else differs(one, other)

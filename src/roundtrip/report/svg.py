@@ -79,8 +79,10 @@ def path(places: Iterable[Place]) -> str:
 
 def text(words: str, x: float, y: float, **attributes: object) -> Markup:
     """Words at a place; an attribute `text_anchor` is ``text-anchor``."""
-    named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
-    return element("text", {"x": number(x), "y": number(y), **named}, words)
+    svg_attributes = {
+        name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()
+    }
+    return element("text", {"x": number(x), "y": number(y), **svg_attributes}, words)
 
 
 def rect(
@@ -96,49 +98,51 @@ def dot(shape: str, x: float, y: float, size: float) -> Markup:
     paint = {"class": "dot", "stroke": "#ffffff"}
     if shape == CIRCLE:
         return element("circle", {**paint, "cx": number(x), "cy": number(y), "r": number(size)})
-    corners = path((size * one, size * two) for one, two in _SHAPES[shape])
-    at = f"translate({number(x)},{number(y)})"
-    return element("path", {**paint, "d": f"{corners}Z", "transform": at})
+    corners = path((size * dx, size * dy) for dx, dy in _SHAPES[shape])
+    transform = f"translate({number(x)},{number(y)})"
+    return element("path", {**paint, "d": f"{corners}Z", "transform": transform})
 
 
 def width(words: str, size: float = TEXT) -> float:
     """About how wide a text is, rather too wide than too narrow."""
-    known = len(_WIDTHS)
-    each = (_WIDTHS[ord(c) - 32] if 0 <= ord(c) - 32 < known else _OTHER for c in words)
-    return _WIDER * size * sum(each) / 1000
+    char_count = len(_WIDTHS)
+    widths = (_WIDTHS[ord(c) - 32] if 0 <= ord(c) - 32 < char_count else _OTHER for c in words)
+    return _WIDER * size * sum(widths) / 1000
 
 
 def lines(words: str, room: float, size: float = TEXT) -> list[str]:
     """The text in lines that fit the room, as far as its words do."""
-    found: list[str] = []
+    text_lines: list[str] = []
     for word in words.split():
-        longer = f"{found[-1]} {word}" if found else word
-        if found and width(longer, size) <= room:
-            found[-1] = longer
+        candidate = f"{text_lines[-1]} {word}" if text_lines else word
+        if text_lines and width(candidate, size) <= room:
+            text_lines[-1] = candidate
         else:
-            found.append(word)
-    return found
+            text_lines.append(word)
+    return text_lines
 
 
 def apart(wanted: Mapping[int, float], gap: float, low: float, high: float) -> dict[int, float]:
     """Positions near those wanted, at least `gap` apart, within [low, high] where they fit."""
-    placed: list[tuple[int, float]] = []
+    places: list[tuple[int, float]] = []
     for key, position in sorted(wanted.items(), key=lambda item: (item[1], item[0])):
-        floor = placed[-1][1] + gap if placed else low
-        placed.append((key, max(position, floor)))
-    ceiling, found = high, {}
-    for key, position in reversed(placed):
-        found[key] = min(position, ceiling)
-        ceiling = found[key] - gap
-    return found
+        floor = places[-1][1] + gap if places else low
+        places.append((key, max(position, floor)))
+    ceiling, positions = high, {}
+    for key, position in reversed(places):
+        positions[key] = min(position, ceiling)
+        ceiling = positions[key] - gap
+    return positions
 
 
 def ticks(scale: Scale, count: float) -> tuple[float, ...]:
     """About `count` values from `low` to `high` that read well; the scale's own ones, if it has."""
     slack = _SLACK * max(abs(scale.low), abs(scale.high))
-    inside = tuple(one for one in scale.ticks if scale.low - slack <= one <= scale.high + slack)
-    if len(inside) > 1:
-        return inside
+    scale_ticks = tuple(
+        tick for tick in scale.ticks if scale.low - slack <= tick <= scale.high + slack
+    )
+    if len(scale_ticks) > 1:
+        return scale_ticks
     binary = scale.unit == Unit.BYTES and math.log2(scale.low or 1.0).is_integer()
     powers = _powers(scale, count, 2 if binary else 10) if scale.is_log else ()
     return powers if len(powers) > 1 else _even(scale, count, binary)
@@ -163,26 +167,34 @@ def _grouped(text: str) -> str:
 def _powers(scale: Scale, count: float, base: int) -> tuple[float, ...]:
     first = math.ceil(math.log(scale.low, base) - _SLACK)
     last = math.floor(math.log(scale.high, base) + _SLACK)
-    few = base != 2 and last - first < _FEW
-    step = next((one for one in (1, 2, 3, 5, 10, 20) if (last - first) / one < count), 50)
-    exponents = range(first - 1, last + 1) if few else range(first, last + 1, step)
-    times = (1, 2, 5) if few else (1,)
-    values = (_clean(one * float(base) ** exponent) for exponent in exponents for one in times)
+    is_short = base != 2 and last - first < _FEW
+    step = next((n for n in (1, 2, 3, 5, 10, 20) if (last - first) / n < count), 50)
+    exponents = range(first - 1, last + 1) if is_short else range(first, last + 1, step)
+    multiples = (1, 2, 5) if is_short else (1,)
+    values = (
+        _clean(multiple * float(base) ** exponent)
+        for exponent in exponents
+        for multiple in multiples
+    )
     low, high = scale.low * (1 - _SLACK), scale.high * (1 + _SLACK)
     return tuple(value for value in values if low <= value <= high)
 
 
 def _even(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
-    least = (scale.high - scale.low) / count or 1.0
-    power = 10.0 ** math.floor(math.log10(least))
-    step = next(one * power for one in (1, 2, 5, 10) if one * power >= least * (1 - _SLACK))
-    if binary and least > 1:
-        step = 2.0 ** math.ceil(math.log2(least))
+    least_step = (scale.high - scale.low) / count or 1.0
+    power = 10.0 ** math.floor(math.log10(least_step))
+    step = next(
+        multiple * power
+        for multiple in (1, 2, 5, 10)
+        if multiple * power >= least_step * (1 - _SLACK)
+    )
+    if binary and least_step > 1:
+        step = 2.0 ** math.ceil(math.log2(least_step))
     first = math.ceil(scale.low / step - _SLACK)
     last = math.floor(scale.high / step + _SLACK)
     if first > last and scale.high > scale.low:
         return _even(scale, 2 * count, binary)
-    return tuple(_clean(at * step) for at in range(first, last + 1))
+    return tuple(_clean(index * step) for index in range(first, last + 1))
 
 
 def _clean(value: float) -> float:
@@ -208,15 +220,15 @@ class Frame:
 
     def __init__(self, name: str, view: View) -> None:
         self.name, self.view = name, view
-        self.order = {curve.name: at for at, curve in enumerate(view.curves)}
+        self.order = {curve.name: index for index, curve in enumerate(view.curves)}
         rows = [point[0] for curve in view.curves for point in curve.points]
-        there = set(rows)
+        distinct_rows = set(rows)
         #: How many curves stand under each other in a row: 1 where each row has one of its own.
-        self.slots = len(view.curves) if len(there) < len(rows) else 1
+        self.slots = len(view.curves) if len(distinct_rows) < len(rows) else 1
         # A row with several curves is higher, the parts of a bar share one.
-        high = _PART if view.is_stacked else max(_ROW, self.slots * _SLOT + 6)
+        row_height = _PART if view.is_stacked else max(_ROW, self.slots * _SLOT + 6)
         self.heights: list[float] = [
-            high if row in there else _ROW for row in range(len(view.rows))
+            row_height if row in distinct_rows else _ROW for row in range(len(view.rows))
         ]
         #: Where the names of several curves begin under a figure of rows.
         self.legend: list[Place] = []
@@ -226,23 +238,23 @@ class Frame:
         """Set all edges, and what lies around them."""
         view, axis = self.view, self.view.y
         self.y_ticks = ticks(axis, _HEIGHT / 36) if axis else ()
-        labels = [tick_label(one, axis) for one in self.y_ticks] if axis else view.rows
+        labels = [tick_label(tick, axis) for tick in self.y_ticks] if axis else view.rows
         self.left = max(map(width, labels), default=0.0) + 12
         self.right = self.left + view.width
         self.top = 6 if view.rows else _TOP
         self.bottom = self.top + (sum(self.heights) if view.rows else _HEIGHT)
-        names = () if view.rows else view.curves
-        room = [SIGN + NAME + width(f"{one.name} ↑") for one in names]
-        self.width = self.right + max(_RIGHT, *room, 0)
+        curves = () if view.rows else view.curves
+        label_widths = [SIGN + NAME + width(f"{curve.name} ↑") for curve in curves]
+        self.width = self.right + max(_RIGHT, *label_widths, 0)
         self.height = self.bottom + _BOTTOM
         if view.rows and self.slots > 1:
             x, y = 0.0, self.height + 8
             for curve in view.curves:
-                wide = NAME + width(curve.name) + 14
-                if x and x + wide > self.width:
+                name_width = NAME + width(curve.name) + 14
+                if x and x + name_width > self.width:
                     x, y = 0.0, y + 20
                 self.legend.append((x, y))
-                x += wide
+                x += name_width
             self.height = y + 12
 
     @property
@@ -272,5 +284,5 @@ class Frame:
         if not view.rows:
             return (self.across(place), self.up(value)) if view.x.has_place(place) else None
         slot = self.order[curve.name] if self.slots > 1 else 0
-        aside = (slot - (self.slots - 1) / 2) * _SLOT
-        return self.across(value), self.middle(int(place)) + aside
+        offset = (slot - (self.slots - 1) / 2) * _SLOT
+        return self.across(value), self.middle(int(place)) + offset

@@ -97,8 +97,8 @@ class Level(float):
 
     def within(self, text: str) -> tuple[str, Level, str]:
         """A caption in which it stands in the place of ``{level}``; ValueError without that."""
-        before, found, after = text.partition("{level}")
-        if not found:
+        before, placeholder, after = text.partition("{level}")
+        if not placeholder:
             raise ValueError(f"no level is named in “{text}”")
         return before, self, after
 
@@ -203,8 +203,12 @@ class Quantity:
             return size(int(value))
         if self.unit is Unit.PART:
             return percent(value)
-        shown = abs(value) if self.is_signed else value
-        text = number(shown, self.digits) if self.decimals is None else f"{shown:.{self.decimals}f}"
+        magnitude = abs(value) if self.is_signed else value
+        text = (
+            number(magnitude, self.digits)
+            if self.decimals is None
+            else f"{magnitude:.{self.decimals}f}"
+        )
         sign = "+" if value >= 0 else "\N{MINUS SIGN}"
         return f"{sign}{text}" if self.is_signed else text.replace("-", "\N{MINUS SIGN}")
 
@@ -285,9 +289,9 @@ def ends(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
     """The smallest and the largest of some ratios, or the one, with two decimals; to be joined."""
     low, high = (
         Quantity(
-            value=one, unit=Unit.RATIO, digits=2, decimals=2 if one >= 0.1 else None, base=base
+            value=ratio, unit=Unit.RATIO, digits=2, decimals=2 if ratio >= 0.1 else None, base=base
         )
-        for one in (min(ratios), max(ratios))
+        for ratio in (min(ratios), max(ratios))
     )
     return (low,) if str(low) == str(high) else (low, " to ", high)
 
@@ -315,9 +319,9 @@ def speed(low: float, high: float) -> str:
         return f"{speed(low, low)} to {speed(high, high)}"
     factors, way = ((low, high), "faster") if low >= 1 else ((1 / high, 1 / low), "slower")
     if factors[1] > _TIMES_FROM:
-        how = f"times {'as fast' if way == 'faster' else way}"
-        return f"{span(factors, digits=2)} {how}"
-    shares = (percent(one - 1).removesuffix(f"{_SPACE}%") for one in factors)
+        phrase = f"times {'as fast' if way == 'faster' else way}"
+        return f"{span(factors, digits=2)} {phrase}"
+    shares = (percent(factor - 1).removesuffix(f"{_SPACE}%") for factor in factors)
     return f"{_from_to(*shares)}{_SPACE}% {way}"
 
 

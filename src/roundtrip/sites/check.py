@@ -49,13 +49,13 @@ class Script:
 def render_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[Script]:
     """Scripts of `cases`; by default as of `Site.scripts`.  UserError if one has none."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
-        rendered = site.scripts(Path(folder), cases)
+        text_by_case = site.scripts(Path(folder), cases)
     places = {folder: "@STAGE@"}
     if environment := site.environment.get("SPACK_ENV"):
         places[environment] = "@SPACK_ENV@"
     places[str(site.checkout)] = "@CHECKOUT@"
     scripts = []
-    for case, text in rendered.items():
+    for case, text in text_by_case.items():
         for place, placeholder in places.items():
             text = text.replace(place, placeholder)
         scripts.append(Script(case, re.sub(r"(?<=_)[0-9a-f]{8}(?=\")", "@HASH@", text)))
@@ -75,12 +75,12 @@ def check_files(site: Site) -> list[Finding]:
                     f"{name} has {lines} lines: a site is data, under {LONGEST_FILE} lines"
                 )
     tree = ast.parse((site.folder / "reframe.py").read_text())
-    called = {
+    callees = {
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
     }
-    if "register_launcher" in called:
+    if "register_launcher" in callees:
         faults.append("registers a launcher: put it into reframe/settings.py, for all sites")
     faults += [
         f"host name pattern '{pattern}' fits any machine"
@@ -112,7 +112,10 @@ def check_partitions(site: Site) -> list[Finding]:
             faults.append(
                 f"partition '{name}': max_jobs must be 1, or jobs share what they measure"
             )
-    if any(one.get("extras", {}).get("binding") != "none" for one in site.partitions.values()):
+    if any(
+        partition.get("extras", {}).get("binding") != "none"
+        for partition in site.partitions.values()
+    ):
         faults += _unbound_toolchains(site.toolchains.values())
     for kind, items in (("partition", site.partitions), ("environment", site.toolchains)):
         for name, item in items.items():
@@ -152,25 +155,27 @@ def compare_limits(site: Site, cluster: SlurmFacts) -> list[Finding]:
 
 def _refused(access: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
     """What the access of a partition asks and Slurm has not, or does not give to the user."""
-    slurms = access["partition"]
-    kinds, limits = cluster.kinds.get(slurms, ()), cluster.limit(slurms)
-    faults = [] if limits.up else [f"Slurm's '{slurms}' is not up: it starts no job"]
+    slurm_name = access["partition"]
+    kinds, limits = cluster.kinds.get(slurm_name, ()), cluster.limit(slurm_name)
+    faults = [] if limits.up else [f"Slurm's '{slurm_name}' is not up: it starts no job"]
     features = {feature for kind in kinds for feature in kind.features}
     for feature in re.findall(r"[A-Za-z_][\w.-]*", access.get("constraint", "") if kinds else ""):
         if feature not in features:
-            there = ", ".join(sorted(features)) or "none"
-            faults.append(f"no node of '{slurms}' has the feature '{feature}'; there are: {there}")
+            choices = ", ".join(sorted(features)) or "none"
+            faults.append(
+                f"no node of '{slurm_name}' has the feature '{feature}'; there are: {choices}"
+            )
     gres = access.get("gres", "").split(":")[0]
     if gres and kinds and not any(kind.gres.split(":")[0] == gres for kind in kinds):
-        faults.append(f"no node of '{slurms}' has '{gres}'")
-    for what, wanted, known, allowed in (
+        faults.append(f"no node of '{slurm_name}' has '{gres}'")
+    for title, value, names, allowlist in (
         ("QOS", access.get("qos"), tuple(cluster.qos), limits.qos),
         ("account", access.get("account"), cluster.accounts, limits.accounts),
     ):
-        if wanted and known and wanted not in known:
-            faults.append(f"there is no {what} '{wanted}' for you; there are: {', '.join(known)}")
-        elif wanted and allowed and wanted not in allowed:
-            faults.append(f"'{slurms}' takes no {what} '{wanted}', only {', '.join(allowed)}")
+        if value and names and value not in names:
+            faults.append(f"there is no {title} '{value}' for you; there are: {', '.join(names)}")
+        elif value and allowlist and value not in allowlist:
+            faults.append(f"'{slurm_name}' takes no {title} '{value}', only {', '.join(allowlist)}")
     return faults
 
 
@@ -189,12 +194,12 @@ def _unbound_by_srun(site: Site, config: str) -> list[str]:
     plugin = slurm.setting(config, "TaskPlugin")
     if not plugin or "task/affinity" in plugin:
         return []
-    extras = {name: item.get("extras", {}) for name, item in site.toolchains.items()}
+    extras_by_name = {name: item.get("extras", {}) for name, item in site.toolchains.items()}
     return [
         f"toolchain '{name}' is bound by srun, and TaskPlugin is {plugin}, without task/affinity"
-        for name, own in extras.items()
-        if own.get("launcher") == "srun"
-        and any(option.startswith("--cpu-bind") for option in own.get("launcher_options", []))
+        for name, extras in extras_by_name.items()
+        if extras.get("launcher") == "srun"
+        and any(option.startswith("--cpu-bind") for option in extras.get("launcher_options", []))
     ]
 
 
@@ -204,17 +209,17 @@ def _nightly(environment: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
     if not partition or not cluster.limits:
         return []
     if partition not in cluster.limits:
-        there = ", ".join(sorted(cluster.limits))
-        return [f"SBATCH_PARTITION: there is no partition '{partition}'; there are: {there}"]
+        choices = ", ".join(sorted(cluster.limits))
+        return [f"SBATCH_PARTITION: there is no partition '{partition}'; there are: {choices}"]
     names = {"partition": "SBATCH_PARTITION", "qos": "SBATCH_QOS", "account": "SBATCH_ACCOUNT"}
     access = {key: environment[name] for key, name in names.items() if environment.get(name)}
     faults = _refused(access, cluster)
-    longest = cluster.limits[partition].longest_s
-    own = environment.get("SBATCH_TIMELIMIT")
-    wanted = slurm.seconds(own) if own else slurm.NIGHT_S
-    if longest is not None and wanted is not None and wanted > longest:
+    limit_s = cluster.limits[partition].longest_s
+    time_limit = environment.get("SBATCH_TIMELIMIT")
+    request_s = slurm.seconds(time_limit) if time_limit else slurm.NIGHT_S
+    if limit_s is not None and request_s is not None and request_s > limit_s:
         faults.append(
-            f"SBATCH_TIMELIMIT: {wanted // 60} minutes, and '{partition}' allows {longest // 60}"
+            f"SBATCH_TIMELIMIT: {request_s // 60} minutes, and '{partition}' allows {limit_s // 60}"
         )
     return faults
 
@@ -224,26 +229,32 @@ def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
     options = {
         name: slurm.access_options(p.get("access", [])) for name, p in site.partitions.items()
     }
-    wanted = {name: own["partition"] for name, own in options.items() if "partition" in own}
+    slurm_names = {
+        name: access["partition"] for name, access in options.items() if "partition" in access
+    }
     subject = "Slurm partitions"
-    if not wanted:
+    if not slurm_names:
         return [Finding("not checked", subject, "the site names none")]
-    names = ", ".join(sorted(set(wanted.values())))
+    names = ", ".join(sorted(set(slurm_names.values())))
     if not shutil.which("sinfo"):
         return [Finding("not checked", subject, f"no sinfo on this machine ({names})")]
-    done = subprocess.run(["sinfo", "-h", "-o", slurm.SINFO], capture_output=True, text=True)
-    if done.returncode:
-        return [Finding("not checked", subject, f"sinfo failed: {last_line(done.stderr)}")]
-    there = {each.name: each for each in slurm.parse_sinfo(done.stdout)}
+    process = subprocess.run(["sinfo", "-h", "-o", slurm.SINFO], capture_output=True, text=True)
+    if process.returncode:
+        return [Finding("not checked", subject, f"sinfo failed: {last_line(process.stderr)}")]
+    slurm_partitions = {
+        partition.name: partition for partition in slurm.parse_sinfo(process.stdout)
+    }
     faults = [
-        f"there is no partition '{name}'; there are: {', '.join(sorted(there))}"
-        for name in sorted(set(wanted.values()) - set(there))
+        f"there is no partition '{name}'; there are: {', '.join(sorted(slurm_partitions))}"
+        for name in sorted(set(slurm_names.values()) - set(slurm_partitions))
     ]
     sizes = [
         line
-        for name, slurms in wanted.items()
-        if slurms in there
-        for line in _compare_size(name, site.partitions[name].get("extras", {}), there[slurms])
+        for name, slurm_name in slurm_names.items()
+        if slurm_name in slurm_partitions
+        for line in _compare_size(
+            name, site.partitions[name].get("extras", {}), slurm_partitions[slurm_name]
+        )
     ]
     return [
         *summarise(subject, faults, names),
@@ -253,51 +264,57 @@ def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
     ]
 
 
-def _compare_size(name: str, extras: Mapping[str, Any], there: slurm.Partition) -> list[str]:
+def _compare_size(
+    name: str, extras: Mapping[str, Any], slurm_partition: slurm.Partition
+) -> list[str]:
     """What is more than Slurm has; a site may well offer less than there is."""
     lines = []
-    for what in ("nodes", "cores", "sockets"):
-        count, declared = getattr(there, what), extras.get(what)
-        if declared is None and (count or what != "sockets"):
-            lines.append(f"partition '{name}' does not say how many {what}: sinfo has {count}")
-        elif declared is not None and count and declared > count:
-            each = "" if what == "nodes" else " a node"
-            lines.append(f"partition '{name}': {declared} {what}{each}, and sinfo has {count}")
+    for quantity in ("nodes", "cores", "sockets"):
+        slurm_count, site_count = getattr(slurm_partition, quantity), extras.get(quantity)
+        if site_count is None and (slurm_count or quantity != "sockets"):
+            lines.append(
+                f"partition '{name}' does not say how many {quantity}: sinfo has {slurm_count}"
+            )
+        elif site_count is not None and slurm_count and site_count > slurm_count:
+            suffix = "" if quantity == "nodes" else " a node"
+            lines.append(
+                f"partition '{name}': {site_count} {quantity}{suffix}, and sinfo has {slurm_count}"
+            )
     return lines
 
 
 def _compare_pmi(site: Site) -> list[Finding]:
     """Every ``--mpi=`` of a toolchain is one that srun has."""
     subject = "PMI"
-    wanted = {
+    starts = {
         (item["extras"].get("mpi") or item["name"], option.removeprefix("--mpi="))
         for item in site.toolchains.values()
         for option in item.get("extras", {}).get("launcher_options", [])
         if option.startswith("--mpi=")
     }
-    if not wanted:
+    if not starts:
         return [Finding("not checked", subject, "no toolchain is started by srun with a PMI")]
     if not shutil.which("srun"):
         return [Finding("not checked", subject, "no srun on this machine")]
-    known = slurm.plugins()
-    if not known:
+    plugins = slurm.plugins()
+    if not plugins:
         return [Finding("not checked", subject, "`srun --mpi=list` names none")]
     faults = [
-        f"{mpi} is started with --mpi={pmi}, and srun has {', '.join(known)}"
-        for mpi, pmi in sorted(wanted)
-        if pmi not in known
+        f"{mpi} is started with --mpi={pmi}, and srun has {', '.join(plugins)}"
+        for mpi, pmi in sorted(starts)
+        if pmi not in plugins
     ]
-    faults += software.pmix_mismatch(site.declared, known) if site.declared else []
-    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in wanted})))
+    faults += software.pmix_mismatch(site.declared, plugins) if site.declared else []
+    return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in starts})))
 
 
 def check_site(site: Site, scripts_to: Path | None = None) -> list[Finding]:
     """Findings in the order of the site's parts; writes job scripts to `scripts_to` if given."""
-    scripts, failed = [], ""
+    scripts, script_fault = [], ""
     try:
         scripts = render_scripts(site)  # before all else: ReFrame tells its configuration as well
     except (UserError, FileNotFoundError) as error:
-        failed = str(error)
+        script_fault = str(error)
     try:
         _ = site.partitions
     except UserError as error:
@@ -318,8 +335,8 @@ def check_site(site: Site, scripts_to: Path | None = None) -> list[Finding]:
         findings += software.check_schema(folder, environment)
         findings += software.check_lock_file(site, folder, environment)
     findings += _check_nights(site)
-    if failed:
-        return [*findings, Finding("fault", "job scripts", failed)]
+    if script_fault:
+        return [*findings, Finding("fault", "job scripts", script_fault)]
     return findings + _check_scripts(site, scripts, cluster, scripts_to)
 
 
@@ -342,18 +359,18 @@ def _check_scripts(
 ) -> list[Finding]:
     subject = "job scripts"
     if not scripts:
-        features = [set(p.get("features", [])) for p in site.partitions.values()]
-        is_historical = all(HISTORICAL in each for each in features)
-        why = "historical: nothing runs" if is_historical else "no toolchain is installed"
-        return [Finding("not checked", subject, f"ReFrame lists no case here: {why}")]
+        feature_sets = [set(p.get("features", [])) for p in site.partitions.values()]
+        is_historical = all(HISTORICAL in features for features in feature_sets)
+        reason = "historical: nothing runs" if is_historical else "no toolchain is installed"
+        return [Finding("not checked", subject, f"ReFrame lists no case here: {reason}")]
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
         for script in scripts:
             (folder / script.name).write_text(script.text)
     checks = sorted({script.case.check for script in scripts})
     place = f", in {folder}" if folder else ""
-    fine = f"{len(scripts)} rendered for {', '.join(checks)}{place}"
-    return summarise(subject, too_long(scripts, site, cluster), fine)
+    summary = f"{len(scripts)} rendered for {', '.join(checks)}{place}"
+    return summarise(subject, too_long(scripts, site, cluster), summary)
 
 
 def too_long(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list[str]:
@@ -362,12 +379,12 @@ def too_long(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list
     for script in scripts:
         partition = site.partitions[script.case.partition]
         access = slurm.access_options(partition.get("access", []))
-        longest = cluster.limit(access.get("partition", "")).longest_s
+        limit_s = cluster.limit(access.get("partition", "")).longest_s
         match = _TIME.search(script.text)
-        wanted = slurm.seconds(match[1]) if match else None
-        if longest is not None and wanted is not None and wanted > longest:
+        request_s = slurm.seconds(match[1]) if match else None
+        if limit_s is not None and request_s is not None and request_s > limit_s:
             faults.add(
-                f"{script.case.check} asks for {wanted // 60} minutes of partition "
-                f"'{access['partition']}', which allows {longest // 60}"
+                f"{script.case.check} asks for {request_s // 60} minutes of partition "
+                f"'{access['partition']}', which allows {limit_s // 60}"
             )
     return sorted(faults)

@@ -26,19 +26,19 @@ _SIZE = ("nodes", "cores", "sockets")
 
 
 def _spread_partitions(
-    partitions: Mapping[str, Any], slurms: Mapping[str, Mapping[str, Any]], places: Places
+    partitions: Mapping[str, Any], slurm_partitions: Mapping[str, Mapping[str, Any]], places: Places
 ) -> dict[str, Any]:
-    """Each of the `partitions` for each of the `slurms`; as they are without any.
+    """Each of the `partitions` for each of the `slurm_partitions`; as they are without any.
 
     Adds the places of the copies to `places`.
     """
-    if not slurms:
+    if not slurm_partitions:
         return dict(partitions)
     copies: dict[str, Any] = {}
-    for number, (name, own) in enumerate(slurms.items()):
+    for number, (name, slurm_table) in enumerate(slurm_partitions.items()):
         suffix = "-" + re.sub(r"[^\w-]", "-", name) if number else ""
-        size = {key: value for key, value in own.items() if key in _SIZE}
-        values = {key: str(value) for key, value in own.items() if key not in _SIZE}
+        size = {key: value for key, value in slurm_table.items() if key in _SIZE}
+        values = {key: str(value) for key, value in slurm_table.items() if key not in _SIZE}
         for key, table in partitions.items():
             copy = key + suffix
             for path, place in list(places.items()):
@@ -138,12 +138,12 @@ ENVIRONMENT_EXTRAS = {
 
 def unknown_extras(kind: str, name: str, extras: Iterable[str]) -> list[str]:
     """A line for each key that is none; `kind` is partition or environment."""
-    known: Mapping[str, Any] = Extras.model_fields if kind == "partition" else ENVIRONMENT_EXTRAS
-    legal = ", ".join(sorted(known))
+    fields: Mapping[str, Any] = Extras.model_fields if kind == "partition" else ENVIRONMENT_EXTRAS
+    legal = ", ".join(sorted(fields))
     return [
         f"{kind} '{name}': unknown key '{key}' in extras; legal are {legal}"
         for key in extras
-        if key not in known
+        if key not in fields
     ]
 
 
@@ -286,99 +286,108 @@ def load(file: Path, checkout: Path) -> SiteData:
             message = f"unknown key '{key}'; legal are {', '.join(legal)}"
             raise tables.fault(message, (key,), places, file)
     values = data.pop("values", {})
-    every = data.pop("every_partition", {})
-    slurms = data.pop("slurm_partition", {})
-    parts = (values, every, slurms, *(slurms.values() if isinstance(slurms, dict) else ()))
+    defaults = data.pop("every_partition", {})
+    slurm_partitions = data.pop("slurm_partition", {})
+    parts = (
+        values,
+        defaults,
+        slurm_partitions,
+        *(slurm_partitions.values() if isinstance(slurm_partitions, dict) else ()),
+    )
     if not all(isinstance(item, dict) for item in parts):
         message = "`values`, `every_partition` and each `slurm_partition` are tables"
         raise tables.fault(message, ("values",), places, file)
-    known = {
+    placeholders = {
         **{key: str(value) for key, value in values.items()},
         "site": file.parent.name,
         "checkout": shlex.quote(str(checkout)),
     }
-    if isinstance(first := next(iter(slurms), None), str):
-        known = {"partition": first, **known}
+    if isinstance(first_name := next(iter(slurm_partitions), None), str):
+        placeholders = {"partition": first_name, **placeholders}
     partitions: Any = data.pop("partition", {})
     if isinstance(partitions, dict):
-        partitions = _spread_partitions(partitions, slurms, places)
+        partitions = _spread_partitions(partitions, slurm_partitions, places)
         _inherit_places(places, partitions)
         for key, table in partitions.items():
             if isinstance(table, dict):
-                own = {**known, **table.pop(_OWN_VALUES, {})}
-                partitions[key] = _partition(key, tables.merge(every, table), own, places, file)
-    filled = _fill(data, known, (), places, file)
-    site = tables.validate({**filled, "partition": partitions}, SiteData, places, file)
+                local_placeholders = {**placeholders, **table.pop(_OWN_VALUES, {})}
+                partitions[key] = _partition(
+                    key, tables.merge(defaults, table), local_placeholders, places, file
+                )
+    content = _fill(data, placeholders, (), places, file)
+    site = tables.validate({**content, "partition": partitions}, SiteData, places, file)
     _require_references(site, places, file)
     return site
 
 
 def _partition(
-    key: str, table: dict[str, Any], known: dict[str, str], places: Places, file: Path
+    key: str, table: dict[str, Any], placeholders: dict[str, str], places: Places, file: Path
 ) -> dict[str, Any]:
     """The partition, filled in; its extras are placeholders too."""
     path: Path_ = ("partition", key)
-    extras = _fill(table.get("extras", {}), known, (*path, "extras"), places, file)
+    extras = _fill(table.get("extras", {}), placeholders, (*path, "extras"), places, file)
     pairs = extras.items() if isinstance(extras, dict) else ()
-    own = {name: value for name, value in pairs if isinstance(value, str)}
+    extra_texts = {name: value for name, value in pairs if isinstance(value, str)}
     name = str(table.get("name", key))
     account = os.environ.get("ROUNDTRIP_ACCOUNT", "")
-    known = {**known, **own, "name": name, "account": account}
-    rest = {other: value for other, value in table.items() if other != "extras"}
-    return {"name": name, **_fill(rest, known, path, places, file), "extras": extras}
+    placeholders = {**placeholders, **extra_texts, "name": name, "account": account}
+    rest = {field: value for field, value in table.items() if field != "extras"}
+    return {"name": name, **_fill(rest, placeholders, path, places, file), "extras": extras}
 
 
-def _with_bases(file: Path, folder: Path, below: tuple[str, ...]) -> tuple[dict[str, Any], Places]:
+def _with_bases(file: Path, folder: Path, chain: tuple[str, ...]) -> tuple[dict[str, Any], Places]:
     data, places = tables.read(file)
     name = data.pop("base", None)
     if name is None:
         return data, places
-    shipped = sorted(path.stem for path in folder.glob("*.toml"))
-    if name not in shipped or name in below:
-        message = f"base: there is no '{name}'; there are: {', '.join(shipped)}"
+    bases = sorted(path.stem for path in folder.glob("*.toml"))
+    if name not in bases or name in chain:
+        message = f"base: there is no '{name}'; there are: {', '.join(bases)}"
         raise tables.fault(message, ("base",), places, file)
-    lower, lower_places = _with_bases(folder / f"{name}.toml", folder, (*below, name))
-    return tables.merge(lower, data), {**lower_places, **places}
+    base_data, base_places = _with_bases(folder / f"{name}.toml", folder, (*chain, name))
+    return tables.merge(base_data, data), {**base_places, **places}
 
 
 def _inherit_places(places: Places, partitions: Any) -> None:
     """Give the place of a key in `every_partition` to each partition that has it from there."""
-    every = {path[1:]: place for path, place in places.items() if path[0] == "every_partition"}
+    default_places = {
+        path[1:]: place for path, place in places.items() if path[0] == "every_partition"
+    }
     for key in partitions if isinstance(partitions, dict) else ():
-        for path, place in every.items():
+        for path, place in default_places.items():
             if path:
                 places.setdefault(("partition", key, *path), place)
 
 
-def _fill(value: Any, known: dict[str, str], path: Path_, places: Places, file: Path) -> Any:
+def _fill(value: Any, placeholders: dict[str, str], path: Path_, places: Places, file: Path) -> Any:
     """`value` with the placeholders in its texts replaced; `across` has its own."""
     if isinstance(value, dict):
         return {
-            key: item if key == "across" else _fill(item, known, (*path, key), places, file)
+            key: item if key == "across" else _fill(item, placeholders, (*path, key), places, file)
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_fill(item, known, path, places, file) for item in value]
+        return [_fill(item, placeholders, path, places, file) for item in value]
     if not isinstance(value, str):
         return value
     for name in _PLACEHOLDER.findall(value):
-        if name not in known:
-            message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(known))}"
+        if name not in placeholders:
+            message = f"unknown placeholder {{{name}}}; legal are {', '.join(sorted(placeholders))}"
             raise tables.fault(message, path, places, file)
-    return _PLACEHOLDER.sub(lambda match: known[match[1]], value)
+    return _PLACEHOLDER.sub(lambda match: placeholders[match[1]], value)
 
 
 def _require_references(site: SiteData, places: Places, file: Path) -> None:
     """UserError for a condition that is named and not declared."""
-    named: list[tuple[str, Path_]] = []
-    for key, one in site.partition.items():
+    references: list[tuple[str, Path_]] = []
+    for key, partition in site.partition.items():
         path: Path_ = ("partition", key)
-        named += [(name, (*path, "scheduler_if")) for name in one.scheduler_if]
-        named += [(one.only_if, (*path, "only_if"))] if one.only_if else []
-        named += [(one.unless, (*path, "unless"))] if one.unless else []
-    for key, other in site.transport.items():
-        named += [(other.unless, ("transport", key))] if other.unless else []
-    for name, path in named:
+        references += [(name, (*path, "scheduler_if")) for name in partition.scheduler_if]
+        references += [(partition.only_if, (*path, "only_if"))] if partition.only_if else []
+        references += [(partition.unless, (*path, "unless"))] if partition.unless else []
+    for key, transport in site.transport.items():
+        references += [(transport.unless, ("transport", key))] if transport.unless else []
+    for name, path in references:
         if name not in site.condition:
             legal = ", ".join(site.condition) or "none"
             message = f"unknown condition '{name}'; there are: {legal}"

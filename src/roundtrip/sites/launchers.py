@@ -61,16 +61,18 @@ def on_sockets(launcher: str, placement: str, options: Sequence[str]) -> list[st
     if launcher not in _ON_SOCKETS:
         return list(options)
     place, bind = _ON_SOCKETS[launcher][placement], _BIND[launcher]
-    kept = _without(options, place)
-    binds = any(_key(option) == _key(bind[0]) for option in kept)
-    return [*kept, *(() if binds else bind), *place]
+    remainder = _without(options, place)
+    binds = any(_key(option) == _key(bind[0]) for option in remainder)
+    return [*remainder, *(() if binds else bind), *place]
 
 
-def _without(options: Sequence[str], one: Sequence[str]) -> list[str]:
-    """Without each option of the name of `one`, whose value is in the same word or the next."""
-    at = [number for number, option in enumerate(options) if _key(option) == _key(one[0])]
-    gone = {number + step for number in at for step in range(len(one))}
-    return [option for number, option in enumerate(options) if number not in gone]
+def _without(options: Sequence[str], setting: Sequence[str]) -> list[str]:
+    """Without each option of the name of `setting`, whose value is in the same word or the next."""
+    positions = [
+        number for number, option in enumerate(options) if _key(option) == _key(setting[0])
+    ]
+    removals = {number + step for number in positions for step in range(len(setting))}
+    return [option for number, option in enumerate(options) if number not in removals]
 
 
 def _key(option: str) -> str:
@@ -85,8 +87,8 @@ def launcher_extras(launcher: str | None, options: Sequence[str]) -> dict[str, o
     extras: dict[str, object] = {"launcher_options": list(options)}
     if launcher:
         extras["launcher"] = launcher
-    if unbound := _OVERSUBSCRIBED.get(launcher or ""):
-        extras["launcher_options_oversubscribed"] = list(unbound)
+    if overcommit_options := _OVERSUBSCRIBED.get(launcher or ""):
+        extras["launcher_options_oversubscribed"] = list(overcommit_options)
     return extras
 
 
@@ -120,14 +122,14 @@ def start_options(mpi: str, offered: Sequence[str]) -> list[tuple[str, ...]]:
 def launch_tables(facts: Facts) -> str:
     """The ``[launch]`` tables of a site.toml that differ from those of its base."""
     text = ""
-    for mpi, (usual, *_) in _PMIS.items():
-        chosen = srun_pmi(mpi, facts)
-        if chosen is None:
+    for mpi, (default_pmi, *_) in _PMIS.items():
+        pmi = srun_pmi(mpi, facts)
+        if pmi is None:
             launcher = _OWN.get(mpi, _HYDRA)
             text += f'\n[launch.{mpi}]\nlauncher = "{launcher}" # {_why(mpi, facts)}\n'
             text += f"options = {json.dumps(_BIND[launcher])}\n"
-        elif chosen != usual:
-            text += f'\n[launch.{mpi}]\npmi = "{chosen}" # srun has no {usual}\n'
+        elif pmi != default_pmi:
+            text += f'\n[launch.{mpi}]\npmi = "{pmi}" # srun has no {default_pmi}\n'
     return text
 
 
@@ -136,21 +138,21 @@ def start_lines(facts: Facts) -> list[str]:
     starts = []
     for mpi in _PMIS:
         pmi = srun_pmi(mpi, facts)
-        own = f"{_OWN.get(mpi, _HYDRA)}, {_why(mpi, facts)}"
-        starts.append(f"{mpi}: {f'srun --mpi={pmi}' if pmi else own}")
+        fallback = f"{_OWN.get(mpi, _HYDRA)}, {_why(mpi, facts)}"
+        starts.append(f"{mpi}: {f'srun --mpi={pmi}' if pmi else fallback}")
     return [f"how ranks start: {'; '.join(starts)}"]
 
 
 def unknown_starts(facts: Facts) -> list[str]:
     """What the user has to look up."""
-    unknown = []
+    unknowns = []
     if not facts.pmi:
-        unknown.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
+        unknowns.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
     if facts.binds_tasks is None:
-        unknown.append(
+        unknowns.append(
             "whether srun binds tasks (`scontrol show config`: TaskPlugin, task/affinity)"
         )
-    return unknown
+    return unknowns
 
 
 def _without_libraries(facts: Facts) -> bool:

@@ -43,18 +43,22 @@ def answer(
     if folder:
         site.add_sticky_option("systems/prefix", folder)
     runtime.init_runtime(site)
-    known = _load(files, {"_rfm_dry_run": "1"} if folder else {})
-    cases = {_case(one): one for one in known if not one.check.is_fixture()}
-    found = {"config": json.loads(str(site)), "cases": [asdict(case) for case in cases]}
+    test_cases = _load(files, {"_rfm_dry_run": "1"} if folder else {})
+    cases = {
+        _case(test_case): test_case for test_case in test_cases if not test_case.check.is_fixture()
+    }
+    reply = {"config": json.loads(str(site)), "cases": [asdict(case) for case in cases]}
     if folder:
-        chosen: dict[object, Case] = {}
+        selection: dict[object, Case] = {}
         for case in sorted(cases, key=lambda case: case.id):
             if names is None:
-                chosen.setdefault(_kind(case, cases[case]), case)
+                selection.setdefault(_kind(case, cases[case]), case)
             elif case.id in names:
-                chosen[case.id] = case
-        found["scripts"] = _scripts({case.id: cases[case] for case in chosen.values()}, known)
-    return found
+                selection[case.id] = case
+        reply["scripts"] = _scripts(
+            {case.id: cases[case] for case in selection.values()}, test_cases
+        )
+    return reply
 
 
 def _load(files: Sequence[str], variables: dict[str, str]) -> list[TestCase]:
@@ -72,38 +76,38 @@ def _load(files: Sequence[str], variables: dict[str, str]) -> list[TestCase]:
     return cases
 
 
-def _case(one: TestCase) -> Case:
-    check, *parameters = one.check.display_name.split(" %")
+def _case(test_case: TestCase) -> Case:
+    check, *parameters = test_case.check.display_name.split(" %")
     pairs = sorted((key, value) for key, _, value in (item.partition("=") for item in parameters))
-    place = (runtime.runtime().system.name, one.partition.name, one.environ.name)
-    return Case(check, tuple(pairs), one.check.hashcode, *place)
+    place = (runtime.runtime().system.name, test_case.partition.name, test_case.environ.name)
+    return Case(check, tuple(pairs), test_case.check.hashcode, *place)
 
 
-def _kind(case: Case, one: TestCase) -> tuple[object, ...]:
+def _kind(case: Case, test_case: TestCase) -> tuple[object, ...]:
     placement = dict(case.parameters).get("placement", "")
-    return (case.check, placement, case.partition, *start_key(one.environ.extras))
+    return (case.check, placement, case.partition, *start_key(test_case.environ.extras))
 
 
-def _scripts(chosen: Mapping[str, TestCase], known: Sequence[TestCase]) -> dict[str, str]:
-    """The job script that ReFrame's dry run writes for each of the `chosen` cases.
+def _scripts(cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]) -> dict[str, str]:
+    """The job script that ReFrame's dry run writes for each of the `cases`.
 
     RuntimeError names a case without one, and why.
     """
-    graph, _ = dependencies.build_deps(known)
+    graph, _ = dependencies.build_deps(test_cases)
     policy = SerialExecutionPolicy()
     policy.dry_run_mode = policy.keep_stage_files = True
     policy.skip_sanity_check = policy.skip_performance_check = True
     runner = Runner(policy)
-    wanted = dependencies.prune_deps(graph, list(chosen.values()))
-    runner.runall(dependencies.toposort(wanted))
+    subgraph = dependencies.prune_deps(graph, list(cases.values()))
+    runner.runall(dependencies.toposort(subgraph))
     tasks = [task for task in runner.stats.tasks() if task.exc_info[0]]
-    whys = {task.testcase: what(*task.exc_info) for task in tasks}
+    reasons = {task.testcase: what(*task.exc_info) for task in tasks}
     scripts = {}
-    for name, case in chosen.items():
+    for name, case in cases.items():
         file = Path(str(case.check.stagedir), "rfm_job.sh")
         if not file.is_file():
-            why = whys.get(case) or "; ".join(whys.values())
-            raise RuntimeError(f"ReFrame rendered no job script for {name}: {why}")
+            reason = reasons.get(case) or "; ".join(reasons.values())
+            raise RuntimeError(f"ReFrame rendered no job script for {name}: {reason}")
         scripts[name] = file.read_text()
     return scripts
 
@@ -111,10 +115,10 @@ def _scripts(chosen: Mapping[str, TestCase], known: Sequence[TestCase]) -> dict[
 def main() -> None:
     """Answer what standard input asks; what is at fault and why, with status 1."""
     try:
-        found = answer(**json.load(sys.stdin))
+        reply = answer(**json.load(sys.stdin))
     except Exception as error:
         sys.exit(str(error))
-    print(json.dumps(found))
+    print(json.dumps(reply))
 
 
 if __name__ == "__main__":

@@ -58,8 +58,8 @@ def lines_to_start(family: str, how: tuple[str, ...]) -> list[Line]:
     table = f"launch.{family}"
     if launcher == "srun":
         (pmi,) = (item.removeprefix("--mpi=") for item in options)
-        usual = [Line(table, "launcher", "srun"), Line(table, "pmi", pmi)]
-        return [*usual, Line(table, "options", [])]  # those of another launcher
+        lines = [Line(table, "launcher", "srun"), Line(table, "pmi", pmi)]
+        return [*lines, Line(table, "options", [])]  # those of another launcher
     return [Line(table, "launcher", launcher), Line(table, "options", options)]
 
 
@@ -70,8 +70,8 @@ def _table(text: str, name: str) -> tuple[int | None, int]:
         return 0, headings[0].start() if headings else len(text)
     for number, heading in enumerate(headings):
         if heading[1].strip() == name:
-            after = headings[number + 1 : number + 2]
-            return heading.end(), after[0].start() if after else len(text)
+            successors = headings[number + 1 : number + 2]
+            return heading.end(), successors[0].start() if successors else len(text)
     return None, 0
 
 
@@ -103,47 +103,49 @@ def check_live(site: Site, say: Say) -> Result:
         return result
     if not _nodes_match(site, places, result, say):
         return result
-    first = trials.run_trials(site, [(place, [()]) for place in places], say)
-    failed = [trial for trial in first if _wrong(site, trial)]
-    others = {trial.place: _others(site, trial.place) for trial in failed}
-    again = [(place, starts) for place, starts in others.items() if starts]
-    second = trials.run_trials(site, again, say)
-    for trial in first:
-        _report(site, trial, [one for one in second if one.place == trial.place], result)
+    site_trials = trials.run_trials(site, [(place, [()]) for place in places], say)
+    failures = [trial for trial in site_trials if _wrong(site, trial)]
+    alternatives = {trial.place: _others(site, trial.place) for trial in failures}
+    plan = [(place, starts) for place, starts in alternatives.items() if starts]
+    retries = trials.run_trials(site, plan, say)
+    for trial in site_trials:
+        _report(site, trial, [retry for retry in retries if retry.place == trial.place], result)
     return result
 
 
 def _scheduler_works(site: Site, result: Result) -> bool:
     """Whether ReFrame can learn how jobs end: its `slurm` asks sacct."""
-    asks = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
-    if not asks and not any(p["scheduler"] == "squeue" for p in site.partitions.values()):
+    uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
+    if not uses_sacct and not any(p["scheduler"] == "squeue" for p in site.partitions.values()):
         return True
-    works = slurm.ask("sacct", "--noheader", "--allocations") is not None
-    if asks and not works:
+    sacct_works = slurm.ask("sacct", "--noheader", "--allocations") is not None
+    if uses_sacct and not sacct_works:
         fault = "sacct answers nothing: there is no accounting, and ReFrame's `slurm` would give up"
         result.fault("accounting", fault, [Line("every_partition", "scheduler", "squeue")])
         return False
-    detail = "sacct answers" if works else "none, and the scheduler is `squeue`"
+    detail = "sacct answers" if sacct_works else "none, and the scheduler is `squeue`"
     result.findings.append(Finding("ok", "accounting", detail))
     return True
 
 
 def _nodes_match(site: Site, places: list[Place], result: Result, say: Say) -> bool:
     """Whether the nodes have the interface that the site names: without, no MPI would start."""
-    fine = True
+    matches = True
     for place in {place.partition: place for place in places}.values():
         interface = _extras(site, place).get("interface")
-        there = trials.survey(site, place, say)
-        lacking = [host for host, names in there.items() if interface and interface not in names]
-        if not lacking:
+        interfaces = trials.survey(site, place, say)
+        bad_hosts = [
+            host for host, names in interfaces.items() if interface and interface not in names
+        ]
+        if not bad_hosts:
             continue
-        fine = False
-        common = set.intersection(*there.values())
-        names = ", ".join(sorted(there[lacking[0]])) or "none"
-        fault = f"there is no interface '{interface}' on {lacking[0]}: {names}"
-        lines = [Line("values", "interface", common.pop())] if len(common) == 1 else []
+        matches = False
+        intersection = set.intersection(*interfaces.values())
+        names = ", ".join(sorted(interfaces[bad_hosts[0]])) or "none"
+        fault = f"there is no interface '{interface}' on {bad_hosts[0]}: {names}"
+        lines = [Line("values", "interface", intersection.pop())] if len(intersection) == 1 else []
         result.fault(f"nodes of {place.partition}", fault, lines)
-    return fine
+    return matches
 
 
 def _nodes(site: Site, place: Place) -> int:
@@ -156,41 +158,41 @@ def _extras(site: Site, place: Place) -> dict[str, Any]:
 
 
 def _wrong(site: Site, trial: Trial) -> str | None:
-    if why := trials.start_fault(trial.output, _nodes(site, trial.place)):
-        return f"{why}: {trial.why}" if trial.why else why
+    if reason := trials.start_fault(trial.output, _nodes(site, trial.place)):
+        return f"{reason}: {trial.why}" if trial.why else reason
     return trials.binding_fault(trial.output, _extras(site, trial.place)) if trial.output else None
 
 
 def _others(site: Site, place: Place) -> list[Start]:
     """Every other way to start the ranks of this MPI here."""
     extras = site.toolchains[place.environ].get("extras", {})
-    own = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}
+    site_start = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}
     ways = launchers.start_options(str(extras.get("mpi")), slurm.plugins())
-    return [start for start in ways if not set(start) <= own]
+    return [start for start in ways if not set(start) <= site_start]
 
 
-def _best(site: Site, trial: Trial, others: list[Trial]) -> Trial | None:
+def _best(site: Site, trial: Trial, retries: list[Trial]) -> Trial | None:
     """The first that starts and binds; for one that does not start, the first that does."""
     nodes = _nodes(site, trial.place)
-    best = [one for one in others if not _wrong(site, one)]
+    candidates = [retry for retry in retries if not _wrong(site, retry)]
     if trials.start_fault(trial.output, nodes):
-        best += [one for one in others if not trials.start_fault(one.output, nodes)]
-    return best[0] if best else None
+        candidates += [retry for retry in retries if not trials.start_fault(retry.output, nodes)]
+    return candidates[0] if candidates else None
 
 
-def _report(site: Site, trial: Trial, others: list[Trial], result: Result) -> None:
+def _report(site: Site, trial: Trial, retries: list[Trial], result: Result) -> None:
     place, extras = trial.place, _extras(site, trial.place)
     subject = f"{place.environ} on {place.partition}"
-    if wrong := _wrong(site, trial):
-        works = _best(site, trial, others)
+    if problem := _wrong(site, trial):
+        remedy = _best(site, trial, retries)
         family = str(site.toolchains[place.environ].get("extras", {}).get("mpi"))
-        lines = lines_to_start(family, works.start) if works else []
-        tried = ", ".join(" ".join(one.start) for one in others)
-        also = "" if works or not others else f"; nor does it by {tried}"
-        result.fault(subject, wrong + also, lines)
+        lines = lines_to_start(family, remedy.start) if remedy else []
+        starts = ", ".join(" ".join(retry.start) for retry in retries)
+        suffix = "" if remedy or not retries else f"; nor does it by {starts}"
+        result.fault(subject, problem + suffix, lines)
     if trial.output is None:
         return
     for fault in trials.node_faults(trial.output, extras):
         result.fault(subject, fault)
-    if not wrong:
+    if not problem:
         result.findings.append(Finding("ok", subject, trials.describe(trial.output)))

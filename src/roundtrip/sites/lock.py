@@ -61,14 +61,14 @@ class Lock:
 
     def reached(self, start: str) -> Iterator[Concrete]:
         """The spec of hash `start` and all its dependencies, each once."""
-        waiting, seen = [start], {start}
-        while waiting:
-            spec = self.specs[waiting.pop()]
+        queue, hashes = [start], {start}
+        while queue:
+            spec = self.specs[queue.pop()]
             yield spec
             for _, hash_, _ in spec.dependencies:
-                if hash_ not in seen:
-                    seen.add(hash_)
-                    waiting.append(hash_)
+                if hash_ not in hashes:
+                    hashes.add(hash_)
+                    queue.append(hash_)
 
     @cached_property
     def mpis(self) -> dict[str, Concrete]:
@@ -118,10 +118,12 @@ def read(file: Path) -> Lock:
         spack = str(content.get("spack", {}).get("version", "unknown"))
     except (KeyError, TypeError, AttributeError) as error:
         raise UserError(f"not a Spack lock file ({type(error).__name__}: {error})", file) from None
-    known = set(specs)
-    needed = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}
-    if lacking := sorted(needed - known):
-        raise UserError(f"truncated: it refers to {lacking[0][:7]!a} and does not hold it", file)
+    hashes = set(specs)
+    references = {r.hash for r in roots} | {d[1] for s in specs.values() for d in s.dependencies}
+    if missing_hashes := sorted(references - hashes):
+        raise UserError(
+            f"truncated: it refers to {missing_hashes[0][:7]!a} and does not hold it", file
+        )
     return Lock(file, spack, roots, specs)
 
 
@@ -143,13 +145,13 @@ def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> 
     for name, specs in sorted(builds.items()):
         if len(specs) == 1:
             continue
-        usual, *odd = sorted(specs, key=lambda spec: (-len(lock.users(spec.hash)), spec.hash))
-        for spec in odd:
+        base, *odd_builds = sorted(specs, key=lambda spec: (-len(lock.users(spec.hash)), spec.hash))
+        for spec in odd_builds:
             roots = lock.users(spec.hash)
             lines.append(
-                f"{name} is {len(specs)} builds: {usual.hash[:7]} ({len(lock.users(usual.hash))} "
+                f"{name} is {len(specs)} builds: {base.hash[:7]} ({len(lock.users(base.hash))} "
                 f"roots), and the odd one {spec.hash[:7]} in {len(roots)}: {roots[0].spec}; "
-                f"it differs in {_difference(usual, spec)}: pin it with `require:`, or tell the "
+                f"it differs in {_difference(base, spec)}: pin it with `require:`, or tell the "
                 "two apart with `label` in site.toml"
             )
     return lines
@@ -157,29 +159,29 @@ def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> 
 
 def split_targets(lock: Lock) -> list[str]:
     """A line if the MPIs, and the roots that use one, are not all built for one target."""
-    built: dict[str, list[str]] = defaultdict(list)
+    labels: dict[str, list[str]] = defaultdict(list)
     for hash_ in sorted({*lock.mpis, *(root.hash for root in lock.roots)}):
         spec = lock.specs[hash_]
         if spec.external is None and (hash_ in lock.mpis or lock.mpi_of(hash_)):
-            built[spec.target].append(spec.label)
-    if len(built) <= 1:
+            labels[spec.target].append(spec.label)
+    if len(labels) <= 1:
         return []
-    odd = min(built, key=lambda target: (len(built[target]), target))
+    odd_target = min(labels, key=lambda target: (len(labels[target]), target))
     return [
-        f"built for {len(built)} targets ({', '.join(sorted(built))}); "
-        f"the odd one: {built[odd][0]} for {odd}"
+        f"built for {len(labels)} targets ({', '.join(sorted(labels))}); "
+        f"the odd one: {labels[odd_target][0]} for {odd_target}"
     ]
 
 
-def _difference(usual: Concrete, odd: Concrete) -> str:
-    names = sorted({*usual.parameters, *odd.parameters})
+def _difference(base: Concrete, spec: Concrete) -> str:
+    names = sorted({*base.parameters, *spec.parameters})
     parts = [
-        f"{name}={odd.value(name)} instead of {usual.value(name)}"
+        f"{name}={spec.value(name)} instead of {base.value(name)}"
         for name in names
-        if odd.parameters.get(name) != usual.parameters.get(name)
+        if spec.parameters.get(name) != base.parameters.get(name)
     ]
-    if odd.target != usual.target:
-        parts.append(f"target={odd.target} instead of {usual.target}")
+    if spec.target != base.target:
+        parts.append(f"target={spec.target} instead of {base.target}")
     return ", ".join(parts) or "a dependency"
 
 

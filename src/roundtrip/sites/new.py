@@ -22,24 +22,29 @@ def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
     """
     if not measured:
         return ""
-    own = frozenset().union(*(one.hosts for one in measured))
-    apart = [p for p in facts.usable if p.hosts and not p.hosts & own]
-    chosen = max(apart, key=lambda p: _longest(facts, p)) if apart else measured[0]
-    minutes = min(NIGHT_S, _longest(facts, chosen)) // 60
-    why = (
+    hosts = frozenset().union(*(partition.hosts for partition in measured))
+    candidates = [p for p in facts.usable if p.hosts and not p.hosts & hosts]
+    night_partition = (
+        max(candidates, key=lambda p: _longest(facts, p)) if candidates else measured[0]
+    )
+    minutes = min(NIGHT_S, _longest(facts, night_partition)) // 60
+    reason = (
         "none of its nodes is measured"
-        if apart
+        if candidates
         else "its nodes are measured as well: the job of a night takes one core of them"
     )
     text = (
         "# Sourced by `activate`: options of `sbatch campaigns/nightly.sbatch`.\n"
-        f"export SBATCH_PARTITION={chosen.name} # {why}\n"
+        f"export SBATCH_PARTITION={night_partition.name} # {reason}\n"
         f"export SBATCH_TIMELIMIT={minutes} # minutes\n"
     )
-    for variable, one in (("SBATCH_ACCOUNT", chosen), ("ROUNDTRIP_ACCOUNT", measured[0])):
-        allowed = _accounts(facts, one)
-        if len(facts.cluster.accounts) > 1 and allowed:
-            text += f"export {variable}={allowed[0]} # of: {', '.join(allowed)}\n"
+    for variable, partition in (
+        ("SBATCH_ACCOUNT", night_partition),
+        ("ROUNDTRIP_ACCOUNT", measured[0]),
+    ):
+        accounts = _accounts(facts, partition)
+        if len(facts.cluster.accounts) > 1 and accounts:
+            text += f"export {variable}={accounts[0]} # of: {', '.join(accounts)}\n"
     return text
 
 
@@ -47,10 +52,10 @@ def cluster_lines(facts: Facts, measured: Sequence[Partition]) -> list[str]:
     """A line for each fact of the cluster, for people."""
     cluster = facts.cluster
     lines = []
-    for one in measured:
-        kinds = cluster.kinds.get(one.name, ())
+    for partition in measured:
+        kinds = cluster.kinds.get(partition.name, ())
         if len(kinds) > 1 or any(kind.gres for kind in kinds):
-            lines.append(f"nodes of `{one.name}`: {'; '.join(map(str, kinds))}")
+            lines.append(f"nodes of `{partition.name}`: {'; '.join(map(str, kinds))}")
     for name, limits in cluster.limits.items():
         parts = [] if limits.up else ["does not start jobs, so left out"]
         parts += [f"for QOS {', '.join(limits.qos)} only"] if limits.qos else []
@@ -58,7 +63,7 @@ def cluster_lines(facts: Facts, measured: Sequence[Partition]) -> list[str]:
         if parts:
             lines.append(f"partition `{name}`: {'; '.join(parts)}")
     if cluster.qos:
-        names = ", ".join(f"{name} ({_hours(longest)})" for name, longest in cluster.qos.items())
+        names = ", ".join(f"{name} ({_hours(limit_s)})" for name, limit_s in cluster.qos.items())
         lines.append(f"QOS: {names}; your accounts: {', '.join(cluster.accounts) or 'none'}")
     if cluster.switches:
         names = ", ".join(
@@ -74,18 +79,20 @@ def cluster_lines(facts: Facts, measured: Sequence[Partition]) -> list[str]:
 
 def unknown_limits(facts: Facts, measured: Sequence[Partition]) -> list[str]:
     """What somebody has to decide."""
-    left = []
-    for one in measured:
-        kinds = facts.cluster.kinds.get(one.name, ())
+    unknowns = []
+    for partition in measured:
+        kinds = facts.cluster.kinds.get(partition.name, ())
         if len({(kind.cores, kind.gres) for kind in kinds}) > 1:
-            left.append(
-                f"nodes of partition `{one.name}` differ, and a launch takes any: to measure one "
-                'kind, add `"--constraint=FEATURE"` to its `access`, and say its `nodes`'
+            unknowns.append(
+                f"nodes of partition `{partition.name}` differ, and a launch takes any: to measure "
+                'one kind, add `"--constraint=FEATURE"` to its `access`, and say its `nodes`'
             )
-        limits = facts.cluster.limit(one.name)
+        limits = facts.cluster.limit(partition.name)
         if limits.qos and not set(limits.qos) & {"normal"}:
-            left.append(f"`access` of partition `{one.name}`: `--qos=` one of {limits.qos}")
-    return left
+            unknowns.append(
+                f"`access` of partition `{partition.name}`: `--qos=` one of {limits.qos}"
+            )
+    return unknowns
 
 
 def _accounts(facts: Facts, partition: Partition) -> list[str]:
@@ -95,8 +102,8 @@ def _accounts(facts: Facts, partition: Partition) -> list[str]:
 
 
 def _longest(facts: Facts, partition: Partition) -> int:
-    longest = facts.cluster.limit(partition.name).longest_s
-    return NIGHT_S if longest is None else longest
+    limit_s = facts.cluster.limit(partition.name).longest_s
+    return NIGHT_S if limit_s is None else limit_s
 
 
 def _hours(longest_s: int | None) -> str:
@@ -158,20 +165,20 @@ def write_site(
     folder = sites / name
     if folder.exists():
         raise UserError("there is one already; remove it, or choose another name", folder)
-    chosen = _chosen(facts, partitions)
+    slurm_partitions = _chosen(facts, partitions)
     base = choose_base(facts)
     folder.mkdir()
-    text, unknown = site_toml(name, base, facts, chosen, software)
+    text, unknowns = site_toml(name, base, facts, slurm_partitions, software)
     (folder / data.FILE).write_text(text)
     (folder / "reframe.py").write_text(_REFRAME.format(name=name))
     if software == "spack":
         source = sites / _BASES[base].spack_part / "spack"
-        unknown += spackpart.write_spack_part(source, folder, facts, base)
-    unknown += unknown_limits(facts, chosen)
-    starts = launchers.start_lines(facts) if chosen else []
-    lines = [*facts.lines(), *starts, *cluster_lines(facts, chosen)]
-    (folder / "README.md").write_text(readme(name, base, lines, unknown))
-    if text := nights_environment(facts, chosen):
+        unknowns += spackpart.write_spack_part(source, folder, facts, base)
+    unknowns += unknown_limits(facts, slurm_partitions)
+    starts = launchers.start_lines(facts) if slurm_partitions else []
+    lines = [*facts.lines(), *starts, *cluster_lines(facts, slurm_partitions)]
+    (folder / "README.md").write_text(readme(name, base, lines, unknowns))
+    if text := nights_environment(facts, slurm_partitions):
         (folder / "environment").write_text(text)
     return folder
 
@@ -186,11 +193,11 @@ def choose_base(facts: Facts) -> str:
 
 
 def _chosen(facts: Facts, names: Sequence[str]) -> list[Partition]:
-    known = {one.name: one for one in facts.partitions}
-    if missing := [name for name in names if name not in known]:
-        there = ", ".join(sorted(known)) or "none, or no sinfo"
-        raise UserError(f"Slurm has no partition '{missing[0]}'; there are: {there}")
-    return [known[name] for name in names] or facts.covering
+    partitions = {partition.name: partition for partition in facts.partitions}
+    if missing_names := [name for name in names if name not in partitions]:
+        choices = ", ".join(sorted(partitions)) or "none, or no sinfo"
+        raise UserError(f"Slurm has no partition '{missing_names[0]}'; there are: {choices}")
+    return [partitions[name] for name in names] or facts.covering
 
 
 def site_toml(
@@ -207,50 +214,54 @@ def site_toml(
     if base == "machine":
         return text, []
     text += f"hostnames = ['^{name}-login\\d*$'] # chosen by RFM_SYSTEM all the same\n"
-    unknown = []
+    unknowns = []
     if series := slurm.pmix_series(facts.pmi):
         text += f'pmix = "{series}" # as `srun --mpi=list` says\n'
     else:
-        unknown.append(f"`pmix` in `{data.FILE}`: the series that Slurm was built with")
+        unknowns.append(f"`pmix` in `{data.FILE}`: the series that Slurm was built with")
     values = _values(base, facts)
     text += "\n[values]\n"
     for key in _BASES[base].values:
-        usual, how = _VALUES[key]
+        default, hint = _VALUES[key]
         value = values.get(key)
         if value is None:
-            unknown.append(f"`{key}` in `{data.FILE}`" + (f": {how}" if how else ""))
-        literal = json.dumps(usual if value is None else value)
-        text += f"{key} = {literal}{f' # {how}' if how else ''}\n"
+            unknowns.append(f"`{key}` in `{data.FILE}`" + (f": {hint}" if hint else ""))
+        literal = json.dumps(default if value is None else value)
+        text += f"{key} = {literal}{f' # {hint}' if hint else ''}\n"
     if facts.accounting is False:  # ReFrame's `slurm` asks sacct how a job ended, and gives up
         text += "\n[every_partition]\n"
         text += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
-    sizes, unsized = _sizes(partitions)
+    sizes, size_unknowns = _sizes(partitions)
     text += sizes + launchers.launch_tables(facts)
-    return text, unknown + unsized + launchers.unknown_starts(facts)
+    return text, unknowns + size_unknowns + launchers.unknown_starts(facts)
 
 
 def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
     """A table for each Slurm partition, with the nodes, cores and sockets that features follow
     from; what is not known of them."""
-    text, unknown = "", []
-    for one in partitions:
-        text += f'\n[slurm_partition."{one.name}"]\n'
+    text, unknowns = "", []
+    for partition in partitions:
+        text += f'\n[slurm_partition."{partition.name}"]\n'
         for key in ("nodes", "cores", "sockets"):
-            if value := getattr(one, key):
+            if value := getattr(partition, key):
                 text += f"{key} = {value}\n"
             else:
-                unknown.append(f"`{key}` of partition `{one.name}`: what fits follows from it")
-    return text, unknown
+                unknowns.append(
+                    f"`{key}` of partition `{partition.name}`: what fits follows from it"
+                )
+    return text, unknowns
 
 
 def readme(name: str, base: str, lines: list[str], unknown: list[str]) -> str:
     """The README of the site: the `lines` that were found, and what is left to set."""
-    found = "\n".join(f"- {line}" for line in lines)
-    left = "\n".join(f"- {item}" for item in unknown) or "- nothing, but read every value once"
+    facts = "\n".join(f"- {line}" for line in lines)
+    unknown_list = (
+        "\n".join(f"- {item}" for item in unknown) or "- nothing, but read every value once"
+    )
     return (
         f"# Site `{name}`\n\nWritten by `roundtrip site new`, over `site-configs/base/{base}.toml`."
-        f"\n\nFound:\n\n{found}\n\nNot found, so the usual value stands; set it:\n\n{left}\n\n"
-        f"Then `roundtrip site check {name}`.\n"
+        f"\n\nFound:\n\n{facts}\n\nNot found, so the usual value stands; set it:\n\n{unknown_list}"
+        f"\n\nThen `roundtrip site check {name}`.\n"
     )
 
 

@@ -26,10 +26,10 @@ def _target() -> str:
     """The level of x86-64 of this processor, at most `USUAL_TARGET`; else its architecture."""
     import archspec.cpu
 
-    own, usual = archspec.cpu.host(), archspec.cpu.TARGETS[USUAL_TARGET]
-    if own.family != usual.family:
-        return str(own.family.name)
-    return str(min(own.generic, usual).name)
+    processor, limit = archspec.cpu.host(), archspec.cpu.TARGETS[USUAL_TARGET]
+    if processor.family != limit.family:
+        return str(processor.family.name)
+    return str(min(processor.generic, limit).name)
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Library:
     lacks: str | None = None
 
     def __str__(self) -> str:
-        lacking = f", without {self.lacks}" if self.lacks else ""
-        return f"{self.name} {self.version} in {self.prefix}{lacking}"
+        suffix = f", without {self.lacks}" if self.lacks else ""
+        return f"{self.name} {self.version} in {self.prefix}{suffix}"
 
 
 _NUMBER = r"(\d+(?:\.\d+)*)"
@@ -93,12 +93,12 @@ def _library(
 ) -> Library:
     """With `multiarch`, the library may be in a folder of an architecture, as Debian has them."""
     folders = ["lib*", *(["lib/*-linux-gnu*"] if multiarch else [])]
-    lacks = None
+    missing_file = None
     if not (prefix / "include" / header).is_file():
-        lacks = f"include/{header}"
+        missing_file = f"include/{header}"
     elif not any(file for folder in folders for file in prefix.glob(f"{folder}/{library}")):
-        lacks = f"lib/{library}"
-    return Library(name, version, str(prefix), lacks)
+        missing_file = f"lib/{library}"
+    return Library(name, version, str(prefix), missing_file)
 
 
 _YES_NO = {True: "yes", False: "no", None: "not found"}
@@ -135,7 +135,7 @@ class Facts:
     @property
     def usable(self) -> list[Partition]:
         """Partitions that start jobs."""
-        return [one for one in self.partitions if self.cluster.up(one.name)]
+        return [partition for partition in self.partitions if self.cluster.up(partition.name)]
 
     @property
     def partition(self) -> Partition | None:
@@ -148,13 +148,13 @@ class Facts:
 
         Slurm often offers the same nodes under several names; nobody wants to measure them twice.
         """
-        chosen: list[Partition] = []
-        covered: set[str] = set()
-        for one in self._ranked:
-            if not chosen or len(one.hosts - covered) > 1:
-                chosen.append(one)
-                covered |= one.hosts
-        return chosen
+        partitions: list[Partition] = []
+        hosts: set[str] = set()
+        for partition in self._ranked:
+            if not partitions or len(partition.hosts - hosts) > 1:
+                partitions.append(partition)
+                hosts |= partition.hosts
+        return partitions
 
     @property
     def _ranked(self) -> list[Partition]:
@@ -179,7 +179,7 @@ class Facts:
 
     def lines(self) -> list[str]:
         """A line for each kind of fact, for people."""
-        unknown = "not found"
+        default = "not found"
         partitions = ", ".join(
             f"{p.name}{'*' if p.default else ''} ({p.nodes} nodes of {p.cores} cores)"
             for p in self.partitions
@@ -189,14 +189,14 @@ class Facts:
             for p in self.ports
         )
         return [
-            f"Slurm: {self.slurm or unknown}; partitions: {partitions or unknown}",
-            f"PMI offered by srun: {', '.join(self.pmi) or unknown}",
-            f"processor: {self.cpu or unknown}, {self.sockets or '?'} x {self.cores or '?'} cores, "
-            f"target {self.target or unknown}",
-            f"ports: {ports or unknown}",
-            f"interfaces: {', '.join(name for name, _ in self.interfaces) or unknown}",
+            f"Slurm: {self.slurm or default}; partitions: {partitions or default}",
+            f"PMI offered by srun: {', '.join(self.pmi) or default}",
+            f"processor: {self.cpu or default}, {self.sockets or '?'} x {self.cores or '?'} cores, "
+            f"target {self.target or default}",
+            f"ports: {ports or default}",
+            f"interfaces: {', '.join(name for name, _ in self.interfaces) or default}",
             f"accounting (sacct): {_YES_NO[self.accounting]}",
-            "software: " + ("; ".join(map(str, self.libraries)) or unknown),
+            "software: " + ("; ".join(map(str, self.libraries)) or default),
         ]
 
 

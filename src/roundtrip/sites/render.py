@@ -45,15 +45,15 @@ def prebuilt_environment(
     prefix, tools = f"{store}/{toolchain.name}", f"{store}/{mpi.name}/bin"
     npb = f"{os.environ.get('ROUNDTRIP_NPB') or store / 'npb'}/{mpi.name}"
     osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi.name}"
-    elsewhere = f"it knows no Boost, {suites_in} is enough" if suites_in else None
+    suites_hint = f"it knows no Boost, {suites_in} is enough" if suites_in else None
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
     configure = " ".join([*mpi.kind.configure, "./configure"])
     make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
     places = {"npb-upstream": npb, "osu": osu}
     reference = mpi.netpipe if netpipe else None
-    offered = [key for key, place in places.items() if Path(place).is_dir()]
+    features = [key for key, place in places.items() if Path(place).is_dir()]
     if reference and shutil.which(reference):
-        offered.insert(0, "netpipe-reference")
+        features.insert(0, "netpipe-reference")
     kind = [SIMULATED] if mpi.kind.simulator else []
     own_launcher = extras.get("launcher") not in (None, "srun")
     return {
@@ -66,7 +66,7 @@ def prebuilt_environment(
             *([["PATH", f"{tools}:$PATH"]] if own_launcher else []),
             *map(list, variables.items()),
         ],
-        "features": ["mpi", "boost", *kind, *([] if elsewhere else offered)],
+        "features": ["mpi", "boost", *kind, *([] if suites_hint else features)],
         "extras": {
             "toolchain": f"{mpi.title}, Boost {toolchain.boost.series}",
             "mpi": mpi.family,
@@ -78,8 +78,8 @@ def prebuilt_environment(
             "osu_prefix": osu,
             **({"netpipe_reference": reference} if netpipe else {}),
             "lacks": {
-                "npb-upstream": elsewhere or f"build NPB 3.4 into {npb}",
-                "osu": elsewhere or make_osu,
+                "npb-upstream": suites_hint or f"build NPB 3.4 into {npb}",
+                "osu": suites_hint or make_osu,
             },
             **extras,
         },
@@ -124,10 +124,10 @@ def render(folder: Path) -> dict[str, Any]:
     site = data.load(folder / data.FILE, checkout)
     environments = _environments(folder.name, site, checkout)
     partitions = [
-        _partition(one, site, environments)
-        for one in site.partition.values()
-        if (not one.only_if or site.condition[one.only_if])
-        and (not one.unless or not site.condition[one.unless])
+        _partition(partition, site, environments)
+        for partition in site.partition.values()
+        if (not partition.only_if or site.condition[partition.only_if])
+        and (not partition.unless or not site.condition[partition.unless])
     ]
     system = {
         "name": folder.name,
@@ -145,45 +145,55 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
         tables = site.declared.items()
         return [{"name": key, **table, "target_systems": [name]} for key, table in tables]
     if site.software == "spack":
-        starts = {mpi: (one.launcher, _options(one, site)) for mpi, one in site.launch.items()}
-        variables = {mpi: list(_variables(one).items()) for mpi, one in site.launch.items()}
+        starts = {
+            mpi: (launch.launcher, _options(launch, site)) for mpi, launch in site.launch.items()
+        }
+        variables = {mpi: list(_variables(launch).items()) for mpi, launch in site.launch.items()}
         return toolchains.environments(name, starts, variables, site.label)
-    known = catalogue(checkout)
+    versions = catalogue(checkout)
     if site.transport:
-        return [_over(name, key, site, known) for key in site.transport]
-    return [_plain(name, toolchain, site, known) for toolchain in _usable_toolchains(site, known)]
+        return [_over(name, key, site, versions) for key in site.transport]
+    return [
+        _plain(name, toolchain, site, versions) for toolchain in _usable_toolchains(site, versions)
+    ]
 
 
-def _usable_toolchains(site: SiteData, known: Catalogue) -> list[Toolchain]:
+def _usable_toolchains(site: SiteData, versions: Catalogue) -> list[Toolchain]:
     """Simulators for a site that says how one starts ranks, all others for any other site."""
-    families = {mpi.family for mpi in known.mpis.values() if mpi.kind.simulator}
-    simulated = not families.isdisjoint(site.launch)
-    return [one for one in known.offered if one.mpi.kind.simulator == simulated]
+    families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
+    is_simulated = not families.isdisjoint(site.launch)
+    return [
+        toolchain for toolchain in versions.offered if toolchain.mpi.kind.simulator == is_simulated
+    ]
 
 
-def _plain(system: str, toolchain: Toolchain, site: SiteData, known: Catalogue) -> dict[str, Any]:
+def _plain(
+    system: str, toolchain: Toolchain, site: SiteData, versions: Catalogue
+) -> dict[str, Any]:
     """The environment of a toolchain, under the toolchain's name."""
     variables, extras = _start(site, toolchain.mpi)
-    last = known.last_boost
+    last_boost = versions.last_boost
     return prebuilt_environment(
         system,
         toolchain.name,
         toolchain,
         variables,
         extras,
-        suites_in=None if toolchain.boost == last else f"{toolchain.mpi.name}-{last.name}",
+        suites_in=None
+        if toolchain.boost == last_boost
+        else f"{toolchain.mpi.name}-{last_boost.name}",
         netpipe=True,
     )
 
 
-def _over(system: str, key: str, site: SiteData, known: Catalogue) -> dict[str, Any]:
+def _over(system: str, key: str, site: SiteData, versions: Catalogue) -> dict[str, Any]:
     """The environment of a transport."""
     transport = site.transport[key]
-    if transport.mpi not in known.mpis:
-        legal = ", ".join(known.mpis)
+    if transport.mpi not in versions.mpis:
+        legal = ", ".join(versions.mpis)
         message = f"unknown MPI '{transport.mpi}' in transport '{key}'; there are: {legal}"
         raise UserError(message, f"site-configs/{system}/{data.FILE}")
-    toolchain = Toolchain(known.mpis[transport.mpi], known.last_boost)
+    toolchain = Toolchain(versions.mpis[transport.mpi], versions.last_boost)
     variables, extras = _start(site, toolchain.mpi)
     title = f"{toolchain.mpi.title} over {transport.over}"
     return prebuilt_environment(
@@ -196,39 +206,49 @@ def _over(system: str, key: str, site: SiteData, known: Catalogue) -> dict[str, 
 
 
 def _partition(
-    one: Partition, site: SiteData, environments: list[dict[str, Any]]
+    partition: Partition, site: SiteData, environments: list[dict[str, Any]]
 ) -> dict[str, Any]:
     scheduler = next(
-        (other for name, other in one.scheduler_if.items() if site.condition[name]), one.scheduler
+        (
+            alternative
+            for name, alternative in partition.scheduler_if.items()
+            if site.condition[name]
+        ),
+        partition.scheduler,
     )
-    extras = _extras(one)
+    extras = _extras(partition)
     account = os.environ.get("ROUNDTRIP_ACCOUNT")
-    rendered = {
-        "name": one.name,
-        "descr": one.description,
+    fields = {
+        "name": partition.name,
+        "descr": partition.description,
         "scheduler": scheduler,
-        "launcher": one.launcher,
-        "access": [*one.access, *([one.account] if account and one.account else [])],
-        "sched_options": one.options,
-        "environs": _environs(one, site, environments),
-        "env_vars": [list(pair) for pair in one.variables.items()],
-        "prepare_cmds": list(one.prepare),
+        "launcher": partition.launcher,
+        "access": [
+            *partition.access,
+            *([partition.account] if account and partition.account else []),
+        ],
+        "sched_options": partition.options,
+        "environs": _environs(partition, site, environments),
+        "env_vars": [list(pair) for pair in partition.variables.items()],
+        "prepare_cmds": list(partition.prepare),
         "features": [
-            *one.features,
+            *partition.features,
             *scales.features(extras.get("nodes"), extras.get("cores"), extras.get("sockets")),
             *_detected(site),
         ],
-        "processor": one.processor,
+        "processor": partition.processor,
         "extras": extras,
-        "max_jobs": _jobs(one),
+        "max_jobs": _jobs(partition),
     }
-    return {key: value for key, value in rendered.items() if value or key == "environs"}
+    return {key: value for key, value in fields.items() if value or key == "environs"}
 
 
-def _jobs(one: Partition) -> int:
+def _jobs(partition: Partition) -> int:
     """Jobs at a time: more than the site's if a campaign says that its launches share no node."""
-    together = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
-    return int(together) if one.side_by_side and together.isdecimal() else one.max_jobs
+    job_limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
+    return (
+        int(job_limit) if partition.side_by_side and job_limit.isdecimal() else partition.max_jobs
+    )
 
 
 def _detected(site: SiteData) -> list[str]:
@@ -238,10 +258,10 @@ def _detected(site: SiteData) -> list[str]:
     return debian_pvm() if "pvm" in site.detect else []
 
 
-def _extras(one: Partition) -> dict[str, Any]:
+def _extras(partition: Partition) -> dict[str, Any]:
     """The extras with the numbers of this machine or of the Slurm at hand in them."""
-    extras = one.extras.model_dump(exclude_none=True)
-    if one.side_by_side:
+    extras = partition.extras.model_dump(exclude_none=True)
+    if partition.side_by_side:
         extras["side_by_side"] = True
     if "across" in extras:
         extras["across"] = list(extras["across"])
@@ -252,18 +272,20 @@ def _extras(one: Partition) -> dict[str, Any]:
             extras[key] = getattr(facts.read_host(), key)
     file = Path(extras.pop("size_from", ""))
     if file.is_file():
-        extras |= slurm.partition_size(file.read_text(errors="replace"), one.name)
+        extras |= slurm.partition_size(file.read_text(errors="replace"), partition.name)
     return extras
 
 
-def _environs(one: Partition, site: SiteData, environments: list[dict[str, Any]]) -> list[str]:
-    if one.environs is not None:
-        return list(one.environs)
+def _environs(
+    partition: Partition, site: SiteData, environments: list[dict[str, Any]]
+) -> list[str]:
+    if partition.environs is not None:
+        return list(partition.environs)
     if site.software == "spack":
-        return toolchains.installed_names(environments, one.without)
-    unless = {name: transport.unless for name, transport in site.transport.items()}
-    excluded = {name for name, key in unless.items() if key and site.condition[key]}
-    return [name for name in built_names(environments) if name not in excluded]
+        return toolchains.installed_names(environments, partition.without)
+    conditions = {name: transport.unless for name, transport in site.transport.items()}
+    exclusions = {name for name, key in conditions.items() if key and site.condition[key]}
+    return [name for name in built_names(environments) if name not in exclusions]
 
 
 def _start(site: SiteData, mpi: Mpi) -> tuple[dict[str, str], dict[str, object]]:
@@ -284,5 +306,5 @@ def _options(launch: Launch, site: SiteData) -> list[str]:
 
 
 def _variables(launch: Launch) -> dict[str, str]:
-    as_root = launch.variables_as_root if os.geteuid() == 0 else {}
-    return {**launch.variables, **as_root}
+    root_variables = launch.variables_as_root if os.geteuid() == 0 else {}
+    return {**launch.variables, **root_variables}

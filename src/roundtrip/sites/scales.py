@@ -28,10 +28,10 @@ def features(nodes: int | None, cores: int | None, sockets: int | None = None) -
     not known."""
     counts = [2**power for power in range(1, 31)]
     return [
-        f"{what}_{count}"
-        for what, there in (("nodes", nodes), ("cores", cores), ("sockets", sockets))
+        f"{quantity}_{count}"
+        for quantity, limit in (("nodes", nodes), ("cores", cores), ("sockets", sockets))
         for count in counts
-        if count <= (there or 0)
+        if count <= (limit or 0)
     ]
 
 
@@ -41,8 +41,8 @@ def counted(ranks: int, per_node: int) -> list[str]:
     Two cores, and two nodes where it offers several, are what every partition has.
     """
     nodes = -(-ranks // per_node)
-    wanted = (("nodes", nodes), ("cores", per_node))
-    return [f"{what}_{_power(count)}" for what, count in wanted if count > 2]
+    requirements = (("nodes", nodes), ("cores", per_node))
+    return [f"{quantity}_{_power(count)}" for quantity, count in requirements if count > 2]
 
 
 def needed(scale: str, placement: str, several: str = ONE_PER_NODE) -> list[str]:
@@ -57,21 +57,21 @@ def needed(scale: str, placement: str, several: str = ONE_PER_NODE) -> list[str]
 
 def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, int]:
     """(nodes, ranks in each) of a scale on the partition with these `extras`."""
-    each = 1 if placement == ONE_PER_NODE else int(extras.get("cores", 2))
+    ranks_per_node = 1 if placement == ONE_PER_NODE else int(extras.get("cores", 2))
     if scale == "pair":
         return (2, 1) if placement == ONE_PER_NODE else (1, 2)
     if scale == "all":
-        return int(extras["nodes"]), each
-    return _NODES.get(scale, 1), each
+        return int(extras["nodes"]), ranks_per_node
+    return _NODES.get(scale, 1), ranks_per_node
 
 
 def why(feature: str, extras: Mapping[str, Any]) -> str | None:
     """Why a partition with these `extras` has no such `feature`; None for what is no number."""
-    what = re.fullmatch(r"(nodes|cores|sockets)_\d+", feature)
-    if what is None:
+    match = re.fullmatch(r"(nodes|cores|sockets)_\d+", feature)
+    if match is None:
         return None
-    there = extras.get(what[1])
-    return f"it has {there}" if there else f"it does not say how many {what[1]} it has"
+    count = extras.get(match[1])
+    return f"it has {count}" if count else f"it does not say how many {match[1]} it has"
 
 
 def _power(count: int) -> int:

@@ -89,8 +89,8 @@ class Site:
         sites = checkout / "site-configs"
         self.folder = sites / name
         if not is_name(name) or not (self.folder / "reframe.py").is_file():
-            known = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
-            raise UserError(f"unknown site '{name}'; there are: {', '.join(known)}")
+            names = sorted(p.parent.name for p in sites.glob("*/reframe.py"))
+            raise UserError(f"unknown site '{name}'; there are: {', '.join(names)}")
 
     @property
     def spack(self) -> Path | None:
@@ -109,12 +109,12 @@ class Site:
         """Environment variables after ``. site-configs/activate <name>``; UserError if it fails."""
         script = '. "$0" "$1" && env -0'
         activate = self.checkout / "site-configs" / "activate"
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", script, str(activate), self.name], capture_output=True, text=True
         )
-        if done.returncode:
-            raise UserError(f"cannot activate site '{self.name}': {last_line(done.stderr)}")
-        pairs = (item.split("=", 1) for item in done.stdout.split("\0") if "=" in item)
+        if process.returncode:
+            raise UserError(f"cannot activate site '{self.name}': {last_line(process.stderr)}")
+        pairs = (item.split("=", 1) for item in process.stdout.split("\0") if "=" in item)
         variables = dict(pairs)
         variables.pop("RFM_TIMESTAMP_DIRS", None)  # a round's folder is unique by itself
         return variables
@@ -165,11 +165,11 @@ class Site:
         `selection` restricts the tests, as in `cases`; `variables` are values by
         ``check.variable``.  UserError if ReFrame fails, as for a value of another type or range.
         """
-        named = [f"--checkpath={file}" for file in files]
-        named += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
-        everything = ("--skip-system-check", "--skip-prgenv-check", "--describe")
+        options = [f"--checkpath={file}" for file in files]
+        options += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
+        flags = ("--skip-system-check", "--skip-prgenv-check", "--describe")
         tests: list[dict[str, Any]] = json.loads(
-            self._reframe(*named, *everything, selection=selection)
+            self._reframe(*options, *flags, selection=selection)
         )
         return tests
 
@@ -191,13 +191,13 @@ class Site:
         request: dict[str, Any] = {"files": self._files, "folder": str(folder)}
         selection: TestSelection = "ends"  # to instantiate all tests takes ReFrame seconds
         if cases is not None:
-            named = defaultdict[str, list[Mapping[str, Sequence[str]]]](list)
+            tests = defaultdict[str, list[Mapping[str, Sequence[str]]]](list)
             for case in cases:
-                named[case.check].append({key: [value] for key, value in case.parameters})
-            selection, files = named, sorted({str(self.checks[check]) for check in named})
+                tests[case.check].append({key: [value] for key, value in case.parameters})
+            selection, files = tests, sorted({str(self.checks[check]) for check in tests})
             request |= {"files": files, "names": [case.id for case in cases]}
-        listed = self._listing(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
-        return {case: script for case, script in listed.items() if script is not None}
+        listing = self._listing(selection, request, {"ROUNDTRIP_RUNS": str(folder)})
+        return {case: script for case, script in listing.items() if script is not None}
 
     @property
     def _files(self) -> list[str]:
@@ -211,14 +211,14 @@ class Site:
     ) -> dict[Case, str | None]:
         """What `sites.listing` answers to a request: cases, each with its script if it has one."""
         command = [sys.executable, "-P", "-m", "roundtrip.sites.listing"]
-        what = "the listing of checks"
-        printed = self._run(command, what, selection, variables, json.dumps(request))
-        answer = json.loads(printed.splitlines()[-1])
+        label = "the listing of checks"
+        output = self._run(command, label, selection, variables, json.dumps(request))
+        answer = json.loads(output.splitlines()[-1])
         self._config = answer["config"]
         scripts = answer.get("scripts", {})
         cases = (
-            Case(**{**one, "parameters": tuple(map(tuple, one["parameters"]))})
-            for one in answer["cases"]
+            Case(**{**fields, "parameters": tuple(map(tuple, fields["parameters"]))})
+            for fields in answer["cases"]
         )
         return {case: scripts.get(case.id) for case in cases}
 
@@ -228,24 +228,24 @@ class Site:
     def _run(
         self,
         command: Sequence[str],
-        what: str,
+        label: str,
         selection: TestSelection | None,
         variables: Mapping[str, str] | None = None,
-        given: str = "",
+        stdin: str = "",
     ) -> str:
-        chosen = select_tests(selection) if selection else {}
+        test_variables = select_tests(selection) if selection else {}
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 command,
                 cwd=self.checkout,
-                env={**self.environment, **chosen, **(variables or {})},
-                input=given,
+                env={**self.environment, **test_variables, **(variables or {})},
+                input=stdin,
                 capture_output=True,
                 text=True,
             )
         except FileNotFoundError:
             raise UserError("there is no reframe in PATH; run: make setup") from None
-        if done.returncode:
-            last = last_line(_CONTROL.sub("", done.stdout + done.stderr))
-            raise UserError(f"{what} failed on site '{self.name}': {last}")
-        return done.stdout
+        if process.returncode:
+            reason = last_line(_CONTROL.sub("", process.stdout + process.stderr))
+            raise UserError(f"{label} failed on site '{self.name}': {reason}")
+        return process.stdout

@@ -56,26 +56,28 @@ def partition_size(text: str, partition: str) -> dict[str, int]:
     """``nodes`` of a partition; ``cores`` and ``sockets`` of the least of them, as far as `text`
     says them."""
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
-    usual: dict[str, str] = {}
+    defaults: dict[str, str] = {}
     cores: dict[str, int] = {}
     sockets: dict[str, int] = {}
     for line in lines:
         if line.get("NodeName") == "DEFAULT":
-            usual |= line
+            defaults |= line
         elif "NodeName" in line:
-            here = {**usual, **line}
-            count = int(here.get("Sockets", 1)) * int(here.get("CoresPerSocket", 0))
-            names = expand_hosts(here["NodeName"])
-            cores |= dict.fromkeys(names, count or int(here.get("CPUs", 0)))
-            sockets |= dict.fromkeys(names, int(here.get("Sockets", 0)))
+            node = {**defaults, **line}
+            count = int(node.get("Sockets", 1)) * int(node.get("CoresPerSocket", 0))
+            names = expand_hosts(node["NodeName"])
+            cores |= dict.fromkeys(names, count or int(node.get("CPUs", 0)))
+            sockets |= dict.fromkeys(names, int(node.get("Sockets", 0)))
     for line in lines:
         if line.get("PartitionName") == partition:
             names = expand_hosts(line.get("Nodes", ""))
-            known = {
-                what: [counts[name] for name in names if counts.get(name)]
-                for what, counts in (("cores", cores), ("sockets", sockets))
+            sizes = {
+                quantity: [counts[name] for name in names if counts.get(name)]
+                for quantity, counts in (("cores", cores), ("sockets", sockets))
             }
-            return {"nodes": len(names)} | {what: min(some) for what, some in known.items() if some}
+            return {"nodes": len(names)} | {
+                quantity: min(values) for quantity, values in sizes.items() if values
+            }
     return {}
 
 
@@ -119,10 +121,12 @@ def access_options(access: Iterable[str]) -> dict[str, str]:
     for names in _OPTIONS:
         parser.add_argument(*names, default=argparse.SUPPRESS)
     try:
-        known, _ = parser.parse_known_args([word for one in access for word in shlex.split(one)])
+        options, _ = parser.parse_known_args(
+            [word for option in access for word in shlex.split(option)]
+        )
     except (argparse.ArgumentError, ValueError):  # ValueError: a quote is not closed
         return {}
-    return vars(known)
+    return vars(options)
 
 
 @dataclass(frozen=True)
@@ -184,11 +188,11 @@ class SlurmFacts:
 def ask(*command: str) -> str | None:
     """What a command of this machine prints; None if it is missing or fails."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        process = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
     # Some versions of srun list their plugins on standard error.
-    return (done.stdout or done.stderr) if done.returncode == 0 else None
+    return (process.stdout or process.stderr) if process.returncode == 0 else None
 
 
 def look_at_slurm(run: Runner = ask) -> SlurmFacts:
@@ -210,11 +214,11 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
     """
     partitions: dict[str, Partition] = {}
     for name, nodes, sockets, cores, features, names in _sinfo_lines(text):
-        hosts, earlier = frozenset(expand_hosts(names)), partitions.get(name.rstrip("*"))
-        if earlier:
-            nodes, hosts = nodes + earlier.nodes, hosts | earlier.hosts
-            cores, sockets = min(cores, earlier.cores), min(sockets, earlier.sockets)
-            features = (*features, *earlier.features)
+        hosts, partition = frozenset(expand_hosts(names)), partitions.get(name.rstrip("*"))
+        if partition:
+            nodes, hosts = nodes + partition.nodes, hosts | partition.hosts
+            cores, sockets = min(cores, partition.cores), min(sockets, partition.sockets)
+            features = (*features, *partition.features)
         partitions[name.rstrip("*")] = Partition(
             name.rstrip("*"),
             name.endswith("*"),
@@ -235,9 +239,9 @@ def _sinfo_lines(text: str) -> Iterator[tuple[str, int, int, int, tuple[str, ...
     for line in text.splitlines():
         parts = [part.replace("(null)", "") for part in line.strip().split("|")]
         if len(parts) == 6 and parts[1].isdigit():
-            sockets, each = (int(re.match(r"\d*", part)[0] or 0) for part in parts[2:4])  # type: ignore[index]
+            sockets, per_socket = (int(re.match(r"\d*", part)[0] or 0) for part in parts[2:4])  # type: ignore[index]
             features = tuple(filter(None, parts[4].split(",")))
-            yield parts[0], int(parts[1]), sockets, sockets * each, features, parts[5]
+            yield parts[0], int(parts[1]), sockets, sockets * per_socket, features, parts[5]
 
 
 def parse_kinds(text: str) -> dict[str, tuple[Kind, ...]]:
@@ -245,15 +249,15 @@ def parse_kinds(text: str) -> dict[str, tuple[Kind, ...]]:
 
     Slurm lists nodes in other states apart; here they are the same kind.
     """
-    found: dict[str, Counter[tuple[int, tuple[str, ...], str]]] = defaultdict(Counter)
+    counters: dict[str, Counter[tuple[int, tuple[str, ...], str]]] = defaultdict(Counter)
     for name, nodes, _, cores, features, gres in _sinfo_lines(text):
-        found[name.rstrip("*")][cores, features, gres.split("(")[0]] += nodes
+        counters[name.rstrip("*")][cores, features, gres.split("(")[0]] += nodes
     return {
         name: tuple(
             Kind(count, *kind)
             for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
         )
-        for name, kinds in found.items()
+        for name, kinds in counters.items()
     }
 
 
@@ -273,8 +277,8 @@ def pmix_series(plugins: Iterable[str]) -> str | None:
 
     ``srun --mpi=list`` names the series of each PMIx plugin, ``pmix_v4``; srun takes the newest.
     """
-    found = [int(name.removeprefix("pmix_v")) for name in plugins if name.startswith("pmix_v")]
-    return str(max(*found, _OLDEST)) if found else None
+    series = [int(name.removeprefix("pmix_v")) for name in plugins if name.startswith("pmix_v")]
+    return str(max(*series, _OLDEST)) if series else None
 
 
 def scontrol_records(text: str) -> Iterator[dict[str, str]]:
@@ -300,13 +304,13 @@ def parse_partitions(text: str) -> dict[str, Limits]:
 def parse_qos(text: str) -> dict[str, int | None]:
     """From ``sacctmgr show qos``: name and longest job."""
     pairs = [line.split("|") for line in text.splitlines() if line.count("|") == 1]
-    return {name: seconds(longest) for name, longest in pairs if name}
+    return {name: seconds(limit_s) for name, limit_s in pairs if name}
 
 
 def parse_accounts(text: str, user: str) -> tuple[str, ...]:
     """From ``sacctmgr show assoc``: the accounts of `user`."""
     rows = [line.split("|") for line in text.splitlines() if line.count("|") == 2]
-    return tuple(sorted({account for account, who, _ in rows if who == user}))
+    return tuple(sorted({account for account, owner, _ in rows if owner == user}))
 
 
 def parse_topology(text: str) -> dict[str, tuple[str, ...]]:

@@ -60,13 +60,13 @@ class Spack:
         sections = [[str(f), "env" if f.stem == "spack" else f.stem] for f in files]
         code = _VALIDATE.format(files=json.dumps(sections))
         statement = f"exec({code!r})"  # `spack python -c` takes one statement
-        done = subprocess.run(
+        process = subprocess.run(
             [self.command, "python", "-c", statement], capture_output=True, text=True
         )
-        marked = re.search(r"^FAULTS (.*)$", done.stdout, re.MULTILINE)
-        if not marked:
-            raise UserError(f"`spack python` failed: {last_line(done.stderr + done.stdout)}")
-        faults: list[list[str]] = json.loads(marked[1])
+        match = re.search(r"^FAULTS (.*)$", process.stdout, re.MULTILINE)
+        if not match:
+            raise UserError(f"`spack python` failed: {last_line(process.stderr + process.stdout)}")
+        faults: list[list[str]] = json.loads(match[1])
         return [f"{name}: {' '.join(text.split())}" for name, text in faults]
 
 
@@ -79,14 +79,16 @@ def find_spack() -> Spack | None:
         candidate = Path(on_path) if on_path else None
     if candidate is None:
         return None
-    done = subprocess.run([candidate, "--version"], capture_output=True, text=True)
-    number = re.match(r"(\d+)\.(\d+)", done.stdout)
+    process = subprocess.run([candidate, "--version"], capture_output=True, text=True)
+    number = re.match(r"(\d+)\.(\d+)", process.stdout)
     if not number:
-        raise UserError(f"{candidate} does not run: {last_line(done.stderr + done.stdout)}")
+        raise UserError(f"{candidate} does not run: {last_line(process.stderr + process.stdout)}")
     if tuple(map(int, number.groups())) < OLDEST_SPACK:
-        needed = ".".join(map(str, OLDEST_SPACK))
-        raise UserError(f"{candidate} is Spack {done.stdout.strip()}: {needed} or newer is needed")
-    return Spack(candidate, done.stdout.split()[0])
+        oldest = ".".join(map(str, OLDEST_SPACK))
+        raise UserError(
+            f"{candidate} is Spack {process.stdout.strip()}: {oldest} or newer is needed"
+        )
+    return Spack(candidate, process.stdout.split()[0])
 
 
 def definitions(folder: Path) -> dict[str, list[str]]:
@@ -109,18 +111,20 @@ def expand_matrix(environment: Path, defined: dict[str, list[str]]) -> list[str]
     roots: list[str] = []
     for item in yamlfile.load(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]
-        expanded = [_row(row, defined, environment) for row in rows]
-        roots += [" ".join(parts) for parts in itertools.product(*expanded)]
+        value_lists = [_row(row, defined, environment) for row in rows]
+        roots += [" ".join(parts) for parts in itertools.product(*value_lists)]
     return roots
 
 
 def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
     """Lines about roots that the lock lacks, or that nobody asked for; at most 3 of each."""
-    required = Counter(map(canonical_spec, wanted))
-    locked = Counter(canonical_spec(root.spec) for root in lock.roots)
+    spec_counts = Counter(map(canonical_spec, wanted))
+    lock_counts = Counter(canonical_spec(root.spec) for root in lock.roots)
     return [
-        *_some("not in the lock file", sorted((required - locked).elements())),
-        *_some("in the lock file and not asked for", sorted((locked - required).elements())),
+        *_some("not in the lock file", sorted((spec_counts - lock_counts).elements())),
+        *_some(
+            "in the lock file and not asked for", sorted((lock_counts - spec_counts).elements())
+        ),
     ]
 
 
@@ -138,12 +142,12 @@ def canonical_spec(spec: str) -> str:
     return " ^".join([root, *sorted(dependencies)])
 
 
-def _some(what: str, roots: list[str], most: int = 3) -> list[str]:
-    lines = [f"{what}: {root}" for root in roots[:most]]
-    return lines + ([f"{what}: {len(roots) - most} more"] if len(roots) > most else [])
+def _some(label: str, roots: list[str], limit: int = 3) -> list[str]:
+    lines = [f"{label}: {root}" for root in roots[:limit]]
+    return lines + ([f"{label}: {len(roots) - limit} more"] if len(roots) > limit else [])
 
 
-def _row(row: list[str], defined: dict[str, list[str]], environment: Path) -> list[str]:
+def _row(row: list[str], lists: dict[str, list[str]], environment: Path) -> list[str]:
     values: list[str] = []
     for item in row:
         reference = re.fullmatch(r"\$(\^?)(\w+)", item)
@@ -151,21 +155,21 @@ def _row(row: list[str], defined: dict[str, list[str]], environment: Path) -> li
             values.append(item)
             continue
         caret, name = reference.groups()
-        if name not in defined:
+        if name not in lists:
             raise UserError(f"the site does not define '{name}', which this file uses", environment)
-        values += [f"{caret}{value}" for value in defined[name]]
+        values += [f"{caret}{value}" for value in lists[name]]
     return values
 
 
 def check_files(folder: Path, environment: Path) -> list[Finding]:
     """What can be checked in a ``spack/`` folder without Spack."""
-    defined = definitions(folder)
+    lists = definitions(folder)
     faults = [
         f"definitions.yaml does not define '{name}', which spack.yaml uses"
-        for name in sorted(names_used(environment) - set(defined))
+        for name in sorted(names_used(environment) - set(lists))
     ]
     packages = (yamlfile.load(folder / "packages.yaml") or {}).get("packages", {})
-    for mpi in defined.get("mpis", []):
+    for mpi in lists.get("mpis", []):
         name = re.split(r"[@+~ ]", mpi, maxsplit=1)[0]
         settings = packages.get(name, {})
         if not settings.get("require") and not settings.get("externals"):
@@ -181,8 +185,8 @@ def check_files(folder: Path, environment: Path) -> list[Finding]:
         settings = yamlfile.load(concretizer)["concretizer"]
         if settings.get("concretization_cache", {}).get("enable"):
             faults.append("concretizer.yaml: the concretization cache returns stale hashes")
-    fine = f"{len(defined.get('mpis', []))} MPIs, {len(defined.get('boosts', []))} Boosts"
-    return summarise("Spack part", faults, fine)
+    summary = f"{len(lists.get('mpis', []))} MPIs, {len(lists.get('boosts', []))} Boosts"
+    return summarise("Spack part", faults, summary)
 
 
 def check_schema(folder: Path, environment: Path) -> list[Finding]:
@@ -202,16 +206,16 @@ def check_schema(folder: Path, environment: Path) -> list[Finding]:
 
 def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
     """Whether the active lock has one build per MPI, the matrix, and a spec per toolchain."""
-    active = toolchains.active_lock()
-    if active is None:
+    file = toolchains.active_lock()
+    if file is None:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
     try:
-        lock = locks.read(active)
-        wanted = expand_matrix(environment, definitions(folder))
-        fine = f"{len(wanted)} roots, all in the lock file"
+        lock = locks.read(file)
+        roots = expand_matrix(environment, definitions(folder))
+        summary = f"{len(roots)} roots, all in the lock file"
         return [
             *one_build_per_mpi(lock, site.declared.label if site.declared else ()),
-            *summarise("matrix", mismatches(lock, wanted), fine),
+            *summarise("matrix", mismatches(lock, roots), summary),
             *one_to_one(lock, list(site.toolchains.values())),
             *(check_pmix_lock(site.declared, lock) if site.declared else []),
         ]
@@ -224,8 +228,8 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     if site.pmix is None or not _uses_pmix(site):
         return []
     versions = _versions((yamlfile.load(packages) or {}).get("packages", {}).get("pmix", {}))
-    needs = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
-    faults = [] if versions else [needs]
+    hint = f"packages.yaml: pmix needs `require: ['@{site.pmix}']`, or it is the newest"
+    faults = [] if versions else [hint]
     faults += [
         f"packages.yaml: pmix is {version}, and site.toml says that Slurm has {site.pmix}"
         for version in versions
@@ -238,22 +242,22 @@ def check_pmix_lock(site: SiteData, held: Lock) -> list[Finding]:
     """Whether every PMIx in the lock file is of the series that the site names."""
     if site.pmix is None or not _uses_pmix(site):
         return []
-    built = sorted({spec.version for spec in held.specs.values() if spec.name == "pmix"})
+    versions = sorted({spec.version for spec in held.specs.values() if spec.name == "pmix"})
     faults = [
         f"the lock file has pmix {version}, and Slurm has series {site.pmix}: "
         f"`require: ['@{site.pmix}']` in packages.yaml, then `spack concretize -f`"
-        for version in built
+        for version in versions
         if version.split(".")[0] != site.pmix
     ]
-    return summarise("PMIx in the lock file", faults, ", ".join(built) or "none")
+    return summarise("PMIx in the lock file", faults, ", ".join(versions) or "none")
 
 
 def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
     """A line if Slurm's newest PMIx is of another series than the site says."""
-    there = slurm.pmix_series(plugins)
-    if not _uses_pmix(site) or there is None or there == site.pmix:
+    series = slurm.pmix_series(plugins)
+    if not _uses_pmix(site) or series is None or series == site.pmix:
         return []
-    return [f'srun has PMIx of series {there}: `pmix = "{there}"` in site.toml']
+    return [f'srun has PMIx of series {series}: `pmix = "{series}"` in site.toml']
 
 
 def _uses_pmix(site: SiteData) -> bool:
@@ -265,8 +269,8 @@ def _uses_pmix(site: SiteData) -> bool:
 
 def _versions(entry: dict[str, Any]) -> list[str]:
     """Versions that an entry of ``packages.yaml`` requires, or has as externals."""
-    required = entry.get("require", [])
-    texts = [required] if isinstance(required, str) else list(required)
+    requirement = entry.get("require", [])
+    texts = [requirement] if isinstance(requirement, str) else list(requirement)
     texts += [item["spec"] for item in entry.get("externals", [])]
     matches = [re.search(r"@=?([\d.]+)", text) for text in texts if isinstance(text, str)]
     return [match[1] for match in matches if match]
@@ -284,8 +288,8 @@ def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
     """A line for each label of two builds, and for each second target."""
 
     def title(mpi: Concrete) -> str:
-        own = toolchains.mpi_name(mpi, lock, label)
-        return f"{mpi.label} ({own})" if label else mpi.label
+        name = toolchains.mpi_name(mpi, lock, label)
+        return f"{mpi.label} ({name})" if label else mpi.label
 
     return locks.split_builds(lock, title) + locks.split_targets(lock)
 
@@ -294,23 +298,23 @@ def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Findin
     """Whether each ReFrame environment is one root of the lock, and each root one environment."""
     roots = toolchains.workload_roots(lock)
     faults = []
-    taken: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for environ in environs:
         name, spec = environ["name"], environ.get("extras", {}).get("spec")
         if spec is None:
             faults.append(f"environment '{name}' names no concrete spec (extras: spec)")
         elif spec not in roots:
             faults.append(f"environment '{name}' is {spec[:7]}, which is no root of the lock file")
-        elif spec in taken:
-            faults.append(f"environments '{taken[spec]}' and '{name}' are both {spec[:7]}")
+        elif spec in owners:
+            faults.append(f"environments '{owners[spec]}' and '{name}' are both {spec[:7]}")
         else:
-            taken[spec] = name
+            owners[spec] = name
     faults += [
         f"no environment for {name} ({hash_[:7]})"
         for hash_, name in roots.items()
-        if hash_ not in taken
+        if hash_ not in owners
     ]
-    return summarise("one spec an environment", faults, f"{len(taken)} environments")
+    return summarise("one spec an environment", faults, f"{len(owners)} environments")
 
 
 def _unnamed_mpis(packages: Mapping[str, Any]) -> list[str]:
@@ -335,10 +339,10 @@ def require_ready(site: Site) -> None:
         raise UserError(_no_lock(site))
     lock = locks.read(file)
     require_current(lock, site)
-    if split := split_labels(lock, site.declared.label if site.declared else ()):
-        raise UserError(split[0], file)
-    odd = one_to_one(lock, list(site.toolchains.values()))
-    if faults := [finding.detail for finding in odd if finding.verdict == "fault"]:
+    if problems := split_labels(lock, site.declared.label if site.declared else ()):
+        raise UserError(problems[0], file)
+    findings = one_to_one(lock, list(site.toolchains.values()))
+    if faults := [finding.detail for finding in findings if finding.verdict == "fault"]:
         raise UserError(faults[0], file)
     if not any(partition["environs"] for partition in site.partitions.values()):
         raise UserError("none of its toolchains is installed: run `spack install`", file)
@@ -346,11 +350,11 @@ def require_ready(site: Site) -> None:
 
 def require_current(lock: Lock, site: Site) -> None:
     """UserError if `lock` is not what spack.yaml asks for on `site`, which has a Spack part."""
-    defined = definitions(site.spack or site.folder)
-    wanted = expand_matrix(site.checkout / "spack.yaml", defined)
-    if stale := mismatches(lock, wanted):
+    lists = definitions(site.spack or site.folder)
+    roots = expand_matrix(site.checkout / "spack.yaml", lists)
+    if differences := mismatches(lock, roots):
         raise UserError(
-            f"does not match spack.yaml on site '{site.name}': {stale[0]}; "
+            f"does not match spack.yaml on site '{site.name}': {differences[0]}; "
             f"`. site-configs/activate {site.name}`, then `spack concretize -f`",
             lock.file,
         )

@@ -66,15 +66,15 @@ _DEBIAN_MPIS = (
 def debian_externals(folder: Path) -> list[External]:
     """Externals for what Debian has installed here; makes MPI prefixes in `folder`."""
     packages = [*_TOOLS.values(), *(mpi.package for mpi in _DEBIAN_MPIS)]
-    installed = installed_packages(packages) or {}
+    versions = installed_packages(packages) or {}
     externals = [
-        External(name, f"{name}@{upstream(installed[package])}", "/usr")
+        External(name, f"{name}@{upstream(versions[package])}", "/usr")
         for name, package in _TOOLS.items()
-        if package in installed
+        if package in versions
     ]
     for mpi in _DEBIAN_MPIS:
-        if mpi.package in installed and shutil.which(f"mpicxx.{mpi.name}"):
-            version = upstream(installed[mpi.package])
+        if mpi.package in versions and shutil.which(f"mpicxx.{mpi.name}"):
+            version = upstream(versions[mpi.package])
             prefix = folder / f"{mpi.name}-{version}"
             _make_prefix(mpi, prefix)
             externals.append(External(mpi.name, f"{mpi.name}@={version} +fortran", str(prefix)))
@@ -139,17 +139,19 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
             text = text.replace(ucx, tcp)
     if series := slurm.pmix_series(facts.pmi):
         text = require_pmix(text, series)
-    own = facts.library("slurm")
-    if own is not None and own.lacks:  # MPICH looks for Slurm's libraries, Open MPI for srun
+    lib = facts.library("slurm")
+    if lib is not None and lib.lacks:  # MPICH looks for Slurm's libraries, Open MPI for srun
         text = text.replace("+slurm pmi=", "~slurm pmi=")
     packages = yaml.safe_load(text)["packages"]
-    unknown = [] if facts.target else ["`target` in `spack/packages.yaml`: one that all nodes have"]
-    if own is not None:
-        packages["slurm"] = _external(own, f"slurm@{slurm_version(own.version)}")
+    unknowns = (
+        [] if facts.target else ["`target` in `spack/packages.yaml`: one that all nodes have"]
+    )
+    if lib is not None:
+        packages["slurm"] = _external(lib, f"slurm@{slurm_version(lib.version)}")
     else:
-        unknown.append("version and prefix of slurm in `spack/packages.yaml`")
+        unknowns.append("version and prefix of slurm in `spack/packages.yaml`")
     _add_libraries(packages, facts, base)
-    return {"packages": packages}, unknown
+    return {"packages": packages}, unknowns
 
 
 def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
@@ -169,11 +171,13 @@ def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
     core = facts.library("rdma-core")
     if facts.port and core and not core.lacks:
         packages["rdma-core"] = _external(core, f"rdma-core@{core.version}")
-    complete = {item.name: item for item in facts.libraries if not item.lacks}
-    shared = [complete[name] for name in _WITH_PMIX if name in complete]
-    series = shared[0].version.split(".")[0] if len(shared) == len(_WITH_PMIX) else None
+    libraries = {item.name: item for item in facts.libraries if not item.lacks}
+    pmix_libraries = [libraries[name] for name in _WITH_PMIX if name in libraries]
+    series = (
+        pmix_libraries[0].version.split(".")[0] if len(pmix_libraries) == len(_WITH_PMIX) else None
+    )
     if series and series == slurm.pmix_series(facts.pmi):
-        for item in shared:
+        for item in pmix_libraries:
             external = {"spec": f"{item.name}@{item.version}", "prefix": item.prefix}
             packages.setdefault(item.name, {})["externals"] = [external]
 
@@ -195,11 +199,11 @@ def fit_packages(packages: str, facts: Facts) -> str:
     else:
         packages = packages.replace(" pmi=pmi2", f" pmi={mpich}")
     for mpi, fabric in (("mvapich", "netmod=ucx"), ("mvapich2", "fabrics=mrail")):
-        chosen = launchers.srun_pmi(mpi, facts)
-        managed = f"slurm pmi_version={chosen}" if chosen else "hydra"
+        pmi = launchers.srun_pmi(mpi, facts)
+        manager = f"slurm pmi_version={pmi}" if pmi else "hydra"
         packages = packages.replace(
             f"{fabric} process_managers=slurm pmi_version=pmi2",
-            f"{fabric} process_managers={managed}",
+            f"{fabric} process_managers={manager}",
         )
     return packages
 
@@ -239,10 +243,10 @@ def external_definitions(externals: list[External], template: Mapping[str, list[
     boosts = [item.spec.split()[0] for item in externals if item.name == "boost"]
     pairs = {(item.spec.split()[0], item.spec.rpartition("^")[2]) for item in externals}
     numbers = [{spec for spec in boosts if (spec, mpi) in pairs} for mpi in mpis]
-    common = sorted(set.intersection(*numbers)) if numbers else []
+    boost_specs = sorted(set.intersection(*numbers)) if numbers else []
     lists = [
         {"mpis": mpis},
-        {"boosts": [f"{spec} +mpi +serialization" for spec in common] or template["boosts"]},
+        {"boosts": [f"{spec} +mpi +serialization" for spec in boost_specs] or template["boosts"]},
         {"suites": template["suites"]},
         {"comparators": template["comparators"]},
     ]
@@ -260,12 +264,12 @@ def write_spack_part(source: Path, folder: Path, facts: Facts, base: str) -> lis
         externals = debian_externals(folder / "prefix")
         if any(item.name in _MPIS for item in externals):
             file.write_text(external_packages(externals))
-            chosen = external_definitions(externals, software.definitions(source))
-            (target / "definitions.yaml").write_text(chosen)
+            definitions = external_definitions(externals, software.definitions(source))
+            (target / "definitions.yaml").write_text(definitions)
         return []
-    entries, unknown = cluster_packages(file.read_text(), facts, base)
+    entries, unknowns = cluster_packages(file.read_text(), facts, base)
     file.write_text(_HEAD.format(source=source.parent.name) + yamlfile.dump(entries))
     if facts.port is None:  # MVAPICH2's device is InfiniBand
-        chosen = (target / "definitions.yaml").read_text()
-        (target / "definitions.yaml").write_text(re.sub(r"  - mvapich2@.*\n", "", chosen))
-    return unknown
+        definitions = (target / "definitions.yaml").read_text()
+        (target / "definitions.yaml").write_text(re.sub(r"  - mvapich2@.*\n", "", definitions))
+    return unknowns

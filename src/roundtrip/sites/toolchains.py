@@ -84,15 +84,15 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
         spec = lock.specs[root.hash]
         if spec.name != WORKLOADS:
             continue
-        below = {item.name: item for item in lock.reached(spec.hash)}
-        mpi, boost = lock.mpi_of(spec.hash), below.get("boost")
+        dependencies = {item.name: item for item in lock.reached(spec.hash)}
+        mpi, boost = lock.mpi_of(spec.hash), dependencies.get("boost")
         if mpi is None or boost is None:
             raise UserError(f"root '{root.spec}' lacks an MPI or a Boost", lock.file)
         name = toolchain_name(spec, mpi, boost, lock, label)
         if name in by_name and by_name[name].root.hash != spec.hash:
-            other = by_name[name].root.hash
+            other_hash = by_name[name].root.hash
             raise UserError(
-                f"environment '{name}' would be two concrete specs: {other[:7]} and "
+                f"environment '{name}' would be two concrete specs: {other_hash[:7]} and "
                 f"{spec.hash[:7]} (root '{root.spec}'): tell them apart with `label` in site.toml",
                 lock.file,
             )
@@ -139,20 +139,20 @@ def environments(
     """
     file = active_lock()
     if file is None:
-        why = "no concretized Spack environment is active: `spack env activate .`"
-        warn_empty_site(system, why)
+        reason = "no concretized Spack environment is active: `spack env activate .`"
+        warn_empty_site(system, reason)
         return []
     lock = locks.read(file)
-    found = toolchains(lock, label)
+    items = toolchains(lock, label)
     # Programs that do not use Boost are measured with one Boost only, the last of each MPI.
-    last = {item.mpi.hash: item.name for item in sorted(found, key=lambda item: item.name)}
-    all_ = [
-        _environment(item, lock, system, launch, variables or {}, last[item.mpi.hash])
-        for item in found
+    last_by_mpi = {item.mpi.hash: item.name for item in sorted(items, key=lambda item: item.name)}
+    entries = [
+        _environment(item, lock, system, launch, variables or {}, last_by_mpi[item.mpi.hash])
+        for item in items
     ]
-    if not installed_names(all_):
+    if not installed_names(entries):
         warn_empty_site(system, f"no toolchain of {file} is installed: `spack install`")
-    return all_
+    return entries
 
 
 def spack_pvm() -> list[str]:
@@ -183,7 +183,7 @@ def _environment(
     system: str,
     launch: Launch,
     variables: Mapping[str, Sequence[tuple[str, str]]],
-    last: str,
+    last_toolchain: str,
 ) -> dict[str, Any]:
     if item.mpi.name not in launch:
         raise UserError(
@@ -192,13 +192,13 @@ def _environment(
             lock.file,
         )
     launcher, options = launch[item.mpi.name]
-    mpi, own = prefix_of_spec(item.mpi, lock), prefix_of_spec(item.root, lock)
+    mpi, prefix = prefix_of_spec(item.mpi, lock), prefix_of_spec(item.root, lock)
     suites = {name: prefix_of_spec(spec, lock) for name, spec in sorted(item.suites.items())}
     suites = {name: place for name, place in suites.items() if Path(place).is_dir()}
-    is_last = item.name == last
-    offered = [feature for feature, package in _OFFERS.items() if package in suites]
+    is_last = item.name == last_toolchain
+    features = [feature for feature, package in _OFFERS.items() if package in suites]
     mpi_spec = f"^{item.mpi.name}@{item.mpi.version}"
-    enough = f"it knows no Boost, {last} is enough"
+    reason = f"it knows no Boost, {last_toolchain} is enough"
     return {
         "name": item.name,
         "cc": f"{mpi}/bin/mpicc",
@@ -208,7 +208,7 @@ def _environment(
             ["PATH", f"{mpi}/bin:$PATH"],
             *[list(pair) for pair in variables.get(item.mpi.name, ())],
         ],
-        "features": ["mpi", "boost", *(offered if is_last else [])],
+        "features": ["mpi", "boost", *(features if is_last else [])],
         "extras": {
             "toolchain": item.title,
             "mpi": item.mpi.name,
@@ -219,15 +219,15 @@ def _environment(
                 spec.name: f"{spec.version}/{spec.hash}"
                 for spec in (item.root, item.mpi, item.boost)
             },
-            "prefix": own,
-            "programs": f"{own}/bin",
-            "prefixes": [mpi, own],
+            "prefix": prefix,
+            "programs": f"{prefix}/bin",
+            "prefixes": [mpi, prefix],
             "suites": suites,
             "osu_prefix": suites.get(OSU),
             "npb_upstream": f"{suites[NPB]}/bin" if NPB in suites else None,
             "netpipe_reference": f"{suites[NETPIPE]}/bin/NPmpi" if NETPIPE in suites else None,
             "lacks": {
-                feature: f"spack install {package} {mpi_spec}" if is_last else enough
+                feature: f"spack install {package} {mpi_spec}" if is_last else reason
                 for feature, package in _OFFERS.items()
             },
             "build": f"{system}-{item.name}-{item.root.hash[:7]}",
@@ -239,10 +239,10 @@ def _environment(
 
 def require_label(lock: Lock, parts: Sequence[str]) -> None:
     """UserError for a part that nothing in the lock file has."""
-    known = {PATCH, COMPILER, *(spec.name for spec in lock.specs.values())}
-    known |= {variant for mpi in lock.mpis.values() for variant in mpi.parameters}
+    names = {PATCH, COMPILER, *(spec.name for spec in lock.specs.values())}
+    names |= {variant for mpi in lock.mpis.values() for variant in mpi.parameters}
     for part in parts:
-        if part not in known:
+        if part not in names:
             raise UserError(
                 f"`label` in site.toml: '{part}' is neither {PATCH}, {COMPILER}, a variant of an "
                 "MPI nor a package",
@@ -276,13 +276,13 @@ def toolchain_title(
     titles = [_title(mpi), f"Boost {boost.version}"]
     for part in parts:
         if part == COMPILER:
-            below = _compiler(root, lock)
+            dependency = _compiler(root, lock)
         elif part in mpi.parameters:
             titles.append(f"{part} {mpi.value(part)}")
             continue
         else:
-            below = _below(mpi, lock, part)
-        titles += [_title(below)] if below else []
+            dependency = _below(mpi, lock, part)
+        titles += [_title(dependency)] if dependency else []
     return ", ".join(titles)
 
 
@@ -297,8 +297,8 @@ def _part(spec: Concrete, lock: Lock, part: str) -> str:
         value = spec.parameters[part]
         text = part if value is True else f"no-{part}" if value is False else spec.value(part)
         return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
-    below = _below(spec, lock, part)
-    return series_name(below) if below else ""
+    dependency = _below(spec, lock, part)
+    return series_name(dependency) if dependency else ""
 
 
 def _below(spec: Concrete, lock: Lock, package: str) -> Concrete | None:

@@ -153,13 +153,13 @@ def node_faults(output: TrialOutput, extras: Mapping[str, Any]) -> list[str]:
 
 def describe(output: TrialOutput) -> str:
     """The facts of a trial in one line."""
-    first = output.ranks[0]
-    bound = ", ".join(f"{rank.cpus} of {rank.online}" for rank in output.ranks)
+    rank0 = output.ranks[0]
+    binding = ", ".join(f"{rank.cpus} of {rank.online}" for rank in output.ranks)
     transport = ", ".join(output.transports) or "not named by the MPI"
     return (
-        f"{len(output.ranks)} ranks on {', '.join(output.hosts)}; may run on processors {bound}; "
-        f"transport {transport}; {first.process_manager}; pinned memory {first.memlock}; "
-        f"{first.mpi}"
+        f"{len(output.ranks)} ranks on {', '.join(output.hosts)}; may run on processors {binding}; "
+        f"transport {transport}; {rank0.process_manager}; pinned memory {rank0.memlock}; "
+        f"{rank0.mpi}"
     )
 
 
@@ -221,9 +221,9 @@ def run_trials(site: Site, plan: Iterable[tuple[Place, Sequence[Start]]], say: S
         groups[place.partition, tuple(starts)].append(place.environ)
     trials = []
     for (partition, starts), environs in groups.items():
-        how = " and ".join(" ".join(start) for start in starts if start)
-        by = f", each by {how}" if how else ""
-        say(f"jobs to {partition}, one after another: {', '.join(environs)}{by}")
+        launch_options = " and ".join(" ".join(start) for start in starts if start)
+        suffix = f", each by {launch_options}" if launch_options else ""
+        say(f"jobs to {partition}, one after another: {', '.join(environs)}{suffix}")
         cases = _run_cases(site, partition, environs, "Start", starts)
         builds = {case["environ"]: case for case in cases if _is_build(case)}
         trials += [
@@ -262,11 +262,11 @@ def _run_cases(
             "RFM_SQLITE_DB_FILE": str(folder / "results.db"),
         }
         environment = {**site.environment, **variables}
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=site.checkout, env=environment, capture_output=True, text=True
         )
         if not report.is_file():
-            raise UserError(f"ReFrame tried nothing: {last_line(done.stdout + done.stderr)}")
+            raise UserError(f"ReFrame tried nothing: {last_line(process.stdout + process.stderr)}")
         cases: list[dict[str, Any]] = files.read_json(report)["runs"][-1]["testcases"]
         return [{**case, **{key: _text(case, key) for key in _STREAMS}} for case in cases]
 
@@ -278,8 +278,8 @@ def _is_build(case: dict[str, Any]) -> bool:
 def _trial(
     case: dict[str, Any], build: dict[str, Any] | None, partition: str, starts: Sequence[Start]
 ) -> Trial:
-    shown = {"-".join(start) or "site": start for start in starts}
-    start = shown.get(str(case["display_name"]).rpartition("start=")[2], ())
+    start_by_label = {"-".join(start) or "site": start for start in starts}
+    start = start_by_label.get(str(case["display_name"]).rpartition("start=")[2], ())
     place = Place(partition, case["environ"])
     if build and build["result"] == "fail":
         return Trial(place, start, None, f"it does not compile: {_why(build)}")
@@ -293,9 +293,11 @@ def _why(case: dict[str, Any]) -> str:
     if stack := _STACK.findall(text):
         return str(stack[-1])
     lines = [line.strip() for line in text.splitlines() if not _CHATTER.search(line)]
-    telling = [line for line in lines if re.search(r"rror\b|annot|nable to|not found|efused", line)]
+    error_lines = [
+        line for line in lines if re.search(r"rror\b|annot|nable to|not found|efused", line)
+    ]
     reason = (case.get("fail_reason") or "it wrote nothing").strip().splitlines()[0]
-    return telling[0] if telling else reason
+    return error_lines[0] if error_lines else reason
 
 
 def _text(case: dict[str, Any], key: str) -> str:

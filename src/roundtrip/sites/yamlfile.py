@@ -67,26 +67,26 @@ def load_placed(file: Path) -> tuple[Any, Places]:
 
 
 def _places(
-    node: Any, path: Path_, file: Path, known: set[int]
+    node: Any, path: Path_, file: Path, node_ids: set[int]
 ) -> Iterator[tuple[Path_, tuple[Path, int]]]:
-    """Places in `node`, but not again in one of `known`, which an alias may lead back to."""
+    """Places in `node`, but not again in one of `node_ids`, which an alias may lead back to."""
     yield path, (file, node.start_mark.line + 1)
-    if id(node) in known:
+    if id(node) in node_ids:
         return
-    known.add(id(node))
+    node_ids.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _places(item, (*path, index), file, known)
+            yield from _places(item, (*path, index), file, node_ids)
     elif isinstance(node, yaml.MappingNode):
-        seen = set()
+        keys = set()
         for key, value in node.value:
-            if key.value in seen:
+            if key.value in keys:
                 line = key.start_mark.line + 1
                 raise UserError(f"the key {str(key.value)[:40]!a} stands twice", file, line)
-            seen.add(key.value)
+            keys.add(key.value)
             yield (*path, key.value), (file, key.start_mark.line + 1)
             if not isinstance(value, yaml.ScalarNode):
-                yield from _places(value, (*path, key.value), file, known)
+                yield from _places(value, (*path, key.value), file, node_ids)
 
 
 def dump(content: object) -> str:

@@ -46,20 +46,23 @@ def odd_clocks(compared: Iterable[ClockComparison], limit: float) -> list[OddClo
         excess = item.excess if item.other == pair[1] else -item.excess
         if pair[0] != pair[1] and item.error < best.get(pair, (0.0, float("inf")))[1]:
             best[pair] = (excess, item.error)
-    apart = {pair: excess for pair, (excess, error) in best.items() if abs(excess) - error > limit}
-    found: list[OddClock] = []
-    while apart:
+    differences = {
+        pair: excess for pair, (excess, error) in best.items() if abs(excess) - error > limit
+    }
+    clocks: list[OddClock] = []
+    while differences:
         excesses: dict[str, list[float]] = defaultdict(list)
-        for (one, other), excess in apart.items():
+        for (one, other), excess in differences.items():
             excesses[one].append(-excess)
             excesses[other].append(excess)
         counts = {len(values) for values in excesses.values()}
         if len(counts) == 1:
-            found += [
-                OddClock(other, excess, 1, one) for (one, other), excess in sorted(apart.items())
+            clocks += [
+                OddClock(other, excess, 1, one)
+                for (one, other), excess in sorted(differences.items())
             ]
             break
         node = max(sorted(excesses), key=lambda name: len(excesses[name]))
-        found.append(OddClock(node, statistics.median(excesses[node]), len(excesses[node])))
-        apart = {pair: excess for pair, excess in apart.items() if node not in pair}
-    return sorted(found, key=lambda item: -abs(item.excess))
+        clocks.append(OddClock(node, statistics.median(excesses[node]), len(excesses[node])))
+        differences = {pair: excess for pair, excess in differences.items() if node not in pair}
+    return sorted(clocks, key=lambda item: -abs(item.excess))

@@ -120,12 +120,14 @@ def components(samples: Sequence[Sequence[float]], seconds: float) -> Components
     `samples`: positive times of each launch, in time order.  Launches with fewer than
     FEWEST_SAMPLES are left out, and FEWEST_LAUNCHES are needed.  A launch measured for `seconds`.
     """
-    logs = [np.log(np.asarray(one, dtype=float)) for one in samples if len(one) >= FEWEST_SAMPLES]
+    logs = [
+        np.log(np.asarray(times, dtype=float)) for times in samples if len(times) >= FEWEST_SAMPLES
+    ]
     if len(logs) < FEWEST_LAUNCHES or seconds <= 0:
         return None
-    in_launch = float(np.mean([_variance_of_median(one) for one in logs]))
-    of_medians = float(np.var([np.median(one) for one in logs], ddof=1))
-    return Components(in_launch, max(0.0, of_medians - in_launch), seconds, len(logs))
+    in_launch = float(np.mean([_variance_of_median(launch_logs) for launch_logs in logs]))
+    median_variance = float(np.var([np.median(launch_logs) for launch_logs in logs], ddof=1))
+    return Components(in_launch, max(0.0, median_variance - in_launch), seconds, len(logs))
 
 
 def normality_p(values: Sequence[float]) -> float | None:

@@ -58,35 +58,37 @@ def pair_by_round(one: Sequence[RoundLaunch], other: Sequence[RoundLaunch]) -> P
     """
     first, second = _by_round(one), _by_round(other)
     rounds = len(first.keys() | second.keys())
-    shared = sorted(first.keys() & second.keys())
-    if not shared:
-        where = f"one in {_span(first)}, the other in {_span(second)}"
-        why = f"no round launched both ({where}): what was not interleaved cannot be compared"
-        return Pairing((), rounds, refused=why)
-    spans = [sorted((first[number].started, second[number].started)) for number in shared]
-    for (number, span), (_, after) in pairwise(zip(shared, spans, strict=True)):
-        if span[0] and after[0] and span[1] > after[0]:
-            why = (
+    numbers = sorted(first.keys() & second.keys())
+    if not numbers:
+        ranges = f"one in {_span(first)}, the other in {_span(second)}"
+        reason = f"no round launched both ({ranges}): what was not interleaved cannot be compared"
+        return Pairing((), rounds, refused=reason)
+    spans = [sorted((first[number].started, second[number].started)) for number in numbers]
+    for (number, span), (_, next_span) in pairwise(zip(numbers, spans, strict=True)):
+        if span[0] and next_span[0] and span[1] > next_span[0]:
+            reason = (
                 f"round {number} was not over when the next one began: launches that share a "
                 "number were not interleaved, and cannot be compared"
             )
-            return Pairing((), rounds, refused=why)
+            return Pairing((), rounds, refused=reason)
     return Pairing(
-        tuple((first[number].launch, second[number].launch) for number in shared),
+        tuple((first[number].launch, second[number].launch) for number in numbers),
         rounds,
-        sum(first[number].started < second[number].started for number in shared),
-        numbers=tuple(shared),
+        sum(first[number].started < second[number].started for number in numbers),
+        numbers=tuple(numbers),
     )
 
 
 def _by_round(launches: Sequence[RoundLaunch]) -> dict[int, RoundLaunch]:
     """The first launch of each round."""
-    ordered = sorted(launches, key=lambda one: (one.started, one.launch), reverse=True)
-    return {one.round: one for one in ordered}
+    sorted_launches = sorted(
+        launches, key=lambda launch: (launch.started, launch.launch), reverse=True
+    )
+    return {launch.round: launch for launch in sorted_launches}
 
 
 def _span(rounds: dict[int, RoundLaunch]) -> str:
     if not rounds:
         return "no round"
-    least, most = min(rounds), max(rounds)
-    return f"round {least}" if least == most else f"rounds {least} to {most}"
+    first, last = min(rounds), max(rounds)
+    return f"round {first}" if first == last else f"rounds {first} to {last}"

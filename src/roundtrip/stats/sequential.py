@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 #: How many spreads the true value may lie off: the wealth is shared equally among these.
 _OFF = (0.3, 0.6, 1.2, 2.5, 5.0)
-_BETS = np.array([*_OFF, *(-off for off in _OFF)])
+_BETS = np.array([*_OFF, *(-offset for offset in _OFF)])
 #: Spread of log ratios that is assumed before there are data, and how many rounds it counts for.
 _SPREAD, _ROUNDS = 0.05, 2
 _LEAST_SPREAD = 1e-5
@@ -69,11 +69,11 @@ def log_wealth(logs: Floats, at: Floats) -> Floats:
     the m that are tested.
     """
     scale = (_spreads(logs) / _LOGISTIC)[..., None, :]
-    off = (logs[..., None, :] - at[:, None]) / scale
-    total = np.empty((len(_BETS), *off.shape))
+    offsets = (logs[..., None, :] - at[:, None]) / scale
+    total = np.empty((len(_BETS), *offsets.shape))
     for number, bet in enumerate(_BETS * _LOGISTIC):
-        doubled = 2 * (_log_cosh((off + bet) / 2) - _log_cosh((off - bet) / 2))
-        total[number] = np.cumsum(math.log(2) - np.logaddexp(0, -doubled), axis=-1)
+        log_odds = 2 * (_log_cosh((offsets + bet) / 2) - _log_cosh((offsets - bet) / 2))
+        total[number] = np.cumsum(math.log(2) - np.logaddexp(0, -log_odds), axis=-1)
     return np.asarray(np.logaddexp.reduce(total, axis=0) - math.log(len(_BETS)))
 
 
@@ -81,11 +81,11 @@ def _spreads(logs: Floats) -> Floats:
     """The spread of the rounds before each round; of few rounds it is near `_SPREAD`."""
     spreads = np.full(logs.shape, _SPREAD)
     for number in range(2, logs.shape[-1]):
-        before = logs[..., :number]
-        middle = np.median(before, axis=-1, keepdims=True)
-        seen = np.maximum(MAD * np.median(np.abs(before - middle), axis=-1), _LEAST_SPREAD)
+        past = logs[..., :number]
+        middle = np.median(past, axis=-1, keepdims=True)
+        spread = np.maximum(MAD * np.median(np.abs(past - middle), axis=-1), _LEAST_SPREAD)
         weight = number / (number + _ROUNDS)
-        spreads[..., number] = np.exp(weight * np.log(seen) + (1 - weight) * math.log(_SPREAD))
+        spreads[..., number] = np.exp(weight * np.log(spread) + (1 - weight) * math.log(_SPREAD))
     return spreads
 
 
@@ -116,8 +116,8 @@ def _end(logs: Floats, middle: float, side: int, limit: float) -> float | None:
     steps = np.concatenate([[0.0], np.geomspace(1e-5, _FARTHEST, 100)])
     for _ in range(3):
         wealth = log_wealth(logs, middle + side * steps)[:, -1]
-        within = np.flatnonzero(wealth < limit)
-        last = int(within[-1]) if within.size else 0
+        indices = np.flatnonzero(wealth < limit)
+        last = int(indices[-1]) if indices.size else 0
         if last == steps.size - 1:
             return None
         steps = np.linspace(steps[last], steps[last + 1], 20)
@@ -154,14 +154,14 @@ def rounds_to_come(
     if len(ratios) < _FEWEST:
         return None
     past = np.log(np.asarray(ratios, dtype=float))
-    drawn = np.random.default_rng(_SEED).choice(past, (_FUTURES, FARTHEST))
-    logs = np.concatenate([np.broadcast_to(past, (_FUTURES, past.size)), drawn], axis=1)
+    futures = np.random.default_rng(_SEED).choice(past, (_FUTURES, FARTHEST))
+    logs = np.concatenate([np.broadcast_to(past, (_FUTURES, past.size)), futures], axis=1)
     margin = math.log1p(levels.equivalence_margin)
     wealth = log_wealth(logs, np.array([0.0, -margin, margin]))[..., past.size :]
     bar = math.log(claims / ((decided + 1) * levels.false_discovery_level))
     limit = -math.log(1 - levels.confidence_level)
     size = np.abs(np.median(logs, axis=1))[:, None]
-    differs = (wealth[:, 0] >= max(bar, limit)) & (size >= math.log1p(levels.minimum_effect))
-    is_decided = differs | ((wealth[:, 1:].min(axis=1) >= limit) & (size < margin))
+    is_different = (wealth[:, 0] >= max(bar, limit)) & (size >= math.log1p(levels.minimum_effect))
+    is_decided = is_different | ((wealth[:, 1:].min(axis=1) >= limit) & (size < margin))
     first = np.where(is_decided.any(axis=1), is_decided.argmax(axis=1) + 1, FARTHEST + 1)
     return int(np.median(first))

@@ -79,9 +79,9 @@ def _effects(effects: Any) -> Any:
     for name, value in effects.items():
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not 0 <= value < 1:
-            right = "{name} must be a number from 0 to 1, under the name of a study, or of a "
-            right += "study and a metric: 'STUDY METRIC'"
-            raise PydanticCustomError("effects", right, {"name": name})
+            message = "{name} must be a number from 0 to 1, under the name of a study, or of a "
+            message += "study and a metric: 'STUDY METRIC'"
+            raise PydanticCustomError("effects", message, {"name": name})
     return tuple(sorted((name, float(value)) for name, value in effects.items()))
 
 
@@ -129,9 +129,9 @@ class NightSettings(Table):
     def _in_order(self) -> Self:
         for least, key in _ORDERED:
             if getattr(self, key) < getattr(self, least):
-                right = "{key} must be at least {least}, which is {low}"
-                why = {"key": key, "least": least, "low": getattr(self, least)}
-                raise PydanticCustomError("order", right, why)
+                message = "{key} must be at least {least}, which is {low}"
+                context = {"key": key, "least": least, "low": getattr(self, least)}
+                raise PydanticCustomError("order", message, context)
         return self
 
     def least(self, study: str, metric: str) -> float:
@@ -149,8 +149,8 @@ class NightSettings(Table):
         """
         base = self.evidence + self.evidence_length * max(0.0, math.log(nights / 100))
         base += self.evidence_memory if has_memory else 0.0
-        short = math.log(max(1.0, self.sight_nights / shorter))
-        bar = math.sqrt(max(base, 0.0) ** 2 + 2 * self.evidence_short * short)
+        log_ratio = math.log(max(1.0, self.sight_nights / shorter))
+        bar = math.sqrt(max(base, 0.0) ** 2 + 2 * self.evidence_short * log_ratio)
         if shorter >= self.segment_least:
             return bar
         place = shorter - 2

@@ -156,8 +156,8 @@ def lower_rank(n: int, level: float) -> int:
     if n < 1:
         return 0
     # The smallest k with P(B <= k) >= alpha/2, so that P(B <= k-1) < alpha/2: l = k.
-    below = scipy.special.bdtr(np.arange(n + 1), n, 0.5)
-    return int(np.searchsorted(below, (1 - level) / 2))
+    cdf = scipy.special.bdtr(np.arange(n + 1), n, 0.5)
+    return int(np.searchsorted(cdf, (1 - level) / 2))
 
 
 @cache
@@ -171,14 +171,20 @@ def median_interval(values: Sequence[float], level: float) -> Interval:
 
     ValueError for no values or a NaN.
     """
-    ordered = np.sort(np.asarray(values, dtype=float))
-    if not ordered.size or np.isnan(ordered).any():
+    sorted_values = np.sort(np.asarray(values, dtype=float))
+    if not sorted_values.size or np.isnan(sorted_values).any():
         raise ValueError("needs at least one value, and no NaN")
-    rank = lower_rank(ordered.size, level)
-    low, high = (float(ordered[rank - 1]), float(ordered[-rank])) if rank else (None, None)
-    half = ordered.size // 2
-    median = ordered[half] if ordered.size % 2 else (ordered[half - 1] + ordered[half]) / 2
-    return Interval(float(median), low, high, ordered.size, level)
+    rank = lower_rank(sorted_values.size, level)
+    low, high = (
+        (float(sorted_values[rank - 1]), float(sorted_values[-rank])) if rank else (None, None)
+    )
+    half = sorted_values.size // 2
+    median = (
+        sorted_values[half]
+        if sorted_values.size % 2
+        else (sorted_values[half - 1] + sorted_values[half]) / 2
+    )
+    return Interval(float(median), low, high, sorted_values.size, level)
 
 
 def median_intervals(

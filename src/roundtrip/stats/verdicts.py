@@ -48,31 +48,31 @@ def signed_rank_p(ratios: Sequence[float]) -> float:
     logs = np.log(np.asarray(ratios, dtype=float))
     logs = logs[logs != 0]
     _, place, count = np.unique(np.abs(logs), return_inverse=True, return_counts=True)
-    twice = (2 * np.cumsum(count) - count + 1)[place]  # equal ones share their mean rank, a half
-    return _exact_p(int(twice[logs > 0].sum()), tuple(np.sort(twice).tolist()))
+    ranks = (2 * np.cumsum(count) - count + 1)[place]  # equal ones share their mean rank, a half
+    return _exact_p(int(ranks[logs > 0].sum()), tuple(np.sort(ranks).tolist()))
 
 
 @cache
-def _exact_p(above: int, ranks: tuple[int, ...]) -> float:
-    """The p-value where the ratios above 1 have ranks of the sum `above`, of all these `ranks`.
+def _exact_p(rank_sum: int, ranks: tuple[int, ...]) -> float:
+    """The p-value where the ratios above 1 have ranks of the sum `rank_sum`, of all these `ranks`.
 
     Campaigns of many toolchains ask for the same few sums again and again.
     """
     chances = np.ones(1)  # of each sum, as each rank counts in half of the cases
     for rank in ranks:
         chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
-    least = min(above, chances.size - 1 - above)
-    return min(1.0, 2 * float(chances[: least + 1].sum()))
+    least_sum = min(rank_sum, chances.size - 1 - rank_sum)
+    return min(1.0, 2 * float(chances[: least_sum + 1].sum()))
 
 
 def q_values(p_values: Sequence[float]) -> list[float]:
     """Benjamini-Hochberg adjusted p-values, in the order given; [] for []."""
     p = np.asarray(p_values, dtype=float)
     order = np.argsort(p)
-    scaled = p[order] * p.size / np.arange(1, p.size + 1)
+    scaled_p = p[order] * p.size / np.arange(1, p.size + 1)
     q = np.empty(p.size)
-    q[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-    return [float(one) for one in q]
+    q[order] = np.minimum.accumulate(scaled_p[::-1])[::-1]
+    return [float(value) for value in q]
 
 
 class Verdict(StrEnum):
@@ -160,7 +160,7 @@ def judge(
     or the round.  A claim with too few launches for an interval gets none and takes no part in the
     correction: its p and q are 1.  Without `family`, all claims are one family.
     """
-    judged = judge_families(claims, levels, family, median_interval, signed_rank_p)
+    verdicts = judge_families(claims, levels, family, median_interval, signed_rank_p)
     return {
         key: replace(
             claim,
@@ -168,7 +168,7 @@ def judge(
             more=_more(claim, levels),
             minimum_effect=levels.minimum_effect,
         )
-        for key, claim in judged.items()
+        for key, claim in verdicts.items()
     }
 
 
@@ -183,7 +183,7 @@ def judge_families(
     families: dict[Hashable, list[Key]] = defaultdict(list)
     for key in claims:
         families[family(key) if family else None].append(key)
-    judged: dict[Key, ClaimVerdict] = {}
+    verdicts: dict[Key, ClaimVerdict] = {}
     for keys in families.values():
         intervals = {key: interval(claims[key], levels.confidence_level) for key in keys}
         p_of = {key: p_value(claims[key]) for key in keys if intervals[key].exists}
@@ -191,8 +191,8 @@ def judge_families(
         for key in keys:
             p, q = p_of.get(key, 1.0), q_of.get(key, 1.0)
             verdict = decide(intervals[key], q, levels)
-            judged[key] = ClaimVerdict(intervals[key], p, q, verdict, len(keys))
-    return {key: judged[key] for key in claims}
+            verdicts[key] = ClaimVerdict(intervals[key], p, q, verdict, len(keys))
+    return {key: verdicts[key] for key in claims}
 
 
 def _would_do(claim: ClaimVerdict, levels: Levels) -> int | None:
@@ -215,9 +215,9 @@ def _more(claim: ClaimVerdict, levels: Levels) -> int | None:
     if claim.verdict is not Verdict.CANNOT_TELL or interval.low is None or interval.high is None:
         return None
     low, median, high = map(math.log, (interval.low, interval.median, interval.high))
-    on_par = math.log1p(levels.equivalence_margin) - abs(median)
-    apart = abs(median) if abs(median) >= math.log1p(levels.minimum_effect) else 0.0
-    room, width = max(on_par, apart), max(high - median, median - low)
+    margin = math.log1p(levels.equivalence_margin) - abs(median)
+    effect = abs(median) if abs(median) >= math.log1p(levels.minimum_effect) else 0.0
+    room, width = max(margin, effect), max(high - median, median - low)
     if room * math.sqrt(_MOST_TIMES) < width:
         return None
     return max(1, math.ceil(interval.n * ((width / room) ** 2 - 1)))

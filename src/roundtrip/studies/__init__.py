@@ -38,7 +38,7 @@ def load() -> tuple[Study, ...]:
         for module in pkgutil.iter_modules(__path__)
         if module.ispkg
     )
-    studies: list[Study] = [one.STUDY for one in packages if hasattr(one, "STUDY")]
+    studies: list[Study] = [package.STUDY for package in packages if hasattr(package, "STUDY")]
     return tuple(sorted(studies, key=lambda study: (study.order, study.name)))
 
 

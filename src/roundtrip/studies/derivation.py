@@ -35,13 +35,13 @@ def read_metrics(folder: Path) -> dict[str, Metric]:
 
     UserError if two files declare one of them differently.
     """
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for file in sorted(folder.rglob("metrics.json")):
         for name, entry in files.parse_json(file.read_text()).items():
-            if found.setdefault(name, Metric(**entry)) != Metric(**entry):
+            if metrics.setdefault(name, Metric(**entry)) != Metric(**entry):
                 fault = f"another study declares the metric {name!r} differently"
                 raise UserError(f"{fault}: right is the same declaration, or another name", file)
-    return found
+    return metrics
 
 
 METRICS = read_metrics(_FOLDER)
@@ -138,10 +138,10 @@ def within_launch(
     their own.  It is sorted.
     """
     keys = [*by, "case", "size_bytes"]
-    theirs = medians.filter(pl.col("variant") == base).select(*keys, base=time)
+    base_medians = medians.filter(pl.col("variant") == base).select(*keys, base=time)
     return (
         medians.filter(pl.col("variant") != base)
-        .join(theirs, on=keys, how="inner")
+        .join(base_medians, on=keys, how="inner")
         .with_columns(ratio=pl.col("base") / pl.col(time))
         .drop("base")
         .sort([*by, "case", "variant", "size_bytes"])
@@ -155,8 +155,8 @@ def ratios_by_size(
 
     `medians` has the columns launch, case_id, case, variant, size_bytes and `time`.
     """
-    both = medians.filter(pl.col("variant").is_in([variant, base]))
-    ratios = within_launch(both, ["launch", "case_id"], base, time)
+    pair = medians.filter(pl.col("variant").is_in([variant, base]))
+    ratios = within_launch(pair, ["launch", "case_id"], base, time)
     return dict(ratios.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
 
@@ -175,10 +175,12 @@ def toolchain_speeds(
         "lower_is_better": pl.lit(True),
         "depends_on": pl.lit(MPI),
     }
-    given = {
-        name: one if isinstance(one, pl.Expr) else pl.lit(one) for name, one in columns.items()
+    overrides = {
+        name: column if isinstance(column, pl.Expr) else pl.lit(column)
+        for name, column in columns.items()
     }
-    formed = {**defaults, **given, "what": what}
+    expressions = {**defaults, **overrides, "what": what}
     return values.select(
-        formed.get(name, pl.col(name)).cast(kind).alias(name) for name, kind in SPEEDS.items()
+        expressions.get(name, pl.col(name)).cast(dtype).alias(name)
+        for name, dtype in SPEEDS.items()
     )

@@ -128,7 +128,7 @@ def study_says(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
         "from its words.",
         text_columns("The study says", "Its number", "We find"),
-        tuple((Cell(words), Cell(number), found) for words, number, found in rows),
+        tuple((Cell(words), Cell(number), finding) for words, number, finding in rows),
     )
 
 
@@ -142,8 +142,8 @@ def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], u
     scale = units.scale(panels.unit, unit)
     rows = []
     for panel in panels.panels:
-        counted = Cell(units.count(panel.launches))
-        found = {
+        launches = Cell(units.count(panel.launches))
+        cells_by_arm = {
             arm: [
                 value(
                     panels.at(panels.intervals, panel, variant=arm, size_bytes=size),
@@ -159,16 +159,16 @@ def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], u
             for arm in arms
         }
         if len(sizes) == 1:
-            rows.append((Cell(panel.label), *(one for (one,) in found.values()), counted))
+            rows.append((Cell(panel.label), *(cell for (cell,) in cells_by_arm.values()), launches))
             continue
-        for arm, cells in found.items():
-            if any(one is not NONE for one in cells):
-                rows.append((Cell(panel.label), Cell(arms[arm].title), *cells, counted))
+        for arm, cells in cells_by_arm.items():
+            if any(cell is not NONE for cell in cells):
+                rows.append((Cell(panel.label), Cell(arms[arm].title), *cells, launches))
     if len(sizes) == 1:
-        named = [Column(arm.title, "right") for arm in arms.values()]
+        value_columns = [Column(arm.title, "right") for arm in arms.values()]
     else:
-        named = [Column("Arm"), *(Column(units.size(size), "right") for size in sizes)]
-    columns = (Column("Toolchain and placement"), *named, Column("Launches", "right"))
+        value_columns = [Column("Arm"), *(Column(units.size(size), "right") for size in sizes)]
+    columns = (Column("Toolchain and placement"), *value_columns, Column("Launches", "right"))
     return Table(words, columns, tuple(rows), (unit,))
 
 
@@ -196,8 +196,8 @@ class Drawing:
     @property
     def shown(self) -> dict[str, Arm]:
         """The arms that have rows."""
-        there = set(self.frame["arm"])
-        return {name: arm for name, arm in self.arms.items() if name in there}
+        names = set(self.frame["arm"])
+        return {name: arm for name, arm in self.arms.items() if name in names}
 
     def rows(self, arm: str) -> pl.DataFrame:
         """The rows of one arm, with the columns of `frame`; for curves in the order of x."""
@@ -241,8 +241,8 @@ def drawing(
     """The arms' rows of `frame`, titled as the panel, with the number of its launches if nothing
     else is said.
     """
-    known = frame.filter(pl.col("arm").is_in(list(arms)))
-    return Drawing(name, panel.label, subtitle or panel.counted, known, arms)
+    rows = frame.filter(pl.col("arm").is_in(list(arms)))
+    return Drawing(name, panel.label, subtitle or panel.counted, rows, arms)
 
 
 def over_size(
@@ -252,7 +252,7 @@ def over_size(
     unit: str,
     domain: tuple[float, float] | None = None,
     size_name: str = SIZE,
-    more: Views = lambda one: (),
+    more: Views = lambda drawing: (),
 ) -> tuple[Figure, ...]:
     """Curves of `name` in `unit` over message size, both logarithmic, with bands of intervals.
 
@@ -263,13 +263,17 @@ def over_size(
     if not drawings:
         return ()
     x = sizes(drawings, size_name)
-    y = Scale(name, unit, *(domain or decades([one.frame for one in drawings])), is_log=True)
-    return each_panel(drawings, what, lambda one: (View(name, x, y, one.curves), *more(one)))
+    y = Scale(
+        name, unit, *(domain or decades([drawing.frame for drawing in drawings])), is_log=True
+    )
+    return each_panel(
+        drawings, what, lambda drawing: (View(name, x, y, drawing.curves), *more(drawing))
+    )
 
 
 def sizes(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
     """A logarithmic axis from the smallest size of all drawings to the largest."""
-    values = pl.concat([one.frame["x"] for one in drawings]).to_list()
+    values = pl.concat([drawing.frame["x"] for drawing in drawings]).to_list()
     low, high = float(min(values)), float(max(values))
     ends = (low, high) if low < high else (low / 2, 2 * high)
     return Scale(name, Unit.BYTES, *ends, is_log=True)
@@ -291,18 +295,18 @@ def dots(drawings: Sequence[Drawing], what: str, name: str, unit: str) -> tuple[
     """
     if not drawings:
         return ()
-    values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
+    values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
     top = 1.05 * float(values.max().max_horizontal().item())
     scale = Scale(name, unit, 0.0, top, is_log=False)
 
-    def views(one: Drawing) -> tuple[View, ...]:
+    def views(drawing: Drawing) -> tuple[View, ...]:
         # One curve: each row has the name of its arm, so that no legend repeats it.
         curves = tuple(
-            Curve(arm.title, arm.colour, points(of_arm.iter_rows(named=True), "row"))
-            for row, (key, arm) in enumerate(one.shown.items())
-            for of_arm in [one.rows(key).with_columns(row=pl.lit(row))]
+            Curve(arm.title, arm.colour, points(rows.iter_rows(named=True), "row"))
+            for row, (key, arm) in enumerate(drawing.shown.items())
+            for rows in [drawing.rows(key).with_columns(row=pl.lit(row))]
         )
-        names = tuple(arm.title for arm in one.shown.values())
+        names = tuple(arm.title for arm in drawing.shown.values())
         return (View(name, scale, None, curves, names),)
 
     return each_panel(drawings, what, views)
@@ -312,9 +316,9 @@ def each_panel(drawings: Sequence[Drawing], what: str, views: Views) -> tuple[Fi
     """One figure for each drawing, with its title."""
     return tuple(
         Figure(
-            one.name,
-            f"{what}: {one.title}",
-            Plot(one.title, one.subtitle, views(one), one.is_published),
+            drawing.name,
+            f"{what}: {drawing.title}",
+            Plot(drawing.title, drawing.subtitle, views(drawing), drawing.is_published),
         )
-        for one in drawings
+        for drawing in drawings
     )

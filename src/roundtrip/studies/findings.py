@@ -36,14 +36,14 @@ def where_measured(measured: Collection[int], compared: Sequence[int]) -> str:
 
     `` where measured (1 B to 64 KiB)``; sizes are listed if one between them is lacking.
     """
-    found = [size for size in sorted(compared) if size in measured]
-    if not found or len(found) == len(compared):
+    sizes = [size for size in sorted(compared) if size in measured]
+    if not sizes or len(sizes) == len(compared):
         return ""
-    first = sorted(compared).index(found[0])
-    unbroken = sorted(compared)[first : first + len(found)] == found
-    if unbroken and len(found) > 1:
-        return f" where measured ({units.size(found[0])} to {units.size(found[-1])})"
-    return f" where measured ({', '.join(map(units.size, found))})"
+    first = sorted(compared).index(sizes[0])
+    is_range = sorted(compared)[first : first + len(sizes)] == sizes
+    if is_range and len(sizes) > 1:
+        return f" where measured ({units.size(sizes[0])} to {units.size(sizes[-1])})"
+    return f" where measured ({', '.join(map(units.size, sizes))})"
 
 
 @dataclass(frozen=True)
@@ -80,22 +80,22 @@ def claims(
 
     `panels.values` has the columns launch, case_id, case, variant, size_bytes and `time`.
     """
-    found: dict[Claim, Sequence[float]] = {}
+    ratios_by_claim: dict[Claim, Sequence[float]] = {}
     values = panels.values.filter(pl.col("size_bytes").is_in(list(sizes)))
     for panel in panels.panels:
-        mine = panels.rows(values, panel)
+        rows = panels.rows(values, panel)
         for contrast in study.contrasts:
-            by_size = ratios_by_size(mine, contrast.arm, contrast.base, time)
+            by_size = ratios_by_size(rows, contrast.arm, contrast.base, time)
             for size, ratios in by_size.items():
-                found[Comparison(study.name, panel.key, contrast, size)] = ratios
-    return found
+                ratios_by_claim[Comparison(study.name, panel.key, contrast, size)] = ratios
+    return ratios_by_claim
 
 
 def for_study(judged: Mapping[Claim, ClaimVerdict], study: str) -> dict[Comparison, ClaimVerdict]:
     """The comparisons of one study."""
     return {
-        key: one
-        for key, one in judged.items()
+        key: verdict
+        for key, verdict in judged.items()
         if isinstance(key, Comparison) and key.study == study
     }
 
@@ -122,7 +122,7 @@ class Finding(Generic[S, P]):
     @property
     def ratios(self) -> list[float]:
         """Median ratios at the sizes that were measured."""
-        return [judged.interval.median for _, judged in self.evidence]
+        return [verdict.interval.median for _, verdict in self.evidence]
 
     @property
     def where(self) -> str:
@@ -169,43 +169,43 @@ def line(subject: str, base: str, found: Sequence[VerdictAt]) -> str:
 
     `found` has every place that was to be compared, or is empty.
     """
-    names = labels.distinct({one.where for one in found})
-    found = [replace(one, where=names[one.where]) for one in found]
+    names = labels.distinct({point.where for point in found})
+    found = [replace(point, where=names[point.where]) for point in found]
     groups: dict[Verdict | None, list[VerdictAt]] = {}
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.CANNOT_TELL, Verdict.ON_PAR, None):
-        if mine := [one for one in found if _verdict(one) is verdict]:
-            groups[verdict] = mine
+        if points := [point for point in found if _verdict(point) is verdict]:
+            groups[verdict] = points
     if not groups.keys() - {None}:
         return f"{subject} was not compared with {base}"
     clauses: list[str] = []
-    for number, (verdict, mine) in enumerate(groups.items()):
+    for number, (verdict, points) in enumerate(groups.items()):
         is_last = number == len(groups) - 1
         is_rest = is_last and number > 0 and verdict is Verdict.ON_PAR
-        place = " elsewhere" if is_rest else _place(mine, found)
-        clauses.append(_clause(subject if not clauses else "", base, verdict, mine, place))
+        place = " elsewhere" if is_rest else _place(points, found)
+        clauses.append(_clause(subject if not clauses else "", base, verdict, points, place))
     return "; ".join(clauses)
 
 
-def _verdict(one: VerdictAt) -> Verdict | None:
-    return one.judged.verdict if one.judged else None
+def _verdict(point: VerdictAt) -> Verdict | None:
+    return point.judged.verdict if point.judged else None
 
 
 def _clause(
-    subject: str, base: str, verdict: Verdict | None, mine: Sequence[VerdictAt], place: str
+    subject: str, base: str, verdict: Verdict | None, points: Sequence[VerdictAt], place: str
 ) -> str:
-    medians = [one.judged.interval.median for one in mine if one.judged]
+    medians = [point.judged.interval.median for point in points if point.judged]
     if verdict is Verdict.SLOWER:
         return f"{subject} {_cost(medians)}{place}".strip()
     if verdict is Verdict.FASTER:
         gains = units.speed(min(medians), max(medians))
         return f"{subject} {'is ' if subject else ''}{gains}{place}".strip()
     if verdict is Verdict.ON_PAR:
-        within = units.percent(max(0.01, *(_away(ratio) for ratio in medians)))
+        margin = units.percent(max(0.01, *(_away(ratio) for ratio in medians)))
         par = f"is on par with {base}" if subject else "on par"
-        return f"{subject} {par}{place} (medians within {within})".strip()
+        return f"{subject} {par}{place} (medians within {margin})".strip()
     if verdict is Verdict.CANNOT_TELL:
-        known = open_words([one.judged for one in mine if one.judged], place)
-        return f"{subject} against {base}: {known}" if subject else known
+        words = open_words([point.judged for point in points if point.judged], place)
+        return f"{subject} against {base}: {words}" if subject else words
     return f"not measured{place}"
 
 
@@ -214,27 +214,32 @@ def open_words(judged: Sequence[ClaimVerdict], place: str = "") -> str:
 
     ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.
     """
-    found = [one.interval for one in judged]
-    if not all(one.exists for one in found):
+    intervals = [verdict.interval for verdict in judged]
+    if not all(interval.exists for interval in intervals):
         return f"cannot tell{place}{more_launches(judged)}"
-    low, high = min(one.low or 0.0 for one in found), max(one.high or 0.0 for one in found)
+    low, high = (
+        min(interval.low or 0.0 for interval in intervals),
+        max(interval.high or 0.0 for interval in intervals),
+    )
     least = units.percent(judged[0].minimum_effect)
-    asked = "" if low < 1 < high else f"whether {least} or more is "
-    return f"{units.speed(low, high)}{place} ({asked}open{more_launches(judged)})"
+    question = "" if low < 1 < high else f"whether {least} or more is "
+    return f"{units.speed(low, high)}{place} ({question}open{more_launches(judged)})"
 
 
 def more_launches(judged: Iterable[ClaimVerdict]) -> str:
     """``: about 11 more launches``, where it is known how many would give verdicts."""
-    lacking = max((one.lacking for one in judged if one.lacking is not None), default=None)
-    if lacking is None:
+    launches = max(
+        (verdict.lacking for verdict in judged if verdict.lacking is not None), default=None
+    )
+    if launches is None:
         return ""
-    return f": about {units.plural(lacking, 'more launch', 'more launches')}"
+    return f": about {units.plural(launches, 'more launch', 'more launches')}"
 
 
 def _away(ratio: float) -> float:
     """How far a ratio is from 1, rounded up to whole percents: it is never written as less."""
-    far = max(ratio, 1 / ratio) - 1
-    return -(-round(far * 1e4) // 100) / 100
+    distance = max(ratio, 1 / ratio) - 1
+    return -(-round(distance * 1e4) // 100) / 100
 
 
 def _cost(ratios: Sequence[float]) -> str:
@@ -249,39 +254,45 @@ def _percent(parts: Sequence[float]) -> str:
     return f"{units.span(parts, 100, 2)}{_NBSP}%"
 
 
-def _place(mine: Sequence[VerdictAt], found: Sequence[VerdictAt]) -> str:
+def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
     """Where a verdict holds: sizes and panels, each only if they do not go without saying.
 
     Where the sizes are not the same for many panels they are counted: the line has to stay short.
     """
-    panels = list(dict.fromkeys(one.where for one in mine))
-    by_panel = {name: sorted(one.size for one in mine if one.where == name) for name in panels}
-    all_panels = {one.where for one in found} == set(panels)
-    whole = {name: sorted(one.size for one in found if one.where == name) for name in panels}
+    panels = list(dict.fromkeys(point.where for point in points))
+    by_panel = {
+        name: sorted(point.size for point in points if point.where == name) for name in panels
+    }
+    is_everywhere = {point.where for point in all_points} == set(panels)
+    all_by_panel = {
+        name: sorted(point.size for point in all_points if point.where == name) for name in panels
+    }
     if len({tuple(sizes) for sizes in by_panel.values()}) == 1:
         sizes = by_panel[panels[0]]
-        at = "" if by_panel == whole else f" at {_sizes(sizes, found)}"
-        return at if all_panels else f"{at} on {_listed(panels)}"
+        at = "" if by_panel == all_by_panel else f" at {_sizes(sizes, all_points)}"
+        return at if is_everywhere else f"{at} on {_listed(panels)}"
     if len(panels) <= _MOST_NAMED:
-        each = (f" at {_sizes(sizes, found)} on {name}" for name, sizes in by_panel.items())
-        return " and".join(each)
-    return f" in {len(mine)} of {len(found)} comparisons"
+        clauses = (f" at {_sizes(sizes, all_points)} on {name}" for name, sizes in by_panel.items())
+        return " and".join(clauses)
+    return f" in {len(points)} of {len(all_points)} comparisons"
 
 
 def listed(names: Sequence[str], count: int) -> str:
     """The names, if they are few; else how many of `count` they are."""
-    few = dict.fromkeys(names)
-    return ", ".join(few) if len(few) <= _MOST_NAMED else f"{len(names)} of {count}"
+    unique_names = dict.fromkeys(names)
+    return (
+        ", ".join(unique_names) if len(unique_names) <= _MOST_NAMED else f"{len(names)} of {count}"
+    )
 
 
 def _listed(panels: Sequence[str]) -> str:
     return "; ".join(panels) if len(panels) <= _MOST_NAMED else f"{len(panels)} toolchains"
 
 
-def _sizes(sizes: Sequence[int], found: Sequence[VerdictAt]) -> str:
+def _sizes(sizes: Sequence[int], all_points: Sequence[VerdictAt]) -> str:
     """``1 B to 64 KiB``, or the sizes if one between them is lacking."""
-    every = sorted({one.size for one in found})
-    first = every.index(sizes[0])
-    if len(sizes) > 2 and every[first : first + len(sizes)] == list(sizes):
+    all_sizes = sorted({point.size for point in all_points})
+    first = all_sizes.index(sizes[0])
+    if len(sizes) > 2 and all_sizes[first : first + len(sizes)] == list(sizes):
         return f"{units.size(sizes[0])} to {units.size(sizes[-1])}"
     return ", ".join(map(units.size, sizes))

@@ -77,8 +77,8 @@ def write(
     points.  `rows` have the columns of samples.csv; `notes` go into its head.  UserError for rows
     that the reader of samples.csv would refuse.
     """
-    ended = datetime.fromtimestamp(output.stat().st_mtime, UTC)
-    time = ended.isoformat(timespec="seconds").replace("+00:00", "Z")
+    end = datetime.fromtimestamp(output.stat().st_mtime, UTC)
+    time = end.isoformat(timespec="seconds").replace("+00:00", "Z")
     workload = f"{record['workload']} {record['version']}"
     # The time tells a launch of equal values from a copy of another.
     head = {"schema": 1, "workload": workload, "start": time, **(notes or {})}
@@ -89,16 +89,16 @@ def write(
     table.writerows(rows)
     content = text.getvalue().encode()
     file = output.with_name("samples.csv")
-    read = samples.parse(content, file)
-    if read.problems:
-        raise UserError(f"cannot be kept as samples: {read.problems[0].reason}", output)
+    result = samples.parse(content, file)
+    if result.problems:
+        raise UserError(f"cannot be kept as samples: {result.problems[0].reason}", output)
     file.write_bytes(content)
     run = {
         "schema": 1,
         "start_time": time,
         **_UNTOLD,
         **record,
-        "samples": samples.seal(content, read.frame),
+        "samples": samples.seal(content, result.frame),
         "complete": True,
     }
     output.with_name("run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")

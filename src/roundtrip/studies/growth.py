@@ -61,12 +61,12 @@ class Growth:
         Lines on one number of nodes alone are left out.
         """
         keys = ["thing", "kind", "line", "nodes", "ranks"]
-        found = median_intervals(times.select(list(TIMES)), keys, "value", level).sort(keys)
+        intervals = median_intervals(times.select(list(TIMES)), keys, "value", level).sort(keys)
         line = ["thing", "kind", "line"]
-        several = pl.col("nodes").n_unique().over(line) > 1
+        has_growth = pl.col("nodes").n_unique().over(line) > 1
         rows = [
             row
-            for _, group in found.filter(several).group_by(line, maintain_order=True)
+            for _, group in intervals.filter(has_growth).group_by(line, maintain_order=True)
             for row in _against_the_fewest(group.rows(named=True), ideal)
         ]
         return Growth(pl.DataFrame(rows, infer_schema_length=None), Level(level))
@@ -114,8 +114,8 @@ class Growth:
         counts = sorted(set(self.frame["nodes"])) if self else []
         rows = []
         keys = ["thing", "kind", "line"]
-        for named, group in self.frame.group_by(keys, maintain_order=True) if self else ():
-            thing, kind, line = map(str, named)
+        for key, group in self.frame.group_by(keys, maintain_order=True) if self else ():
+            thing, kind, line = map(str, key)
             by_nodes = {row["nodes"]: _cell(row) for row in group.iter_rows(named=True)}
             cells = [by_nodes.get(count, Cell(units.NOTHING)) for count in counts]
             rows.append((Cell(f"{thing} {kind}".strip()), Cell(line), *cells))
@@ -139,7 +139,7 @@ class Growth:
                 self.frame.group_by(["thing", "kind"], maintain_order=True), 1
             )
         ]
-        top = 1.1 * max(100.0, *(float(one.frame["median"].max()) for one in drawings))  # type: ignore[arg-type]
+        top = 1.1 * max(100.0, *(float(drawing.frame["median"].max()) for drawing in drawings))  # type: ignore[arg-type]
         nodes = sorted(set(self.frame["nodes"]))
 
         x = Scale("Nodes", Unit.COUNT, nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
@@ -147,8 +147,8 @@ class Growth:
         ends = tuple((float(n), 100.0, None, None, None) for n in (nodes[0], nodes[-1]))
         ideal = Curve(_IDEAL, GREY, ends, width=1.0, size=0, bound="ideal efficiency")
 
-        def views(one: Drawing) -> tuple[View, ...]:
-            return (View("Efficiency", x, y, (ideal, *one.curves), has_bars=True),)
+        def views(drawing: Drawing) -> tuple[View, ...]:
+            return (View("Efficiency", x, y, (ideal, *drawing.curves), has_bars=True),)
 
         return display.each_panel(drawings, "Efficiency over nodes", views)
 
@@ -159,28 +159,28 @@ def on_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     `launches` are those of a study, as `Data.passed` has them.  A line is a toolchain and a
     placement; a partition too, where there are several.  Launches that tell no hosts are left out.
     """
-    mine = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
-    several = mine["partition"].n_unique() > 1
+    launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
+    has_partitions = launch_rows["partition"].n_unique() > 1
     rows = []
-    for row in panel.placed(mine).rows(named=True):
+    for row in panel.placed(launch_rows).rows(named=True):
         place = labels.PLACEMENTS.get(row["placement"], row["placement"])
-        line = (row["toolchain"], place, row["partition"] if several else "")
+        parts = (row["toolchain"], place, row["partition"] if has_partitions else "")
         nodes = len(set(row["hosts"] or ()))
         if nodes and row["ranks"]:
-            named = ", ".join(filter(None, line))
-            rows.append((row["launch"], row["kind"], named, nodes, row["ranks"]))
+            line = ", ".join(filter(None, parts))
+            rows.append((row["launch"], row["kind"], line, nodes, row["ranks"]))
     schema = {"launch": pl.String, **{name: TIMES[name] for name in _PLACE}}
     return values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
 
 
 def _against_the_fewest(rows: Sequence[Mapping[str, Any]], ideal: Ideal) -> list[dict[str, Any]]:
-    base, found = rows[0], []
+    base, efficiencies = rows[0], []
     for row in rows:
         thing = row["thing"]
-        grown = ideal(thing, row["ranks"]) / ideal(thing, base["ranks"])
-        best = 100 * base["median"] * grown
+        growth = ideal(thing, row["ranks"]) / ideal(thing, base["ranks"])
+        best = 100 * base["median"] * growth
         is_base = row is base
-        found.append(
+        efficiencies.append(
             {
                 **{key: row[key] for key in ("thing", "kind", "line", "nodes", "ranks", "n")},
                 "time": row["median"],
@@ -190,7 +190,7 @@ def _against_the_fewest(rows: Sequence[Mapping[str, Any]], ideal: Ideal) -> list
                 "high": None if is_base or row["low"] is None else best / row["low"],
             }
         )
-    return found
+    return efficiencies
 
 
 def _drawing(name: str, thing: str, kind: str, rows: pl.DataFrame) -> Drawing:

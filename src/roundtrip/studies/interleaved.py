@@ -46,10 +46,10 @@ def summary(samples: pl.DataFrame, metric: str) -> dict[str, Figure]:
     """
     unit = shown_unit(metric).replace("µ", "u")
     scale = units.scale(METRICS[metric].unit, shown_unit(metric))
-    found = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
-    ends = {found["size_bytes"].min(), found["size_bytes"].max()}
+    medians = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
+    ends = {medians["size_bytes"].min(), medians["size_bytes"].max()}
     figures = {}
-    for row in found.filter(pl.col("size_bytes").is_in(ends)).iter_rows(named=True):
+    for row in medians.filter(pl.col("size_bytes").is_in(ends)).iter_rows(named=True):
         size = [units.printable(units.size(row["size_bytes"])).replace(" ", "")]
         parts = [row["variant"], *(size if row["size_bytes"] else ()), unit.replace("/", "_per_")]
         figures["_".join(parts).replace("-", "_")] = row["value"] * scale, unit
@@ -58,13 +58,13 @@ def summary(samples: pl.DataFrame, metric: str) -> dict[str, Figure]:
 
 def speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int]) -> pl.DataFrame:
     """The value of each launch and arm at `sizes` (bytes): columns `derivation.SPEEDS`."""
-    found = launch_medians(samples, metric, ["launch", "case", "variant", "size_bytes"])
+    medians = launch_medians(samples, metric, ["launch", "case", "variant", "size_bytes"])
     title = pl.col("variant").replace({name: arm.title for name, arm in study.arms.items()})
-    is_one = pl.col("case").n_unique().over("launch") == 1
+    has_one_case = pl.col("case").n_unique().over("launch") == 1
     unit = shown_unit(metric)
     return toolchain_speeds(
-        found.filter(pl.col("size_bytes").is_in(list(sizes))),
-        pl.when(is_one).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
+        medians.filter(pl.col("size_bytes").is_in(list(sizes))),
+        pl.when(has_one_case).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
         value=pl.col("value") * units.scale(METRICS[metric].unit, unit),
         unit=unit,
         lower_is_better=pl.lit(METRICS[metric].lower_is_better),
@@ -77,10 +77,10 @@ def speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int
 def facts(study: Study, metric: str) -> Facts:
     """What the audit has to know: medians, and ratios within launches where arms are contrasted."""
     kind = Kind.COST if METRICS[metric].lower_is_better else Kind.RATE
-    what, of_launch = describe_metric(metric).lower(), replace(OF_LAUNCH, kind=kind)
-    ratio = Ratio(f"{what} of two arms", of_launch, Pairing.LAUNCH, OVER_LAUNCHES)
+    what, launch_summary = describe_metric(metric).lower(), replace(OF_LAUNCH, kind=kind)
+    ratio = Ratio(f"{what} of two arms", launch_summary, Pairing.LAUNCH, OVER_LAUNCHES)
     return Facts(
-        summaries=(of_launch, Summary(what, kind, "launches", OVER_LAUNCHES)),
+        summaries=(launch_summary, Summary(what, kind, "launches", OVER_LAUNCHES)),
         ratios=(ratio,) if study.contrasts else (),
         made_with=("mpi_library", "compiler", "compiler_flags"),
     )
@@ -103,7 +103,7 @@ class Section:
 
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """A line for each contrast; values, verdicts and a figure of each panel."""
-        study, panels, mine = self._study, self._panels, for_study(judged, self._study.name)
+        study, panels, verdicts = self._study, self._panels, for_study(judged, self._study.name)
         caption = f"{self._what} in {self._unit}, median over launches."
         return Part(
             anchor=study.name,
@@ -112,28 +112,28 @@ class Section:
                 *([Paragraph((study.method,))] if study.method else ()),
                 Heading(3, "In numbers"),
                 display.in_numbers(panels, caption, study.arms, self._unit),
-                *([self._verdicts(mine)] if study.contrasts else ()),
+                *([self._verdicts(verdicts)] if study.contrasts else ()),
             ),
             answers=tuple(
-                Answer((f"{self._line(contrast, panels.panels, mine)}.",))
+                Answer((f"{self._line(contrast, panels.panels, verdicts)}.",))
                 for contrast in study.contrasts
             ),
-            each=tuple(self._answer(panel, mine) for panel in panels.panels),
+            each=tuple(self._answer(panel, verdicts) for panel in panels.panels),
             picture=self._picture(),
         )
 
-    def _verdicts(self, judged: Mapping[Comparison, ClaimVerdict]) -> Table:
+    def _verdicts(self, verdicts: Mapping[Comparison, ClaimVerdict]) -> Table:
         arms = self._study.arms
         rows = [
             (
-                f"{arms[one.arm].title} against {arms[one.base].title}: {panel.label}",
+                f"{arms[contrast.arm].title} against {arms[contrast.base].title}: {panel.label}",
                 {
-                    size: display.verdict(found, base=arms[one.base].title)
+                    size: display.verdict(verdict, base=arms[contrast.base].title)
                     for size in self._sizes
-                    if (found := judged.get(self._comparison(panel, one, size)))
+                    if (verdict := verdicts.get(self._comparison(panel, contrast, size)))
                 },
             )
-            for one in self._study.contrasts
+            for contrast in self._study.contrasts
             for panel in self._panels.panels
         ]
         return display.grid(
@@ -148,30 +148,34 @@ class Section:
         self,
         contrast: Contrast,
         panels: Sequence[Panel],
-        judged: Mapping[Comparison, ClaimVerdict],
+        verdicts: Mapping[Comparison, ClaimVerdict],
     ) -> str:
         arms = self._study.arms
-        found = [
-            VerdictAt(panel.label, size, judged.get(self._comparison(panel, contrast, size)))
+        points = [
+            VerdictAt(panel.label, size, verdicts.get(self._comparison(panel, contrast, size)))
             for panel in panels
             for size in self._sizes
         ]
-        return findings.line(arms[contrast.arm].title, arms[contrast.base].title, found)
+        return findings.line(arms[contrast.arm].title, arms[contrast.base].title, points)
 
-    def _answer(self, panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
+    def _answer(self, panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
         intervals = self._panels.intervals
         size = min(self._panels.rows(intervals, panel)["size_bytes"].to_list())
-        found = {
+        interval_by_arm = {
             arm.title: self._panels.at(intervals, panel, variant=name, size_bytes=size)
             for name, arm in self._study.arms.items()
         }
         values = ", ".join(
-            f"{title} {units.interval(one, self._scale)}" for title, one in found.items() if one
+            f"{title} {units.interval(interval, self._scale)}"
+            for title, interval in interval_by_arm.items()
+            if interval
         )
-        lines = [self._line(one, (panel,), judged) for one in self._study.contrasts]
+        lines = [self._line(contrast, (panel,), verdicts) for contrast in self._study.contrasts]
         at = f" at {units.size(size)}" if size else ""
         text = f": {values} {self._unit}{at}. {''.join(f'{line}. ' for line in lines)}".rstrip()
-        return Answer((Strong(panel.label), text), "plain" if all(found.values()) else "warn")
+        return Answer(
+            (Strong(panel.label), text), "plain" if all(interval_by_arm.values()) else "warn"
+        )
 
     def _picture(self) -> Gallery:
         frame = display.curve_rows(self._panels.intervals, self._scale)
@@ -185,13 +189,13 @@ class Section:
             for number, panel in enumerate(self._panels.panels, 1)
         ]
         has_sizes = frame["size_bytes"].n_unique() > 1
-        drawn = display.over_size if has_sizes else display.dots
+        draw = display.over_size if has_sizes else display.dots
         marks = "bands" if has_sizes else "lines"
         return Gallery(
             self._panels.level.within(
                 f"Median over launches; {marks} are {{level}} rank intervals."
             ),
-            drawn(drawings, self._what, self._what, self._unit),
+            draw(drawings, self._what, self._what, self._unit),
         )
 
     def _comparison(self, panel: Panel, contrast: Contrast, size: int) -> Comparison:

@@ -59,8 +59,8 @@ class Panel:
     @property
     def label(self) -> str:
         """The name of the panel on every row and figure."""
-        named = ", ".join(filter(None, (self.toolchain, self.where, *self.apart)))
-        return f"{named} ({self.kind})" if self.kind else named
+        name = ", ".join(filter(None, (self.toolchain, self.where, *self.apart)))
+        return f"{name} ({self.kind})" if self.kind else name
 
     @property
     def counted(self) -> str:
@@ -108,8 +108,8 @@ class Panels(Generic[P]):
     @cached_property
     def panels(self) -> tuple[P, ...]:
         """All panels, in the order in which they are shown."""
-        found = [self._panel(row) for row in self._panel_rows().iter_rows(named=True)]
-        return tuple(sorted(_with_differences(found), key=lambda panel: panel.order))
+        panels = [self._panel(row) for row in self._panel_rows().iter_rows(named=True)]
+        return tuple(sorted(_with_differences(panels), key=lambda panel: panel.order))
 
     def _panel_rows(self) -> pl.DataFrame:
         """One row for each panel, for `_panel`."""
@@ -139,8 +139,8 @@ class Panels(Generic[P]):
         `names` are columns of `collect.night_rows.SERIES`; that of the case follows from a panel
         of one case.  "" if several series, or none, are behind the value.
         """
-        known = dict(zip(self.by, panel.key, strict=True))
-        case = {"case": known["case"]} if "case" in known else {}
+        key_values = dict(zip(self.by, panel.key, strict=True))
+        case = {"case": key_values["case"]} if "case" in key_values else {}
         return self._origins.key(self._cases[panel.key], size_bytes, **{**case, **names})
 
     def batches(self, panel: Panel) -> dict[tuple[str, int], list[int]]:
@@ -153,12 +153,12 @@ class Panels(Generic[P]):
     def _cases(self) -> Mapping[tuple[str, ...], list[str]]:
         """The case ids of each panel, by its key."""
         columns = [name for name in self.by if name in self.launches.columns]
-        found = {}
+        cases = {}
         for panel in self.panels:
-            known = dict(zip(self.by, panel.key, strict=True))
-            mine = self.launches.filter(pl.col(name) == known[name] for name in columns)
-            found[panel.key] = mine["case_id"].unique().sort().to_list()
-        return found
+            key_values = dict(zip(self.by, panel.key, strict=True))
+            launches = self.launches.filter(pl.col(name) == key_values[name] for name in columns)
+            cases[panel.key] = launches["case_id"].unique().sort().to_list()
+        return cases
 
     def interval(self, values: Sequence[float]) -> Interval | None:
         """Median and interval of `values`, one for each launch; None without values."""
@@ -179,9 +179,11 @@ class CasePanels(Panels[Panel]):
         metric's unit, and cost, of which less is better: the value, or one over it.
         """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
-        found = launch_medians(self.samples, self.metric, keys)
+        medians = launch_medians(self.samples, self.metric, keys)
         value = pl.col("value")
-        return found.with_columns(cost=value if METRICS[self.metric].lower_is_better else 1 / value)
+        return medians.with_columns(
+            cost=value if METRICS[self.metric].lower_is_better else 1 / value
+        )
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
@@ -209,8 +211,8 @@ def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.Data
 
     Of one metric, since values of several are no values of one thing.  Sorted by `by`.
     """
-    measured = samples.filter((pl.col("phase") == "measure") & (pl.col("metric") == metric))
-    return measured.group_by(by).agg(OF_LAUNCH.aggregate("value")).sort(by).collect()
+    measurements = samples.filter((pl.col("phase") == "measure") & (pl.col("metric") == metric))
+    return measurements.group_by(by).agg(OF_LAUNCH.aggregate("value")).sort(by).collect()
 
 
 def placed(launches: pl.DataFrame) -> pl.DataFrame:
@@ -240,11 +242,11 @@ def interval_of(row: Row, level: float) -> Interval:
 
 def _with_differences(panels: Iterable[P]) -> Iterator[P]:
     """Panels; those that would have the same label get the facts in which they differ added."""
-    alike: dict[str, list[P]] = defaultdict(list)
+    panels_by_label: dict[str, list[P]] = defaultdict(list)
     for panel in panels:
-        alike[panel.label].append(panel)
-    for group in alike.values():
-        common = set.intersection(*(set(panel.facts) for panel in group))
+        panels_by_label[panel.label].append(panel)
+    for group in panels_by_label.values():
+        common_facts = set.intersection(*(set(panel.facts) for panel in group))
         for panel in group:
-            apart = tuple(fact for fact in panel.facts if fact and fact not in common)
+            apart = tuple(fact for fact in panel.facts if fact and fact not in common_facts)
             yield replace(panel, apart=apart)

@@ -205,18 +205,18 @@ class Study:
 
     def __init_subclass__(cls) -> None:
         """ValueError if the class contrasts what it does not declare as an arm."""
-        named = {name for one in cls.contrasts for name in (one.arm, one.base)}
-        if unknown := sorted(named - set(cls.arms)):
+        names = {name for contrast in cls.contrasts for name in (contrast.arm, contrast.base)}
+        if unknown := sorted(names - set(cls.arms)):
             raise ValueError(f"{cls.__name__} contrasts what is no arm of it: {unknown[0]!r}")
 
     def contrast(self, arm: str, base: str) -> Contrast:
         """The declared contrast of two arms; KeyError if nothing is claimed of them."""
-        return {(one.arm, one.base): one for one in self.contrasts}[arm, base]
+        return {(contrast.arm, contrast.base): contrast for contrast in self.contrasts}[arm, base]
 
     def sizes(self, settings: Analysis) -> tuple[int, ...]:
         """The sizes (bytes) at which it claims: `compared_sizes` of its thresholds, else 0."""
-        mine = settings.of(self.thresholds) if self.thresholds else None
-        return getattr(mine, "compared_sizes", (0,))
+        thresholds = settings.of(self.thresholds) if self.thresholds else None
+        return getattr(thresholds, "compared_sizes", (0,))
 
     def points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
@@ -237,7 +237,7 @@ class Study:
         They are the primary ones of `contrasts` at the `points` of the cases.  Launches are
         planned so that each of them can be decided.
         """
-        found: dict[Hashable, PlannedClaims] = {}
+        claims_by_key: dict[Hashable, PlannedClaims] = {}
         for case in cases:
             for points in self.points(case, cases, settings):
                 panel = case.id if points.panel is None else points.panel
@@ -246,23 +246,23 @@ class Study:
                         points.where
                     ):
                         claims = PlannedClaims(case.id, contrast.what, len(points.sizes))
-                        found.setdefault((panel, contrast), claims)
-        return list(found.values())
+                        claims_by_key.setdefault((panel, contrast), claims)
+        return list(claims_by_key.values())
 
     def summarise(self, samples: pl.DataFrame) -> dict[str, Figure]:
         """The figures of one launch by name: ReFrame's performance variables.
 
         `samples` has the columns of samples.csv, of one case; what was not measured is absent.
         """
-        found: Mapping[str, Figure] = {}
+        figures: Mapping[str, Figure] = {}
         if units := self._own("derived", "SUMMARY_UNITS"):
-            figures = self._own("derived", "summary")(samples)
-            found = {name: (figures[name], units[name]) for name in units if name in figures}
+            values = self._own("derived", "summary")(samples)
+            figures = {name: (values[name], units[name]) for name in units if name in values}
         elif self._metric:
             from roundtrip.studies import interleaved
 
-            found = interleaved.summary(samples, self._metric)
-        return {name: one for name, one in found.items() if math.isfinite(one[0])}
+            figures = interleaved.summary(samples, self._metric)
+        return {name: figure for name, figure in figures.items() if math.isfinite(figure[0])}
 
     def speeds(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
         """The values by which two toolchains are compared: columns `derivation.SPEEDS`.
@@ -295,28 +295,28 @@ class Study:
         if data.passed(self.name).is_empty():
             return None
         if make := self._own("section", "Section"):
-            found: Section = make(data)
-            return found
+            section: Section = make(data)
+            return section
         from roundtrip.studies import interleaved
 
         return interleaved.Section(self, data, self._metric) if self._metric else None
 
     def facts(self) -> Facts:
         """What the report's audit has to know of its section; what is not supplied is unknown."""
-        if found := self._own("derived", "FACTS"):
-            declared: Facts = found
-            return declared
+        if attribute := self._own("derived", "FACTS"):
+            facts: Facts = attribute
+            return facts
         from roundtrip.studies import derivation, interleaved
 
         return interleaved.facts(self, self._metric) if self._metric else derivation.Facts()
 
-    def _own(self, module: str, name: str) -> Any:
+    def _own(self, submodule: str, name: str) -> Any:
         """`name` of a module beside the declaration; None without such a module or name."""
-        path = f"{type(self).__module__}.{module}"
+        path = f"{type(self).__module__}.{submodule}"
         try:
-            found = importlib.import_module(path)
+            module = importlib.import_module(path)
         except ModuleNotFoundError as error:
             if error.name != path:
                 raise
             return None
-        return getattr(found, name, None)
+        return getattr(module, name, None)

@@ -50,17 +50,17 @@ def selftest_faults(plan: Plan, output: str) -> list[str]:
     if len(lines) < 4:
         return ["the self-test printed no complete answer"]
     ranks, total, boost, library = lines
-    found = []
+    faults = []
     if ranks != "2":
-        found.append(f"{ranks} ranks instead of 2: compiler and mpirun are of different MPIs")
+        faults.append(f"{ranks} ranks instead of 2: compiler and mpirun are of different MPIs")
     if total != "321":
-        found.append(f"received {total} instead of 321")
+        faults.append(f"received {total} instead of 321")
     if boost.replace("_", ".") != plan.toolchain.boost.series:
-        found.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
-    says = plan.toolchain.mpi.kind.answers
-    if not identity.is_version(library, says, plan.mpi.version, exactly=True):
-        found.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
-    return found
+        faults.append(f"Boost headers are {boost}, not {plan.toolchain.boost.series}")
+    prefix = plan.toolchain.mpi.kind.answers
+    if not identity.is_version(library, prefix, plan.mpi.version, exactly=True):
+        faults.append(f"the MPI library is {library!r}, not {plan.mpi.version}")
+    return faults
 
 
 def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
@@ -76,8 +76,8 @@ def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
         env = run_environment()
         output = run("running the self-test", [*launch, program], log, env=env, timeout=120)
     program.unlink()
-    if found := selftest_faults(plan, output):
-        raise BuildError("self-test: " + "; ".join(found), log, output)
+    if faults := selftest_faults(plan, output):
+        raise BuildError("self-test: " + "; ".join(faults), log, output)
 
 
 def pending(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
@@ -90,15 +90,15 @@ def build(plans: Sequence[Plan], store: Store, report: Report) -> None:
     """Build each plan in turn; BuildError at the first failure.  The caller holds the store."""
     work = store.root / "work"
     try:
-        for each in plans:
-            name = each.toolchain.name
+        for plan in plans:
+            name = plan.toolchain.name
             log = store.log(name)
-            report(name, each.mpi.origin)
+            report(name, plan.mpi.origin)
             archive = Archive(work, log)
-            mpi = store.ensure(each.mpi.key, partial(_make_mpi, each.mpi, archive))
-            store.link(each.mpi.mpi.name, each.mpi.key)
-            store.ensure(each.key, partial(_make, each, store, mpi, archive, report))
-            store.link(name, each.key)
+            mpi = store.ensure(plan.mpi.key, partial(_make_mpi, plan.mpi, archive))
+            store.link(plan.mpi.mpi.name, plan.mpi.key)
+            store.ensure(plan.key, partial(_make, plan, store, mpi, archive, report))
+            store.link(name, plan.key)
             report(name, "good")
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -133,8 +133,8 @@ def _make(
         prefixes.compile_libraries(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
-        where = "a tar file's" if os.environ.get("ROUNDTRIP_BOOST") else f"{distributor()}'s"
-        origin, flags = f"built from {where} boost{boost.series} sources", list(FLAGS)
+        supplier = "a tar file's" if os.environ.get("ROUNDTRIP_BOOST") else f"{distributor()}'s"
+        origin, flags = f"built from {supplier} boost{boost.series} sources", list(FLAGS)
     say("self-test: two ranks")
     selftest(plan, place, mpi, log)
     record = {

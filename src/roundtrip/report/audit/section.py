@@ -54,32 +54,32 @@ def costs_and_rates(one: Subject) -> Outcome:
     summaries = one.facts.summaries
     if not summaries:
         return missing("how each number is summarised")
-    wrong = [summary for summary in summaries if not summary.fits_kind]
-    if wrong:
-        return held(False, "; ".join(f"{each}, of a {each.kind}" for each in wrong))
+    misfits = [summary for summary in summaries if not summary.fits_kind]
+    if misfits:
+        return held(False, "; ".join(f"{summary}, of a {summary.kind}" for summary in misfits))
     return held(True, "; ".join(map(str, summaries)))
 
 
 def ratios(one: Subject) -> Outcome:
     """Rule 4: by what the section says of its ratios, and by how many each claim rests on."""
-    known = one.facts.ratios
-    if known is None:
+    section_ratios = one.facts.ratios
+    if section_ratios is None:
         return missing("how each ratio is formed")
-    if not known:
+    if not section_ratios:
         if one.claims:
             return held(False, f"{len(one.claims)} ratios are claimed, how is not said")
         return no_case("forms no ratio")
-    faults = [fault for ratio in known if (fault := _fault(ratio))]
+    faults = [fault for ratio in section_ratios if (fault := _fault(ratio))]
     launches = one.launches.height
-    over = [judged for judged in one.claims.values() if judged.interval.n > launches > 0]
-    if over:
+    excess = [verdict for verdict in one.claims.values() if verdict.interval.n > launches > 0]
+    if excess:
         faults.append(
-            f"{len(over)} claims rest on more ratios than the {launches} launches: not formed "
+            f"{len(excess)} claims rest on more ratios than the {launches} launches: not formed "
             "of one value a launch"
         )
     if faults:
         return held(False, "; ".join(faults))
-    return held(True, "; ".join(map(_described, known)))
+    return held(True, "; ".join(map(_described, section_ratios)))
 
 
 def _fault(ratio: Ratio) -> str:
@@ -91,40 +91,44 @@ def _fault(ratio: Ratio) -> str:
 
 
 def _described(ratio: Ratio) -> str:
-    then = f", then the {ratio.then.name}" if ratio.then else ""
-    lost = f" ({ratio.costs_lost})" if ratio.costs_lost else ""
-    paired = "" if ratio.paired is Pairing.APART else "paired "
-    where = f"{paired}{ratio.paired}"
+    step = f", then the {ratio.then.name}" if ratio.then else ""
+    note = f" ({ratio.costs_lost})" if ratio.costs_lost else ""
+    prefix = "" if ratio.paired is Pairing.APART else "paired "
+    mode = f"{prefix}{ratio.paired}"
     return (
-        f"{ratio.what}: of the {ratio.of.statistic.name} over {ratio.of.over}, {where}{then}{lost}"
+        f"{ratio.what}: of the {ratio.of.statistic.name} over {ratio.of.over}, {mode}{step}{note}"
     )
 
 
 def intervals(one: Subject) -> Outcome:
     """Rule 5: of the claims, and of every interval that the section prints or draws."""
-    claimed = one.claims.values()
-    if not claimed:
+    verdicts = one.claims.values()
+    if not verdicts:
         return no_case("claims no ratio")
-    bare = sum(not judged.interval.exists for judged in claimed)
-    if bare:
-        return held(False, f"{bare} of {len(claimed)} ratios have too few launches: no interval")
+    bare_count = sum(not verdict.interval.exists for verdict in verdicts)
+    if bare_count:
+        return held(
+            False, f"{bare_count} of {len(verdicts)} ratios have too few launches: no interval"
+        )
     level = one.analysis.statistics.confidence_level
-    shown = {number.quantity.level for number in one.numbers} - {None}
-    named = set(_levels(one))
-    if others := (shown | named) - {level}:
-        which = ", ".join(units.percent(other) for other in sorted(filter(None, others)))
-        return held(False, f"intervals at {which}, where {units.percent(level)} is asked for")
-    if shown and not named:
+    number_levels = {number.quantity.level for number in one.numbers} - {None}
+    text_levels = set(_levels(one))
+    if other_levels := (number_levels | text_levels) - {level}:
+        names = ", ".join(
+            units.percent(other_level) for other_level in sorted(filter(None, other_levels))
+        )
+        return held(False, f"intervals at {names}, where {units.percent(level)} is asked for")
+    if number_levels and not text_levels:
         return held(False, f"no text says that its intervals are at {units.percent(level)}")
-    fewest = min(judged.interval.n for judged in claimed)
-    rest = f"an interval at {units.percent(level)}, over {fewest} launches or more"
-    return held(True, f"{units.plural(len(claimed), 'ratio has', 'ratios have')} {rest}")
+    minimum = min(verdict.interval.n for verdict in verdicts)
+    rest = f"an interval at {units.percent(level)}, over {minimum} launches or more"
+    return held(True, f"{units.plural(len(verdicts), 'ratio has', 'ratios have')} {rest}")
 
 
-def _levels(one: Subject) -> list[float]:
+def _levels(subject: Subject) -> list[float]:
     """Every confidence level that its texts name."""
     texts: list[Text] = []
-    for block in one.blocks:
+    for block in subject.blocks:
         if isinstance(block, Table):
             texts.append(block.words if isinstance(block.words, tuple) else ())
         elif isinstance(block, Items):
@@ -141,29 +145,36 @@ def normal_theory(one: Subject) -> Outcome:
     summaries = one.facts.summaries
     if not summaries:
         return missing("which statistic stands behind each number")
-    normal = [summary for summary in summaries if summary.statistic.is_normal]
-    if not normal:
+    normal_summaries = [summary for summary in summaries if summary.statistic.is_normal]
+    if not normal_summaries:
         names = ", ".join(dict.fromkeys(summary.statistic.name for summary in summaries))
         return held(True, f"none of normal theory: {names}")
-    there = {column.name for table in one.tables for column in table.columns}
-    bare = [str(summary) for summary in normal if summary.diagnostic not in there]
-    if bare:
-        return held(False, f"no diagnostic is shown of {'; '.join(bare)}")
-    return held(True, "; ".join(f"{each}; beside it “{each.diagnostic}”" for each in normal))
+    column_names = {column.name for table in one.tables for column in table.columns}
+    gaps = [str(summary) for summary in normal_summaries if summary.diagnostic not in column_names]
+    if gaps:
+        return held(False, f"no diagnostic is shown of {'; '.join(gaps)}")
+    return held(
+        True,
+        "; ".join(f"{summary}; beside it “{summary.diagnostic}”" for summary in normal_summaries),
+    )
 
 
 def directed(one: Subject) -> Outcome:
     """Rule 7: each verdict is taken again, from the interval and q that are printed beside it."""
-    levels, every = one.analysis.statistics, one.claims.values()
-    off = sum(decide(each.interval, each.q, levels) is not each.verdict for each in every)
-    if off:
-        return held(False, f"{off} of {len(every)} verdicts do not follow from interval and q")
-    claimed = [judged for judged in every if judged.verdict in _DIRECTED]
-    if not claimed:
+    levels, verdicts = one.analysis.statistics, one.claims.values()
+    mismatches = sum(
+        decide(verdict.interval, verdict.q, levels) is not verdict.verdict for verdict in verdicts
+    )
+    if mismatches:
+        return held(
+            False, f"{mismatches} of {len(verdicts)} verdicts do not follow from interval and q"
+        )
+    claims = [verdict for verdict in verdicts if verdict.verdict in _DIRECTED]
+    if not claims:
         return no_case("calls nothing faster or slower")
     return held(
         True,
-        f"{units.plural(len(claimed), 'verdict')} taken again from interval, minimum effect and q",
+        f"{units.plural(len(claims), 'verdict')} taken again from interval, minimum effect and q",
     )
 
 
@@ -172,21 +183,21 @@ def discoveries(one: Subject) -> Outcome:
     if not one.claims:
         return no_case("nothing is claimed")
     families: dict[Family, list[ClaimVerdict]] = defaultdict(list)
-    for claim, each in one.claims.items():
-        if each.interval.exists:
-            families[claim.family].append(each)
+    for claim, verdict in one.claims.items():
+        if verdict.interval.exists:
+            families[claim.family].append(verdict)
     if not families:
         return no_case("no claim has an interval")
-    off = sum(
-        abs(each.q - q) > _ROUNDING
+    mismatches = sum(
+        abs(verdict.q - q) > _ROUNDING
         for members in families.values()
-        for each, q in zip(members, q_values([one.p for one in members]), strict=True)
+        for verdict, q in zip(members, q_values([member.p for member in members]), strict=True)
     )
-    counted = ", ".join(f"{len(members)} {family}" for family, members in families.items())
-    if off:
-        return held(False, f"{off} q-values are not those of Benjamini-Hochberg ({counted})")
+    counts = ", ".join(f"{len(members)} {family}" for family, members in families.items())
+    if mismatches:
+        return held(False, f"{mismatches} q-values are not those of Benjamini-Hochberg ({counts})")
     level = one.analysis.statistics.false_discovery_level
-    return held(True, f"q-values of Benjamini-Hochberg, held against {level:g}: {counted}")
+    return held(True, f"q-values of Benjamini-Hochberg, held against {level:g}: {counts}")
 
 
 def minimum_effect(one: Subject) -> Outcome:
@@ -196,9 +207,9 @@ def minimum_effect(one: Subject) -> Outcome:
     effect = one.analysis.statistics.minimum_effect
     if effect <= 0:
         return held(False, "the minimum effect is 0: any difference may be called one")
-    if not (where := one.printed.get(one.analysis.text)):
+    if not (place := one.printed.get(one.analysis.text)):
         return held(False, "the minimum effect is not printed")
-    return held(True, f"minimum effect {units.percent(effect)}, printed in {where}")
+    return held(True, f"minimum effect {units.percent(effect)}, printed in {place}")
 
 
 class Of(StrEnum):
@@ -269,11 +280,12 @@ def part(
     `chapters` are the sections with what they supply of themselves, `laid_out` all parts of the
     report so far.
     """
-    there = printed(laid_out)
-    about = subjects(data, judged, chapters, there)
-    whole = campaign(data, judged, there)
-    found = [
-        (number, rule, list(_held(rule, about, whole))) for number, rule in enumerate(RULES, 1)
+    printed_files = printed(laid_out)
+    all_subjects = subjects(data, judged, chapters, printed_files)
+    campaign_subject = campaign(data, judged, printed_files)
+    rule_outcomes = [
+        (number, rule, list(_held(rule, all_subjects, campaign_subject)))
+        for number, rule in enumerate(RULES, 1)
     ]
     rows = [
         (
@@ -281,7 +293,7 @@ def part(
             Cell(outcome.result, TONES[outcome.result]),
             Cell(outcome.evidence),
         )
-        for number, rule, outcomes in found
+        for number, rule, outcomes in rule_outcomes
         for name, outcome in outcomes
     ]
     names = ("Rule", "Says", "Of", "Result", "Evidence")
@@ -290,27 +302,33 @@ def part(
         tuple(Column(name) for name in names),
         tuple(rows),
     )
-    overall = {f"C{number}": _overall(outcomes) for number, _, outcomes in found}
+    overall = {f"C{number}": _overall(outcomes) for number, _, outcomes in rule_outcomes}
     summary = Items(
         tuple(_rules_item(result, overall) for result in TONES if result in overall.values())
     )
     return Part("audit", f"Self-audit: {len(RULES)} rules", (Paragraph((_HOW,)), summary, table))
 
 
-def _held(rule: Rule, about: Sequence[Subject], whole: Subject) -> Iterator[tuple[str, Outcome]]:
+def _held(
+    rule: Rule, all_subjects: Sequence[Subject], campaign_subject: Subject
+) -> Iterator[tuple[str, Outcome]]:
     """(of whom, outcome) of everything that the rule is about; never nothing."""
-    mine = [whole] if rule.of is Of.CAMPAIGN else [one for one in about if _is_about(rule.of, one)]
-    for one in mine:
-        yield one.title, rule.check(one)
-    if not mine:
-        yield whole.title, no_case(f"nothing to hold it against: {rule.of}")
+    rule_subjects = (
+        [campaign_subject]
+        if rule.of is Of.CAMPAIGN
+        else [subject for subject in all_subjects if _is_about(rule.of, subject)]
+    )
+    for subject in rule_subjects:
+        yield subject.title, rule.check(subject)
+    if not rule_subjects:
+        yield campaign_subject.title, no_case(f"nothing to hold it against: {rule.of}")
 
 
-def _is_about(of: Of, one: Subject) -> bool:
-    chapter = one.chapter
-    if of is Of.LAUNCHES:
+def _is_about(scope: Of, subject: Subject) -> bool:
+    chapter = subject.chapter
+    if scope is Of.LAUNCHES:
         return chapter is None or chapter.study is not None
-    if of is Of.CLAIMS:
+    if scope is Of.CLAIMS:
         return chapter is not None and chapter.claims is not None
     return chapter is not None
 
@@ -324,7 +342,7 @@ def _overall(outcomes: Sequence[tuple[str, Outcome]]) -> Result:
 
 
 def _rules_item(result: Result, overall: Mapping[str, Result]) -> tuple[Strong | str, ...]:
-    rules = [rule for rule, found in overall.items() if found == result]
+    rules = [rule for rule, rule_result in overall.items() if rule_result == result]
     meaning = {
         "pass": "pass wherever the facts are known",
         "fail": "fail somewhere",

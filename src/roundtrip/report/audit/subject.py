@@ -136,7 +136,7 @@ class Subject:
     @property
     def tables(self) -> list[Table]:
         """With rows."""
-        return [one for one in self.blocks if isinstance(one, Table) and one.rows]
+        return [block for block in self.blocks if isinstance(block, Table) and block.rows]
 
     @cached_property
     def numbers(self) -> tuple[Number, ...]:
@@ -152,8 +152,8 @@ class Subject:
     @property
     def figures(self) -> list[tuple[Figure, Text]]:
         """Each figure with the caption under it."""
-        galleries = (one for one in self.blocks if isinstance(one, Gallery))
-        return [(figure, one.caption) for one in galleries for figure in one.figures]
+        galleries = (block for block in self.blocks if isinstance(block, Gallery))
+        return [(figure, gallery.caption) for gallery in galleries for figure in gallery.figures]
 
 
 def printed(parts: Sequence[Part]) -> Printed:
@@ -174,47 +174,47 @@ def subjects(
 ) -> list[Subject]:
     """One for each chapter, in their order, then one for each study without a chapter."""
     studies = data.launches["study"].fill_null("")
-    made = []
+    all_subjects = []
     for chapter in chapters:
         claims = {claim: judged[claim] for claim in chapter.claims or ()}
-        mine = studies == chapter.study.name if chapter.study else studies.is_null()
-        made.append(_subject(data, chapter.title, chapter, mine, claims, there))
-    others = sorted(set(studies) - {one.study.name for one in chapters if one.study})
-    for name in others:
+        mask = studies == chapter.study.name if chapter.study else studies.is_null()
+        all_subjects.append(_subject(data, chapter.title, chapter, mask, claims, there))
+    names = sorted(set(studies) - {chapter.study.name for chapter in chapters if chapter.study})
+    for name in names:
         title = name or "launches whose study is not known"
-        made.append(_subject(data, title, None, studies == name, {}, there))
-    return made
+        all_subjects.append(_subject(data, title, None, studies == name, {}, there))
+    return all_subjects
 
 
 def campaign(data: Data, judged: Mapping[Claim, ClaimVerdict], there: Printed) -> Subject:
     """All launches and all claims together."""
-    everything = data.launches["status"].is_not_null()
-    return _subject(data, "The campaign", None, everything, judged, there)
+    mask = data.launches["status"].is_not_null()
+    return _subject(data, "The campaign", None, mask, judged, there)
 
 
 def _subject(
     data: Data,
     title: str,
     chapter: Chapter | None,
-    mine: pl.Series,
+    mask: pl.Series,
     claims: Mapping[Claim, ClaimVerdict],
-    there: Printed,
+    printed_files: Printed,
 ) -> Subject:
-    rows = data.launches.filter(mine)
-    passed = pl.col("status") == "passed"
-    launches = rows.filter(passed)
+    rows = data.launches.filter(mask)
+    is_passed = pl.col("status") == "passed"
+    launches = rows.filter(is_passed)
     return Subject(
         title=title,
         chapter=chapter,
         launches=launches,
-        lost=rows.filter(~passed),
+        lost=rows.filter(~is_passed),
         points=_points(data, launches),
         placed=frozenset(data.placement["launch"]),
         samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
         claims=claims,
         analysis=data.analysis,
         environment=data.environment,
-        printed=there,
+        printed=printed_files,
         origins=data.origins,
     )
 
@@ -222,5 +222,5 @@ def _subject(
 def _points(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
     """Those with samples, with the clock of their launch."""
     clocks = launches.select("launch", *CLOCK)
-    measured = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
-    return measured.select("status", "batch", "median_s", *CLOCK)
+    points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
+    return points.select("status", "batch", "median_s", *CLOCK)

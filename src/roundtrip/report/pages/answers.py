@@ -55,33 +55,36 @@ def is_in_pairs(judged: Judged) -> bool:
 
     It has one value a night, so not those of several sets of nodes.
     """
-    few = len(judged.calendar.nights) <= 2
+    has_few_nights = len(judged.calendar.nights) <= 2
     points = (line.series.points for line in judged.lines)
-    one_a_night = all(len({each.night for each in some}) == len(some) for some in points)
-    return is_young(judged) and few and one_a_night
+    one_a_night = all(
+        len({point.night for point in series_points}) == len(series_points)
+        for series_points in points
+    )
+    return is_young(judged) and has_few_nights and one_a_night
 
 
 def night_pairs(judged: Judged) -> Sequence[NightPair]:
     """One for each series, the farthest apart first."""
-    apart = {line.series.key: _apart(line) for line in judged.lines}
-    known = [abs(one) for one in apart.values() if one is not None]
-    usual = median(known) if len(known) >= _USUAL_LEAST else 0.0
-    ordered = sorted(judged.lines, key=lambda line: -abs(apart[line.series.key] or 0.0))
-    return [_pair(line, apart[line.series.key], usual) for line in ordered]
+    log_ratios = {line.series.key: _apart(line) for line in judged.lines}
+    magnitudes = [abs(log_ratio) for log_ratio in log_ratios.values() if log_ratio is not None]
+    usual_distance = median(magnitudes) if len(magnitudes) >= _USUAL_LEAST else 0.0
+    lines = sorted(judged.lines, key=lambda line: -abs(log_ratios[line.series.key] or 0.0))
+    return [_pair(line, log_ratios[line.series.key], usual_distance) for line in lines]
 
 
 def young_sentence(judged: Judged) -> str:
     """Why there is no verdict, and what changed since the night before."""
     newest = judged.calendar.nights[-1]
-    whys = Counter(line.judgement.why for line in judged.lines)
-    why = "; ".join(
-        one if len(whys) == 1 else f"{units.plural(count, 'series', 'series')}: {one}"
-        for one, count in whys.most_common(_NAMED)
+    reasons = Counter(line.judgement.why for line in judged.lines)
+    summary = "; ".join(
+        reason if len(reasons) == 1 else f"{units.plural(count, 'series', 'series')}: {reason}"
+        for reason, count in reasons.most_common(_NAMED)
     )
     if len(judged.calendar.nights) < 2:
-        return f"{why}. There is no night to compare with yet."
-    changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
-    return f"{why}. No verdict. What changed since the night before: {changed}."
+        return f"{summary}. There is no night to compare with yet."
+    changes = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
+    return f"{summary}. No verdict. What changed since the night before: {changes}."
 
 
 def _values(line: Line) -> list[float]:
@@ -101,15 +104,19 @@ def _apart(line: Line) -> float | None:
     return math.log(values[1] / values[0]) if len(values) > 1 and min(values) > 0 else None
 
 
-def _pair(line: Line, apart: float | None, usual: float) -> NightPair:
+def _pair(line: Line, log_ratio: float | None, usual_distance: float) -> NightPair:
     factor, unit = shown_in(line.series)
-    values = [units.amount(one * factor, unit) for one in _values(line)]
+    values = [units.amount(value * factor, unit) for value in _values(line)]
     before = values[0] if len(values) > 1 else ""
-    if apart is None:
+    if log_ratio is None:
         return NightPair(line, before, values[-1], "", "", 0.0)
-    ratio = units.change(math.exp(apart))
-    far = Quantity(value=abs(apart) / usual, unit=Unit.PURE, decimals=1) if usual > 0 else ""
-    return NightPair(line, before, values[-1], ratio, far, abs(apart))
+    ratio = units.change(math.exp(log_ratio))
+    distance = (
+        Quantity(value=abs(log_ratio) / usual_distance, unit=Unit.PURE, decimals=1)
+        if usual_distance > 0
+        else ""
+    )
+    return NightPair(line, before, values[-1], ratio, distance, abs(log_ratio))
 
 
 _MOST = 3
@@ -125,16 +132,16 @@ def answers(judged: Judged, again: str = "") -> list[Answer]:
     return [*_worse(judged, again), *_stepped(judged), *_others(judged)]
 
 
-def _worse(judged: Judged, again: str) -> Iterator[Answer]:
-    if worse := judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
-        ratios = [line.judgement.newest.ratio for line in worse if line.judgement.newest]
+def _worse(judged: Judged, confirmation: str) -> Iterator[Answer]:
+    if worse_lines := judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
+        ratios = [line.judgement.newest.ratio for line in worse_lines if line.judgement.newest]
         newest = judged.calendar.nights[-1]
-        changed = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
+        changes = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
         rest = (
             f"({judged.calendar.describe(newest)}): {units.spread(ratios)} times the level, "
-            f"outside of what the nights before predict. What changed: {changed}. {again}"
+            f"outside of what the nights before predict. What changed: {changes}. {confirmation}"
         )
-        first = f"New: {len(worse)} series worse last night "
+        first = f"New: {len(worse_lines)} series worse last night "
         yield answer(first, rest.strip(), TONES[Verdict.WORSE_LAST_NIGHT])
 
 
@@ -145,61 +152,75 @@ def _stepped(judged: Judged) -> Iterator[Answer]:
         if line.night:
             groups.setdefault((line.near or line.night, line.judgement.verdict), []).append(line)
     news = {group: any(line.judgement.is_news for line in groups[group]) for group in groups}
-    for group in sorted(groups, key=lambda one: (news[one], one[0]), reverse=True):
-        (night, verdict), here = group, groups[group]
-        ratios = [line.judgement.step.ratio for line in here if line.judgement.step]
+    for group in sorted(groups, key=lambda group: (news[group], group[0]), reverse=True):
+        (night, verdict), lines = group, groups[group]
+        ratios = [line.judgement.step.ratio for line in lines if line.judgement.step]
         rest = (
             f"since {judged.calendar.describe(night)}: {units.spread(ratios)} times the level "
-            f"before. What changed there: {'; '.join(_facts(here)) or 'nothing that is recorded'}."
+            f"before. What changed there: {'; '.join(_facts(lines)) or 'nothing that is recorded'}."
         )
-        new = "New: " if news[group] else ""
-        yield answer(f"{new}{len(here)} series {verdict} ", rest, TONES[verdict])
+        prefix = "New: " if news[group] else ""
+        yield answer(f"{prefix}{len(lines)} series {verdict} ", rest, TONES[verdict])
 
 
 def _facts(lines: Sequence[Line]) -> list[str]:
     """What changed at a step of these series: recorded facts first, then other nodes."""
-    every = [[one for one in line.changes if one.name != NODE_SET][:_MOST] for line in lines]
-    facts = [str(one) for one in merged(one for some in every for one in some)]
-    moved = [one for line in lines for one in line.changes if one.name == NODE_SET]
-    if len(set(moved)) > 1:
-        return [*facts, f"{NODE_SET} of {len(moved)} series"]
-    return [*facts, *dict.fromkeys(map(str, moved))]
+    change_lists = [
+        [change for change in line.changes if change.name != NODE_SET][:_MOST] for line in lines
+    ]
+    facts = [
+        str(change) for change in merged(change for changes in change_lists for change in changes)
+    ]
+    node_changes = [change for line in lines for change in line.changes if change.name == NODE_SET]
+    if len(set(node_changes)) > 1:
+        return [*facts, f"{NODE_SET} of {len(node_changes)} series"]
+    return [*facts, *dict.fromkeys(map(str, node_changes))]
 
 
 def _others(judged: Judged) -> Iterator[Answer]:
     """What is said of series that have no step, with how many they are."""
     total = len(judged.lines)
-    if flapping := judged.with_verdict(Verdict.FLAPPING):
+    if flapping_lines := judged.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
-        yield answer(f"{len(flapping)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING])
-    if better := _better(judged):
-        first = f"{len(better)} of {total} series are in the worse of two modes less often"
-        rest = f": {better[0].label}: {better[0].judgement.ratio}."
+        yield answer(
+            f"{len(flapping_lines)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING]
+        )
+    if better_lines := _better(judged):
+        first = f"{len(better_lines)} of {total} series are in the worse of two modes less often"
+        rest = f": {better_lines[0].label}: {better_lines[0].judgement.ratio}."
         yield answer(first, rest, TONES[Verdict.IMPROVED])
-    if drifting := judged.with_verdict(Verdict.DRIFTING):
+    if drifting_lines := judged.with_verdict(Verdict.DRIFTING):
         rest = "they change slowly, so no step is claimed for them."
-        yield answer(f"{len(drifting)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING])
-    if wandering := judged.with_verdict(Verdict.WANDERING):
+        yield answer(
+            f"{len(drifting_lines)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING]
+        )
+    if wandering_lines := judged.with_verdict(Verdict.WANDERING):
         rest = "their level moves slowly to and fro, so no step is claimed for them."
-        yield answer(f"{len(wandering)} of {total} series wander: ", rest, TONES[Verdict.WANDERING])
-    if revised := [line for line in judged.lines if line.revised]:
-        first = f"Revised since the night before: {len(revised)} of {total} series: "
-        more = "; and others" if len(revised) > 1 else ""
-        yield answer(first, f"{revised[0].label}: {'; '.join(revised[0].revised)}{more}.")
-    if accepted := [line for line in judged.lines if line.accepted]:
-        first = f"Of {len(accepted)} of {total} series the level is accepted"
+        yield answer(
+            f"{len(wandering_lines)} of {total} series wander: ", rest, TONES[Verdict.WANDERING]
+        )
+    if revised_lines := [line for line in judged.lines if line.revised]:
+        first = f"Revised since the night before: {len(revised_lines)} of {total} series: "
+        more = "; and others" if len(revised_lines) > 1 else ""
+        yield answer(
+            first, f"{revised_lines[0].label}: {'; '.join(revised_lines[0].revised)}{more}."
+        )
+    if accepted_lines := [line for line in judged.lines if line.accepted]:
+        first = f"Of {len(accepted_lines)} of {total} series the level is accepted"
         yield answer(first, " as baseline.")
-    if small := [line for line in judged.lines if line.is_small]:
-        first = f"{len(small)} of {total} series changed by less than the least effect"
+    if small_lines := [line for line in judged.lines if line.is_small]:
+        first = f"{len(small_lines)} of {total} series changed by less than the least effect"
         yield answer(first, " of their metric: that is no verdict.")
-    if unchanged := judged.with_verdict(Verdict.UNCHANGED):
-        seen = _half_would_show(unchanged)
-        rest = f" Half of them would have shown {seen}" if seen else ""
-        yield answer(f"{len(unchanged)} of {total} series are unchanged.", rest)
-    if few := judged.with_verdict(Verdict.TOO_FEW_NIGHTS):
-        why = "; ".join(sorted({line.judgement.why for line in few if line.judgement.why})[:_MOST])
-        first = f"{len(few)} of {total} series have too few nights"
-        yield answer(first, f": {why}." if why else ".", TONES[Verdict.TOO_FEW_NIGHTS])
+    if unchanged_lines := judged.with_verdict(Verdict.UNCHANGED):
+        step_text = _half_would_show(unchanged_lines)
+        rest = f" Half of them would have shown {step_text}" if step_text else ""
+        yield answer(f"{len(unchanged_lines)} of {total} series are unchanged.", rest)
+    if young_lines := judged.with_verdict(Verdict.TOO_FEW_NIGHTS):
+        reason = "; ".join(
+            sorted({line.judgement.why for line in young_lines if line.judgement.why})[:_MOST]
+        )
+        first = f"{len(young_lines)} of {total} series have too few nights"
+        yield answer(first, f": {reason}." if reason else ".", TONES[Verdict.TOO_FEW_NIGHTS])
 
 
 def _better(judged: Judged) -> list[Line]:
@@ -207,10 +228,10 @@ def _better(judged: Judged) -> list[Line]:
     return [line for line in judged.with_verdict(Verdict.IMPROVED) if line.comes_and_goes]
 
 
-def _half_would_show(unchanged: Sequence[Line]) -> str:
+def _half_would_show(lines: Sequence[Line]) -> str:
     """The step that half of these series would have shown; "" where that is not known."""
-    seen = [line.judgement.would_see for line in unchanged if line.judgement.would_see]
-    return f"a step of {units.percent(median(seen))} within 10 nights." if seen else ""
+    steps = [line.judgement.would_see for line in lines if line.judgement.would_see]
+    return f"a step of {units.percent(median(steps))} within 10 nights." if steps else ""
 
 
 def report_answers(judged: Judged, again: str = "") -> Iterator[Answer]:
@@ -222,20 +243,20 @@ def report_answers(judged: Judged, again: str = "") -> Iterator[Answer]:
     if is_young(judged):
         yield answer("Too few nights: ", young_sentence(judged))
         return
-    worse, flapping = (
+    worse_lines, flapping_lines = (
         judged.with_verdict(Verdict.WORSE_LAST_NIGHT),
         judged.with_verdict(Verdict.FLAPPING),
     )
-    if worse and (newest := worse[0].judgement.newest):
+    if worse_lines and (newest := worse_lines[0].judgement.newest):
         ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
-        away = f"is {ratio} times its level, where {low} to {high}"
-        rest = f"{_named_first(worse)} {away} was to be expected. {again}".strip()
+        deviation = f"is {ratio} times its level, where {low} to {high}"
+        rest = f"{_named_first(worse_lines)} {deviation} was to be expected. {again}".strip()
         yield answer("Worse last night: ", rest, TONES[Verdict.WORSE_LAST_NIGHT])
-    if flapping:
-        rest = f"{_named_first(flapping)}: {flapping[0].judgement.ratio}."
+    if flapping_lines:
+        rest = f"{_named_first(flapping_lines)}: {flapping_lines[0].judgement.ratio}."
         yield answer("Flapping: ", rest, TONES[Verdict.FLAPPING])
-    if better := _better(judged):
-        rest = f"{_named_first(better)}: {better[0].judgement.ratio}."
+    if better_lines := _better(judged):
+        rest = f"{_named_first(better_lines)}: {better_lines[0].judgement.ratio}."
         yield answer("Improved: ", rest, TONES[Verdict.IMPROVED])
     groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
     for line in judged.lines:
@@ -243,28 +264,32 @@ def report_answers(judged: Judged, again: str = "") -> Iterator[Answer]:
             key = (line.judgement.is_news, line.near or line.night, line.judgement.verdict)
             groups.setdefault(key, []).append(line)
     news = [key for key in groups if key[0]]
-    for key in sorted(news, key=lambda one: (one[2] != Verdict.REGRESSED, one[1])):
+    for key in sorted(news, key=lambda key: (key[2] != Verdict.REGRESSED, key[1])):
         yield _answer(key[1], key[2], groups[key], judged)
-    if revised := [line for line in judged.lines if line.revised]:
-        yield answer("Revised: ", f"{_named_first(revised)}: {'; '.join(revised[0].revised)}.")
-    new = sum(len(groups[key]) for key in news)
-    old = sum(map(len, groups.values())) - new
-    yield _rest(judged, new, old, bool(news or worse or flapping or better))
+    if revised_lines := [line for line in judged.lines if line.revised]:
+        yield answer(
+            "Revised: ", f"{_named_first(revised_lines)}: {'; '.join(revised_lines[0].revised)}."
+        )
+    new_count = sum(len(groups[key]) for key in news)
+    old_count = sum(map(len, groups.values())) - new_count
+    yield _rest(
+        judged, new_count, old_count, bool(news or worse_lines or flapping_lines or better_lines)
+    )
 
 
-def _rest(judged: Judged, new: int, old: int, has_news: bool) -> Answer:
+def _rest(judged: Judged, new_count: int, old_count: int, has_news: bool) -> Answer:
     """How many series changed lately and longer ago, and what the others are."""
     total, counts = len(judged.lines), judged.counts
-    able = total - counts[Verdict.TOO_FEW_NIGHTS]
-    among = f" in the {able} series that can be judged" if able < total else ""
-    before = units.plural(len(judged.calendar.nights) - 1, "night")
-    still = (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
-    rest = [f"of {total} series, {new} changed lately"]
-    rest += [f"{old} changed longer ago"] if old else []
-    rest += [f"{counts[verdict]} {verdict}" for verdict in still if counts[verdict]]
-    seen = _half_would_show(judged.with_verdict(Verdict.UNCHANGED))
-    sight = f"Half of those that are unchanged would have shown {seen}" if seen else ""
-    first = f"Nothing{' else' if has_news else ''} changed{among} against {before}: "
+    able_count = total - counts[Verdict.TOO_FEW_NIGHTS]
+    scope = f" in the {able_count} series that can be judged" if able_count < total else ""
+    nights = units.plural(len(judged.calendar.nights) - 1, "night")
+    other_verdicts = (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
+    rest = [f"of {total} series, {new_count} changed lately"]
+    rest += [f"{old_count} changed longer ago"] if old_count else []
+    rest += [f"{counts[verdict]} {verdict}" for verdict in other_verdicts if counts[verdict]]
+    step_text = _half_would_show(judged.with_verdict(Verdict.UNCHANGED))
+    sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
+    first = f"Nothing{' else' if has_news else ''} changed{scope} against {nights}: "
     return answer(first, f"{', '.join(rest)}. {sight}".strip())
 
 
@@ -277,12 +302,13 @@ def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged)
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
     line = lines[0]
     causes = [
-        f"{one.name} changed from {one.before} to {one.after}{one.where}" for one in line.changes
+        f"{change.name} changed from {change.before} to {change.after}{change.where}"
+        for change in line.changes
     ]
-    when = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
-    change = line.judgement.step.ratio - 1 if line.judgement.step else 0.0
+    cause_text = f", when {'; '.join(causes)}" if causes else "; no recorded fact differs there"
+    effect = line.judgement.step.ratio - 1 if line.judgement.step else 0.0
     is_time = line.series.names["unit"] == "s"
-    verb, more, less = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
-    by = f"{verb} {units.percent(abs(change))} {more if change > 0 else less}"
-    rest = f"{_named_first(lines)} {by} since {judged.calendar.label(night)}{when}."
+    verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
+    effect_text = f"{verb} {units.percent(abs(effect))} {up if effect > 0 else down}"
+    rest = f"{_named_first(lines)} {effect_text} since {judged.calendar.label(night)}{cause_text}."
     return answer(f"{verdict.capitalize()}: ", rest, TONES[verdict])

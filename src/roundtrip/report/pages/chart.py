@@ -50,35 +50,38 @@ def packed_series(
 ) -> dict[str, Any]:
     """All series, each with its spikes and the outline of its figure; and the kinds of points."""
     kinds = sorted({_kind(point) for series, _, _ in lines for point in series.points})
-    at = {kind: index for index, kind in enumerate(kinds)}
+    kind_index = {kind: index for index, kind in enumerate(kinds)}
     return {
         "kinds": [list(kind) for kind in kinds],
         "series": [
-            {**_packed_one(series, known, nights, at), **_six_digits(dict(outline))}
-            for series, known, outline in lines
+            {**_packed_one(series, history, nights, kind_index), **_six_digits(dict(outline))}
+            for series, history, outline in lines
         ],
     }
 
 
 def _packed_one(
-    one: Series, known: SeriesHistory, nights: Sequence[str], kinds: Mapping[tuple[Any, ...], int]
+    series: Series,
+    history: SeriesHistory,
+    nights: Sequence[str],
+    kinds: Mapping[tuple[Any, ...], int],
 ) -> dict[str, Any]:
-    points = one.points
-    factor, unit = shown_in(one)
+    points = series.points
+    factor, unit = shown_in(series)
     medians = np.array([point.median for point in points])
     ends = [[getattr(point, end) for point in points] for end in ("low", "high")]
-    at = {night: index for index, night in enumerate(nights)}
+    night_index = {night: index for index, night in enumerate(nights)}
     width = "<u2" if len(kinds) > _BYTE else "u1"
     return {
-        "key": one.key,
-        "environ": one.environ,
+        "key": series.key,
+        "environ": series.environ,
         "unit": unit,
         "factor": factor,
-        "night": _runs(at[point.night] for point in points),
+        "night": _runs(night_index[point.night] for point in points),
         "median": _base64(_upper(medians.astype("<f4"))),
         "ends": _base64(_ends(np.array(ends, float), medians)),
         "kind": _base64(np.array([kinds[_kind(point)] for point in points], width)),
-        "spikes": list(known.spikes),
+        "spikes": list(history.spikes),
     }
 
 
@@ -104,11 +107,11 @@ def _six_digits(value: Any) -> Any:
 
 def _runs(nights: Iterable[int]) -> list[int]:
     """``[first, count, first, count, ...]`` of nights that follow one another."""
-    found: list[int] = []
+    runs: list[int] = []
     for _, group in itertools.groupby(enumerate(nights), key=lambda pair: pair[1] - pair[0]):
         run = list(group)
-        found += [run[0][1], len(run)]
-    return found
+        runs += [run[0][1], len(run)]
+    return runs
 
 
 def _upper(values: Any) -> Any:
@@ -132,9 +135,12 @@ def _base64(values: Any) -> str:
 
 def draw(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[Markup]:
     """The SVG of each view of a series; `notes` are what people say, by the index of the night."""
-    shown = figure(line, judged, notes)
+    series_plot = figure(line, judged, notes)
     name = line.series.key
-    return [painter.view_on_page(f"{name}-{n}", shown, view) for n, view in enumerate(shown.views)]
+    return [
+        painter.view_on_page(f"{name}-{n}", series_plot, view)
+        for n, view in enumerate(series_plot.views)
+    ]
 
 
 def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) -> Plot:
@@ -148,39 +154,39 @@ def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) ->
     nights = judged.calendar.nights
     step = max(1, math.ceil(len(nights) / _LABELS))
     ticks = range(0, len(nights), step)
-    across = Scale(
+    x_scale = Scale(
         "Night",
         Unit.PURE,
         0.5,
         len(nights) + 0.5,
         is_log=False,
-        ticks=tuple(float(at + 1) for at in ticks),
-        labels=tuple(judged.calendar.label(nights[at]) for at in ticks),
+        ticks=tuple(float(index + 1) for index in ticks),
+        labels=tuple(judged.calendar.label(nights[index]) for index in ticks),
     )
     points = _points(line, judged, factor)
     curves = _curves(line, judged, points)
     events = tuple(_events(line, judged, notes))
-    used = [point[1] for curve, point in points if curve not in (LEFT_OUT, ALONE)]
-    every = [point[1] for _, point in points]
+    usual_values = [point[1] for curve, point in points if curve not in (LEFT_OUT, ALONE)]
+    all_values = [point[1] for _, point in points]
     ends = [end for _, point in points for end in point[2:4] if end is not None]
-    near, far = _range(used or every), _range([*every, *ends])
+    usual_range, full_range = _range(usual_values or all_values), _range([*all_values, *ends])
 
     def view(name: str, low: float, high: float) -> View:
-        up = Scale(title, unit, low, high, is_log=False)
-        return View(name, across, up, curves, has_bars=True, events=events, width=_WIDTH)
+        y_scale = Scale(title, unit, low, high, is_log=False)
+        return View(name, x_scale, y_scale, curves, has_bars=True, events=events, width=_WIDTH)
 
-    views = [view("Usual values", *near)]
-    if not all(near[0] <= value <= near[1] for value in every):
-        views.append(view("All values", *far))
+    views = [view("Usual values", *usual_range)]
+    if not all(usual_range[0] <= value <= usual_range[1] for value in all_values):
+        views.append(view("All values", *full_range))
     return Plot(line.series.title, line.series.place, tuple(views))
 
 
 def figure_outline(line: Line, judged: Judged) -> dict[str, Any]:
     """What the page's script must know of the figure besides the values, which are packed."""
-    shown = figure(line, judged)
-    names = [{"name": curve.name} for curve in shown.views[0].curves]
+    series_plot = figure(line, judged)
+    names = [{"name": curve.name} for curve in series_plot.views[0].curves]
     return {
-        "views": [plot.outline(view) | {"curves": names} for view in shown.views],
+        "views": [plot.outline(view) | {"curves": names} for view in series_plot.views],
         "sets": _sets(line),
     }
 
@@ -200,20 +206,20 @@ def small(
 
     `steps` are the indices of change points.  The scale ignores the values at indices `spikes`.
     """
-    usual = [v for at, v in enumerate(values) if v is not None and at not in spikes]
-    if not usual:
+    usual_values = [v for index, v in enumerate(values) if v is not None and index not in spikes]
+    if not usual_values:
         return Markup("")
-    low, high = min(usual), max(usual)
+    low, high = min(usual_values), max(usual_values)
     middle, half = (low + high) / 2, (high - low) / 2
     half = max(half, _LEAST / 2 * abs(middle), math.ulp(1.0))
-    newest = [(at, v, None, None, None) for at, v in enumerate(values) if v is not None][-1]
+    newest = [(index, v, None, None, None) for index, v in enumerate(values) if v is not None][-1]
     point = Curve("newest", _GREY, (newest,), width=0)
     curves = (Curve("nights", _GREY, tuple(_thinned(values)), width=1.2, size=0), point)
-    up = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
-    across = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
-    events = tuple(Event(at - 0.5, STEP) for at in sorted(steps))
+    y_scale = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
+    x_scale = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
+    events = tuple(Event(index - 0.5, STEP) for index in sorted(steps))
     return painter.small(
-        View("", across, up, curves, events=events),
+        View("", x_scale, y_scale, curves, events=events),
         {"class": "figure small", "aria-hidden": "true"},
         _SMALL,
     )
@@ -222,13 +228,13 @@ def small(
 def _thinned(values: Sequence[float | None]) -> list[plot.Point]:
     """The medians of a few values each, with their places."""
     width = max(1, math.ceil(len(values) / _PLACES))
-    found: list[plot.Point] = []
+    points: list[plot.Point] = []
     for start in range(0, len(values), width):
-        some = values[start : start + width]
-        here = [value for value in some if value is not None]
-        at = start + (len(some) - 1) / 2
-        found.append((at, median(here) if here else math.nan, None, None, None))
-    return found
+        chunk = values[start : start + width]
+        chunk_values = [value for value in chunk if value is not None]
+        place = start + (len(chunk) - 1) / 2
+        points.append((place, median(chunk_values) if chunk_values else math.nan, None, None, None))
+    return points
 
 
 def _sets(line: Line) -> list[str]:
@@ -239,25 +245,25 @@ def _sets(line: Line) -> list[str]:
 def _named(nodes: Sequence[str]) -> list[str]:
     """Names of sets of nodes, short enough to stand beside a figure."""
     return [
-        _ALL if not one else one if len(one) <= _LONGEST else f"Set {n}: {one.count('+') + 1} nodes"
-        for n, one in enumerate(nodes, 1)
+        _ALL if not ids else ids if len(ids) <= _LONGEST else f"Set {n}: {ids.count('+') + 1} nodes"
+        for n, ids in enumerate(nodes, 1)
     ]
 
 
 def _points(line: Line, judged: Judged, factor: float) -> list[tuple[str, plot.Point]]:
     """Each row of the series: its curve, and its point, whose place is the number of its night."""
-    known = _sets(line)
-    names = dict(zip(known, _named(known), strict=True))
+    node_sets = _sets(line)
+    names = dict(zip(node_sets, _named(node_sets), strict=True))
     spikes = set(line.known.spikes)
-    found: list[tuple[str, plot.Point]] = []
-    for night, nodes, value, low, high, why, launches, *_ in line.series.points:
-        at = judged.calendar.index(night)
-        curve = LEFT_OUT if why else ALONE if at in spikes else names.get(nodes, OTHER)
+    points: list[tuple[str, plot.Point]] = []
+    for night, nodes, value, low, high, reason, launches, *_ in line.series.points:
+        index = judged.calendar.index(night)
+        curve = LEFT_OUT if reason else ALONE if index in spikes else names.get(nodes, OTHER)
         ends: tuple[float | None, float | None] = (None, None)
         if low is not None and high is not None:
             ends = (low * factor, high * factor)
-        found.append((curve, (at + 1, value * factor, *ends, launches)))
-    return found
+        points.append((curve, (index + 1, value * factor, *ends, launches)))
+    return points
 
 
 def _curves(
@@ -272,18 +278,18 @@ def _curves(
     size = min(3.4, max(1.6, 0.42 * _WIDTH / len(judged.calendar.nights)))
     curves = []
     for name in (*names, LEFT_OUT, ALONE):
-        if here := by_curve.get(name, []):
+        if curve_points := by_curve.get(name, []):
             colour, shape = looks[name]
-            own = name not in (LEFT_OUT, ALONE)
+            is_set = name not in (LEFT_OUT, ALONE)
             curves.append(
                 Curve(
                     name,
                     colour,
-                    tuple(here),
+                    tuple(curve_points),
                     width=0,
                     shape=(plot.CIRCLE, plot.SQUARE)[shape % 2],
-                    size=size if own else size + 1,
-                    levels=tuple(_levels(line, judged, here)) if own else (),
+                    size=size if is_set else size + 1,
+                    levels=tuple(_levels(line, judged, curve_points)) if is_set else (),
                 )
             )
     if drift := _drift(line, judged, points):
@@ -298,49 +304,51 @@ def _levels(
     if line.known.drift:
         return []
     cuts = [0, *(step.night for step in line.known.steps), len(judged.calendar.nights)]
-    found = []
+    levels = []
     for first, last in itertools.pairwise(cuts):
-        values = [one[1] for one in points if first < one[0] <= last]
+        values = [point[1] for point in points if first < point[0] <= last]
         if values and (len(values) >= 3 or len(_sets(line)) == 1):
-            found.append((first + 0.5, last + 0.5, median(values)))
-    return found
+            levels.append((first + 0.5, last + 0.5, median(values)))
+    return levels
 
 
 def _drift(line: Line, judged: Judged, points: Sequence[tuple[str, plot.Point]]) -> Curve | None:
     """A line through the middle of the nights that were used."""
     drift = line.known.drift
-    used = [point for curve, point in points if curve not in (LEFT_OUT, ALONE)]
-    if not drift or not used:
+    used_points = [point for curve, point in points if curve not in (LEFT_OUT, ALONE)]
+    if not drift or not used_points:
         return None
     nights = judged.calendar.nights
-    day = {point[0]: judged.calendar.day(nights[int(point[0]) - 1]) for point in used}
-    level = median(point[1] for point in used)
-    middle = median(day[point[0]] for point in used)
+    days = {point[0]: judged.calendar.day(nights[int(point[0]) - 1]) for point in used_points}
+    level = median(point[1] for point in used_points)
+    middle = median(days[point[0]] for point in used_points)
 
     def at(number: float) -> float:
-        return float(level * drift.a_year ** ((day[number] - middle) / 365.25))
+        return float(level * drift.a_year ** ((days[number] - middle) / 365.25))
 
-    places = sorted(day)
+    places = sorted(days)
     ends = [places[len(places) * part // 20] for part in range(20)] + [places[-1]]
-    points_of = tuple((one, at(one), None, None, None) for one in sorted(dict.fromkeys(ends)))
-    return Curve(DRIFT, _AMBER, points_of, is_dashed=True, size=0, between="")
+    drift_points = tuple(
+        (place, at(place), None, None, None) for place in sorted(dict.fromkeys(ends))
+    )
+    return Curve(DRIFT, _AMBER, drift_points, is_dashed=True, size=0, between="")
 
 
 def _events(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[Event]:
     """Changes of recorded facts that concern the series, what people say, and change points."""
-    own = subjects(line.series)
+    series_subjects = subjects(line.series)
     index = judged.calendar.index
-    changed = [
+    change_events = [
         Event(index(night) + 0.5, CHANGE)
-        for night, some in judged.changed.items()
-        if changes_of_series(some, own)
+        for night, changes in judged.changed.items()
+        if changes_of_series(changes, series_subjects)
     ]
-    said = [Event(at + 0.5, NOTE, _short(text)) for at, text in notes]
-    steps = [
+    note_events = [Event(night_index + 0.5, NOTE, _short(text)) for night_index, text in notes]
+    step_events = [
         Event(step.night + 0.5, STEP, f"\N{MULTIPLICATION SIGN} {units.change(step.ratio)}")
         for step in line.known.steps
     ]
-    return [*changed, *said, *steps]
+    return [*change_events, *note_events, *step_events]
 
 
 def _short(text: str) -> str:

@@ -82,8 +82,8 @@ class _Row:
     @property
     def would_see(self) -> str:
         """The least step that 10 more nights would show; "" where that is not known."""
-        seen = self.line.judgement.would_see
-        return "" if seen is None else units.percent(seen)
+        step = self.line.judgement.would_see
+        return "" if step is None else units.percent(step)
 
     @property
     def changed(self) -> str:
@@ -91,19 +91,19 @@ class _Row:
         more = len(self.line.changes) - _NAMED
         if more <= 0:
             return self.line.changed
-        named = "; ".join(str(change) for change in self.line.changes[:_NAMED])
-        return f"{named}; and {more} more"
+        first_changes = "; ".join(str(change) for change in self.line.changes[:_NAMED])
+        return f"{first_changes}; and {more} more"
 
 
 def render(history: History) -> str:
     """The page as one HTML text: the same bytes for the same history."""
     judged = history.judged
     calendar = judged.calendar
-    every = [line.series for line in judged.lines]
+    all_series = [line.series for line in judged.lines]
     notes = [
-        (calendar.index(one.night), one.text) for one in history.notes if one.night in calendar
+        (calendar.index(note.night), note.text) for note in history.notes if note.night in calendar
     ]
-    drawn = () if is_in_pairs(judged) else judged.lines
+    lines = () if is_in_pairs(judged) else judged.lines
     notice = labels.notice(labels.from_history(history.provenance))
     return renderers.template_page(
         "history.html.j2",
@@ -113,19 +113,19 @@ def render(history: History) -> str:
         newest=history.reports.get(calendar.nights[-1], ""),
         notices=[*([notice] if notice else []), *history.notices],
         title=f"{history.campaign} on {history.site}",
-        facts=_facts(history, calendar, len(every)),
+        facts=_facts(history, calendar, len(all_series)),
         answers=answers(judged, history.again.sentence),
         searches=history.searches,
-        rows=[_row(line, judged, notes, history.again.describe_line(line)) for line in drawn],
+        rows=[_row(line, judged, notes, history.again.describe_line(line)) for line in lines],
         young=night_pairs(judged) if is_young(judged) else (),
         distance=DISTANCE,
         counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
         tones=TONES,
-        studies=sorted({str(one.names["study"]) for one in every}),
-        environs=sorted({one.environ for one in every} - {""}),
+        studies=sorted({str(series.names["study"]) for series in all_series}),
+        environs=sorted({series.environ for series in all_series} - {""}),
         nights=_nights(history, judged),
         recorded=bool(history.reports or history.notes or judged.changed),
-        data=chart.script_json(_data(history, judged, drawn)),
+        data=chart.script_json(_data(history, judged, lines)),
     )
 
 
@@ -154,26 +154,26 @@ def _nights(history: History, judged: Judged) -> list[dict[str, object]]:
             "label": calendar.label(night),
             "report": history.reports.get(night, ""),
             "steps": steps.count(night),
-            "changes": [str(one) for one in judged.changed.get(night, [])],
+            "changes": [str(change) for change in judged.changed.get(night, [])],
             "notes": notes.get(night, []),
         }
         for night in reversed(calendar.nights)
     ]
 
 
-def _data(history: History, judged: Judged, drawn: Sequence[Line]) -> dict[str, object]:
+def _data(history: History, judged: Judged, lines: Sequence[Line]) -> dict[str, object]:
     calendar = judged.calendar
-    at = calendar.index
+    index = calendar.index
     return {
         "nights": [calendar.label(night) for night in calendar.nights],
         "days": [calendar.day(night) for night in calendar.nights],
         "reports": [history.reports.get(night, "") for night in calendar.nights],
         "changes": {
-            at(night): [[one.subject, *_split(one)] for one in some]
-            for night, some in judged.changed.items()
+            index(night): [[change.subject, *_split(change)] for change in changes]
+            for night, changes in judged.changed.items()
         },
         **chart.packed_series(
-            [(line.series, line.known, chart.figure_outline(line, judged)) for line in drawn],
+            [(line.series, line.known, chart.figure_outline(line, judged)) for line in lines],
             calendar.nights,
         ),
     }
@@ -184,45 +184,51 @@ def _split(change: Change) -> list[object]:
     return [str(replace(change, nodes=())), *([list(change.nodes)] if change.nodes else [])]
 
 
-def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]], again: str) -> _Row:
+def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]], confirmation: str) -> _Row:
     factor, unit = shown_in(line.series)
     newest = str(units.amount(line.series.points[-1].median * factor, unit))
     spark = chart.spark(line, judged.calendar.nights)
-    return _Row(line, spark, chart.draw(line, judged, notes), newest, _story(line, judged, again))
+    return _Row(
+        line, spark, chart.draw(line, judged, notes), newest, _story(line, judged, confirmation)
+    )
 
 
-def _story(line: Line, judged: Judged, again: str) -> str:
+def _story(line: Line, judged: Judged, confirmation: str) -> str:
     """What detection found in a series, and what launches that were made again confirm."""
-    known, calendar = line.known, judged.calendar
+    series_history, calendar = line.known, judged.calendar
     lines = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
         f"{units.change(step.ratio, step.low, step.high)} times the level before, statistic "
         f"{units.pure(abs(step.evidence))} against a threshold of {units.pure(step.threshold)}. "
         f"What changed there: "
         f"{'; '.join(map(str, causes)) or 'nothing that is recorded'}."
-        for step, causes in zip(known.steps, line.causes, strict=True)
+        for step, causes in zip(series_history.steps, line.causes, strict=True)
     ]
-    lines += [f"Revised since the night before: {one}." for one in line.revised]
-    if drift := known.drift:
+    lines += [f"Revised since the night before: {revision}." for revision in line.revised]
+    if drift := series_history.drift:
         ratio = units.change(drift.a_year, drift.low, drift.high)
         lines.append(f"Drift: {ratio} times in a year.")
     if line.comes_and_goes:
         lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
-    if (newest := known.newest) and newest.is_outside:
+    if (newest := series_history.newest) and newest.is_outside:
         ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
         lines.append(
             f"The last night stands out: {ratio} times the level, where {low} to {high} was "
             "expected."
         )
-    if again:
-        lines.append(f"Launched again: {again}.")
-    if known.why:
-        lines.append(f"It cannot be judged: {known.why}.")
+    if confirmation:
+        lines.append(f"Launched again: {confirmation}.")
+    if series_history.why:
+        lines.append(f"It cannot be judged: {series_history.why}.")
     elif not lines:
         lines.append("No change point and no drift.")
-    if known.would_see is not None:
-        lines.append(f"A step of {units.percent(known.would_see)} would show within 10 nights.")
-    if one := line.accepted:
-        lines.append(f"Accepted as baseline up to {one.last}, by an annotation: {one.text}.")
-    used = f"{known.used} of {len(line.series.points)} values were used."
-    return " ".join([used, *lines])
+    if series_history.would_see is not None:
+        lines.append(
+            f"A step of {units.percent(series_history.would_see)} would show within 10 nights."
+        )
+    if annotation := line.accepted:
+        lines.append(
+            f"Accepted as baseline up to {annotation.last}, by an annotation: {annotation.text}."
+        )
+    usage = f"{series_history.used} of {len(line.series.points)} values were used."
+    return " ".join([usage, *lines])

@@ -71,8 +71,8 @@ class Value(BaseModel):
     @property
     def change(self) -> float | None:
         """The value over the median of the nights before; None in the first night."""
-        before = [one for one in self.levels if one is not None][:-1]
-        return self.value / median(before) if before and median(before) else None
+        past_levels = [level for level in self.levels if level is not None][:-1]
+        return self.value / median(past_levels) if past_levels and median(past_levels) else None
 
     @property
     def trend(self) -> Quantity | str:
@@ -88,19 +88,19 @@ class Value(BaseModel):
 
 def values(history: History, thresholds: Analysis) -> Iterator[Value]:
     """Those of all studies that a history has nights of."""
-    counting = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
-    one = pl.len() == 1  # several sets of nodes in a night have no interval of their own
-    nights = counting.group_by("night", *SERIES).agg(
+    night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
+    is_single = pl.len() == 1  # several sets of nodes in a night have no interval of their own
+    nights = night_rows.group_by("night", *SERIES).agg(
         pl.col("median").median(),
-        pl.when(one).then(pl.col("low").first()).alias("low"),
-        pl.when(one).then(pl.col("high").first()).alias("high"),
+        pl.when(is_single).then(pl.col("low").first()).alias("low"),
+        pl.when(is_single).then(pl.col("high").first()).alias("high"),
         pl.col("launches").sum(),
     )
     marks = labels.from_history(history.provenance)
     for study in studies.load():
-        own = nights.filter(study=study.name).sort("night", *SERIES)
-        if not own.is_empty():
-            yield from _values(history, study, own, thresholds, marks)
+        study_nights = nights.filter(study=study.name).sort("night", *SERIES)
+        if not study_nights.is_empty():
+            yield from _values(history, study, study_nights, thresholds, marks)
 
 
 def _values(
@@ -112,24 +112,26 @@ def _values(
 ) -> Iterator[Value]:
     launch = pl.concat_str("night", pl.lit("\n"), "case_id")
     samples = nights.with_columns(launch=launch, value="median", rep=pl.lit(0, pl.Int64))
-    found = study.headline(samples.lazy(), thresholds)
-    apart = pl.col("launch").str.split("\n").list
-    found = found.with_columns(night=apart.get(0), case_id=apart.get(1))
-    every = sorted(set(history.nights["night"]))
+    headline = study.headline(samples.lazy(), thresholds)
+    launch_parts = pl.col("launch").str.split("\n").list
+    headline = headline.with_columns(night=launch_parts.get(0), case_id=launch_parts.get(1))
+    all_nights = sorted(set(history.nights["night"]))
     groups: dict[tuple[str, int | None], list[Value]] = {}
     keys = ["what", "size_bytes", "case_id"]
-    for rows in found.partition_by(keys, maintain_order=True):
+    for rows in headline.partition_by(keys, maintain_order=True):
         what, size, case = rows.select(keys).row(0)
         name = what if size is None else f"{what} at {units.size(size)}"
-        one = _value(history, name, case, rows.sort("night"), nights, every, marks)
-        groups.setdefault((what, size), []).append(one)
-    for some in itertools.islice(groups.values(), MOST_VALUES):
-        best = sorted(some, key=lambda one: one.value * (1 if one.lower_is_better else -1))
+        value = _value(history, name, case, rows.sort("night"), nights, all_nights, marks)
+        groups.setdefault((what, size), []).append(value)
+    for group in itertools.islice(groups.values(), MOST_VALUES):
+        ranking = sorted(
+            group, key=lambda value: value.value * (1 if value.lower_is_better else -1)
+        )
         places: dict[str, list[Value]] = {}
-        for one in best:
-            places.setdefault(one.where, []).append(one)
-        for here in places.values():
-            yield from sorted(here[:MOST_TOOLCHAINS], key=lambda one: one.toolchain)
+        for value in ranking:
+            places.setdefault(value.where, []).append(value)
+        for place_values in places.values():
+            yield from sorted(place_values[:MOST_TOOLCHAINS], key=lambda value: value.toolchain)
 
 
 def _value(
@@ -138,7 +140,7 @@ def _value(
     case: str,
     rows: pl.DataFrame,
     nights: pl.DataFrame,
-    every: list[str],
+    all_nights: list[str],
     marks: Mapping[str, str],
 ) -> Value:
     by_night = dict(rows.group_by("night").agg(pl.col("value").median()).iter_rows())
@@ -165,7 +167,7 @@ def _value(
         unit=last["unit"],
         lower_is_better=last["lower_is_better"],
         series=series_key(origin) if origin else "",
-        levels=[by_night.get(night) for night in every],
+        levels=[by_night.get(night) for night in all_nights],
     )
 
 
@@ -175,13 +177,15 @@ def _origin(value: Mapping[str, Any], nights: pl.DataFrame) -> dict[str, Any]:
     if not names:
         return {}
     size = value["size_bytes"] or 0
-    same = {"night": value["night"], "case_id": value["case_id"], "size_bytes": size, **names}
-    found = nights.filter(**same)
-    return found.row(0, named=True) if found.height == 1 else {}
+    filters = {"night": value["night"], "case_id": value["case_id"], "size_bytes": size, **names}
+    rows = nights.filter(**filters)
+    return rows.row(0, named=True) if rows.height == 1 else {}
 
 
 def _where(check: str, place: str) -> str:
     """Where and how it was measured, toolchain apart."""
     _, _, parameters = check.partition("/")
-    values = [one.partition("=")[2] for one in parameters.split(",")]
-    return ", ".join(filter(None, (*(labels.PLACEMENTS.get(one, one) for one in values), place)))
+    values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
+    return ", ".join(
+        filter(None, (*(labels.PLACEMENTS.get(value, value) for value in values), place))
+    )

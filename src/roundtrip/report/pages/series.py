@@ -56,8 +56,8 @@ class Calendar:
 
     def before(self, moment: str, *, inclusive: bool = True) -> int:
         """How many nights began before a date or time, that day or second itself `inclusive`."""
-        cut = [night[: len(moment)] for night in self.nights]
-        return sum(one < moment or (inclusive and one == moment) for one in cut)
+        starts = [night[: len(moment)] for night in self.nights]
+        return sum(start < moment or (inclusive and start == moment) for start in starts)
 
     def describe(self, night: str) -> str:
         """Its number and its label."""
@@ -72,13 +72,13 @@ class Calendar:
 
     def near(self, night: str, wanted: Container[str]) -> str | None:
         """That of the `wanted` nights that is nearest to `night`, if one is near enough."""
-        return next((one for one in self.around(night) if one in wanted), None)
+        return next((neighbour for neighbour in self.around(night) if neighbour in wanted), None)
 
     def around(self, night: str) -> Iterator[str]:
         """The nights near enough to `night`, the nearest first, itself included."""
-        at = self._index[night]
-        for away in range(_NEAR + 1):
-            for index in dict.fromkeys((at - away, at + away)):
+        position = self._index[night]
+        for distance in range(_NEAR + 1):
+            for index in dict.fromkeys((position - distance, position + distance)):
                 if 0 <= index < len(self.nights):
                     yield self.nights[index]
 
@@ -121,8 +121,8 @@ class Series:
     @property
     def environ(self) -> str:
         """The toolchain, as ReFrame names it; "" for a foreign series without one."""
-        found = CASE.fullmatch(str(self.names["case_id"]))
-        return found["environ"] if found else ""
+        match = CASE.fullmatch(str(self.names["case_id"]))
+        return match["environ"] if match else ""
 
     @property
     def title(self) -> str:
@@ -144,22 +144,22 @@ class Series:
         """Metric, check with the values of its parameters unless it is the title, partition and
         toolchain."""
         case = str(self.names["case_id"])
-        found = CASE.fullmatch(case)
-        if not found:
+        match = CASE.fullmatch(case)
+        if not match:
             return f"{self.metric}; {case}"
-        partition = found["place"].split(":")[-1]
+        partition = match["place"].split(":")[-1]
         check = "" if self.title.startswith(self._check) else self._check
-        where = ", ".join(filter(None, (check, partition, found["environ"])))
+        where = ", ".join(filter(None, (check, partition, match["environ"])))
         return f"{self.metric}; {where}"
 
     @property
     def _check(self) -> str:
         """The check with the values of its parameters; "" for a foreign series without one."""
-        found = CASE.fullmatch(str(self.names["case_id"]))
-        if not found:
+        match = CASE.fullmatch(str(self.names["case_id"]))
+        if not match:
             return ""
-        check, _, parameters = found["check"].partition("/")
-        values = [one.partition("=")[2] for one in parameters.split(",")]
+        check, _, parameters = match["check"].partition("/")
+        values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
         return " ".join([check, *filter(None, values), *self._own([check, *values])])
 
     def _own(self, others: list[str]) -> list[str]:
@@ -173,8 +173,8 @@ def shown_in(series: Series) -> tuple[float, str]:
     unit = str(series.names["unit"])
     level = median(point.median for point in series.points)
     if unit == "s" and level > 0:
-        for below, factor, name in _TIMES:
-            if level < below:
+        for limit, factor, name in _TIMES:
+            if level < limit:
                 return factor, name
     return 1.0, unit
 
@@ -193,13 +193,13 @@ def series_link(key: str) -> str:
 def split_series(nights: pl.DataFrame) -> Iterator[Series]:
     """Every series of a frame of NIGHTS, in the order of its columns; its points in time order."""
     columns = (*_ORDER, "lower_is_better", *Point._fields)
-    ordered = nights.sort([*_ORDER, "night", "nodes"]).select(columns).iter_rows()
+    night_rows = nights.sort([*_ORDER, "night", "nodes"]).select(columns).iter_rows()
     width = len(_ORDER)
-    for values, rows in itertools.groupby(ordered, key=lambda row: row[:width]):
-        its = list(rows)
+    for values, rows in itertools.groupby(night_rows, key=lambda row: row[:width]):
+        series_rows = list(rows)
         names = dict(zip(_ORDER, values, strict=True))
-        points = tuple(Point(*row[width + 1 :]) for row in its)
-        yield Series(series_key(names), names, points, its[0][width])
+        points = tuple(Point(*row[width + 1 :]) for row in series_rows)
+        yield Series(series_key(names), names, points, series_rows[0][width])
 
 
 #: What stands where a fact was not recorded.
@@ -245,48 +245,52 @@ def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[st
     facts: dict[str, dict[tuple[str, str], str]] = {}
     rows = provenance.select("night", "subject", "name", "value").sort(pl.all())
     for night, subject, name, value in rows.iter_rows():
-        here = facts.setdefault(night, {})
-        at = (subject, name)
-        here[at] = f"{here[at]}, {value}" if at in here and here[at] != value else value
-    found: dict[str, list[Change]] = {}
+        night_facts = facts.setdefault(night, {})
+        key = (subject, name)
+        night_facts[key] = (
+            f"{night_facts[key]}, {value}"
+            if key in night_facts and night_facts[key] != value
+            else value
+        )
+    changes: dict[str, list[Change]] = {}
     before: _Facts | None = None
     for night in nights:
         after = facts.get(night)
         if after is None:
             continue
-        if before is not None and (changed := merged(_differences(before, after))):
-            found[night] = changed
+        if before is not None and (night_changes := merged(_differences(before, after))):
+            changes[night] = night_changes
         before = after
-    return found
+    return changes
 
 
 def changes_of_series(changes: Sequence[Change], subjects: Collection[str]) -> list[Change]:
     """Those that concern a series: of the site, of its environment, of its nodes alone."""
-    found = []
-    for one in changes:
-        nodes = tuple(node for node in one.nodes if node in subjects)
-        if nodes or (not one.nodes and (not one.subject or one.subject in subjects)):
-            found.append(replace(one, nodes=nodes))
-    return found
+    series_changes = []
+    for change in changes:
+        nodes = tuple(node for node in change.nodes if node in subjects)
+        if nodes or (not change.nodes and (not change.subject or change.subject in subjects)):
+            series_changes.append(replace(change, nodes=nodes))
+    return series_changes
 
 
 def merged(changes: Iterable[Change]) -> list[Change]:
     """The same, with one change for all nodes that changed alike; in the order given."""
     nodes: dict[Change, set[str]] = {}
-    for one in changes:
-        nodes.setdefault(replace(one, nodes=()), set()).update(one.nodes)
-    return [replace(one, nodes=tuple(sorted(its))) for one, its in nodes.items()]
+    for change in changes:
+        nodes.setdefault(replace(change, nodes=()), set()).update(change.nodes)
+    return [replace(change, nodes=tuple(sorted(names))) for change, names in nodes.items()]
 
 
 def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
     """A subject that only one night has (a node that was not used) is no change of facts."""
-    subjects = {one for one, _ in before} & {one for one, _ in after}
+    subjects = {subject for subject, _ in before} & {subject for subject, _ in after}
     for subject, name in sorted({*before, *after}):
-        was, now = (facts.get((subject, name), NOT_SET) for facts in (before, after))
-        if subject in subjects and was != now:
+        old_value, new_value = (facts.get((subject, name), NOT_SET) for facts in (before, after))
+        if subject in subjects and old_value != new_value:
             is_node = re.fullmatch(STABLE, subject)
             nodes = (subject,) if is_node else ()
-            yield Change("" if is_node else subject, name, was, now, nodes)
+            yield Change("" if is_node else subject, name, old_value, new_value, nodes)
 
 
 def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
@@ -295,15 +299,15 @@ def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
     `points` are those of one series, in time order.  All its launches of a night count
     together.  A night whose nodes are not known is passed over.
     """
-    found: dict[str, Change] = {}
-    seen: set[_Nodes] = set()
+    changes: dict[str, Change] = {}
+    past_sets: set[_Nodes] = set()
     before: _Nodes = frozenset()
     for night, after in _by_night(points).items():
-        if seen and after not in seen:
-            found[night] = Change("", NODE_SET, *_sides(before, after))
-        seen.add(after)
+        if past_sets and after not in past_sets:
+            changes[night] = Change("", NODE_SET, *_sides(before, after))
+        past_sets.add(after)
         before = after
-    return found
+    return changes
 
 
 def _by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
@@ -317,14 +321,14 @@ def _by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
 def _sides(before: _Nodes, after: _Nodes) -> tuple[str, str]:
     if max(len(before), len(after)) <= _NAMED:
         return _listed(before), _listed(after)
-    same = f"{len(before & after)} nodes in common, and "
-    return same + _listed(before - after), _listed(after - before)
+    common = f"{len(before & after)} nodes in common, and "
+    return common + _listed(before - after), _listed(after - before)
 
 
 def _listed(nodes: Collection[str]) -> str:
-    named = sorted(nodes)[:_NAMED]
+    names = sorted(nodes)[:_NAMED]
     more = [f"{len(nodes) - _NAMED} more"] if len(nodes) > _NAMED else []
-    return ", ".join([*named, *more]) or "none"
+    return ", ".join([*names, *more]) or "none"
 
 
 class Origins:
@@ -344,13 +348,13 @@ class Origins:
 
         "" if there is none, or if there are several, so that the value is of no single one.
         """
-        found = [
+        keys = [
             key
             for case in cases
-            for known, key in self._at.get((case, size_bytes), ())
-            if names.items() <= known.items()
+            for series_names, key in self._at.get((case, size_bytes), ())
+            if names.items() <= series_names.items()
         ]
-        return found[0] if len(found) == 1 else ""
+        return keys[0] if len(keys) == 1 else ""
 
     @cached_property
     def values(self) -> Mapping[str, tuple[Mapping[str, Any], list[float]]]:

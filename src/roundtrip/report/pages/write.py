@@ -80,9 +80,9 @@ def read_shelves(reports: Path) -> Iterator[Shelf]:
 def _nights(site: Path) -> Iterator[Night]:
     for folder in reversed(published.nights(site)):
         pages = [path / PAGE for path in published.revisions(folder)]
-        found = [f"{folder.name}/{page.parent.name}/{PAGE}" for page in pages if page.is_file()]
-        if found:
-            yield Night(folder.name, tuple(found))
+        links = [f"{folder.name}/{page.parent.name}/{PAGE}" for page in pages if page.is_file()]
+        if links:
+            yield Night(folder.name, tuple(links))
 
 
 @dataclass(frozen=True)
@@ -104,23 +104,26 @@ class Source:
 def read_source(reports: Path, shelf: Shelf) -> Source:
     """That of a shelf of `reports`; it reads manifests, but no table."""
     site, warnings = reports / shelf.path, list[str]()
-    remarks_of = _annotations(site.name, warnings)
+    site_annotations = _annotations(site.name, warnings)
     thresholds = _thresholds(site.name, warnings)
-    revisions, damaged = published.counting(site)
+    revisions, damage_warnings = published.counting(site)
     pages = {
-        one.digest: (one.path / PAGE).relative_to(site).as_posix()
-        for one in revisions
-        if (one.path / PAGE).is_file()
+        revision.digest: (revision.path / PAGE).relative_to(site).as_posix()
+        for revision in revisions
+        if (revision.path / PAGE).is_file()
     }
     parts = [
-        *(_code(), shelf.path, thresholds.text, warnings, damaged, pages),
-        [one.model_dump(mode="json") for one in remarks_of],
-        [[one.path.relative_to(site).as_posix(), one.digest, one.stamp()] for one in revisions],
+        *(_code(), shelf.path, thresholds.text, warnings, damage_warnings, pages),
+        [annotation.model_dump(mode="json") for annotation in site_annotations],
+        [
+            [revision.path.relative_to(site).as_posix(), revision.digest, revision.stamp()]
+            for revision in revisions
+        ],
         published.stamp(site / imported.FOLDER),
-        [one.relative_to(reports).as_posix() for one in _searches(reports, shelf)],
+        [path.relative_to(reports).as_posix() for path in _searches(reports, shelf)],
     ]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-    return Source(reports, site, remarks_of, thresholds, tuple(warnings), pages, digest)
+    return Source(reports, site, site_annotations, thresholds, tuple(warnings), pages, digest)
 
 
 def _searches(reports: Path, shelf: Shelf) -> Iterator[Path]:
@@ -133,10 +136,10 @@ def _found(reports: Path, shelf: Shelf) -> Iterator[tuple[str, str]]:
     """Links from the history page to these, and what each found."""
     from roundtrip.cause import sentences  # which few campaigns need
 
-    for one in _searches(reports, shelf):
-        place = one.relative_to(reports).as_posix()
+    for revision in _searches(reports, shelf):
+        place = revision.relative_to(reports).as_posix()
         try:
-            yield f"../../{place}/{PAGE}", sentences.sentence(one / published.BUNDLE)
+            yield f"../../{place}/{PAGE}", sentences.sentence(revision / published.BUNDLE)
         except UserError as error:
             yield f"../../{place}/{PAGE}", f"cannot be read: {error.what}"
 
@@ -144,34 +147,47 @@ def _found(reports: Path, shelf: Shelf) -> Iterator[tuple[str, str]]:
 def read_history(of: Source) -> History | None:
     """The history; None without any value."""
     site = of.site
-    known = ledger.read_ledger(of.reports, site.parent.name, site.name, of.annotations)
-    if known.nights.is_empty():
+    site_ledger = ledger.read_ledger(of.reports, site.parent.name, site.name, of.annotations)
+    if site_ledger.nights.is_empty():
         return None
-    began = known.nights.select("night", "digest").unique().sort("night", "digest")
-    links = {night: of.pages[digest] for night, digest in began.iter_rows() if digest in of.pages}
-    found = History(
+    night_digests = site_ledger.nights.select("night", "digest").unique().sort("night", "digest")
+    links = {
+        night: of.pages[digest] for night, digest in night_digests.iter_rows() if digest in of.pages
+    }
+    site_history = History(
         site.parent.name,
         site.name,
-        known.nights,
-        known.provenance,
-        detection.histories(known.nights, of.thresholds.history),
-        [Note(*one) for one in remarks.notes(began["night"].unique().to_list(), of.annotations)],
+        site_ledger.nights,
+        site_ledger.provenance,
+        detection.histories(site_ledger.nights, of.thresholds.history),
+        [
+            Note(*note)
+            for note in remarks.notes(night_digests["night"].unique().to_list(), of.annotations)
+        ],
         links,
         [
-            *((Strong("Left out: "), _relative(o, site)) for o in (*known.warnings, *of.warnings)),
-            *((Strong("Note: "), _relative(one, site)) for one in known.remarks),
+            *(
+                (Strong("Left out: "), _relative(warning, site))
+                for warning in (*site_ledger.warnings, *of.warnings)
+            ),
+            *((Strong("Note: "), _relative(remark, site)) for remark in site_ledger.remarks),
         ],
         _HOME,
-        [one for one in of.annotations if one.kind == remarks.ACCEPTED],
+        [annotation for annotation in of.annotations if annotation.kind == remarks.ACCEPTED],
         searches=tuple(_found(of.reports, Shelf(site.parent.name, site.name, ()))),
     )
-    if not any(one.newest and one.newest.is_outside for one in found.known.values()):
-        return found
+    if not any(
+        series_history.newest and series_history.newest.is_outside
+        for series_history in site_history.known.values()
+    ):
+        return site_history
     try:
-        return replace(found, again=confirmation.confirmed_of_site(site, found.judged))
+        return replace(
+            site_history, again=confirmation.confirmed_of_site(site, site_history.judged)
+        )
     except UserError as error:
-        notices = [*found.notices, (Strong("Not read: "), _relative(str(error), site))]
-        return replace(found, notices=notices)
+        notices = [*site_history.notices, (Strong("Not read: "), _relative(str(error), site))]
+        return replace(site_history, notices=notices)
 
 
 def _annotations(site: str, warnings: list[str]) -> tuple[Annotation, ...]:
@@ -201,14 +217,14 @@ def overall_levels(nights: pl.DataFrame) -> list[float]:
     """Of each night, the geometric mean of all series over their own medians; up is worse."""
     level = pl.col("median") / pl.col("median").median().over(*SERIES)
     worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
-    found = (
+    means = (
         nights.filter((pl.col("median") > 0) & (pl.col("left_out") == ""))
         .with_columns(worse=worse)
         .group_by("night")
         .agg(GEOMETRIC_MEAN.aggregate(pl.col("worse")))
     )
-    every = nights.select("night").unique().join(found, on="night", how="left").sort("night")
-    return every["worse"].to_list()
+    all_nights = nights.select("night").unique().join(means, on="night", how="left").sort("night")
+    return all_nights["worse"].to_list()
 
 
 class Summary(BaseModel):
@@ -277,14 +293,14 @@ def _digest(page: Path) -> str:
 
 
 def _files(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
-    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+    contents: list[tuple[str, bytes]] = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if entry.is_dir():
             if entry.name != "__pycache__":
-                found += _files(entry, f"{prefix}{entry.name}/")
+                contents += _files(entry, f"{prefix}{entry.name}/")
         else:
-            found.append((f"{prefix}{entry.name}", entry.read_bytes()))
-    return found
+            contents.append((f"{prefix}{entry.name}", entry.read_bytes()))
+    return contents
 
 
 def write_pages(reports: Path) -> None:
@@ -306,8 +322,14 @@ def write_pages(reports: Path) -> None:
                 summary = Summary(nights=len(shelf.nights))
             entries.append((shelf, summary))
         values = sorted(
-            (one for _, summary in entries for one in summary.values),
-            key=lambda one: (one.what, one.site, one.where, one.campaign, one.toolchain),
+            (value for _, summary in entries for value in summary.values),
+            key=lambda value: (
+                value.what,
+                value.site,
+                value.where,
+                value.campaign,
+                value.toolchain,
+            ),
         )
         page = renderers.template_page(
             "index.html.j2",
@@ -327,29 +349,29 @@ def _write_history(reports: Path, shelf: Shelf) -> Summary:
     """Write the history page of a shelf, unless it lies there as it would be; its summary."""
     folder = reports / shelf.path
     file, source = folder / HISTORY, read_source(reports, shelf)
-    if known := stored_summary(folder, source.digest, file):
-        return known
+    if old_summary := stored_summary(folder, source.digest, file):
+        return old_summary
     summary = Summary(made_from=source.digest, nights=len(shelf.nights))
-    if found := read_history(source):
-        page = history.render(found).encode()
-        summary = _summarize(found, source, hashlib.sha256(page).hexdigest())
+    if site_history := read_history(source):
+        page = history.render(site_history).encode()
+        summary = _summarize(site_history, source, hashlib.sha256(page).hexdigest())
         files.replace(file, page)
     files.replace(folder / STATE, state_text(shelf.site, summary).encode())
     return summary
 
 
-def _summarize(found: History, source: Source, page: str) -> Summary:
+def _summarize(site_history: History, source: Source, page: str) -> Summary:
     """What the index says of a history, whose page has this digest."""
     verdicts: Counter[Verdict] = Counter()
-    for one in split_series(found.nights):
-        known = found.known[tuple(one.names.values())]
-        verdicts[judgement(known, lower_is_better=one.lower_is_better).verdict] += 1
+    for series in split_series(site_history.nights):
+        series_history = site_history.known[tuple(series.names.values())]
+        verdicts[judgement(series_history, lower_is_better=series.lower_is_better).verdict] += 1
     return Summary(
         made_from=source.digest,
         page=page,
-        nights=found.nights["night"].n_unique(),
-        counts=tuple((one, verdicts[one]) for one in Verdict if verdicts[one]),
-        levels=tuple(overall_levels(found.nights)),
-        mark="; ".join(sorted(set(labels.from_history(found.provenance).values()))),
-        values=tuple(machines.values(found, source.thresholds)),
+        nights=site_history.nights["night"].n_unique(),
+        counts=tuple((verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]),
+        levels=tuple(overall_levels(site_history.nights)),
+        mark="; ".join(sorted(set(labels.from_history(site_history.provenance).values()))),
+        values=tuple(machines.values(site_history, source.thresholds)),
     )

@@ -45,53 +45,56 @@ def headline(data: Data, study: Study) -> Table | None:
     if not rows:
         return None
     titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
-    shown = dict(list(rows.items())[:_MOST_ROWS])
+    top_rows = dict(list(rows.items())[:_MOST_ROWS])
     cells = {
-        row: {environ: _cell(values, row.unit, level) for environ, values in of_row.items()}
-        for row, of_row in shown.items()
+        row: {environ: _cell(values, row.unit, level) for environ, values in by_environ.items()}
+        for row, by_environ in top_rows.items()
     }
-    first, ranked = next(iter(cells.items()))
-    best = sorted(
-        ranked, key=lambda name: ranked[name].value * (1 if first.lower_is_better else -1)
+    first_row, first_cells = next(iter(cells.items()))
+    ranking = sorted(
+        first_cells,
+        key=lambda name: first_cells[name].value * (1 if first_row.lower_is_better else -1),
     )
-    environs = sorted(best[:_MOST_TOOLCHAINS], key=titles.__getitem__)
-    where = labels.differences({row.where for row in rows})
-    nothing = Cell(units.NOTHING, "muted")
+    environs = sorted(ranking[:_MOST_TOOLCHAINS], key=titles.__getitem__)
+    differences = labels.differences({row.where for row in rows})
+    blank = Cell(units.NOTHING, "muted")
     return Table(
         level.within(_caption(len(rows), len(titles))),
         (Column("What"), *(Column(titles[name], "right") for name in environs)),
         tuple(
             (
-                Cell(_name(row, where[row.where])),
+                Cell(_name(row, differences[row.where])),
                 *(
-                    Cell(found, series=found.series) if (found := of_row.get(name)) else nothing
+                    Cell(quantity, series=quantity.series)
+                    if (quantity := by_environ.get(name))
+                    else blank
                     for name in environs
                 ),
             )
-            for row, of_row in cells.items()
+            for row, by_environ in cells.items()
         ),
     )
 
 
 def _caption(rows: int, toolchains: int) -> str:
-    more = [
-        f"{shown} of {units.plural(count, what)}"
-        for shown, count, what in (
+    notes = [
+        f"{limit} of {units.plural(count, noun)}"
+        for limit, count, noun in (
             (_MOST_ROWS, rows, "value"),
             (_MOST_TOOLCHAINS, toolchains, "toolchain"),
         )
-        if count > shown
+        if count > limit
     ]
-    said = "Median over launches, {level} rank interval."
-    return f"{said} Shown: {', '.join(more)}; the rest is below." if more else said
+    caption = "Median over launches, {level} rank interval."
+    return f"{caption} Shown: {', '.join(notes)}; the rest is below." if notes else caption
 
 
 def _values(
     data: Data, study: Study, launches: dict[str, dict[str, Any]]
 ) -> dict[_Row, dict[str, list[Value]]]:
-    own = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
+    mask = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
     rows: dict[_Row, dict[str, list[Value]]] = defaultdict(lambda: defaultdict(list))
-    for value in study.headline(data.samples.filter(own), data.analysis).iter_rows(named=True):
+    for value in study.headline(data.samples.filter(mask), data.analysis).iter_rows(named=True):
         launch = launches[value["launch"]]
         row = _Row(
             value["what"],
@@ -109,22 +112,22 @@ def _values(
 def _setting(launch: dict[str, Any]) -> tuple[str, str]:
     """Where and how a launch was made, toolchain apart, and its kind."""
     values = [
-        labels.PLACEMENTS.get(one, one) for one in setting_texts(launch["parameters"]).values()
+        labels.PLACEMENTS.get(text, text) for text in setting_texts(launch["parameters"]).values()
     ]
-    crowded = labels.OVERSUBSCRIBED if labels.OVERSUBSCRIBED in values else ""
+    oversubscription = labels.OVERSUBSCRIBED if labels.OVERSUBSCRIBED in values else ""
     place = f"{launch['system']}:{launch['partition']}"
     kind = labels.kind(launch["emulation"], launch["simulated"])
-    where = (*(value for value in values if value != crowded), place)
-    return ", ".join(filter(None, where)), "; ".join(filter(None, (crowded, kind)))
+    texts = (*(value for value in values if value != oversubscription), place)
+    return ", ".join(filter(None, texts)), "; ".join(filter(None, (oversubscription, kind)))
 
 
 def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
-    found = median_interval([value.number for value in values], level)
+    interval = median_interval([value.number for value in values], level)
     series = single_series(values)
-    return Quantity.over(found, unit, series=series, says_unit=unit not in units.UNPRINTED)
+    return Quantity.over(interval, unit, series=series, says_unit=unit not in units.UNPRINTED)
 
 
 def _name(row: _Row, where: str) -> str:
     size = "" if row.size_bytes is None else f" at {units.size(row.size_bytes)}"
-    named = f"{labels.in_setting(row.what, where)}{size}"
-    return f"{named} ({row.kind})" if row.kind else named
+    label = f"{labels.in_setting(row.what, where)}{size}"
+    return f"{label} ({row.kind})" if row.kind else label

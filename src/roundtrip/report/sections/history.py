@@ -62,15 +62,20 @@ def part(data: Data) -> Part:
     """What changed against the nights in the bundle; one line if there are none."""
     if data.history.nights.is_empty():
         return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
-    judged = tonight(data)
-    again = confirmation.confirmed(data, judged)
-    if is_young(judged):
-        blocks: list[Block] = [*_pairs(judged)]
+    verdicts = tonight(data)
+    relaunches = confirmation.confirmed(data, verdicts)
+    if is_young(verdicts):
+        blocks: list[Block] = [*_pairs(verdicts)]
     else:
-        blocks = [*_alone(judged), *confirmation.blocks(again), *_changes(judged)]
-        blocks += [*_flapping(judged), *_revised(judged), *_small(judged), *_drifts(judged)]
-    blocks += [*_accepted(judged), *_notes(judged, data), *_left_out(judged, data), _basis(data)]
-    answers = tuple(report_answers(judged, again.sentence))
+        blocks = [*_alone(verdicts), *confirmation.blocks(relaunches), *_changes(verdicts)]
+        blocks += [*_flapping(verdicts), *_revised(verdicts), *_small(verdicts), *_drifts(verdicts)]
+    blocks += [
+        *_accepted(verdicts),
+        *_notes(verdicts, data),
+        *_left_out(verdicts, data),
+        _basis(data),
+    ]
+    answers = tuple(report_answers(verdicts, relaunches.sentence))
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION)
 
 
@@ -81,32 +86,34 @@ def facts(data: Data) -> Facts:
 
 def tonight(data: Data) -> Judged:
     """Every series, after the nights before and this one."""
-    started = str(data.manifest.data["started"])
+    start = str(data.manifest.data["started"])
     digest = data.manifest.digest
-    named = {"night": pl.lit(started), "digest": pl.lit(digest)}
-    disturbed = data.completed.select("launch", "disturbed")
-    rows = data.medians.join(disturbed, on="launch").with_columns(**named)
+    night_columns = {"night": pl.lit(start), "digest": pl.lit(digest)}
+    disturbance = data.completed.select("launch", "disturbed")
+    rows = data.medians.join(disturbance, on="launch").with_columns(**night_columns)
     level = data.analysis.statistics.confidence_level
     tonight = pl.concat([night.summarize(rows, level), data.node_series])
-    placed = data.placement.select("launch", "rank", "cpus")
-    facts = bundle_facts(data.folder, data.manifest, data.completed, placed)
-    rows_of_facts = [(started, digest, *fact) for fact in facts]
-    now = pl.DataFrame(rows_of_facts, schema=PROVENANCE, orient="row")
+    placement = data.placement.select("launch", "rank", "cpus")
+    facts = bundle_facts(data.folder, data.manifest, data.completed, placement)
+    rows_of_facts = [(start, digest, *fact) for fact in facts]
+    provenance = pl.DataFrame(rows_of_facts, schema=PROVENANCE, orient="row")
     return nights.judge(
         pl.concat([data.history.nights, tonight]),
-        pl.concat([data.history.provenance, now]),
+        pl.concat([data.history.provenance, provenance]),
         data.analysis.history,
         accepted_levels(data.history.accepted),
     )
 
 
-def _changes(judged: Judged) -> Iterator[Block]:
-    found = [line for line in judged.lines if line.night]
-    if not found:
-        able = len(judged.lines) - len(judged.with_verdict(Verdict.TOO_FEW_NIGHTS))
-        yield Paragraph((f"None of the {able} series that can be judged has left its level.",))
+def _changes(verdicts: Judged) -> Iterator[Block]:
+    lines = [line for line in verdicts.lines if line.night]
+    if not lines:
+        series_count = len(verdicts.lines) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
+        yield Paragraph(
+            (f"None of the {series_count} series that can be judged has left its level.",)
+        )
         return
-    rows = [_row(line, judged) for line in found]
+    rows = [_row(line, verdicts) for line in lines]
     table = Table(
         "Series whose level changed, those of lately first. “Evidence”: the statistic of the "
         "step; “needed”: its threshold.",
@@ -122,20 +129,20 @@ def _changes(judged: Judged) -> Iterator[Block]:
     )
     yield table
     if rest := tuple(rows[_SHOWN:]):
-        more = Table("The rest, in the same order.", table.columns, rest)
-        yield Fold(f"{units.plural(len(rest), 'more series', 'more series')}", (more,))
+        rest_table = Table("The rest, in the same order.", table.columns, rest)
+        yield Fold(f"{units.plural(len(rest), 'more series', 'more series')}", (rest_table,))
 
 
-def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
-    said, step = line.judgement, line.judgement.step
+def _row(line: Line, verdicts: Judged) -> tuple[Cell, ...]:
+    judgement, step = line.judgement, line.judgement.step
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
-    word = f"{said.verdict}{', new' if said.is_news else ''}"
+    word = f"{judgement.verdict}{', new' if judgement.is_news else ''}"
     return (
         _of(line),
-        Cell(word, TONES[said.verdict]),
+        Cell(word, TONES[judgement.verdict]),
         _of(line, line.before),
         _of(line, _ratio(step.ratio, low=step.low, high=step.high, n=step.nights)),
-        Cell(judged.calendar.label(line.night)),
+        Cell(verdicts.calendar.label(line.night)),
         Cell(units.count(step.nights)),
         Cell(units.pure(abs(step.evidence))),
         Cell(units.pure(step.threshold)),
@@ -143,25 +150,25 @@ def _row(line: Line, judged: Judged) -> tuple[Cell, ...]:
     )
 
 
-def _of(line: Line, shown: Inline | Text = "", tone: Tone = "plain") -> Cell:
+def _of(line: Line, content: Inline | Text = "", tone: Tone = "plain") -> Cell:
     """What is shown of a series, by default its name; the cell leads to all its nights."""
-    return Cell(shown or line.label, tone, series=line.series.key)
+    return Cell(content or line.label, tone, series=line.series.key)
 
 
 def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
     return Quantity(value=value, unit=unit, decimals=3, **ends)
 
 
-def _pairs(judged: Judged) -> Iterator[Block]:
+def _pairs(verdicts: Judged) -> Iterator[Block]:
     """The two newest nights side by side, where no series can be judged."""
-    yield Paragraph((young_sentence(judged),))
+    yield Paragraph((young_sentence(verdicts),))
     rows = tuple(
         (
-            _of(one.line),
-            *(_of(one.line, shown) for shown in (one.before, one.newest, one.ratio)),
-            Cell(one.distance),
+            _of(pair.line),
+            *(_of(pair.line, value) for value in (pair.before, pair.newest, pair.ratio)),
+            Cell(pair.distance),
         )
-        for one in night_pairs(judged)
+        for pair in night_pairs(verdicts)
     )
     if not rows:
         return
@@ -175,133 +182,137 @@ def _pairs(judged: Judged) -> Iterator[Block]:
     yield folded(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _listed(title: str, items: Sequence[str], most: int | None = None) -> Iterator[Block]:
+def _listed(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
     """Under a heading, at most so many of the items; nothing without one."""
     if not items:
         return
-    more = len(items) - len(items[:most])
-    rest = [f"and {more} more series"] if more else []
+    rest_count = len(items) - len(items[:limit])
+    rest = [f"and {rest_count} more series"] if rest_count else []
     yield Heading(3, title)
-    yield Items(tuple((one,) for one in [*items[:most], *rest]))
+    yield Items(tuple((item,) for item in [*items[:limit], *rest]))
 
 
-def _flapping(judged: Judged) -> Iterator[Block]:
+def _flapping(verdicts: Judged) -> Iterator[Block]:
     """Series whose bad nights come and go, or that visit one of two modes more often."""
-    found = [line for line in judged.lines if line.comes_and_goes]
-    items = [f"{line.label}: {line.judgement.ratio}." for line in found]
+    lines = [line for line in verdicts.lines if line.comes_and_goes]
+    items = [f"{line.label}: {line.judgement.ratio}." for line in lines]
     return _listed("Nights that come and go", items, _SHOWN)
 
 
-def _revised(judged: Judged) -> Iterator[Block]:
+def _revised(verdicts: Judged) -> Iterator[Block]:
     """Change points that the report of the night before had elsewhere, or that are withdrawn."""
-    items = [f"{line.label}: {'; '.join(line.revised)}." for line in judged.lines if line.revised]
+    items = [f"{line.label}: {'; '.join(line.revised)}." for line in verdicts.lines if line.revised]
     return _listed("Revised since the night before", items)
 
 
-def _small(judged: Judged) -> Iterator[Block]:
+def _small(verdicts: Judged) -> Iterator[Block]:
     """Change points that are smaller than the least effect: they decide nothing."""
     items = []
-    for line in judged.lines:
+    for line in verdicts.lines:
         if line.is_small:
-            step, least = line.known.steps[-1], units.percent(line.known.least)
-            since = judged.calendar.label(judged.calendar.nights[step.night])
+            step, least_effect = line.known.steps[-1], units.percent(line.known.least)
+            date = verdicts.calendar.label(verdicts.calendar.nights[step.night])
             change = units.change(step.ratio)
-            items.append(f"{line.label}: {change} since {since}; least effect {least}.")
+            items.append(f"{line.label}: {change} since {date}; least effect {least_effect}.")
     return _listed("Smaller than the least effect", items, _SHOWN)
 
 
-def _drifts(judged: Judged) -> Iterator[Block]:
-    found = judged.with_verdict(Verdict.DRIFTING)
-    if not found:
+def _drifts(verdicts: Judged) -> Iterator[Block]:
+    lines = verdicts.with_verdict(Verdict.DRIFTING)
+    if not lines:
         return
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night, so no single night is to blame.",))
-    rows = tuple((_of(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in found)
+    rows = tuple((_of(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in lines)
     caption = "Level of a year later over that of today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
     yield folded(f"{len(rows)} series that drift", table)
 
 
-def _alone(judged: Judged) -> Iterator[Block]:
+def _alone(verdicts: Judged) -> Iterator[Block]:
     """Values of this night that the nights before do not predict."""
-    found = [line for line in judged.lines if line.known.newest and line.known.newest.is_outside]
-    if not found:
+    lines = [line for line in verdicts.lines if line.known.newest and line.known.newest.is_outside]
+    if not lines:
         return
     yield Heading(3, "Last night")
-    predicted = (
+    text = (
         "Outside of what the nights before predict of a single night. If it lasts, it is a "
         "change of level; if it goes back, an incident."
     )
-    yield Paragraph((predicted,))
+    yield Paragraph((text,))
     caption = "This night, times the level of its series, and what was to be expected of one night."
     columns = (
         *text_columns("Series", "Verdict"),
         *number_columns("This night", "To be expected"),
     )
-    table = Table(caption, columns, tuple(map(_newest_row, found)))
-    yield folded(f"{len(found)} series", table)
+    table = Table(caption, columns, tuple(map(_newest_row, lines)))
+    yield folded(f"{len(lines)} series", table)
 
 
 def _newest_row(line: Line) -> tuple[Cell, ...]:
     newest, verdict = line.known.newest, line.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
-    this, low, high = (_ratio(one, Unit.PURE) for one in (newest.ratio, newest.low, newest.high))
-    expected = _of(line, (low, " to ", high))
-    return _of(line), Cell(str(verdict), TONES[verdict]), _of(line, this, "warn"), expected
+    ratio, low, high = (
+        _ratio(value, Unit.PURE) for value in (newest.ratio, newest.low, newest.high)
+    )
+    expectation = _of(line, (low, " to ", high))
+    return _of(line), Cell(str(verdict), TONES[verdict]), _of(line, ratio, "warn"), expectation
 
 
-def _accepted(judged: Judged) -> Iterator[Block]:
+def _accepted(verdicts: Judged) -> Iterator[Block]:
     """Levels that people accepted, by which annotation."""
     groups: dict[tuple[str, str], list[Line]] = {}
-    for line in judged.lines:
+    for line in verdicts.lines:
         if line.accepted:
             groups.setdefault((line.accepted.last, line.accepted.text), []).append(line)
     items = []
-    for (until, why), lines in sorted(groups.items()):
-        named = _first([line.label for line in lines])
+    for (last, text), lines in sorted(groups.items()):
+        names = _first([line.label for line in lines])
         count = units.plural(len(lines), "series", "series")
-        items.append(f"{count} up to {until}, by the annotation “{why}”: {named}.")
+        items.append(f"{count} up to {last}, by the annotation “{text}”: {names}.")
     return _listed("Accepted levels", items)
 
 
 def _first(labels: Sequence[str]) -> str:
     """The first three of some labels, and how many more there are."""
-    more = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
-    return "; ".join(labels[:3]) + more
+    rest = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
+    return "; ".join(labels[:3]) + rest
 
 
-def _notes(judged: Judged, data: Data) -> Iterator[Block]:
+def _notes(verdicts: Judged, data: Data) -> Iterator[Block]:
     """What annotations say of nights."""
-    label = judged.calendar.label
+    label = verdicts.calendar.label
     items = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
     return _listed("Annotations of these nights", items)
 
 
-def _left_out(judged: Judged, data: Data) -> Iterator[Block]:
+def _left_out(verdicts: Judged, data: Data) -> Iterator[Block]:
     """Rows of nights that detection did not use, why, and what this night lacks."""
     reasons: Counter[str] = Counter()
-    gone = []
-    tonight = judged.calendar.nights[-1]
-    for line in judged.lines:
+    labels = []
+    tonight = verdicts.calendar.nights[-1]
+    for line in verdicts.lines:
         points = line.series.points
         reasons.update(point.left_out for point in points if point.left_out)
         if points[-1].night != tonight:
-            gone.append(line.label)
+            labels.append(line.label)
     items = [
-        f"{units.plural(count, 'value')} of single nights: {why}."
-        for why, count in sorted(reasons.items())
+        f"{units.plural(count, 'value')} of single nights: {reason}."
+        for reason, count in sorted(reasons.items())
     ]
-    if gone:
-        count = units.plural(len(gone), "series", "series")
-        items.append(f"{count} of earlier nights not measured this night: {_first(gone)}.")
-    unknown = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
-    if unknown.height:
-        count = units.plural(unknown["night"].n_unique(), "night")
+    if labels:
+        count = units.plural(len(labels), "series", "series")
+        items.append(f"{count} of earlier nights not measured this night: {_first(labels)}.")
+    night_rows = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
+    if night_rows.height:
+        count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"Of {count} it is not known which nodes they ran on.")
-    why = Counter(line.judgement.why for line in judged.with_verdict(Verdict.TOO_FEW_NIGHTS))
+    verdict_reasons = Counter(
+        line.judgement.why for line in verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
+    )
     items += [
         f"{units.plural(count, 'series', 'series')}: {reason}."
-        for reason, count in sorted(why.items())
+        for reason, count in sorted(verdict_reasons.items())
         if reason
     ]
     if items:

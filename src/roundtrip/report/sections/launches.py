@@ -69,33 +69,33 @@ def odd_clock_answers(data: Data) -> Iterator[Answer]:
     environs = labels.by_environ(data.launches)
     mark = words.marked(environs, environs)
     limit = data.analysis.disturbance.clock_rate
-    for odd in odd_clocks(_rates(data), math.log1p(limit)):
-        title, rest = _named_clock(odd, f"runs {math.exp(odd.excess):.4g} times as fast as")
+    for outlier in odd_clocks(_rates(data), math.log1p(limit)):
+        title, rest = _named_clock(outlier, f"runs {math.exp(outlier.excess):.4g} times as fast as")
         yield Answer((Strong(f"{title}{mark} "), f"{rest}: its times are wrong."), "bad")
-    for odd in odd_clocks(_offsets(data), _UTC_LIMIT_S):
-        side = "ahead of" if odd.excess > 0 else "behind"
-        title, rest = _named_clock(odd, f"is {abs(odd.excess):.3g} s {side}", "wall clock")
+    for outlier in odd_clocks(_offsets(data), _UTC_LIMIT_S):
+        side = "ahead of" if outlier.excess > 0 else "behind"
+        title, rest = _named_clock(outlier, f"is {abs(outlier.excess):.3g} s {side}", "wall clock")
         yield Answer((Strong(f"{title}{mark} "), f"{rest}: its logs are misdated."), "warn")
 
 
-def _named_clock(odd: OddClock, differs: str, clock: str = "clock") -> tuple[str, str]:
-    if odd.other:
-        others = f"that of {odd.other}; of two alone nobody knows which is right"
+def _named_clock(outlier: OddClock, difference: str, clock: str = "clock") -> tuple[str, str]:
+    if outlier.other:
+        reference = f"that of {outlier.other}; of two alone nobody knows which is right"
     else:
-        which = "those" if odd.partners > 1 else "that"
-        others = f"{which} of {units.plural(odd.partners, 'other node')}"
-    return f"The {clock} of {odd.node}", f"{differs} {others}"
+        pronoun = "those" if outlier.partners > 1 else "that"
+        reference = f"{pronoun} of {units.plural(outlier.partners, 'other node')}"
+    return f"The {clock} of {outlier.node}", f"{difference} {reference}"
 
 
 def _rates(data: Data) -> Iterator[ClockComparison]:
-    for one, other, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error"):
+    for root, host, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error"):
         if rate > 0:
-            yield ClockComparison(one, other, math.log(rate), error / rate)
+            yield ClockComparison(root, host, math.log(rate), error / rate)
 
 
 def _offsets(data: Data) -> Iterator[ClockComparison]:
-    for one, other, (ahead_s,) in _against_root(data, "utc_ahead_s"):
-        yield ClockComparison(one, other, ahead_s, 0.0)
+    for root, host, (ahead_s,) in _against_root(data, "utc_ahead_s"):
+        yield ClockComparison(root, host, ahead_s, 0.0)
 
 
 def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[float, ...]]]:
@@ -103,44 +103,44 @@ def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[flo
     if data.placement.is_empty():
         return
     hosts = data.placement.select("launch", "rank", "host")
-    root = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
-    known = data.disturbance.select("launch", "rank", *names).drop_nulls()
-    rows = known.join(hosts, on=["launch", "rank"]).join(root, on="launch")
-    for one, other, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
-        yield one, other, tuple(values)
+    roots = hosts.filter(pl.col("rank") == 0).select("launch", root="host")
+    readings = data.disturbance.select("launch", "rank", *names).drop_nulls()
+    rows = readings.join(hosts, on=["launch", "rank"]).join(roots, on="launch")
+    for root, host, *values in rows.sort("launch", "rank").select("root", "host", *names).rows():
+        yield root, host, tuple(values)
 
 
 def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
-    found = _compared(data)
+    yardsticks = _compared(data)
     blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data)]
     blocks += [*_out_of_use(data), *_displaced(data), *_silences(data)]
-    blocks += [*_disturbed(data, found), *spread.blocks(data, found)]
+    blocks += [*_disturbed(data, yardsticks), *spread.blocks(data, yardsticks)]
     title = "Launches: completed, failed and disturbed"
     return Part("launches", title, tuple(blocks), answers=answers(data), question=QUESTION)
 
 
 def answers(data: Data) -> tuple[Answer, ...]:
     """One line for each thing that is wrong; one that says so where nothing is."""
-    found = tuple(_faults(data))
-    return found or (Answer(("Every launch completed, and none was disturbed.",), "good"),)
+    faults = tuple(_faults(data))
+    return faults or (Answer(("Every launch completed, and none was disturbed.",), "good"),)
 
 
 def _faults(data: Data) -> Iterator[Answer]:
     counts = Counter(data.launches["status"])
-    if missing := counts["missing"]:
-        launches = units.plural(missing, "expected launch", "expected launches")
+    if missing_count := counts["missing"]:
+        launches = units.plural(missing_count, "expected launch", "expected launches")
         yield Answer((Strong("Incomplete: "), f"{launches} missing."), "bad")
-    if partial := counts["partial"]:
-        launches = units.plural(partial, "launch", "launches")
+    if partial_count := counts["partial"]:
+        launches = units.plural(partial_count, "launch", "launches")
         yield Answer((Strong("Partial: "), f"{launches} measured too few sizes; left out."), "bad")
-    if failed := counts["failed"]:
-        attempts = units.plural(failed, "attempt", "attempts")
+    if failed_count := counts["failed"]:
+        attempts = units.plural(failed_count, "attempt", "attempts")
         yield Answer((Strong("Failed: "), f"{attempts} at a launch."), "bad")
     yield from _mismatches(data)
-    disturbed = int(data.launches["disturbed"].fill_null(False).sum())
-    if disturbed:
-        launches = f"{units.plural(disturbed, 'launch', 'launches')} of {counts['passed']}"
+    disturbed_count = int(data.launches["disturbed"].fill_null(False).sum())
+    if disturbed_count:
+        launches = f"{units.plural(disturbed_count, 'launch', 'launches')} of {counts['passed']}"
         yield Answer((Strong("Disturbed: "), launches, "; kept and marked."), "warn")
     yield from odd_clock_answers(data)
 
@@ -149,12 +149,14 @@ def _mismatches(data: Data) -> Iterator[Answer]:
     """What was not that which the campaign began with, or not on its nodes."""
     reasons = data.launches["reason"].drop_nulls()
     matches = (_MISMATCH.search(reason) for reason in reasons)
-    found = dict.fromkeys(match[0].removeprefix(identity.MISMATCH) for match in matches if match)
-    for mismatch in list(found)[:_MOST]:
+    mismatches = dict.fromkeys(
+        match[0].removeprefix(identity.MISMATCH) for match in matches if match
+    )
+    for mismatch in list(mismatches)[:_MOST]:
         yield Answer((Strong("Mismatch: "), f"{mismatch}."), "bad")
-    if len(found) > _MOST:
-        more = units.plural(len(found) - _MOST, "more mismatch", "more mismatches")
-        yield Answer((Strong("Mismatch: "), f"{more}, with the launches."), "bad")
+    if len(mismatches) > _MOST:
+        rest = units.plural(len(mismatches) - _MOST, "more mismatch", "more mismatches")
+        yield Answer((Strong("Mismatch: "), f"{rest}, with the launches."), "bad")
 
 
 def facts(shown: Part) -> Facts:
@@ -175,8 +177,8 @@ def _counts(data: Data) -> Table:
     for (case_id,), group in data.launches.group_by(["case_id"], maintain_order=True):
         status = group["status"]
         counts = [int((status == name).sum()) for name in STATUSES]
-        disturbed = group.filter(pl.col("disturbed").fill_null(False)).height
-        rows.append((Cell(cases[str(case_id)]), *count_cells(*counts, disturbed)))
+        disturbed_count = group.filter(pl.col("disturbed").fill_null(False)).height
+        rows.append((Cell(cases[str(case_id)]), *count_cells(*counts, disturbed_count)))
     names = ("Completed", "Partial", "Failed", "Displaced", "Missing", "Skipped", "Disturbed")
     columns = (Column("Case"), *number_columns(*names))
     return Table("Every case of the campaign.", columns, tuple(rows))
@@ -185,12 +187,12 @@ def _counts(data: Data) -> Table:
 def _cases(data: Data) -> dict[str, str]:
     """The name of each case, with what is emulated or simulated in any of its launches."""
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
-    found: dict[str, str] = {}
+    cases: dict[str, str] = {}
     for row in rows:
-        case, marked = row["case_id"], labels.marked(row["case_id"], row)
-        if marked != case or case not in found:  # a launch that is missing does not tell
-            found[case] = marked
-    return found
+        case, label = row["case_id"], labels.marked(row["case_id"], row)
+        if label != case or case not in cases:  # a launch that is missing does not tell
+            cases[case] = label
+    return cases
 
 
 def _unsealed(data: Data) -> Iterator[Block]:
@@ -204,9 +206,9 @@ def _unsealed(data: Data) -> Iterator[Block]:
 
 def _silences(data: Data) -> Iterator[Block]:
     """When the scheduler did not answer; nothing for a bundle without such a record."""
-    if silent := scheduler_log.describe_record(data.environment.get("scheduler.json")):
-        why = "Launches that failed because of it were repeated and count against no case."
-        yield Paragraph((f"{silent}. {why}",))
+    if silences := scheduler_log.describe_record(data.environment.get("scheduler.json")):
+        note = "Launches that failed because of it were repeated and count against no case."
+        yield Paragraph((f"{silences}. {note}",))
 
 
 def _out_of_use(data: Data) -> Iterator[Block]:
@@ -219,27 +221,27 @@ def _out_of_use(data: Data) -> Iterator[Block]:
 
 def _displaced(data: Data) -> Iterator[Block]:
     """How many launches Slurm displaced, by reason; nothing if none."""
-    shown = data.launches.filter(pl.col("status") == completion.DISPLACED)
-    if reasons := completion.describe_displaced(shown["reason"].fill_null("")):
+    displaced_launches = data.launches.filter(pl.col("status") == completion.DISPLACED)
+    if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
 
 
 def _lost(data: Data) -> list[Block]:
-    lost = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
+    lost_launches = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
     heading = Heading(3, "Partial, failed, missing and skipped")
-    if lost.is_empty():
+    if lost_launches.is_empty():
         return [heading, Paragraph(("Nothing: every expected launch completed.",))]
     rows = []
     cases = _cases(data)
     keys = ["status", "case_id", "reason"]
-    grouped = lost.group_by(keys, maintain_order=True).agg(pl.col("launch"))
-    for status, case_id, reason, launches in grouped.iter_rows():
-        named = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
+    groups = lost_launches.group_by(keys, maintain_order=True).agg(pl.col("launch"))
+    for status, case_id, reason, launches in groups.iter_rows():
+        names = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
         rows.append(
             (
                 Cell(cases[case_id]),
                 Cell(status, _TONES.get(status, "warn")),
-                *text_cells(reason or "no reason given", named),
+                *text_cells(reason or "no reason given", names),
             )
         )
     caption = "Left out of every number above, each with its reason."
@@ -249,41 +251,41 @@ def _lost(data: Data) -> list[Block]:
     ]
 
 
-def _disturbed(data: Data, found: pl.DataFrame) -> list[Block]:
-    disturbed = data.completed.filter(pl.col("disturbed"))
+def _disturbed(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
+    launches = data.completed.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
-    if disturbed.is_empty():
+    if launches.is_empty():
         return [heading, Paragraph(("None, by the thresholds printed below.",))]
     rows = [
         text_cells(row["launch"], labels.marked(row["toolchain"], row), row["disturbed_why"])
-        for row in disturbed.iter_rows(named=True)
+        for row in launches.iter_rows(named=True)
     ]
     caption = "Something other than the benchmark used the machine during these launches."
-    listed = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
-    kept = (
-        f"{units.plural(disturbed.height, 'launch', 'launches')} of {data.completed.height} "
+    table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
+    note = (
+        f"{units.plural(launches.height, 'launch', 'launches')} of {data.completed.height} "
         "marked as disturbed. They are kept in every number of this report."
     )
-    effect = _effect(data, found)
+    effect = _effect(data, yardsticks)
     tables: list[Block] = [effect] if effect.rows else []
-    return [heading, Paragraph((kept,)), *tables, Fold("The disturbed launches", (listed,))]
+    return [heading, Paragraph((note,)), *tables, Fold("The disturbed launches", (table,))]
 
 
-def _effect(data: Data, found: pl.DataFrame) -> Table:
+def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
     """A few figures of each study over all launches, and over the undisturbed ones."""
     rows = []
     keys = ["number", *spread.SAME]
-    for _, group in found.group_by(keys, maintain_order=True):
+    for _, group in yardsticks.group_by(keys, maintain_order=True):
         if not group["disturbed"].any():
             continue
         first = group.row(0, named=True)
-        calm = group.filter(~pl.col("disturbed"))
-        shown = [_figure(frame, first["unit"]) for frame in (group, calm)]
-        shown.append(_change(group.filter(pl.col("disturbed")), calm))
+        calm_launches = group.filter(~pl.col("disturbed"))
+        texts = [_figure(frame, first["unit"]) for frame in (group, calm_launches)]
+        texts.append(_change(group.filter(pl.col("disturbed")), calm_launches))
         series = spread.series_of_yardstick(data.origins, first)
-        named = text_cells(labels.marked(first["toolchain"], first), str(first["case"]))
+        case_cells = text_cells(labels.marked(first["toolchain"], first), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
-        rows.append((*named, figure, *(Cell(one, series=series) for one in shown)))
+        rows.append((*case_cells, figure, *(Cell(text, series=series) for text in texts)))
     return Table(
         "What leaving the disturbed launches out would change: median over launches; and the "
         "median of the disturbed ones against that of the others.",
@@ -303,11 +305,15 @@ def _figure(launches: pl.DataFrame, unit: str) -> Text:
     return Quantity(value=value, unit=unit), f" (n = {launches.height})"
 
 
-def _change(disturbed: pl.DataFrame, calm: pl.DataFrame) -> Text:
-    values = disturbed["median"].median(), calm["median"].median()
-    ours, theirs = (value if isinstance(value, float) else 0.0 for value in values)
-    shown = Quantity(value=ours / theirs, unit=Unit.RATIO) if ours and theirs else units.NOTHING
-    return (shown,)
+def _change(disturbed_launches: pl.DataFrame, calm_launches: pl.DataFrame) -> Text:
+    values = disturbed_launches["median"].median(), calm_launches["median"].median()
+    disturbed_median, calm_median = (value if isinstance(value, float) else 0.0 for value in values)
+    ratio = (
+        Quantity(value=disturbed_median / calm_median, unit=Unit.RATIO)
+        if disturbed_median and calm_median
+        else units.NOTHING
+    )
+    return (ratio,)
 
 
 def _compared(data: Data) -> pl.DataFrame:

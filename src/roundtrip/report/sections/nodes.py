@@ -62,18 +62,18 @@ def evidence_table(
 ) -> Iterator[Block]:
     """Why each unit is named: a row for each measure; `marks`: what is emulated, by environment."""
     rows = []
-    for one in found.named:
-        for each in one.evidence:
-            name, tested = words.measure_name(each), each.tested
-            effect = (*words.effect(tested.effect, name.measure), words.interval(each))
-            series = _series(origins, name, tested.unit.name)
+    for outlier in found.named:
+        for evidence in outlier.evidence:
+            name, unit_effect = words.measure_name(evidence), evidence.tested
+            effect = (*words.effect(unit_effect.effect, name.measure), words.interval(evidence))
+            series = _series(origins, name, unit_effect.unit.name)
             rows.append(
                 (
-                    Cell(one.name, "bad"),
+                    Cell(outlier.name, "bad"),
                     *text_cells(words.describe_measure(name), words.where(name, marks)),
                     Cell(effect, unit=Unit.PERCENT, series=series),
-                    *count_cells(tested.launches, tested.partners, tested.nights),
-                    Cell(words.chance(each.q)),
+                    *count_cells(unit_effect.launches, unit_effect.partners, unit_effect.nights),
+                    Cell(words.chance(evidence.q)),
                 )
             )
     if rows:
@@ -90,10 +90,10 @@ def evidence_table(
         )
 
 
-def _series(origins: Origins, of: measured.Name, unit: str) -> str:
+def _series(origins: Origins, name: measured.Name, unit: str) -> str:
     """The series of a node in a measure, as `Cell.series`; "" for a switch or a link."""
-    case_id, case = measured.case_columns(of)
-    return origins.key([case_id], 0, case=case, variant=unit, phase=of.measure)
+    case_id, case = measured.case_columns(name)
+    return origins.key([case_id], 0, case=case, variant=unit, phase=name.measure)
 
 
 def effect_tables(
@@ -103,30 +103,44 @@ def effect_tables(
 
     `switches` go by node, `marks`, what is emulated, by environment.
     """
-    sick = {member for one in found.named for member in one.members}
+    sick_nodes = {member for outlier in found.named for member in outlier.members}
     has_switches = any(switches.values())
     for name, sight in found.sight.items():
         assert isinstance(name, measured.Name)  # noqa: S101  every measure here has such a name
         rows = []
-        for one in sorted(sight.effects, key=lambda one: -one.effect):
-            node = one.unit.name
+        for unit_effect in sorted(sight.effects, key=lambda unit_effect: -unit_effect.effect):
+            node = unit_effect.unit.name
             series = _series(origins, name, node)
-            effect, newest = (
+            effect, newest_effect = (
                 Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series=series)
-                for value in (one.effect, one.newest)
+                for value in (unit_effect.effect, unit_effect.newest)
             )
             switch = [switches[node] or units.NOTHING] if has_switches else []
-            named = (Cell(node, "bad" if node in sick else "plain"), *text_cells(*switch))
-            rows.append((*named, effect, *count_cells(one.launches, one.nights), newest))
+            node_cells = (
+                Cell(node, "bad" if node in sick_nodes else "plain"),
+                *text_cells(*switch),
+            )
+            rows.append(
+                (
+                    *node_cells,
+                    effect,
+                    *count_cells(unit_effect.launches, unit_effect.nights),
+                    newest_effect,
+                )
+            )
         if rows:
-            what = f"{words.describe_measure(name).capitalize()}, {words.where(name, marks)}."
-            see = words.size(sight.would_see, name.measure) if sight.would_see else "nothing"
-            caption = f"{what} Usual: {_level(name)}. An effect of {see} would have been seen."
+            title = f"{words.describe_measure(name).capitalize()}, {words.where(name, marks)}."
+            least_effect = (
+                words.size(sight.would_see, name.measure) if sight.would_see else "nothing"
+            )
+            caption = (
+                f"{title} Usual: {_level(name)}. An effect of {least_effect} would have been seen."
+            )
             columns = (
                 *text_columns("Node", *(["Switch"] if has_switches else [])),
                 *number_columns("Effect", "Launches", "Nights", "In its newest night"),
             )
-            yield Fold(f"Effects of all nodes: {what}", (Table(caption, columns, tuple(rows)),))
+            yield Fold(f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),))
 
 
 def _level(name: measured.Name) -> str:
@@ -142,18 +156,18 @@ def node_maps(
 
     `pairs` has rows of all nights, columns `PAIRS`; `marks`: what is emulated, by environment.
     """
-    newest = sorted(set(pairs["night"]))[-_NIGHTS:]
-    rows = pairs.filter(pl.col("night").is_in(newest), pl.col("other") != "")
-    sick = {member for one in found.named for member in one.members}
-    shown = [one for one in measured.split(rows) if one[0].measure in _MAPPED]
-    shown.sort(key=lambda one: _MAPPED.index(one[0].measure))
+    newest_nights = sorted(set(pairs["night"]))[-_NIGHTS:]
+    rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
+    sick_nodes = {member for outlier in found.named for member in outlier.members}
+    measures = [item for item in measured.split(rows) if item[0].measure in _MAPPED]
+    measures.sort(key=lambda item: _MAPPED.index(item[0].measure))
     figures = []
-    for number, (name, frame) in enumerate(shown, 1):
-        heat = _between(name, frame, sick, marks)
+    for number, (name, frame) in enumerate(measures, 1):
+        heat = _between(name, frame, sick_nodes, marks)
         figures.append(Figure(f"nodes-{number}", heat.about, heat))
     if not figures:
         return None, []
-    nights = units.plural(len(newest), "night")
+    nights = units.plural(len(newest_nights), "night")
     caption = (
         f"Median over the launches of each pair in the newest {nights}: a launch against what "
         "was usual in its night. Pairs without a cell had no launch. * marks what stands out."
@@ -163,11 +177,11 @@ def node_maps(
         members.setdefault(switch, []).append(node)
     if not any(members):
         return Gallery((caption,), tuple(figures)), []
-    listed = tuple(
+    switch_rows = tuple(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
-    by = f"As Slurm reported to the ranks{words.marked(marks, marks)}."
-    table = Table(by, text_columns("Switch", "Nodes"), listed)
+    source = f"As Slurm reported to the ranks{words.marked(marks, marks)}."
+    table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
     return Gallery((caption,), tuple(figures)), [Fold("Nodes of each switch", (table,))]
 
@@ -177,7 +191,7 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
 
     `marks`: what is emulated, by environment.
     """
-    bound = (
+    bindings = (
         data.placement.filter(pl.col("cpus").list.len() == 1)
         .with_columns(cpu=pl.col("cpus").list.get(0))
         .sort("launch", "rank")
@@ -185,7 +199,7 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
         .agg("cpu", ranks=pl.len())
         .filter(pl.col("ranks") == 2)
     )
-    rows = data.pairs.filter(pl.col("other") == "").join(bound.drop("ranks"), on="launch")
+    rows = data.pairs.filter(pl.col("other") == "").join(bindings.drop("ranks"), on="launch")
     figures = []
     for number, (name, frame) in enumerate(measured.split(rows), 1):
         pairs = frame.with_columns(
@@ -201,29 +215,31 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
         yield Gallery((caption,), tuple(figures))
 
 
-def _between(name: Name, rows: pl.DataFrame, sick: set[str], marks: Mapping[str, str]) -> Heat:
+def _between(
+    name: Name, rows: pl.DataFrame, sick_nodes: set[str], marks: Mapping[str, str]
+) -> Heat:
     switches = {} if name.is_alone else measured.switches(rows)
     names = sorted(
-        {*rows["host"], *rows["other"]}, key=lambda one: (switches.get(one, ""), _in_order(one))
+        {*rows["host"], *rows["other"]}, key=lambda host: (switches.get(host, ""), _in_order(host))
     )
-    at = {host: number for number, host in enumerate(names)}
+    positions = {host: number for number, host in enumerate(names)}
     cells: dict[tuple[int, int], MapCell] = {}
     for (host, other), pair in rows.group_by("host", "other", maintain_order=True):
         excess = float(np.median(pair["excess"].to_numpy()))
         value = _value(name, excess)
         effect = words.percent(excess, name.measure) * (-1 if name.measure == BANDWIDTH else 1)
-        one, two = at[str(host)], at[str(other)]
-        for place in ((one, two), (two, one)):
+        i, j = positions[str(host)], positions[str(other)]
+        for place in ((i, j), (j, i)):
             # Two launches of a pair may have had their ranks the other way round: the most count.
             if place not in cells or cells[place].n < pair.height:
                 cells[place] = MapCell(*place, value, effect, pair.height)
-    what = words.describe_measure(name)
+    description = words.describe_measure(name)
     return Heat(
-        what.capitalize(),
+        description.capitalize(),
         words.where(name, marks),
-        what,
+        description,
         tuple(names),
-        frozenset(sick & set(names)),
+        frozenset(sick_nodes & set(names)),
         tuple(cells[place] for place in sorted(cells)),
     )
 
@@ -242,34 +258,34 @@ def part(data: Data) -> Part | None:
     """What stands out; None for a report that compares no nodes and of which none stands out."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.history.pairs, data.pairs])
-    failed = measured.outcomes(pairs) if data.pairs.height else _tonight(data, _FAILED)
+    outcomes = measured.outcomes(pairs) if data.pairs.height else _tonight(data, _FAILED)
     counts = {
-        "failed": flaky(failed, settings),
+        "failed": flaky(outcomes, settings),
         "were disturbed": flaky(_tonight(data, pl.col("disturbed").fill_null(False)), settings),
     }
     if data.pairs.is_empty() and not any(counts.values()):
         return None
-    found = _judged(data, pairs)
+    verdicts = _judged(data, pairs)
     # A night all of whose launches failed says by the nights before it what was emulated.
-    known = labels.from_history(data.history.provenance) | labels.by_environ(data.launches)
-    picture, switches = node_maps(pairs, found, known)
+    marks = labels.from_history(data.history.provenance) | labels.by_environ(data.launches)
+    picture, switches = node_maps(pairs, verdicts, marks)
     blocks: list[Block] = [
-        *evidence_table(found, data.nights, known),
+        *evidence_table(verdicts, data.nights, marks),
         *switches,
-        *core_maps(data, known),
-        *effect_tables(found, data.nights, measured.switches(pairs), known),
-        *_not_measured(data, words.marked(known, known)),
-        _basis(pairs, found),
+        *core_maps(data, marks),
+        *effect_tables(verdicts, data.nights, measured.switches(pairs), marks),
+        *_not_measured(data, words.marked(marks, marks)),
+        _basis(pairs, verdicts),
     ]
-    slow = measured.slow_processors(pairs, settings)
-    answers = tuple(_answers(found, slow, counts, data, known))
+    processors = measured.slow_processors(pairs, settings)
+    answers = tuple(_answers(verdicts, processors, counts, data, marks))
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, picture=picture)
 
 
 def can_detect(data: Data) -> bool:
     """Whether a node was named, or would have been if it had been sick."""
-    found = _judged(data, pl.concat([data.history.pairs, data.pairs]))
-    return bool(found.named) or _sees(found)
+    verdicts = _judged(data, pl.concat([data.history.pairs, data.pairs]))
+    return bool(verdicts.named) or _sees(verdicts)
 
 
 def _judged(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
@@ -277,41 +293,41 @@ def _judged(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     return judge(measured.measures(pairs, settings), settings, confidence)
 
 
-def _tonight(data: Data, wrong: pl.Expr) -> Outcomes:
+def _tonight(data: Data, fault: pl.Expr) -> Outcomes:
     """Launches of this night with known hosts; those that failed count as not disturbed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
-    ended = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
-    rows = ended.select(hosts, wrong=wrong, kind="case_id").drop_nulls("hosts").rows()
-    return Outcomes.from_rows((list(hosts), bad, "", kind) for hosts, bad, kind in rows)
+    launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
+    rows = launches.select(hosts, wrong=fault, kind="case_id").drop_nulls("hosts").rows()
+    return Outcomes.from_rows((list(hosts), is_fault, "", kind) for hosts, is_fault, kind in rows)
 
 
 def _answers(
-    found: NodeVerdicts,
-    slow: Mapping[str, measured.SlowProcessor],
+    verdicts: NodeVerdicts,
+    processors: Mapping[str, measured.SlowProcessor],
     counts: Mapping[str, Sequence[Flaky]],
     data: Data,
-    known: Mapping[str, str],
+    marks: Mapping[str, str],
 ) -> Iterator[Answer]:
-    for one in found.named:
-        why = f"{words.named(one, found, slow.get(one.name))}."
-        yield Answer((Strong(f"{words.title(one, known)}: "), why), "bad")
-    for how, some in counts.items():
-        for each in some:
-            verdict = "is flaky" if how == "failed" else "stands out"
-            title = words.flaky_title(each, words.marked(known, known), verdict)
-            yield Answer((Strong(f"{title}: "), words.flaky(each, how)), "bad")
-    if found.nodes and not found.named and not counts["failed"]:
-        yield Answer((words.healthy(found, known),), "good" if _sees(found) else "plain")
-    if found.too_few and _sees(found):
-        yield Answer((words.too_few(found.too_few),))
-    if excluded := data.manifest.data.get("nodes_not_measured"):
-        first = f"{excluded[0]['node']} ({excluded[0]['state']})"
-        more = f" and {len(excluded) - 1} more" if len(excluded) > 1 else ""
-        yield Answer((Strong("Not measured: "), f"{first}{more}."), "warn")
+    for outlier in verdicts.named:
+        reason = f"{words.named(outlier, verdicts, processors.get(outlier.name))}."
+        yield Answer((Strong(f"{words.title(outlier, marks)}: "), reason), "bad")
+    for event, flaky_nodes in counts.items():
+        for flaky_node in flaky_nodes:
+            verdict = "is flaky" if event == "failed" else "stands out"
+            title = words.flaky_title(flaky_node, words.marked(marks, marks), verdict)
+            yield Answer((Strong(f"{title}: "), words.flaky(flaky_node, event)), "bad")
+    if verdicts.nodes and not verdicts.named and not counts["failed"]:
+        yield Answer((words.healthy(verdicts, marks),), "good" if _sees(verdicts) else "plain")
+    if verdicts.too_few and _sees(verdicts):
+        yield Answer((words.too_few(verdicts.too_few),))
+    if exclusions := data.manifest.data.get("nodes_not_measured"):
+        first = f"{exclusions[0]['node']} ({exclusions[0]['state']})"
+        rest = f" and {len(exclusions) - 1} more" if len(exclusions) > 1 else ""
+        yield Answer((Strong("Not measured: "), f"{first}{rest}."), "warn")
 
 
-def _sees(found: NodeVerdicts) -> bool:
-    return any(one.would_see is not None for one in found.sight.values())
+def _sees(verdicts: NodeVerdicts) -> bool:
+    return any(sensitivity.would_see is not None for sensitivity in verdicts.sight.values())
 
 
 def _not_measured(data: Data, mark: str) -> Iterator[Block]:
@@ -320,13 +336,15 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
         yield from (Heading(3, "Not measured"), table)
     if data.pairs.is_empty():
         return
-    known = data.launches.filter(_FAILED).drop_nulls("hosts")
-    failed = {tuple(sorted(set(hosts))) for hosts in known["hosts"] if len(set(hosts)) == 2}
-    passed = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
-    lost = sorted(failed - {tuple(sorted(row)) for row in passed.rows()})
-    items = [(f"{a} and {b}: no launch between them completed.",) for a, b in lost[:_SHOWN]]
-    if len(lost) > _SHOWN:
-        items.append((f"and {len(lost) - _SHOWN} more pairs",))
+    failed_launches = data.launches.filter(_FAILED).drop_nulls("hosts")
+    failed_pairs = {
+        tuple(sorted(set(hosts))) for hosts in failed_launches["hosts"] if len(set(hosts)) == 2
+    }
+    passed_pairs = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
+    lost_pairs = sorted(failed_pairs - {tuple(sorted(row)) for row in passed_pairs.rows()})
+    items = [(f"{a} and {b}: no launch between them completed.",) for a, b in lost_pairs[:_SHOWN]]
+    if len(lost_pairs) > _SHOWN:
+        items.append((f"and {len(lost_pairs) - _SHOWN} more pairs",))
     if items:
         yield Items(tuple(items))
 
@@ -334,13 +352,13 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
 def excluded_nodes(data: Data, caption: str) -> Table | None:
     """The nodes that Slurm had taken out of use when the run began; None without one."""
     nodes = data.manifest.data.get("nodes_not_measured") or []
-    rows = tuple(text_cells(one["node"], one["state"], one["reason"]) for one in nodes)
+    rows = tuple(text_cells(node["node"], node["state"], node["reason"]) for node in nodes)
     return Table(caption, text_columns("Node", "State", "Reason"), rows) if rows else None
 
 
-def _basis(pairs: pl.DataFrame, found: NodeVerdicts) -> Paragraph:
+def _basis(pairs: pl.DataFrame, verdicts: NodeVerdicts) -> Paragraph:
     launches = pairs.select("night", "launch").n_unique()
     nights = units.plural(pairs["night"].n_unique(), "night")
-    tested = f"{launches} launches of {nights} on {units.plural(len(found.nodes), 'node')}, "
-    how = "false discoveries are controlled over all nodes, measures and windows of nights."
-    return Paragraph((f"{tested}{found.tests} tests; {how}",), is_note=True)
+    basis = f"{launches} launches of {nights} on {units.plural(len(verdicts.nodes), 'node')}, "
+    control = "false discoveries are controlled over all nodes, measures and windows of nights."
+    return Paragraph((f"{basis}{verdicts.tests} tests; {control}",), is_note=True)

@@ -60,8 +60,8 @@ def _withheld(data: Data) -> tuple[str, ...]:
     if not isinstance(places, list) or not places:
         return ()
     count = units.plural(len(places), "field holds", "fields hold")
-    named = ", ".join(map(str, places[:5]))
-    return (f"{count} what looks like a credential; a digest stands in its place: {named}.",)
+    names = ", ".join(map(str, places[:5]))
+    return (f"{count} what looks like a credential; a digest stands in its place: {names}.",)
 
 
 def revision(data: Data) -> str:
@@ -101,9 +101,9 @@ def _machine(data: Data) -> list[Block]:
     heading = Heading(3, "Machine")
     if not isinstance(host, dict):
         return [heading, Paragraph(("No record of the machine (env/host.json) in this bundle.",))]
-    simple = {k: v for k, v in host.items() if not isinstance(v, dict)}
+    scalars = {k: v for k, v in host.items() if not isinstance(v, dict)}
     blocks: list[Block] = [heading]
-    sections = {"host": simple, **{k: v for k, v in host.items() if isinstance(v, dict)}}
+    sections = {"host": scalars, **{k: v for k, v in host.items() if isinstance(v, dict)}}
     for name, section in sections.items():
         if rows := tuple(flat(section)):
             table = _fact_table(name.replace("_", " ").capitalize() + ".", rows)
@@ -170,20 +170,20 @@ def _toolchains(data: Data) -> Table:
 
 def _bindings(data: Data) -> dict[str, str]:
     """By launch: its ranks, where they are and which processors they may use."""
-    found: dict[str, list[str]] = {}
-    placed = data.placement.select("launch", "rank", "host", "cpus")
-    for launch, rank, host, cpus in placed.iter_rows():
-        allowed = ",".join(map(str, cpus or ["any"]))
-        found.setdefault(launch, []).append(f"{rank} on {host}: {allowed}")
-    return {launch: "; ".join(ranks) for launch, ranks in found.items()}
+    bindings: dict[str, list[str]] = {}
+    placement = data.placement.select("launch", "rank", "host", "cpus")
+    for launch, rank, host, cpus in placement.iter_rows():
+        processors = ",".join(map(str, cpus or ["any"]))
+        bindings.setdefault(launch, []).append(f"{rank} on {host}: {processors}")
+    return {launch: "; ".join(ranks) for launch, ranks in bindings.items()}
 
 
 def _clocks(data: Data) -> Table:
     rows = []
     for environ, group in sorted(data.completed.group_by("environ"), key=lambda item: str(item[0])):
         names = ", ".join(sorted({str(name) for name in group["clock"]}))
-        worst = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
-        rows.append((*text_cells(str(environ[0]), names), *worst))
+        cells = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
+        rows.append((*text_cells(str(environ[0]), names), *cells))
     return Table(
         "Clocks: coarsest resolution and largest overhead of a reading over the launches.",
         (
@@ -195,10 +195,10 @@ def _clocks(data: Data) -> Table:
 
 
 def _worst(seconds: pl.Series) -> Cell:
-    known = seconds.drop_nulls().to_list()
-    if not known:
+    values = seconds.drop_nulls().to_list()
+    if not values:
         return Cell(_UNRECORDED)
-    return Cell(Quantity(value=max(known) * 1e9, unit=Unit.NS, decimals=0))
+    return Cell(Quantity(value=max(values) * 1e9, unit=Unit.NS, decimals=0))
 
 
 def _others(data: Data) -> list[Block]:

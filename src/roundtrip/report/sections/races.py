@@ -43,38 +43,38 @@ class Race:
     def _verdict(self, one: str, other: str) -> Verdict:
         if (one, other) in self.judged:
             return self.judged[one, other].verdict
-        turned = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
-        back = self.judged.get((other, one))
-        return turned.get(back.verdict, back.verdict) if back else Verdict.CANNOT_TELL
+        opposites = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
+        reverse = self.judged.get((other, one))
+        return opposites.get(reverse.verdict, reverse.verdict) if reverse else Verdict.CANNOT_TELL
 
     @cached_property
     def leaders(self) -> tuple[str, ...]:
         """Those that none was found faster than."""
-        slower = {
-            one if found.verdict is Verdict.SLOWER else other
-            for (one, other), found in self.judged.items()
-            if found.verdict in (Verdict.FASTER, Verdict.SLOWER)
+        losers = {
+            one if verdict.verdict is Verdict.SLOWER else other
+            for (one, other), verdict in self.judged.items()
+            if verdict.verdict in (Verdict.FASTER, Verdict.SLOWER)
         }
-        return tuple(one for one in self.runners if one not in slower)
+        return tuple(runner for runner in self.runners if runner not in losers)
 
     @cached_property
     def winner(self) -> str | None:
         """The one that was found faster than each of the others, if there is one."""
-        for one in self.leaders:
-            others = [other for other in self.runners if other != one]
-            if all(self._verdict(one, other) is Verdict.FASTER for other in others):
-                return one
+        for leader in self.leaders:
+            rivals = [rival for rival in self.runners if rival != leader]
+            if all(self._verdict(leader, rival) is Verdict.FASTER for rival in rivals):
+                return leader
         return None
 
     @property
     def margin(self) -> float:
         """How much faster the winner is than the next, as a part: 0.12 for 12 %."""
         ratios = []
-        for (one, other), found in self.judged.items():
+        for (one, other), verdict in self.judged.items():
             if one == self.winner:
-                ratios.append(found.interval.median)
+                ratios.append(verdict.interval.median)
             elif other == self.winner:
-                ratios.append(1 / found.interval.median)
+                ratios.append(1 / verdict.interval.median)
         return min(ratios) - 1
 
     @property
@@ -83,25 +83,29 @@ class Race:
         if self.winner:
             return self.winner
         pairs = list(combinations(self.leaders, 2))
-        par = bool(pairs) and all(self._verdict(*pair) is Verdict.ON_PAR for pair in pairs)
-        return _ON_PAR if par else _UNKNOWN
+        is_on_par = bool(pairs) and all(self._verdict(*pair) is Verdict.ON_PAR for pair in pairs)
+        return _ON_PAR if is_on_par else _UNKNOWN
 
     def cell(self, names: Mapping[str, str]) -> Cell:
         """The winner with its margin, or who leads and what is known where that is open."""
         if self.winner:
             margin = units.speed(1 + self.margin, 1 + self.margin)
             return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
-        left = self.leaders if 0 < len(self.leaders) < len(self.runners) else ()
-        known = [names[one] for one in left]
-        if len(known) > _MOST_NAMED:
-            known[_MOST_NAMED:] = [f"{len(known) - _MOST_NAMED} more"]
+        leaders = self.leaders if 0 < len(self.leaders) < len(self.runners) else ()
+        leader_names = [names[leader] for leader in leaders]
+        if len(leader_names) > _MOST_NAMED:
+            leader_names[_MOST_NAMED:] = [f"{len(leader_names) - _MOST_NAMED} more"]
         if self.outcome == _ON_PAR:
-            return Cell(", ".join(known), "plain", _ON_PAR)
+            return Cell(", ".join(leader_names), "plain", _ON_PAR)
         if len(self.judged) == 1:
-            ((one, _), found), *_ = self.judged.items()
-            if found.interval.low is not None and found.interval.high is not None:
-                known = [f"{names[one]}: {units.speed(found.interval.low, found.interval.high)}"]
-        return Cell(" or ".join(known), "warn", f"{_UNKNOWN}{more_launches(self.judged.values())}")
+            ((first, _), verdict), *_ = self.judged.items()
+            if verdict.interval.low is not None and verdict.interval.high is not None:
+                leader_names = [
+                    f"{names[first]}: {units.speed(verdict.interval.low, verdict.interval.high)}"
+                ]
+        return Cell(
+            " or ".join(leader_names), "warn", f"{_UNKNOWN}{more_launches(self.judged.values())}"
+        )
 
 
 def races(
@@ -110,29 +114,29 @@ def races(
     """All comparisons of toolchains, those put together that share a quantity and a size."""
     groups: dict[_What, dict[Pair, ClaimVerdict]] = {}
     series: dict[_What, dict[str, str]] = {}
-    for key, one in judged.items():
+    for key, verdict in judged.items():
         if isinstance(key, ToolchainComparison):
-            what = (key.setting, key.what, key.size_bytes)
-            groups.setdefault(what, {})[key.one, key.other] = one
+            quantity = (key.setting, key.what, key.size_bytes)
+            groups.setdefault(quantity, {})[key.one, key.other] = verdict
             if key in compared:
-                both = zip((key.one, key.other), compared[key].series, strict=True)
-                series.setdefault(what, {}).update(both)
-    found = []
-    for what, pairs in groups.items():
+                runner_series = zip((key.one, key.other), compared[key].series, strict=True)
+                series.setdefault(quantity, {}).update(runner_series)
+    all_races = []
+    for quantity, pairs in groups.items():
         for runners in _connected(pairs):
-            own = {pair: pairs[pair] for pair in pairs if pair[0] in runners}
-            found.append(Race(*what, runners, own, series.get(what, {})))
-    return found
+            verdicts = {pair: pairs[pair] for pair in pairs if pair[0] in runners}
+            all_races.append(Race(*quantity, runners, verdicts, series.get(quantity, {})))
+    return all_races
 
 
 def _connected(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
     """Toolchains that a chain of comparisons joins, sorted."""
-    found: list[set[str]] = []
+    groups: list[set[str]] = []
     for pair in pairs:
-        touched = [group for group in found if group & set(pair)]
-        found = [group for group in found if group not in touched]
-        found.append(set(pair).union(*touched))
-    return sorted(tuple(sorted(group)) for group in found)
+        overlaps = [group for group in groups if group & set(pair)]
+        groups = [group for group in groups if group not in overlaps]
+        groups.append(set(pair).union(*overlaps))
+    return sorted(tuple(sorted(group)) for group in groups)
 
 
 def race_answers(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
@@ -143,38 +147,41 @@ def race_answers(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answ
     for race in found:
         name = f"{_names(race, titles)[race.winner]} is fastest" if race.winner else race.outcome
         outcomes.setdefault(name, []).append(race)
-    ordered = sorted(outcomes, key=lambda name: (name in (_ON_PAR, _UNKNOWN), -len(outcomes[name])))
-    words = "; ".join(f"{name} {_places(outcomes[name], len(found))}" for name in ordered)
+    ranking = sorted(outcomes, key=lambda name: (name in (_ON_PAR, _UNKNOWN), -len(outcomes[name])))
+    words = "; ".join(f"{name} {_places(outcomes[name], len(found))}" for name in ranking)
     is_open = list(outcomes) == [_UNKNOWN]
     answer = f"Which is fastest is {words}." if is_open else f"{words[:1].upper()}{words[1:]}."
     return (Answer((answer,), "warn" if is_open else "plain"),)
 
 
-def _places(some: Sequence[Race], count: int) -> str:
+def _places(race_group: Sequence[Race], count: int) -> str:
     """At what, if these are few; else in how many of all comparisons."""
     sizes: dict[str, list[str]] = {}
-    for race in some:
+    for race in race_group:
         size = [] if race.size_bytes is None else [units.size(race.size_bytes)]
         sizes.setdefault(race.what, []).extend(size)
-    if len(some) == count > 1:
+    if len(race_group) == count > 1:
         return "everywhere"
     if len(sizes) > MOST_PLACES:
-        return f"in {len(some)} of {units.plural(count, 'comparison')}"
-    named = (f"{what} at {', '.join(dict.fromkeys(s))}" if s else what for what, s in sizes.items())
-    return f"for {'; '.join(named)}"
+        return f"in {len(race_group)} of {units.plural(count, 'comparison')}"
+    places = (
+        f"{quantity} at {', '.join(dict.fromkeys(s))}" if s else quantity
+        for quantity, s in sizes.items()
+    )
+    return f"for {'; '.join(places)}"
 
 
 def top_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
     """The first rows of `race_tables`, as many as fit the top of a report."""
-    left, kept = _MOST_ROWS, []
+    budget, tables = _MOST_ROWS, []
     for table in race_tables(found, titles):
-        rows = table.rows[:left]
-        left -= len(rows)
-        more = len(table.rows) - len(rows)
-        caption = f"{table.caption} {more} more below." if more else table.caption
+        rows = table.rows[:budget]
+        budget -= len(rows)
+        rest = len(table.rows) - len(rows)
+        caption = f"{table.caption} {rest} more below." if rest else table.caption
         if rows:
-            kept.append(replace(table, rows=rows, words=caption))
-    return tuple(kept)
+            tables.append(replace(table, rows=rows, words=caption))
+    return tuple(tables)
 
 
 def race_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
@@ -189,33 +196,33 @@ def race_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table
     )
 
 
-def _race_table(own: Sequence[Race], titles: Mapping[str, str]) -> Table:
-    sizes = sorted({race.size_bytes for race in own}, key=lambda size: size or 0)
-    where = labels.differences({_where(race.setting) for race in own})
+def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table:
+    sizes = sorted({race.size_bytes for race in study_races}, key=lambda size: size or 0)
+    differences = labels.differences({_where(race.setting) for race in study_races})
     rows: dict[tuple[str, str], dict[int | None, Cell]] = {}
-    for race in own:
-        what = labels.in_setting(race.what, where[_where(race.setting)])
-        marked = ", ".join(filter(None, (what, race.setting.kind)))
-        shared = ", ".join(_shared(race, titles)) or f"{len(race.runners)} toolchains"
-        row = rows.setdefault((marked, shared), {})
+    for race in study_races:
+        quantity = labels.in_setting(race.what, differences[_where(race.setting)])
+        label = ", ".join(filter(None, (quantity, race.setting.kind)))
+        common = ", ".join(_shared(race, titles)) or f"{len(race.runners)} toolchains"
+        row = rows.setdefault((label, common), {})
         row[race.size_bytes] = race.cell(_names(race, titles))
     names = ["All" if size is None else units.size(size) for size in sizes]
     if len(sizes) > 1 and all(len(cells) == 1 for cells in rows.values()):
-        at = dict(zip(sizes, names, strict=True))
+        headers = dict(zip(sizes, names, strict=True))
         rows = {
-            (what if size is None else f"{what} at {at[size]}", shared): {None: cell}
-            for (what, shared), cells in rows.items()
+            (quantity if size is None else f"{quantity} at {headers[size]}", common): {None: cell}
+            for (quantity, common), cells in rows.items()
             for size, cell in cells.items()
         }
         sizes, names = [None], ["Fastest"]
-    none = Cell(units.NOTHING, "muted")
+    blank = Cell(units.NOTHING, "muted")
     return Table(
         "The fastest toolchain and its margin over the next: median of the ratios paired by "
         "round, corrected for all comparisons.",
         text_columns("What", "With", *names),
         tuple(
-            (*text_cells(*named), *(cells.get(size, none) for size in sizes))
-            for named, cells in rows.items()
+            (*text_cells(*row_key), *(cells.get(size, blank) for size in sizes))
+            for row_key, cells in rows.items()
         ),
     )
 
@@ -226,15 +233,15 @@ def _where(setting: Setting) -> str:
 
 def _shared(race: Race, titles: Mapping[str, str]) -> list[str]:
     """What the titles of all runners have in common, such as the Boost."""
-    first, *rest = (titles[one].split(", ") for one in race.runners)
+    first, *rest = (titles[runner].split(", ") for runner in race.runners)
     return [part for part in first if all(part in parts for parts in rest)]
 
 
 def _names(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
     """The part of each title in which the runners differ; the title where that is nothing."""
-    shared = set(_shared(race, titles))
+    common_parts = set(_shared(race, titles))
     return {
-        one: ", ".join(part for part in titles[one].split(", ") if part not in shared)
-        or titles[one]
-        for one in race.runners
+        runner: ", ".join(part for part in titles[runner].split(", ") if part not in common_parts)
+        or titles[runner]
+        for runner in race.runners
     }

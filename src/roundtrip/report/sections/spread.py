@@ -77,12 +77,14 @@ def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
     several.
     """
     keys = ["launch", *SAME]
-    declared = [(study.name, one) for study in studies.load() for one in study.yardsticks]
+    declarations = [
+        (study.name, yardstick) for study in studies.load() for yardstick in study.yardsticks
+    ]
     frames = []
-    for number, (study, yardstick) in enumerate(declared):
-        own = _samples(rows.filter(pl.col("study") == study), yardstick).sort("rep")
+    for number, (study, yardstick) in enumerate(declarations):
+        study_rows = _samples(rows.filter(pl.col("study") == study), yardstick).sort("rep")
         median, samples = OF_LAUNCH.aggregate("shown"), pl.col("shown")
-        launches = own.group_by(keys).agg(*map(_only, ONE), median=median, samples=samples)
+        launches = study_rows.group_by(keys).agg(*map(_only, ONE), median=median, samples=samples)
         name, unit = pl.lit(yardstick.name), pl.lit(str(yardstick.unit))
         frames.append(launches.with_columns(number=pl.lit(number), name=name, unit=unit))
     return pl.concat(pl.collect_all(frames)).sort("number", *keys)
@@ -105,9 +107,11 @@ def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
     """The rows of one study that belong to the yardstick, with the column `shown`."""
     matches = [pl.col(column) == value for column, value in yardstick.where]
     value, unit = pl.col("value"), yardstick.unit
-    timed = pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIMES.get(unit, 1)
-    shown = pl.when(pl.col("unit") == Unit.S).then(timed).otherwise(value)
-    return rows.filter(*matches).with_columns(shown=shown)
+    conversion = (
+        pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIMES.get(unit, 1)
+    )
+    figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
+    return rows.filter(*matches).with_columns(shown=figure)
 
 
 def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
@@ -136,10 +140,10 @@ def is_shown(block: Block) -> bool:
 
 
 def _rows(
-    origins: Origins, found: pl.DataFrame, overhead: float | None, levels: Levels
+    origins: Origins, figures: pl.DataFrame, overhead: float | None, levels: Levels
 ) -> Iterator[tuple[Cell, ...]]:
     keys = ["number", *SAME]
-    for _, group in found.group_by(keys, maintain_order=True):
+    for _, group in figures.group_by(keys, maintain_order=True):
         first = group.row(0, named=True)
         samples = group["samples"].to_list()
         if group.height < 2:
@@ -160,17 +164,17 @@ def _rows(
 def _in_launch(samples: list[list[float]], level: float) -> Cell:
     """Median over launches of the relative half-width of each launch's own interval."""
     widths = []
-    for one in samples:
-        interval = median_interval(one, level)
+    for values in samples:
+        interval = median_interval(values, level)
         if interval.low is not None and interval.high is not None:
-            farther = max(interval.high - interval.median, interval.median - interval.low)
-            widths.append(farther / interval.median)
+            width = max(interval.high - interval.median, interval.median - interval.low)
+            widths.append(width / interval.median)
     return _share(median_interval(widths, level).median if widths else None)
 
 
-def _share(of_value: float | None) -> Cell:
+def _share(share: float | None) -> Cell:
     """A part of the value, nothing where it is not known."""
-    return Cell(units.NOTHING if of_value is None else units.part(of_value))
+    return Cell(units.NOTHING if share is None else units.part(share))
 
 
 def _between(medians: list[float], parts: Components | None) -> Cell:
@@ -191,8 +195,8 @@ def _plans(
     if parts is None:
         return Cell(units.NOTHING), Cell(units.NOTHING)
     level, fewest = levels.confidence_level, levels.advised_launches
-    here = half_width(parts, launches, parts.seconds, level)
-    as_launched = _plan(launches, parts.seconds, here)
+    width = half_width(parts, launches, parts.seconds, level)
+    as_launched = _plan(launches, parts.seconds, width)
     if overhead is None or launches < fewest:
         return as_launched, Cell(units.NOTHING)
     plan = allocate(parts, launches * (overhead + parts.seconds), overhead, level, fewest)
@@ -200,17 +204,17 @@ def _plans(
 
 
 def _plan(launches: int, seconds: float, width: float) -> Cell:
-    each = Quantity(value=seconds, unit=Unit.S, digits=2)
-    shown = (units.count(launches), " of ", each, f" {Unit.S}: ", units.part(width))
-    return Cell(shown, unit=Unit.S)
+    duration = Quantity(value=seconds, unit=Unit.S, digits=2)
+    text = (units.count(launches), " of ", duration, f" {Unit.S}: ", units.part(width))
+    return Cell(text, unit=Unit.S)
 
 
 def _overhead(data: Data) -> float | None:
     """Median seconds from the end of a launch to the start of the next; None if it is not known."""
-    started = pl.col("started").str.to_datetime(time_zone="UTC", strict=False)
-    spans = data.completed.select(started, "elapsed_s").drop_nulls().sort("started").rows()
+    start = pl.col("started").str.to_datetime(time_zone="UTC", strict=False)
+    spans = data.completed.select(start, "elapsed_s").drop_nulls().sort("started").rows()
     gaps = [
-        (after - before).total_seconds() - elapsed
-        for (before, elapsed), (after, _) in pairwise(spans)
+        (after - before).total_seconds() - duration
+        for (before, duration), (after, _) in pairwise(spans)
     ]
     return max(0.0, median(gaps)) if gaps else None

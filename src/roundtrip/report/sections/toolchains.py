@@ -78,10 +78,10 @@ class ToolchainsSection:
     @cached_property
     def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, Compared]]:
         """The comparisons of each pair of toolchains, in their order."""
-        found: dict[Pair, dict[ToolchainComparison, Compared]] = {}
-        for key, one in self._toolchains.compared.items():
-            found.setdefault((key.one, key.other), {})[key] = one
-        return found
+        comparisons: dict[Pair, dict[ToolchainComparison, Compared]] = {}
+        for key, comparison in self._toolchains.compared.items():
+            comparisons.setdefault((key.one, key.other), {})[key] = comparison
+        return comparisons
 
     def _too_many(self) -> list[Text]:
         """Where toolchains are too many to compare each with each, and what is compared there."""
@@ -99,70 +99,73 @@ class ToolchainsSection:
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Ratios of speed with one toolchain over another, one for each shared round."""
-        return {key: one.ratios for key, one in self._toolchains.compared.items()}
+        return {key: comparison.ratios for key, comparison in self._toolchains.compared.items()}
 
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """A table for each pair of toolchains, and what was not compared and why."""
         blocks: list[Block] = [Paragraph(_HOW)]
-        if too_many := self._too_many():
-            blocks.append(Items(tuple(too_many)))
+        if notes := self._too_many():
+            blocks.append(Items(tuple(notes)))
         pairs = list(self._by_pair)
         for pair in pairs:
             title, table = self._versus(pair), self._table(pair, judged)
             is_long = len(pairs) > _MOST_ANSWERS
             blocks += [Fold(title, (table,))] if is_long else [Heading(3, title), table]
         reasons = tuple(
-            (f"{self._versus((one.one, one.other))}, {_case(one.setting)}: {one.reason}.",)
-            for one in self._toolchains.refused
+            (f"{self._versus((gap.one, gap.other))}, {_case(gap.setting)}: {gap.reason}.",)
+            for gap in self._toolchains.refused
         )
         title = "Not compared, and why"
         if len(reasons) > _MOST_ANSWERS:
             blocks.append(Fold(f"{title}: {len(reasons)} pairs", (Items(reasons),)))
         elif reasons:
             blocks += [Heading(3, title), Items(reasons)]
-        found, titles = races(judged, self._toolchains.compared), self._toolchains.titles
+        all_races, titles = races(judged, self._toolchains.compared), self._toolchains.titles
         return Part(
             "toolchains",
             "Toolchains compared",
             tuple(blocks),
-            answers=race_answers(found, titles),
-            verdicts=race_tables(found, titles),
+            answers=race_answers(all_races, titles),
+            verdicts=race_tables(all_races, titles),
             question=QUESTION,
             each=tuple(self._each(pairs, judged)),
-            summary=top_tables(found, titles),
+            summary=top_tables(all_races, titles),
         )
 
-    def _each(self, pairs: Sequence[Pair], judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
+    def _each(self, pairs: Sequence[Pair], verdicts: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
         if len(pairs) > _MOST_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             return [Answer((Strong("Toolchains: "), text))]
-        return [Answer((Strong(self._versus(p)), f": {self._counts(p, judged)}.")) for p in pairs]
+        return [Answer((Strong(self._versus(p)), f": {self._counts(p, verdicts)}.")) for p in pairs]
 
-    def _counts(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> str:
+    def _counts(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> str:
         """How often each toolchain of a pair is faster; and where, if these are few places."""
-        found: dict[Verdict, list[str]] = {}
+        quantities: dict[Verdict, list[str]] = {}
         for key in self._by_pair[pair]:
-            found.setdefault(judged[key].verdict, []).append(_quantity(key))
+            quantities.setdefault(verdicts[key].verdict, []).append(_quantity(key))
         counts = []
-        for verdict in (v for v in Verdict if v in found):
-            where = dict.fromkeys(found[verdict])
-            named = f" ({'; '.join(where)})" if len(where) <= MOST_PLACES else ""
-            counts.append(f"{self._outcome(pair, verdict)} in {len(found[verdict])}{named}")
-        comparisons = units.plural(sum(map(len, found.values())), "comparison")
+        for verdict in (v for v in Verdict if v in quantities):
+            places = dict.fromkeys(quantities[verdict])
+            detail = f" ({'; '.join(places)})" if len(places) <= MOST_PLACES else ""
+            counts.append(f"{self._outcome(pair, verdict)} in {len(quantities[verdict])}{detail}")
+        comparisons = units.plural(sum(map(len, quantities.values())), "comparison")
         return f"of {comparisons}, {', '.join(counts)}"
 
     def _outcome(self, pair: Pair, verdict: Verdict) -> str:
         """The verdict with the name of the faster one."""
         titles = self._toolchains.titles
-        faster = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
-        return f"{titles[faster]} is faster" if faster else str(verdict)
+        winner = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
+        return f"{titles[winner]} is faster" if winner else str(verdict)
 
     def _versus(self, pair: Pair) -> str:
         titles = self._toolchains.titles
         return f"{titles[pair[0]]} against {titles[pair[1]]}"
 
-    def _table(self, pair: Pair, judged: Mapping[Claim, ClaimVerdict]) -> Table:
-        rows = [self._row(pair, key, one, judged[key]) for key, one in self._by_pair[pair].items()]
+    def _table(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
+        rows = [
+            self._row(pair, key, comparison, verdicts[key])
+            for key, comparison in self._by_pair[pair].items()
+        ]
         one, other = (self._toolchains.titles[environ] for environ in pair)
         base = f"{other} (base)"
         columns = (
@@ -178,21 +181,31 @@ class ToolchainsSection:
         return Table(caption, columns, tuple(rows))
 
     def _row(
-        self, pair: Pair, key: ToolchainComparison, one: Compared, judged: ClaimVerdict
+        self, pair: Pair, key: ToolchainComparison, comparison: Compared, verdict: ClaimVerdict
     ) -> tuple[Cell, ...]:
-        verdict = self._outcome(pair, judged.verdict) if judged.would_do is None else judged.words
-        tone: Tone = "warn" if judged.verdict is Verdict.CANNOT_TELL else "plain"
-        n = len(one.ones)
+        text = self._outcome(pair, verdict.verdict) if verdict.would_do is None else verdict.words
+        tone: Tone = "warn" if verdict.verdict is Verdict.CANNOT_TELL else "plain"
+        n = len(comparison.ones)
         return (
             Cell(_case(key.setting)),
-            Cell(f"{_quantity(key)}, {one.unit}", unit=one.unit),
+            Cell(f"{_quantity(key)}, {comparison.unit}", unit=comparison.unit),
             *(
-                Cell(Quantity.over(median_interval(side, self._level), one.unit), series=series)
-                for side, series in zip((one.ones, one.others), one.series, strict=True)
+                Cell(
+                    Quantity.over(median_interval(side, self._level), comparison.unit),
+                    series=series,
+                )
+                for side, series in zip(
+                    (comparison.ones, comparison.others), comparison.series, strict=True
+                )
             ),
-            Cell(Quantity.claim(judged.interval), tone, verdict, series=one.series[0]),
-            Cell(units.pure(judged.q, 2)),
-            Cell((units.count(n), f" of {one.pairing.rounds}, first in {one.pairing.first}")),
+            Cell(Quantity.claim(verdict.interval), tone, text, series=comparison.series[0]),
+            Cell(units.pure(verdict.q, 2)),
+            Cell(
+                (
+                    units.count(n),
+                    f" of {comparison.pairing.rounds}, first in {comparison.pairing.first}",
+                )
+            ),
         )
 
 

@@ -59,16 +59,16 @@ def judge(
     if logs.ndim != 2 or logs.shape != nodes.shape:
         raise ValueError(f"logs {logs.shape} and nodes {nodes.shape}: two equal tables are needed")
     effects = np.full(len(logs), settings.minimum_effect) if least is None else least
-    every = list(rows(logs, nodes, settings))
-    stretches = explain(every, settings)
+    series_rows = list(rows(logs, nodes, settings))
+    stretches = explain(series_rows, settings)
     predictions = [
-        newest.predict(one[-1].series, one[-1].fit) if one else None for one in stretches
+        newest.predict(parts[-1].series, parts[-1].fit) if parts else None for parts in stretches
     ]
-    bound = newest.allowed([one for one in predictions if one], settings)
+    bound = newest.allowed([prediction for prediction in predictions if prediction], settings)
     return [
         _history(row, parts, prediction, bound, float(effect), logs.shape[1], settings)
         for row, parts, prediction, effect in zip(
-            every, stretches, predictions, effects, strict=True
+            series_rows, stretches, predictions, effects, strict=True
         )
     ]
 
@@ -80,34 +80,34 @@ def explain(every: Sequence[Row], settings: NightSettings) -> list[list[Explaine
     """
     parts: list[tuple[int, int, Row]] = []
     for number, row in enumerate(every):
-        used = row.comparable
-        if used.values.size >= settings.nights_least:
-            last = max(0, used.values.size - LONGEST)
+        comparable = row.comparable
+        if comparable.values.size >= settings.nights_least:
+            last = max(0, comparable.values.size - LONGEST)
             for first in sorted({*range(0, max(1, last), LONGEST // 2), last}):
-                parts.append((number, first, used.part(first, first + LONGEST)))
+                parts.append((number, first, comparable.part(first, first + LONGEST)))
     if not parts:
         return [[] for _ in every]
-    cleaned = clean([part for _, _, part in parts], settings)
-    of_site = usual(cleaned, settings)
-    cleaned = [replace(series, usual=of_site) for series in cleaned]
-    fits = segments.fits(cleaned, settings)
+    clean_parts = clean([part for _, _, part in parts], settings)
+    usual_sizes = usual(clean_parts, settings)
+    clean_parts = [replace(series, usual=usual_sizes) for series in clean_parts]
+    fits = segments.fits(clean_parts, settings)
     for _ in range(_ROUNDS):
-        criteria = np.array([[one.criterion for one in of_series] for of_series in fits])
-        known = shares(criteria, settings.white_share, settings.share_weight)
-        best = np.argmin(criteria - 2 * np.log(known), axis=1)
-        again = False
-        for number, series in enumerate(cleaned):
+        criteria = np.array([[fit.criterion for fit in model_fits] for model_fits in fits])
+        model_shares = shares(criteria, settings.white_share, settings.share_weight)
+        best = np.argmin(criteria - 2 * np.log(model_shares), axis=1)
+        is_changed = False
+        for number, series in enumerate(clean_parts):
             points = fits[number][best[number]].points
-            if (gone := segments.excursion(series, points, settings)) is not None:
-                cleaned[number] = series.without(*gone)
-                fits[number] = segments.fits([cleaned[number]], settings)[0]
-                again = True
-        if not again:
+            if (excursion := segments.excursion(series, points, settings)) is not None:
+                clean_parts[number] = series.without(*excursion)
+                fits[number] = segments.fits([clean_parts[number]], settings)[0]
+                is_changed = True
+        if not is_changed:
             break
     result: list[list[Explained]] = [[] for _ in every]
-    for (number, first, part), series, of_series in zip(parts, cleaned, fits, strict=True):
-        chosen = int(np.argmin([one.criterion for one in of_series] - 2 * np.log(known)))
-        result[number].append(Explained(part, first, series, of_series[chosen]))
+    for (number, first, part), series, model_fits in zip(parts, clean_parts, fits, strict=True):
+        model = int(np.argmin([fit.criterion for fit in model_fits] - 2 * np.log(model_shares)))
+        result[number].append(Explained(part, first, series, model_fits[model]))
     return result
 
 
@@ -120,11 +120,11 @@ def _history(
     nights: int,
     settings: NightSettings,
 ) -> SeriesHistory:
-    used = row.comparable.values.size
+    count = row.comparable.values.size
     if not parts or prediction is None:
-        counted = f"{used} night{'s' * (used != 1)}"
-        why = f"{counted}; a series can be judged from night {settings.nights_least} on"
-        return SeriesHistory(used, why=why, least=least)
+        count_text = f"{count} night{'s' * (count != 1)}"
+        why = f"{count_text}; a series can be judged from night {settings.nights_least} on"
+        return SeriesHistory(count, why=why, least=least)
     last = parts[-1]
     drift, points = _drift(last, settings)
     if drift is not None and points != last.fit.points:
@@ -132,11 +132,11 @@ def _history(
         parts = [*parts[:-1], last]
     steps = tuple(_steps(parts, settings))
     begin = int(np.searchsorted(last.row.night, steps[-1].night)) if steps else 0
-    recent = row.node_set[-settings.segment_least :]
+    recent_sets = row.node_set[-settings.segment_least :]
     why = "the newest {} nights ran on nodes that no earlier nights compare with"
-    two, is_newest = last.series.modes, last.row.night[-1] == nights - 1
+    modes, is_newest = last.series.modes, last.row.night[-1] == nights - 1
     return SeriesHistory(
-        used,
+        count,
         steps,
         tuple(_segments(row.comparable, steps)),
         tuple(_incidents(parts)),
@@ -145,10 +145,10 @@ def _history(
         newest.newest(prediction, bound) if is_newest else None,
         tuple(newest.flapping(prediction, settings)),
         _would_see(last, last.row.values.size - begin, settings),
-        why.format(recent.size) if (recent < 0).all() else "",
+        why.format(recent_sets.size) if (recent_sets < 0).all() else "",
         least,
         settings.news_nights,
-        change_of_shares(two, settings) if two and is_newest else None,
+        change_of_shares(modes, settings) if modes and is_newest else None,
     )
 
 
@@ -159,7 +159,7 @@ def _steps(parts: Sequence[Explained], settings: NightSettings) -> list[Step]:
     stretch counts; one too near to an end that is no end of the row does not.
     """
     quantile = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2))
-    every: list[tuple[float, int, int, Step]] = []
+    candidates: list[tuple[float, int, int, Step]] = []
     for index, part in enumerate(parts):
         fit, spread = part.fit, part.series.spread
         errors = fit.errors * segments.inflation(part.series, fit.points)[0]
@@ -180,15 +180,15 @@ def _steps(parts: Sequence[Explained], settings: NightSettings) -> list[Step]:
                 int(ends[number] - point),
             )
             if margin >= _MARGIN:
-                every.append((margin, part.first + point, index, step))
-    taken: dict[int, tuple[int, Step]] = {}
-    for _, place, index, step in sorted(every, key=lambda one: -one[0]):
+                candidates.append((margin, part.first + point, index, step))
+    steps: dict[int, tuple[int, Step]] = {}
+    for _, place, index, step in sorted(candidates, key=lambda candidate: -candidate[0]):
         if all(
-            index == of or abs(place - other) >= settings.incident_nights
-            for other, (of, _) in taken.items()
+            index == other_index or abs(place - other_place) >= settings.incident_nights
+            for other_place, (other_index, _) in steps.items()
         ):
-            taken[place] = index, step
-    return [taken[place][1] for place in sorted(taken)]
+            steps[place] = index, step
+    return [steps[place][1] for place in sorted(steps)]
 
 
 def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
@@ -197,14 +197,14 @@ def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
         values = row.values[begin:end]
         if not values.size:
             continue
-        off = values - np.median(values)
+        deviations = values - np.median(values)
         spread = robust_sd(values)
-        bounded = np.clip(off, -4 * spread, 4 * spread)
-        squares = float(bounded @ bounded)
-        alike = float(bounded[1:] @ bounded[:-1]) / squares if squares else 0.0
+        residuals = np.clip(deviations, -4 * spread, 4 * spread)
+        squares = float(residuals @ residuals)
+        autocorrelation = float(residuals[1:] @ residuals[:-1]) / squares if squares else 0.0
         last = int(row.night[end - 1]) + 1
         level = math.exp(float(np.median(values)))
-        yield Segment(int(row.night[begin]), last, level, spread, alike)
+        yield Segment(int(row.night[begin]), last, level, spread, autocorrelation)
 
 
 def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
@@ -213,12 +213,12 @@ def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
     for index, part in enumerate(parts):
         low = parts[index - 1].first + LONGEST - margin if index else 0
         high = part.first + LONGEST - (margin if index < len(parts) - 1 else 0)
-        for one in sorted(part.series.excursions, key=lambda one: one.begin):
-            if low <= part.first + one.begin < high and one.end < part.series.nights:
-                there = slice(one.begin, one.end)
-                away = np.median(part.series.raw[there] - part.series.values[there])
-                ratio = math.exp(part.series.spread * float(away))
-                first, last = part.row.night[one.begin], part.row.night[one.end - 1]
+        for excursion in sorted(part.series.excursions, key=lambda excursion: excursion.begin):
+            if low <= part.first + excursion.begin < high and excursion.end < part.series.nights:
+                nights = slice(excursion.begin, excursion.end)
+                deviation = np.median(part.series.raw[nights] - part.series.values[nights])
+                ratio = math.exp(part.series.spread * float(deviation))
+                first, last = part.row.night[excursion.begin], part.row.night[excursion.end - 1]
                 yield Incident(int(first), int(last), ratio)
 
 
@@ -236,13 +236,13 @@ def _drift(part: Explained, settings: NightSettings) -> tuple[Drift | None, tupl
         for response in [noise.whiten[: series.nights, : series.nights] @ series.values]
         for points in {(), fit.points}
     )
-    best = min(candidates, key=lambda one: one.criterion)
+    best = min(candidates, key=lambda candidate: candidate.criterion)
     if best.criterion + settings.drift_evidence**2 >= fit.criterion:
         return None, fit.points
     nights = float(part.row.night[-1] - part.row.night[0])
     half = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.slope_error
-    a_year = series.spread * _NIGHTS_A_YEAR / nights
-    values = (math.exp(a_year * (best.slope + away)) for away in (0.0, -half, half))
+    year_scale = series.spread * _NIGHTS_A_YEAR / nights
+    values = (math.exp(year_scale * (best.slope + offset)) for offset in (0.0, -half, half))
     return Drift(*values), best.points
 
 
@@ -260,20 +260,20 @@ def _is_wandering(part: Explained, least: float) -> bool:
         return False
     count = max(1, part.series.nights // 15)
     levels = [float(np.median(block)) for block in np.array_split(part.series.values, count)]
-    moved = max(levels) - min(levels)
-    return moved > _WANDER and part.series.spread * moved > least
+    span = max(levels) - min(levels)
+    return span > _WANDER and part.series.spread * span > least
 
 
-def _would_see(part: Explained, of_level: int, settings: NightSettings) -> float:
+def _would_see(part: Explained, level_nights: int, settings: NightSettings) -> float:
     """The relative step that `sight_nights` new nights show with probability `sight_power`."""
     new, noise = settings.sight_nights, part.fit.noise
-    old = min(max(of_level, settings.segment_least), LONGEST // 2 - new)
+    old = min(max(level_nights, settings.segment_least), LONGEST // 2 - new)
     nights = old + new
-    model = next(one for one in models(nights) if one.name == noise.name)
+    model = next(model for model in models(nights) if model.name == noise.name)
     design = model.steps[[0, old], :nights]
     error = part.fit.sd * math.sqrt(float(np.linalg.inv(design @ design.T)[1, 1]))
     total = part.series.nights + new
     bar = settings.threshold(total, new, is_newest=True, has_memory=noise.has_memory)
-    needed = math.sqrt(total * math.expm1(bar**2 / total))
-    wanted = needed + float(scipy.stats.norm.ppf(settings.sight_power))
-    return math.expm1(wanted * error * part.series.spread)
+    critical_value = math.sqrt(total * math.expm1(bar**2 / total))
+    target = critical_value + float(scipy.stats.norm.ppf(settings.sight_power))
+    return math.expm1(target * error * part.series.spread)

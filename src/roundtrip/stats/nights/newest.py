@@ -70,39 +70,39 @@ def predict(series: Clean, found: Fit) -> Predictions:
     Box and Jenkins, Time Series Analysis, 1970, section 5.1.
     """
     n = series.nights
-    one = _predicted(series, found, n - 1)
-    is_odd = np.sign(one.errors[-1]) * one.errors > _ODD
-    usual = np.flatnonzero(~is_odd)
-    known = int(usual[-1]) + 1 if usual.size else 0
-    return _predicted(series, found, known) if n - _RUN <= known < n - 1 else one
+    predictions = _predicted(series, found, n - 1)
+    is_odd = np.sign(predictions.errors[-1]) * predictions.errors > _ODD
+    usual_nights = np.flatnonzero(~is_odd)
+    length = int(usual_nights[-1]) + 1 if usual_nights.size else 0
+    return _predicted(series, found, length) if n - _RUN <= length < n - 1 else predictions
 
 
-def _predicted(series: Clean, found: Fit, known: int) -> Predictions:
-    """The same, from the first `known` nights."""
+def _predicted(series: Clean, fit: Fit, length: int) -> Predictions:
+    """The same, from the first `length` nights."""
     n = series.nights
-    whiten = found.noise.whiten[:n, :n]
-    steps = np.array([0, *(point for point in found.points if point < known)])
-    design = np.hstack([found.noise.steps[steps, :n].T, whiten @ series.sets])
+    whiten = fit.noise.whiten[:n, :n]
+    steps = np.array([0, *(point for point in fit.points if point < length)])
+    design = np.hstack([fit.noise.steps[steps, :n].T, whiten @ series.sets])
     response = whiten @ series.values
-    inverse = np.linalg.pinv(design[:known].T @ design[:known])
-    solution = inverse @ (design[:known].T @ response[:known])
-    own = np.diag(whiten)
-    left = response - design @ solution
-    freedom = max(1, known - int(np.linalg.matrix_rank(design[:known])))
-    sd = max(math.sqrt(float(left[:known] @ left[:known]) / freedom), 1e-9)
-    left += own * (series.raw - series.values)
+    inverse = np.linalg.pinv(design[:length].T @ design[:length])
+    solution = inverse @ (design[:length].T @ response[:length])
+    diagonal = np.diag(whiten)
+    residuals = response - design @ solution
+    freedom = max(1, length - int(np.linalg.matrix_rank(design[:length])))
+    sd = max(math.sqrt(float(residuals[:length] @ residuals[:length]) / freedom), 1e-9)
+    residuals += diagonal * (series.raw - series.values)
     level = (np.arange(n)[:, None] >= steps) @ solution[: steps.size]
     level += series.sets @ solution[steps.size :]
     error = sd * math.sqrt(1 + float(design[-1] @ inverse @ design[-1]))
-    errors = left / sd
-    errors[-1] = left[-1] / error
-    unit = error / float(own[-1])
+    errors = residuals / sd
+    errors[-1] = residuals[-1] / error
+    unit = error / float(diagonal[-1])
     value = float(series.raw[-1] - level[-1])
     centre = value - float(errors[-1]) * unit
     scale = series.spread
-    away = (series.raw - level) / sd
+    distances = (series.raw - level) / sd
     return Predictions(
-        errors, away, value * scale, centre * scale, unit * scale, sd * scale, freedom
+        errors, distances, value * scale, centre * scale, unit * scale, sd * scale, freedom
     )
 
 
@@ -113,8 +113,8 @@ def allowed(predictions: Sequence[Predictions], settings: NightSettings) -> floa
     """
     if not predictions:
         return settings.newest_sd
-    every = np.concatenate([np.abs(one.errors[-_RECENT:-1]) for one in predictions])
-    bound = float(np.quantile(every, 1 - settings.newest_share)) if every.size else 0.0
+    errors = np.concatenate([np.abs(prediction.errors[-_RECENT:-1]) for prediction in predictions])
+    bound = float(np.quantile(errors, 1 - settings.newest_share)) if errors.size else 0.0
     return min(max(bound, settings.newest_sd), settings.newest_sd_most)
 
 
@@ -125,9 +125,9 @@ def newest(one: Predictions, bound: float) -> Newest:
     """
     bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), one.freedom))
     error = float(one.errors[-1])
-    same = np.sign(error) * one.errors[:-1] >= _AS_FAR * abs(error)
-    run = np.flatnonzero(~same)  # nights that are far off and last do not make each other usual
-    is_usual = same[: run[-1] if run.size else 0].sum() > _OWN_SHARE * one.errors.size
+    is_far = np.sign(error) * one.errors[:-1] >= _AS_FAR * abs(error)
+    run = np.flatnonzero(~is_far)  # nights that are far off and last do not make each other usual
+    is_usual = is_far[: run[-1] if run.size else 0].sum() > _OWN_SHARE * one.errors.size
     half = bound * one.unit
     return Newest(
         _ratio(one.value),
@@ -144,19 +144,19 @@ def flapping(one: Predictions, settings: NightSettings) -> Iterator[Flapping]:
     """
     n = one.away.size
     for side in (1.0, -1.0):
-        odd = side * one.away > settings.newest_sd
-        begins = np.flatnonzero(np.diff(odd.astype(int), prepend=0) == 1)
-        total = int(odd.sum())
+        is_odd = side * one.away > settings.newest_sd
+        begins = np.flatnonzero(np.diff(is_odd.astype(int), prepend=0) == 1)
+        total = int(is_odd.sum())
         for begin in begins[begins >= n - settings.flapping_nights]:
             window = n - int(begin)
-            late, comings = int(odd[begin:].sum()), int((begins >= begin).sum())
+            odd_count, comings = int(is_odd[begin:].sum()), int((begins >= begin).sum())
             if comings < _COMINGS or window > n // 2:
                 continue
-            p = float(scipy.stats.hypergeom.sf(late - 1, n, total, window))
+            p = float(scipy.stats.hypergeom.sf(odd_count - 1, n, total, window))
             if p < settings.flapping_level:
-                before = (total - late) / (n - window)
-                middle = float(np.median(one.away[odd]))
-                yield Flapping(window, late / window, before, _ratio(middle * one.sd))
+                share_before = (total - odd_count) / (n - window)
+                middle = float(np.median(one.away[is_odd]))
+                yield Flapping(window, odd_count / window, share_before, _ratio(middle * one.sd))
                 break
 
 
@@ -213,14 +213,14 @@ def confirm(
     """
     least = fewest_to_confirm(len(worse), level)
     result = []
-    for one, control, q in zip(worse, controls, q_values([one.p for one in worse]), strict=True):
-        if not one.launches:
+    for test, control, q in zip(worse, controls, q_values([test.p for test in worse]), strict=True):
+        if not test.launches:
             result.append(Confirmation.NOT_LAUNCHED)
         elif control and control.is_most:
             result.append(Confirmation.MACHINE)
         elif q <= level:
             result.append(Confirmation.CONFIRMED)
         else:
-            is_few = one.launches < least
+            is_few = test.launches < least
             result.append(Confirmation.TOO_FEW if is_few else Confirmation.NOT_CONFIRMED)
     return result

@@ -87,10 +87,12 @@ def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
     whiten[0, 0] = 1
     weights = np.empty(0)  # of the nights before, the last night first
     for night in range(1, size):
-        before = variances[night - 1]
-        partial = (autocorrelation[night] - weights @ autocorrelation[night - 1 : 0 : -1]) / before
+        variance = variances[night - 1]
+        partial = (
+            autocorrelation[night] - weights @ autocorrelation[night - 1 : 0 : -1]
+        ) / variance
         weights = np.append(weights - partial * weights[::-1], partial)
-        variances[night] = before * (1 - partial**2)
+        variances[night] = variance * (1 - partial**2)
         whiten[night, : night + 1] = np.append(-weights[::-1], 1) / np.sqrt(variances[night])
     steps = np.ascontiguousarray(np.cumsum(whiten[:, ::-1], axis=1)[:, ::-1].T)
     line = whiten @ np.arange(size)
@@ -141,15 +143,15 @@ def shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarra
     `white_share` of white noise and equal parts of the rest, worth `weight` series.
     """
     count = criteria.shape[1]
-    before = np.full(count, (1 - white_share) / (count - 1))
-    before[0] = white_share
+    prior = np.full(count, (1 - white_share) / (count - 1))
+    prior[0] = white_share
     likelihood = np.exp(-(criteria - criteria.min(axis=1, keepdims=True)) / 2)
-    believed = before
+    posterior = prior
     for _ in range(_ROUNDS):
-        each = likelihood * believed
-        each /= each.sum(axis=1, keepdims=True)
-        believed = (weight * before + each.sum(axis=0)) / (weight + len(criteria))
-    return believed
+        responsibilities = likelihood * posterior
+        responsibilities /= responsibilities.sum(axis=1, keepdims=True)
+        posterior = (weight * prior + responsibilities.sum(axis=0)) / (weight + len(criteria))
+    return posterior
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class ModePrior:
 
 def site_prior(every: Sequence[Modes | None]) -> ModePrior:
     """What the series of a site say together, if most have modes; None is one without."""
-    lengths = [one.lengths for one in every if one is not None]
+    lengths = [modes.lengths for modes in every if modes is not None]
     if 2 * len(lengths) <= len(every):
         return ModePrior()
     runs = np.concatenate(lengths)
@@ -193,14 +195,14 @@ def site_prior(every: Sequence[Modes | None]) -> ModePrior:
     return ModePrior(ModePrior.stays + weight * stays, ModePrior.leaves + weight)
 
 
-def _runs(there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first nights of the runs of nights that are `there`, and the first nights after them."""
-    change = np.diff(np.concatenate([[0], there.astype(int), [0]]))
+def _runs(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first nights of the runs of nights in `mask`, and the first nights after them."""
+    change = np.diff(np.concatenate([[0], mask.astype(int), [0]]))
     return np.flatnonzero(change == 1), np.flatnonzero(change == -1)
 
 
-def _lengths(there: np.ndarray) -> np.ndarray:
-    first, last = _runs(there)
+def _lengths(mask: np.ndarray) -> np.ndarray:
+    first, last = _runs(mask)
     return np.asarray(last - first)
 
 
@@ -215,9 +217,9 @@ def _are_visits(lengths: np.ndarray, of_site: ModePrior, settings: NightSettings
     nights = np.minimum(lengths, _VISIT + 1) - 1
     visits = is_short.sum() - is_short
     stays, leaves = of_site.stays + nights.sum() - nights, of_site.leaves + visits
-    longer = scipy.special.betaln(stays + lengths - 1, leaves)
-    longer -= scipy.special.betaln(stays, leaves)
-    is_usual = -longer - np.log(visits + 1) < settings.mode_evidence
+    log_p = scipy.special.betaln(stays + lengths - 1, leaves)
+    log_p -= scipy.special.betaln(stays, leaves)
+    is_usual = -log_p - np.log(visits + 1) < settings.mode_evidence
     return np.asarray((visits + of_site.visits >= _VISITS) & is_usual)
 
 
@@ -232,27 +234,27 @@ def find_modes(
     The cut between them leaves the least variance within (N. Otsu, IEEE Transactions on Systems,
     Man, and Cybernetics 9, 1979).  `least`: the spread is not below this.
     """
-    ordered = np.sort(logs)
+    sorted_logs = np.sort(logs)
     count = np.arange(1, logs.size)
-    low = np.cumsum(ordered)[:-1]
-    high = ordered.sum() - low
-    between = count * count[::-1] * (high / count[::-1] - low / count) ** 2
-    is_high = logs > ordered[int(np.argmax(between))]
+    low = np.cumsum(sorted_logs)[:-1]
+    high = sorted_logs.sum() - low
+    between_variance = count * count[::-1] * (high / count[::-1] - low / count) ** 2
+    is_high = logs > sorted_logs[int(np.argmax(between_variance))]
     share = float(is_high.mean())
     if min(share, 1 - share) < _OFTEN:
         return None
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
-    within = max(MAD * float(np.median(np.abs(logs - centres))), least)
+    spread = max(MAD * float(np.median(np.abs(logs - centres))), least)
     is_usual = of_site != ModePrior()
-    if gap < (_APART_USUAL if is_usual else _APART) * within:
+    if gap < (_APART_USUAL if is_usual else _APART) * spread:
         return None
     is_high = is_high ^ _is_scatter(logs, is_high, centres, gap)
-    rare, usual = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
-    lengths, between_visits = _lengths(rare), _lengths(usual)
+    rare_nights, usual_nights = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
+    lengths, between_visits = _lengths(rare_nights), _lengths(usual_nights)
     are_visits = lengths <= _VISIT
-    both = min(are_visits.sum(), (between_visits <= _VISIT).sum())
-    is_rare = both + of_site.visits < _VISITS
+    visits = min(are_visits.sum(), (between_visits <= _VISIT).sum())
+    is_rare = visits + of_site.visits < _VISITS
     if is_usual:
         are_visits = _are_visits(lengths, of_site, settings)
     if is_rare or 2 * lengths[are_visits].sum() < lengths.sum():
@@ -264,11 +266,11 @@ def _is_scatter(
     logs: np.ndarray, is_high: np.ndarray, centres: np.ndarray, gap: float
 ) -> np.ndarray:
     """The nights of runs that only scatter across the cut, and do not reach the other mode."""
-    off = np.where(is_high, centres - logs, logs - centres)
+    deviations = np.where(is_high, centres - logs, logs - centres)
     result = np.zeros(logs.size, dtype=bool)
-    for there in (is_high, ~is_high):
-        for begin, end in zip(*_runs(there), strict=True):
-            result[begin:end] = _REACHED * np.median(off[begin:end]) > gap
+    for mask in (is_high, ~is_high):
+        for begin, end in zip(*_runs(mask), strict=True):
+            result[begin:end] = _REACHED * np.median(deviations[begin:end]) > gap
     return result
 
 
@@ -279,11 +281,11 @@ def offsets_of_visits(found: Modes, of_site: ModePrior, settings: NightSettings)
     """
     is_mostly_high = bool(2 * found.is_high.sum() > found.is_high.size)
     first, last = _runs(found.is_high != is_mostly_high)
-    off = np.zeros(found.is_high.size)
+    offsets = np.zeros(found.is_high.size)
     are_visits = _are_visits(last - first, of_site, settings)
     for begin, end in zip(first[are_visits], last[are_visits], strict=True):
-        off[begin:end] = -found.gap if is_mostly_high else found.gap
-    return off
+        offsets[begin:end] = -found.gap if is_mostly_high else found.gap
+    return offsets
 
 
 def change_of_shares(found: Modes, settings: NightSettings) -> Shares | None:
@@ -299,12 +301,12 @@ def change_of_shares(found: Modes, settings: NightSettings) -> Shares | None:
     if not begins.size:
         return None
     worth = _worth(high)
-    late = np.cumsum(high[::-1])[::-1][begins]
-    law = [np.rint(worth * one).astype(int) for one in (n, high.sum(), n - begins)]
-    counts = np.rint(worth * late).astype(int)
-    below = scipy.stats.hypergeom.cdf(counts, *law)
-    above = scipy.stats.hypergeom.sf(counts - 1, *law)
-    p = 2 * np.minimum(below, above)
+    high_nights = np.cumsum(high[::-1])[::-1][begins]
+    law = [np.rint(worth * size).astype(int) for size in (n, high.sum(), n - begins)]
+    counts = np.rint(worth * high_nights).astype(int)
+    lower_p = scipy.stats.hypergeom.cdf(counts, *law)
+    upper_p = scipy.stats.hypergeom.sf(counts - 1, *law)
+    p = 2 * np.minimum(lower_p, upper_p)
     if p.min() >= settings.flapping_level:
         return None
     begin = int(begins[np.argmin(p)])
@@ -314,6 +316,8 @@ def change_of_shares(found: Modes, settings: NightSettings) -> Shares | None:
 
 def _worth(high: np.ndarray) -> float:
     """So many independent nights a night is worth."""
-    leaves = [(np.sum(one[:-1] & ~one[1:]) + 0.5) / (one[:-1].sum() + 1) for one in (high, ~high)]
-    alike = min(max(1 - float(sum(leaves)), 0.0), 0.99)
-    return (1 - alike) / (1 + alike)
+    leaves = [
+        (np.sum(mask[:-1] & ~mask[1:]) + 0.5) / (mask[:-1].sum() + 1) for mask in (high, ~high)
+    ]
+    autocorrelation = min(max(1 - float(sum(leaves)), 0.0), 0.99)
+    return (1 - autocorrelation) / (1 + autocorrelation)

@@ -67,17 +67,17 @@ class Fit:
 
 def fits(every: Sequence[Clean], settings: NightSettings) -> list[list[Fit]]:
     """The best explanation of each series by each model of noise: [series][models]."""
-    found: list[list[Fit]] = [[] for _ in every]
+    series_fits: list[list[Fit]] = [[] for _ in every]
     for nights in {series.nights for series in every}:
-        alike = [number for number, series in enumerate(every) if series.nights == nights]
-        proposals = [_Proposal(every[number], settings) for number in alike]
-        values = np.array([every[number].values for number in alike])
+        numbers = [number for number, series in enumerate(every) if series.nights == nights]
+        proposals = [_Proposal(every[number], settings) for number in numbers]
+        values = np.array([every[number].values for number in numbers])
         for noise in models(nights):
             # One product for all series reads the matrix once.
             responses = values @ noise.whiten[:nights, :nights].T
-            for number, proposal, response in zip(alike, proposals, responses, strict=True):
-                found[number].append(proposal.fit(noise, response))
-    return found
+            for number, proposal, response in zip(numbers, proposals, responses, strict=True):
+                series_fits[number].append(proposal.fit(noise, response))
+    return series_fits
 
 
 def fit(
@@ -98,14 +98,14 @@ def fit(
     whiten = noise.whiten[:n, :n]
     if response is None:
         response = whiten @ series.values
-    remaining = list(points)
+    change_points = list(points)
     columns = [noise.steps[:1, :n]]
     if series.sets.size:
         columns.append((whiten @ series.sets).T)
     if line:
         columns.append(noise.line[None, :n] / (n - 1) - columns[0] / 2)
     first = 1 + series.sets.shape[1] + line
-    design = np.concatenate([*columns, noise.steps[remaining, :n]])
+    design = np.concatenate([*columns, noise.steps[change_points, :n]])
     gram = design @ design.T
     gram.flat[:: len(gram) + 1] += _RIDGE * n
     cross = design @ response
@@ -113,29 +113,29 @@ def fit(
     while True:
         inverse = np.linalg.inv(gram)
         solution = inverse @ cross
-        left = max(total - float(cross @ solution), _TINY * n)
+        rss = max(total - float(cross @ solution), _TINY * n)
         squares = solution[first:] ** 2 / inverse.diagonal()[first:]
-        gain = n * np.log1p(squares / left)
-        needed = np.square(_thresholds(series, remaining, noise, settings))
-        if not remaining:
+        gain = n * np.log1p(squares / rss)
+        penalties = np.square(_thresholds(series, change_points, noise, settings))
+        if not change_points:
             break
-        weakest = int(np.argmax(needed - gain))
-        if gain[weakest] >= needed[weakest]:
+        weakest = int(np.argmax(penalties - gain))
+        if gain[weakest] >= penalties[weakest]:
             break
-        del remaining[weakest]
-        keep = np.delete(np.arange(len(cross)), first + weakest)
-        gram, cross = gram[np.ix_(keep, keep)], cross[keep]
-    variance = left / max(1, n - len(cross))
+        del change_points[weakest]
+        indices = np.delete(np.arange(len(cross)), first + weakest)
+        gram, cross = gram[np.ix_(indices, indices)], cross[indices]
+    variance = rss / max(1, n - len(cross))
     errors = np.sqrt(variance * inverse.diagonal())
     return Fit(
         noise,
-        n * math.log(left) + float(noise.log_determinant[n - 1]) + float(needed.sum()),
-        tuple(remaining),
+        n * math.log(rss) + float(noise.log_determinant[n - 1]) + float(penalties.sum()),
+        tuple(change_points),
         math.sqrt(variance),
         solution[first:],
         errors[first:],
         np.sqrt(gain),
-        np.sqrt(needed),
+        np.sqrt(penalties),
         float(solution[first - 1]) if line else 0.0,
         float(errors[first - 1]) if line else math.inf,
     )
@@ -159,21 +159,25 @@ def excursion(
     bounds = [0, *points, series.nights]
     before, begin, end = bounds[-3:]
     if end - begin < min(settings.segment_least, begin - before):
-        old = level(max(before, begin - _BESIDE), begin)
-        off = abs(float(np.median(series.raw[begin:])) - old)
-        if _was_seen(series, end - begin, off):
-            return Excursion(begin, end, off), old
+        level_before = level(max(before, begin - _BESIDE), begin)
+        size = abs(float(np.median(series.raw[begin:])) - level_before)
+        if _was_seen(series, end - begin, size):
+            return Excursion(begin, end, size), level_before
     if points[0] < settings.incident_nights:
-        here, new = level(0, bounds[1]), level(bounds[1], bounds[2])
-        return Excursion(0, points[0], abs(here - new)), new
-    for at in range(len(bounds) - 3):
-        before, begin, end, after = bounds[at : at + 4]
+        level_inside, level_after = level(0, bounds[1]), level(bounds[1], bounds[2])
+        return Excursion(0, points[0], abs(level_inside - level_after)), level_after
+    for index in range(len(bounds) - 3):
+        before, begin, end, after = bounds[index : index + 4]
         if end - begin >= settings.incident_nights:
             continue
-        old, here, new = level(before, begin), level(begin, end), level(end, after)
-        off = min(abs(here - old), abs(here - new))
-        if abs(new - old) < _BACK * off:
-            return Excursion(begin, end, off), (old + new) / 2
+        level_before, level_inside, level_after = (
+            level(before, begin),
+            level(begin, end),
+            level(end, after),
+        )
+        size = min(abs(level_inside - level_before), abs(level_inside - level_after))
+        if abs(level_after - level_before) < _BACK * size:
+            return Excursion(begin, end, size), (level_before + level_after) / 2
     return None
 
 
@@ -182,10 +186,10 @@ def _proposed(series: Clean) -> list[int]:
 
     n = series.nights
     search = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series.values[:, None])
-    proposed = search.predict(pen=_PENALTY * math.log(n))
-    if len(proposed) > n / _MANY:
-        proposed = search.predict(pen=_PENALTY_MANY * math.log(n))
-    return [int(point) for point in proposed[:-1]]
+    points = search.predict(pen=_PENALTY * math.log(n))
+    if len(points) > n / _MANY:
+        points = search.predict(pen=_PENALTY_MANY * math.log(n))
+    return [int(point) for point in points[:-1]]
 
 
 class _Proposal:
@@ -204,17 +208,26 @@ class _Proposal:
         """
         points: Sequence[int] = self._points
         while True:
-            found = fit(self._series, points, noise, self._settings, response=response)
-            if not found.points:
+            candidate = fit(self._series, points, noise, self._settings, response=response)
+            if not candidate.points:
                 break
-            if found.points not in self._beside:
-                self._beside[found.points] = _beside(self._series, found.points)
-            holds = self._beside[found.points].supports(found, self._series.nights, self._settings)
-            points = [point for point, does in zip(found.points, holds, strict=True) if does]
-            if len(points) == len(found.points):
+            if candidate.points not in self._beside:
+                self._beside[candidate.points] = _beside(self._series, candidate.points)
+            is_supported = self._beside[candidate.points].supports(
+                candidate, self._series.nights, self._settings
+            )
+            points = [
+                point for point, holds in zip(candidate.points, is_supported, strict=True) if holds
+            ]
+            if len(points) == len(candidate.points):
                 break
-        missing = sum(all(abs(one - at) > _NEAR for one in found.points) for at in self._plain)
-        return replace(found, criterion=found.criterion + self._settings.plain_cost * missing)
+        misses = sum(
+            all(abs(point - plain_point) > _NEAR for point in candidate.points)
+            for plain_point in self._plain
+        )
+        return replace(
+            candidate, criterion=candidate.criterion + self._settings.plain_cost * misses
+        )
 
 
 @dataclass(frozen=True)
@@ -233,15 +246,15 @@ class _Beside:
         """Of each change point, whether the nights beside it support it."""
         squares = np.expm1(found.evidence**2 / nights) / self.factors**2
         evidence = np.sqrt(nights * np.log1p(squares))
-        own = -scipy.special.ndtri(scipy.special.stdtr(self.freedom, -evidence))
-        evidence = np.where(np.isinf(self.freedom), evidence, np.minimum(own, evidence))
+        welch_evidence = -scipy.special.ndtri(scipy.special.stdtr(self.freedom, -evidence))
+        evidence = np.where(np.isinf(self.freedom), evidence, np.minimum(welch_evidence, evidence))
         is_enough = evidence >= found.thresholds - _TINY
         return np.asarray(is_enough & (self.apart >= settings.separation_least))
 
 
 def _beside(series: Clean, points: Sequence[int]) -> _Beside:
-    apart = np.array([separation(*sides) for sides in _sides(series, points)])
-    return _Beside(*inflation(series, points), apart)
+    areas = np.array([separation(*sides) for sides in _sides(series, points)])
+    return _Beside(*inflation(series, points), areas)
 
 
 def _sides(series: Clean, points: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -252,20 +265,20 @@ def _sides(series: Clean, points: Sequence[int]) -> Iterator[tuple[np.ndarray, n
         yield series.raw[first:point], series.raw[point:last]
 
 
-def _plain(series: Clean, proposed: Sequence[int], settings: NightSettings) -> Iterator[int]:
+def _plain(series: Clean, points: Sequence[int], settings: NightSettings) -> Iterator[int]:
     """Of the proposed change points, those that anyone sees: no slow noise moves so far at once.
 
     The medians of `plain_nights` on either side differ by more than `plain_sd` of their own robust
     standard deviations, and hardly a night is on the wrong side.
     """
-    for point in proposed:
+    for point in points:
         before = series.values[max(0, point - settings.plain_nights) : point]
-        since = series.values[point : point + settings.plain_nights]
-        if min(before.size, since.size) < settings.incident_nights:
+        after = series.values[point : point + settings.plain_nights]
+        if min(before.size, after.size) < settings.incident_nights:
             continue
-        size = abs(float(np.median(since) - np.median(before)))
-        own = max(_LEAST_SPREAD, *(robust_sd(part) for part in (before, since)))
-        if size > settings.plain_sd * own and separation(before, since) > _CLEAR:
+        size = abs(float(np.median(after) - np.median(before)))
+        spread = max(_LEAST_SPREAD, *(robust_sd(part) for part in (before, after)))
+        if size > settings.plain_sd * spread and separation(before, after) > _CLEAR:
             yield point
 
 
@@ -275,21 +288,22 @@ def _thresholds(
     bounds = [0, *points, series.nights]
     result = np.empty(len(points))
     for index, point in enumerate(points):
-        before, since = point - bounds[index], bounds[index + 2] - point
-        is_newest = index == len(points) - 1 and since < before
+        before, after = point - bounds[index], bounds[index + 2] - point
+        is_newest = index == len(points) - 1 and after < before
         result[index] = settings.threshold(
-            series.nights, min(before, since), is_newest=is_newest, has_memory=noise.has_memory
+            series.nights, min(before, after), is_newest=is_newest, has_memory=noise.has_memory
         )
     return result
 
 
-def _was_seen(series: Clean, nights: int, off: float) -> bool:
+def _was_seen(series: Clean, nights: int, size: float) -> bool:
     """Whether excursions of so many nights, at least half as far off, are nothing new.
 
     One of the series' own is enough, of those of the site as many as `usual` asks for.
     """
-    return off <= 2 * series.usual.get(nights, 0.0) or any(
-        one.end - one.begin >= nights - 1 and one.size >= off / 2 for one in series.excursions
+    return size <= 2 * series.usual.get(nights, 0.0) or any(
+        excursion.end - excursion.begin >= nights - 1 and excursion.size >= size / 2
+        for excursion in series.excursions
     )
 
 
@@ -306,31 +320,31 @@ def inflation(series: Clean, points: Sequence[int]) -> tuple[np.ndarray, np.ndar
         return factors, freedom
     parts = np.split(series.values, points)
     squares = sum(float(part.var()) * part.size for part in parts)
-    pooled = max(squares / max(1, series.nights - len(parts)), _TINY)
+    pooled_var = max(squares / max(1, series.nights - len(parts)), _TINY)
     for index, sides in enumerate(_sides(series, points)):
         expected = actual = doubt = 0.0
         for part in sides:
-            variance, of = _own(part, pooled)
-            expected += pooled / part.size
+            variance, degrees = _own(part, pooled_var)
+            expected += pooled_var / part.size
             actual += variance / part.size
-            doubt += (variance / part.size) ** 2 / of
+            doubt += (variance / part.size) ** 2 / degrees
         if doubt:
             factors[index], freedom[index] = math.sqrt(actual / expected), actual**2 / doubt
     return factors, freedom
 
 
-def _own(part: np.ndarray, pooled: float) -> tuple[float, float]:
-    """The variance of some nights, and its degrees of freedom; `pooled` unless surely larger.
+def _own(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
+    """The variance of some nights, and its degrees of freedom; `pooled_var` unless surely larger.
 
     What lies far outside of the nights counts as if it lay at their edge.
     """
-    off = part - np.median(part)
-    bound = _OUTSIDE * max(robust_sd(part), math.sqrt(pooled))
-    off = np.clip(off, -bound, bound)
-    squares = float(off.var()) * off.size
-    if squares > pooled * _squares(part.size):
+    deviations = part - np.median(part)
+    bound = _OUTSIDE * max(robust_sd(part), math.sqrt(pooled_var))
+    deviations = np.clip(deviations, -bound, bound)
+    squares = float(deviations.var()) * deviations.size
+    if squares > pooled_var * _squares(part.size):
         return squares / (part.size - 1), part.size - 1
-    return pooled, math.inf
+    return pooled_var, math.inf
 
 
 @cache
@@ -341,7 +355,9 @@ def _squares(nights: int) -> float:
 
 def separation(before: np.ndarray, after: np.ndarray) -> float:
     """Area under the ROC curve between two sets of nights, from 0.5 to 1."""
-    ordered = np.sort(before)
-    below = np.searchsorted(ordered, after, "left") + np.searchsorted(ordered, after, "right")
-    area = float(below.mean()) / 2 / before.size
+    sorted_before = np.sort(before)
+    ranks = np.searchsorted(sorted_before, after, "left") + np.searchsorted(
+        sorted_before, after, "right"
+    )
+    area = float(ranks.mean()) / 2 / before.size
     return max(area, 1 - area)

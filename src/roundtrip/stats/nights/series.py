@@ -56,8 +56,8 @@ class Row:
     @property
     def comparable(self) -> Row:
         """Without the nights of node set -1."""
-        kept = self.node_set >= 0
-        return Row(self.values[kept], self.night[kept], self.node_set[kept])
+        mask = self.node_set >= 0
+        return Row(self.values[mask], self.night[mask], self.node_set[mask])
 
     def part(self, begin: int, end: int) -> Row:
         """Only the nights `begin` to `end`, which is the first that is not taken."""
@@ -114,19 +114,19 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterat
     part of its noise.
     """
     for values, numbers in zip(logs, nodes, strict=True):
-        there = np.flatnonzero(np.isfinite(values))
+        nights = np.flatnonzero(np.isfinite(values))
         _, first, place, count = np.unique(
-            numbers[there], return_index=True, return_inverse=True, return_counts=True
+            numbers[nights], return_index=True, return_inverse=True, return_counts=True
         )
         rank = np.empty(count.size, dtype=int)
         rank[np.lexsort((first, -count))] = np.arange(count.size)
-        ranked = rank[place]
-        rare = (ranked >= settings.node_sets_most) | (count[place] < settings.node_set_nights)
-        if count.size < 2 or rare.mean() > 0.5:
-            ranked = np.zeros(there.size, dtype=int)
+        node_set = rank[place]
+        is_rare = (node_set >= settings.node_sets_most) | (count[place] < settings.node_set_nights)
+        if count.size < 2 or is_rare.mean() > 0.5:
+            node_set = np.zeros(nights.size, dtype=int)
         else:
-            ranked = np.where(rare, -1, ranked)
-        yield Row(values[there], there, ranked)
+            node_set = np.where(is_rare, -1, node_set)
+        yield Row(values[nights], nights, node_set)
 
 
 def clean(every: Sequence[Row], settings: NightSettings) -> list[Clean]:
@@ -134,36 +134,38 @@ def clean(every: Sequence[Row], settings: NightSettings) -> list[Clean]:
 
     Where series have modes, what is known of their visits counts for all.
     """
-    alone = [_clean(row, ModePrior(), settings) for row in every]
-    of_site = site_prior([one.modes for one in alone])
-    if of_site == ModePrior():
-        return alone
-    return [_clean(row, of_site, settings) for row in every]
+    first_pass = [_clean(row, ModePrior(), settings) for row in every]
+    prior = site_prior([series.modes for series in first_pass])
+    if prior == ModePrior():
+        return first_pass
+    return [_clean(row, prior, settings) for row in every]
 
 
-def _clean(row: Row, of_site: ModePrior, settings: NightSettings) -> Clean:
+def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> Clean:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
     logs = logs - _weekdays(logs, row.night)
-    two = find_modes(
-        logs, max(_ROUNDING * _resolution(logs), settings.spread_least), of_site, settings
+    modes = find_modes(
+        logs, max(_ROUNDING * _resolution(logs), settings.spread_least), prior, settings
     )
-    if two is not None:
-        logs = logs - offsets_of_visits(two, of_site, settings)
-    running = running_median(logs)
-    off = logs - running
-    spread = _spread(logs, off, settings.spread_least)
-    before = running_median(logs, "mirror")  # that no newest night makes a level of its own
-    excursions = tuple(_alone(logs / spread, before / spread, settings.clip_sd))
+    if modes is not None:
+        logs = logs - offsets_of_visits(modes, prior, settings)
+    level = running_median(logs)
+    deviations = logs - level
+    spread = _spread(logs, deviations, settings.spread_least)
+    mirror_level = running_median(logs, "mirror")  # that no newest night makes a level of its own
+    excursions = tuple(_alone(logs / spread, mirror_level / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
-    values = np.clip(logs, np.minimum(running, before) - bound, np.maximum(running, before) + bound)
-    if sum(one.end - one.begin for one in excursions) > _OFTEN * logs.size:
+    values = np.clip(
+        logs, np.minimum(level, mirror_level) - bound, np.maximum(level, mirror_level) + bound
+    )
+    if sum(excursion.end - excursion.begin for excursion in excursions) > _OFTEN * logs.size:
         excursions, values = (), logs
-    for one in excursions:
-        values[one.begin : one.end] = before[one.begin : one.end]
+    for excursion in excursions:
+        values[excursion.begin : excursion.end] = mirror_level[excursion.begin : excursion.end]
     middle = float(np.median(values))
     raw, values = (logs - middle) / spread, (values - middle) / spread
-    return Clean(raw, values, spread, middle, sets, excursions, two)
+    return Clean(raw, values, spread, middle, sets, excursions, modes)
 
 
 def usual(every: Sequence[Clean], settings: NightSettings) -> dict[int, float]:
@@ -174,16 +176,18 @@ def usual(every: Sequence[Clean], settings: NightSettings) -> dict[int, float]:
     nights last nobody knows whether they are the next excursion.  Nothing is usual of lengths that
     the result does not have.
     """
-    nights = sum(one.nights for one in every)
-    excursions = [one for series in every for one in series.excursions]
+    nights = sum(series.nights for series in every)
+    excursions = [excursion for series in every for excursion in series.excursions]
     sizes: dict[int, float] = {}
     for length in range(1, settings.segment_least):
-        ordered = sorted(one.size for one in excursions if one.end - one.begin >= length)
-        counts = np.arange(len(ordered), 0, -1)
+        sorted_sizes = sorted(
+            excursion.size for excursion in excursions if excursion.end - excursion.begin >= length
+        )
+        counts = np.arange(len(sorted_sizes), 0, -1)
         rates = scipy.stats.chi2.ppf(_DOUBT, 2 * counts) / 2 / max(nights, 1)
-        often = np.flatnonzero(rates > settings.newest_share)
-        if often.size:
-            sizes[length] = ordered[often[-1]]
+        indices = np.flatnonzero(rates > settings.newest_share)
+        if indices.size:
+            sizes[length] = sorted_sizes[indices[-1]]
     return sizes
 
 
@@ -203,9 +207,9 @@ def _offsets(row: Row) -> np.ndarray:
     first = np.flatnonzero(row.node_set == 0)
     level = running_median(row.values[first])
     for number in range(1, int(row.node_set.max(initial=0)) + 1):
-        there = np.flatnonzero(row.node_set == number)
-        nearest = np.interp(there, first, level)
-        offsets[there] = np.median(row.values[there] - nearest)
+        nights = np.flatnonzero(row.node_set == number)
+        reference = np.interp(nights, first, level)
+        offsets[nights] = np.median(row.values[nights] - reference)
     return offsets
 
 
@@ -214,14 +218,14 @@ def _weekdays(logs: np.ndarray, night: np.ndarray) -> np.ndarray:
 
     An analysis of variance of what lies off the running median (R. A. Fisher 1925).
     """
-    off = logs - running_median(logs)
+    deviations = logs - running_median(logs)
     if logs.size < _WEEKS * 7:
         return np.zeros(logs.size)
-    bound = 4 * MAD * float(np.median(np.abs(off)))
-    off = np.clip(off, -bound, bound)
+    bound = 4 * MAD * float(np.median(np.abs(deviations)))
+    deviations = np.clip(deviations, -bound, bound)
     day = night % 7
-    groups = [off[day == one] for one in range(7)]
-    if min(group.size for group in groups) < _WEEKS - 1 or not np.ptp(off):
+    groups = [deviations[day == weekday] for weekday in range(7)]
+    if min(group.size for group in groups) < _WEEKS - 1 or not np.ptp(deviations):
         return np.zeros(logs.size)
     if scipy.stats.f_oneway(*groups).pvalue > _WEEKDAY:
         return np.zeros(logs.size)
@@ -229,21 +233,21 @@ def _weekdays(logs: np.ndarray, night: np.ndarray) -> np.ndarray:
     return np.asarray((means - np.median(means))[day])
 
 
-def _spread(logs: np.ndarray, off: np.ndarray, least: float) -> float:
+def _spread(logs: np.ndarray, deviations: np.ndarray, least: float) -> float:
     """Robust standard deviation from night to night, never below what the resolution allows."""
-    around = MAD * float(np.median(np.abs(off))) / 0.95  # the running median takes part of it
+    sd = MAD * float(np.median(np.abs(deviations))) / 0.95  # the running median takes part of it
     steps = np.diff(logs)
     steps = np.abs(steps - np.median(steps)) if steps.size else np.zeros(1)
-    between = _CAUTION * _DIFFERENCE * MAD * float(np.median(steps))
-    return max(around, between, _ROUNDING * _resolution(logs), least)
+    step_sd = _CAUTION * _DIFFERENCE * MAD * float(np.median(steps))
+    return max(sd, step_sd, _ROUNDING * _resolution(logs), least)
 
 
 def _resolution(logs: np.ndarray) -> float:
     """Relative step of the clock, 0 if values hardly repeat."""
-    different = np.unique(np.round(logs, 9))
-    if different.size < 2 or different.size > logs.size / 2:
+    unique_values = np.unique(np.round(logs, 9))
+    if unique_values.size < 2 or unique_values.size > logs.size / 2:
         return 0.0
-    return float(np.median(np.diff(different)))
+    return float(np.median(np.diff(unique_values)))
 
 
 def _alone(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
@@ -252,15 +256,15 @@ def _alone(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Ex
     Of the newest nights the next one must be nearer to the level before them than to theirs: no
     nights say where the level is then.
     """
-    off = values - level
-    side = np.where(np.abs(off) > _OFF, np.sign(off), 0)
+    deviations = values - level
+    side = np.where(np.abs(deviations) > _OFF, np.sign(deviations), 0)
     ends = [*np.flatnonzero(np.diff(side)) + 1, side.size]
     begin = 0
     for end in map(int, ends):
-        size = np.abs(off[begin:end])
+        size = np.abs(deviations[begin:end])
         if side[begin] and end - begin <= _ALONE and end < side.size and size.max() > clip_sd:
-            before = values[max(begin - _REACH, 0) : max(begin, 1)]
-            there, since = np.abs(values[[begin, end]] - np.median(before))
-            if end + _REACH < side.size or not begin or 2 * since < there:
+            values_before = values[max(begin - _REACH, 0) : max(begin, 1)]
+            begin_distance, end_distance = np.abs(values[[begin, end]] - np.median(values_before))
+            if end + _REACH < side.size or not begin or 2 * end_distance < begin_distance:
                 yield Excursion(begin, end, float(np.median(size)))
         begin = end

@@ -173,23 +173,27 @@ class SeriesHistory:
     @property
     def spikes(self) -> tuple[int, ...]:
         """Every night of an incident."""
-        return tuple(n for one in self.incidents for n in range(one.first, one.last + 1))
+        return tuple(
+            n for incident in self.incidents for n in range(incident.first, incident.last + 1)
+        )
 
     def step(self, accepted: int = -1) -> Step | None:
         """The newest change point that is large enough and began after night `accepted`."""
-        large = [one for one in self.steps if one.is_effect(self.least) and one.night > accepted]
-        return large[-1] if large else None
+        effects = [
+            step for step in self.steps if step.is_effect(self.least) and step.night > accepted
+        ]
+        return effects[-1] if effects else None
 
     def standing(self, *, lower_is_better: bool, accepted: int = -1) -> tuple[Step, ...]:
         """Change points for the worse after night `accepted` that no later level took back."""
         result: list[Step] = []
-        for index, one in enumerate(self.steps):
-            is_worse = (one.ratio > 1) == lower_is_better
-            if one.night <= accepted or not is_worse or not one.is_effect(self.least):
+        for index, step in enumerate(self.steps):
+            is_worse = (step.ratio > 1) == lower_is_better
+            if step.night <= accepted or not is_worse or not step.is_effect(self.least):
                 continue
-            since = math.prod(other.ratio for other in self.steps[index:])
-            if not _is_back(since, one.ratio, self.least):
-                result.append(one)
+            ratio_since = math.prod(later.ratio for later in self.steps[index:])
+            if not _is_back(ratio_since, step.ratio, self.least):
+                result.append(step)
         return tuple(result)
 
     @property
@@ -200,29 +204,37 @@ class SeriesHistory:
         """
         if self.before is None:
             return ()
-        reported, stands = (
-            {(step.night, step.ratio > 1): step for step in one.steps if step.is_effect(one.least)}
-            for one in (self.before, self)
+        old_steps, new_steps = (
+            {
+                (step.night, step.ratio > 1): step
+                for step in history.steps
+                if step.is_effect(history.least)
+            }
+            for history in (self.before, self)
         )
-        free = [stands[place] for place in stands.keys() - reported.keys()]
+        free_steps = [new_steps[place] for place in new_steps.keys() - old_steps.keys()]
         result = []
-        for place in sorted(reported.keys() - stands.keys()):
-            was = reported[place]
-            near = [one for one in free if (one.ratio > 1) == (was.ratio > 1)]
-            now = min(near, key=lambda one: (abs(one.night - was.night), one.night), default=None)
-            if now is None or abs(now.night - was.night) > _MOVED:
-                result.append(Revision(was, None, self._why_not(was)))
+        for place in sorted(old_steps.keys() - new_steps.keys()):
+            old_step = old_steps[place]
+            candidates = [step for step in free_steps if (step.ratio > 1) == (old_step.ratio > 1)]
+            new_step = min(
+                candidates,
+                key=lambda step: (abs(step.night - old_step.night), step.night),
+                default=None,
+            )
+            if new_step is None or abs(new_step.night - old_step.night) > _MOVED:
+                result.append(Revision(old_step, None, self._why_not(old_step)))
             else:
-                free.remove(now)
-                result.append(Revision(was, now))
+                free_steps.remove(new_step)
+                result.append(Revision(old_step, new_step))
         return tuple(result)
 
-    def _why_not(self, reported: Step) -> str:
+    def _why_not(self, old_step: Step) -> str:
         """Why a change point that was reported before does not stand."""
-        if any(one.first <= reported.night <= one.last for one in self.incidents):
+        if any(incident.first <= old_step.night <= incident.last for incident in self.incidents):
             return "the level went back, so these nights are an incident"
-        place = reported.night, reported.ratio > 1
-        if place in {(one.night, one.ratio > 1) for one in self.steps}:
+        place = old_step.night, old_step.ratio > 1
+        if place in {(step.night, step.ratio > 1) for step in self.steps}:
             return "it does not exceed the least effect any more"
         if self.drift is not None:
             return "a drift explains these nights better"
@@ -232,19 +244,24 @@ class SeriesHistory:
 
     def went_back(self, *, lower_is_better: bool) -> Newest | None:
         """The night before, if it was reported as worse, and last night shows no sign of it."""
-        was = self.before
-        if was is None or self.newest is None:
+        previous = self.before
+        if previous is None or self.newest is None:
             return None
-        if not was.is_worse_last_night(lower_is_better=lower_is_better):
+        if not previous.is_worse_last_night(lower_is_better=lower_is_better):
             return None
         is_worse = self.is_worse_last_night(lower_is_better=lower_is_better)
-        since = was.segments[-1].end - 1 - _MOVED
-        lasts = any(one.night > since and (one.ratio > 1) == lower_is_better for one in self.steps)
-        return None if is_worse or lasts else was.newest
+        start = previous.segments[-1].end - 1 - _MOVED
+        has_step = any(
+            step.night > start and (step.ratio > 1) == lower_is_better for step in self.steps
+        )
+        return None if is_worse or has_step else previous.newest
 
     def flaps(self, *, lower_is_better: bool) -> Flapping | None:
         """The worse nights that come and go, if there are such."""
-        return next((one for one in self.flapping if (one.ratio > 1) == lower_is_better), None)
+        return next(
+            (flapping for flapping in self.flapping if (flapping.ratio > 1) == lower_is_better),
+            None,
+        )
 
     def worse_mode(self, *, lower_is_better: bool, accepted: int = -1) -> Shares | None:
         """The shares of the worse of two modes, if they changed after night `accepted`."""
@@ -256,8 +273,8 @@ class SeriesHistory:
         """Whether the newest night is worse than what was predicted, and by more than the least."""
         if self.newest is None or not self.newest.is_outside:
             return False
-        away = self.newest.ratio - 1
-        return (away > 0) == lower_is_better and abs(away) >= self.least
+        change = self.newest.ratio - 1
+        return (change > 0) == lower_is_better and abs(change) >= self.least
 
     def verdict(self, *, lower_is_better: bool, accepted: int = -1) -> Verdict:
         """The verdict on the newest nights; change points up to night `accepted` are the baseline.
@@ -272,8 +289,8 @@ class SeriesHistory:
             if (step.ratio > 1) == lower_is_better:
                 return Verdict.REGRESSED
             return Verdict.RECOVERED if self._takes_back(step) else Verdict.IMPROVED
-        flaps = self.flaps(lower_is_better=lower_is_better)
-        if flaps and self.segments[-1].end - flaps.nights > accepted:
+        flapping = self.flaps(lower_is_better=lower_is_better)
+        if flapping and self.segments[-1].end - flapping.nights > accepted:
             return Verdict.FLAPPING
         shares = self.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
         if shares:
@@ -286,13 +303,13 @@ class SeriesHistory:
 
     def _takes_back(self, step: Step) -> bool:
         """Whether a change point went back to the level before an earlier one."""
-        at = self.steps.index(step)
-        for index in range(at - 1, -1, -1):
+        position = self.steps.index(step)
+        for index in range(position - 1, -1, -1):
             earlier = self.steps[index]
-            since = math.prod(one.ratio for one in self.steps[index : at + 1])
+            ratio_since = math.prod(later.ratio for later in self.steps[index : position + 1])
             is_opposite = (earlier.ratio > 1) != (step.ratio > 1)
             if is_opposite and earlier.is_effect(self.least):
-                return _is_back(since, earlier.ratio, self.least)
+                return _is_back(ratio_since, earlier.ratio, self.least)
         return False
 
 

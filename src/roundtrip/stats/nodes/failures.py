@@ -56,16 +56,18 @@ class Outcomes:
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[Collection[str], bool, str, str]]) -> Outcomes:
         """From the nodes of each launch, whether it failed, its night, and what it is like."""
-        known = list(rows)
-        names = sorted({name for nodes, *_ in known for name in nodes})
-        at = {name: number for number, name in enumerate(names)}
-        on = [(row, at[name]) for row, (nodes, *_) in enumerate(known) for name in set(nodes)]
-        pairs = np.array(on, dtype=np.int64).reshape(-1, 2)
+        launches = list(rows)
+        names = sorted({name for nodes, *_ in launches for name in nodes})
+        numbers = {name: number for number, name in enumerate(names)}
+        launch_nodes = [
+            (row, numbers[name]) for row, (nodes, *_) in enumerate(launches) for name in set(nodes)
+        ]
+        pairs = np.array(launch_nodes, dtype=np.int64).reshape(-1, 2)
         return cls(
             tuple(names),
-            np.array([bool(failed) for _, failed, *_ in known], dtype=bool),
-            _numbers([night for *_, night, _ in known]),
-            _numbers([(night, kind) for *_, night, kind in known]),
+            np.array([bool(failed) for _, failed, *_ in launches], dtype=bool),
+            _numbers([night for *_, night, _ in launches]),
+            _numbers([(night, kind) for *_, night, kind in launches]),
             pairs[:, 0],
             pairs[:, 1],
         )
@@ -97,13 +99,17 @@ def flaky(outcomes: Outcomes, settings: NodeSettings) -> tuple[Flaky, ...]:
         _Window(outcomes, nights - width, nights - widths[-1], settings, len(widths))
         for width in widths
     )
-    every = [one for window in windows for one in window.flaky()]
+    candidates = [candidate for window in windows for candidate in window.flaky()]
     best: dict[frozenset[str], Flaky] = {}
-    for one in sorted(every, key=lambda one: one.chance):
-        best.setdefault(frozenset(one.names), one)
-    decided = {one.names[0] for one in best.values() if len(one.names) == 1}
-    kept = [one for one in best.values() if len(one.names) == 1 or not decided & set(one.names)]
-    return tuple(sorted(kept, key=lambda one: (one.chance, one.names)))
+    for candidate in sorted(candidates, key=lambda candidate: candidate.chance):
+        best.setdefault(frozenset(candidate.names), candidate)
+    singles = {candidate.names[0] for candidate in best.values() if len(candidate.names) == 1}
+    flaky_nodes = [
+        candidate
+        for candidate in best.values()
+        if len(candidate.names) == 1 or not singles & set(candidate.names)
+    ]
+    return tuple(sorted(flaky_nodes, key=lambda candidate: (candidate.chance, candidate.names)))
 
 
 @dataclass(frozen=True)
@@ -119,82 +125,92 @@ class _Window:
     def flaky(self) -> list[Flaky]:
         """The last node put aside that is flaky ends the list, as in the test of many outliers."""
         groups: list[tuple[int, ...]] = []
-        found = patience = 0
-        most = int(MOST_ASIDE * len(self.outcomes.names))
-        while patience < PATIENCE and len(groups) < most:
+        flaky_count = patience = 0
+        limit = int(MOST_ASIDE * len(self.outcomes.names))
+        while patience < PATIENCE and len(groups) < limit:
             aside = [node for group in groups for node in group]
             group = self._most_likely(aside)
             if not group:
                 break
             is_flaky = self._tested(group, aside) is not None
             groups.append(group)
-            found, patience = (len(groups), 0) if is_flaky else (found, patience + 1)
+            flaky_count, patience = (len(groups), 0) if is_flaky else (flaky_count, patience + 1)
         verdicts = []
-        for group in groups[:found]:
-            others = [node for one in groups[:found] if one != group for node in one]
+        for group in groups[:flaky_count]:
+            others = [node for other in groups[:flaky_count] if other != group for node in other]
             verdicts.append(self._tested(group, others))
-        return [one for one in verdicts if one]
+        return [verdict for verdict in verdicts if verdict]
 
     def _most_likely(self, aside: Sequence[int]) -> tuple[int, ...]:
         """The node whose failures the others' rate explains least, and who shares them all."""
-        kept = self._without(aside)
-        window = kept & (self.outcomes.night >= self.first)
-        bad = self._count(window & self.outcomes.failed)
-        if not bad.any():
+        mask = self._without(aside)
+        window = mask & (self.outcomes.night >= self.first)
+        failures = self._count(window & self.outcomes.failed)
+        if not failures.any():
             return ()
-        every = self._count(window)
-        nights = kept & (self.outcomes.night >= self.since)
-        wrong = nights & self.outcomes.failed
-        away = int(wrong.sum()) - self._count(wrong)
-        well = int(nights.sum()) - self._count(nights) - away
-        chance = _chance(bad, every, away, well)
-        worst = int(np.argmin(np.where(bad > 0, chance, np.inf)))
-        failed = window & self.outcomes.failed & self._on(worst)
-        shared = self._count(failed)
-        twins = np.flatnonzero((shared == bad[worst]) & (bad == bad[worst]))
-        return tuple(int(one) for one in twins) if len(twins) <= 2 else (worst,)
+        launches = self._count(window)
+        nights = mask & (self.outcomes.night >= self.since)
+        failed = nights & self.outcomes.failed
+        other_failures = int(failed.sum()) - self._count(failed)
+        other_passes = int(nights.sum()) - self._count(nights) - other_failures
+        chance = _chance(failures, launches, other_failures, other_passes)
+        worst = int(np.argmin(np.where(failures > 0, chance, np.inf)))
+        worst_failed = window & self.outcomes.failed & self._on(worst)
+        shared_failures = self._count(worst_failed)
+        twins = np.flatnonzero((shared_failures == failures[worst]) & (failures == failures[worst]))
+        return tuple(int(node) for node in twins) if len(twins) <= 2 else (worst,)
 
     def _tested(self, group: tuple[int, ...], aside: Sequence[int]) -> Flaky | None:
         """The node or nodes of `group`, if flaky by both tests against all but `aside`."""
         outcomes, settings, node = self.outcomes, self.settings, group[0]
-        kept = self._without([one for one in aside if one not in group])
+        mask = self._without([other for other in aside if other not in group])
         on_node = self._on(node)
-        window = kept & (outcomes.night >= self.first)
-        bad, every = _counts(outcomes.failed[window & on_node])
-        away, rest = _counts(outcomes.failed[kept & ~on_node & (outcomes.night >= self.since)])
-        if not bad or bad / every - away / max(1, rest) < settings.failures_least:
+        window = mask & (outcomes.night >= self.first)
+        failures, launches = _counts(outcomes.failed[window & on_node])
+        other_failures, other_launches = _counts(
+            outcomes.failed[mask & ~on_node & (outcomes.night >= self.since)]
+        )
+        if (
+            not failures
+            or failures / launches - other_failures / max(1, other_launches)
+            < settings.failures_least
+        ):
             return None
         last = outcomes.night[window & on_node & outcomes.failed].max()
-        calm = int((window & on_node & (outcomes.night > last)).sum())
-        if calm and (1 - bad / (every - calm)) ** calm < _RECOVERED:
+        streak = int((window & on_node & (outcomes.night > last)).sum())
+        if streak and (1 - failures / (launches - streak)) ** streak < _RECOVERED:
             return None
         tests = len(outcomes.names) * self.windows
-        chance = tests * float(_chance(bad, every, away, rest - away)[0])
+        chance = tests * float(
+            _chance(failures, launches, other_failures, other_launches - other_failures)[0]
+        )
         if chance > settings.failures_level:
             return None
-        by_night = tests * self._by_night(bad, window, on_node)
-        if by_night > settings.failures_night_level:
+        night_chance = tests * self._by_night(failures, window, on_node)
+        if night_chance > settings.failures_night_level:
             return None
         nights = np.unique(outcomes.night[window & on_node]).size
-        names = tuple(outcomes.names[one] for one in group)
-        elsewhere = _counts(outcomes.failed[window & ~on_node])
-        return Flaky(names, (bad, every), elsewhere, nights, min(1.0, chance))
+        names = tuple(outcomes.names[member] for member in group)
+        other_counts = _counts(outcomes.failed[window & ~on_node])
+        return Flaky(names, (failures, launches), other_counts, nights, min(1.0, chance))
 
-    def _by_night(self, bad: int, window: np.ndarray, on_node: np.ndarray) -> float:
-        """The probability of `bad` failures or more, given what failed in each stratum."""
-        total = np.ones(1)
+    def _by_night(self, failures: int, window: np.ndarray, on_node: np.ndarray) -> float:
+        """The probability of `failures` failures or more, given what failed in each stratum."""
+        pmf = np.ones(1)
         strata = self.outcomes.stratum
         for stratum in np.unique(strata[window & on_node]):
-            inside = window & (strata == stratum)
-            wrong, every = _counts(self.outcomes.failed[inside])
-            total = np.convolve(total, _hypergeometric(every, wrong, int((inside & on_node).sum())))
-        return float(total[bad:].sum())
+            in_stratum = window & (strata == stratum)
+            stratum_failures, launches = _counts(self.outcomes.failed[in_stratum])
+            pmf = np.convolve(
+                pmf, _hypergeometric(launches, stratum_failures, int((in_stratum & on_node).sum()))
+            )
+        return float(pmf[failures:].sum())
 
     def _without(self, aside: Sequence[int]) -> np.ndarray:
         """A mask of the launches on no node of `aside`."""
-        kept = np.ones(self.outcomes.failed.size, dtype=bool)
-        kept[self.outcomes.launch[np.isin(self.outcomes.node, aside)]] = False
-        return kept
+        mask = np.ones(self.outcomes.failed.size, dtype=bool)
+        mask[self.outcomes.launch[np.isin(self.outcomes.node, aside)]] = False
+        return mask
 
     def _on(self, node: int) -> np.ndarray:
         on_node = np.zeros(self.outcomes.failed.size, dtype=bool)
@@ -207,17 +223,20 @@ class _Window:
         return np.bincount(self.outcomes.node[weights], minlength=len(self.outcomes.names))
 
 
-def _chance(bad: _Count, every: _Count, away: _Count, well: _Count) -> np.ndarray:
-    """The probability of `bad` failures or more, where `away` launches failed and `well` did not.
+def _chance(
+    failures: _Count, launches: _Count, other_failures: _Count, other_passes: _Count
+) -> np.ndarray:
+    """The probability of `failures` failures or more, where `other_failures` launches failed and
+    `other_passes` did not.
 
     However many these are, healthy nodes differ: their rates scatter by a beta of `_SHAPE`.
     """
-    share = np.minimum(1.0, _SHAPE / (np.asarray(away) + _PRIOR))
-    rates = share * (away + _PRIOR), share * (well + _PRIOR)
+    share = np.minimum(1.0, _SHAPE / (np.asarray(other_failures) + _PRIOR))
+    rates = share * (other_failures + _PRIOR), share * (other_passes + _PRIOR)
     # The upper tail itself: 1 minus the lower one is as small as its rounding error.
-    counts = np.arange(np.max(every) + 1)[:, None]
-    each = scipy.stats.betabinom.pmf(counts, np.atleast_1d(every), *map(np.atleast_1d, rates))
-    return np.asarray(np.where(counts >= bad, each, 0.0).sum(axis=0))
+    counts = np.arange(np.max(launches) + 1)[:, None]
+    pmf = scipy.stats.betabinom.pmf(counts, np.atleast_1d(launches), *map(np.atleast_1d, rates))
+    return np.asarray(np.where(counts >= failures, pmf, 0.0).sum(axis=0))
 
 
 def _numbers(values: list[_Value]) -> np.ndarray:
@@ -231,6 +250,6 @@ def _counts(failed: np.ndarray) -> tuple[int, int]:
 
 
 @cache
-def _hypergeometric(launches: int, failed: int, drawn: int) -> np.ndarray:
-    counts = np.arange(min(failed, drawn) + 1)
-    return np.asarray(scipy.stats.hypergeom.pmf(counts, launches, failed, drawn))
+def _hypergeometric(launches: int, failures: int, draws: int) -> np.ndarray:
+    counts = np.arange(min(failures, draws) + 1)
+    return np.asarray(scipy.stats.hypergeom.pmf(counts, launches, failures, draws))

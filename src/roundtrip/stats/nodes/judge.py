@@ -126,40 +126,46 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
 
     A measure with fewer than `nodes_least` nodes gives no verdict.
     """
-    searches = [one for each in measures for one in _searches(each, settings, confidence)]
-    every = [(search, effect) for search in searches for effect in search.effects]
-    p = [effect.p for _, effect in every]
+    searches = [
+        search for measure in measures for search in _searches(measure, settings, confidence)
+    ]
+    tests = [(search, effect) for search in searches for effect in search.effects]
+    p = [effect.p for _, effect in tests]
     q = scipy.stats.false_discovery_control(p, method="by") if p else []
     by_unit: dict[tuple[Kind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
-    for (search, effect), chance in zip(every, q, strict=True):
+    for (search, effect), chance in zip(tests, q, strict=True):
         # The effect is of interest, and was so when the unit was last measured.
         is_large = min(effect.effect, effect.newest) > search.measure.least
         if chance > settings.false_discovery_level or not is_large:
             continue
-        names = tuple(search.launches.names[one] for one in effect.unit.members)
+        names = tuple(search.launches.names[member] for member in effect.unit.members)
         evidence = by_unit.setdefault((effect.unit.kind, effect.unit.name, names), {})
-        known = evidence.get(search.measure.name)
+        best = evidence.get(search.measure.name)
         # The chance of a wide window may be as small, and its effect is known better.
-        if known is None or (chance, -effect.launches) < (known.q, -known.tested.launches):
+        if best is None or (chance, -effect.launches) < (best.q, -best.tested.launches):
             evidence[search.measure.name] = Evidence(search.measure.name, effect, float(chance))
-    named = [
+    outliers = [
         Outlier(*unit, tuple(sorted(evidence.values(), key=_strength)))
         for unit, evidence in by_unit.items()
     ]
-    widest = {one.measure.name: one for one in searches}
-    sensitivities = {name: one.sensitivity(len(every)) for name, one in widest.items()}
+    widest = {search.measure.name: search for search in searches}
+    sensitivities = {name: search.sensitivity(len(tests)) for name, search in widest.items()}
     # A node that any measure has enough launches of has a verdict.
-    judged = {one.unit.name for each in sensitivities.values() for one in each.effects}
+    judged_names = {
+        effect.unit.name for sensitivity in sensitivities.values() for effect in sensitivity.effects
+    }
     too_few: dict[str, TooFew] = {}
-    for one in (one for search in widest.values() for one in search.too_few()):
-        if one.name not in judged:
-            too_few[one.name] = min(too_few.get(one.name, one), one, key=lambda one: one.rounds)
+    for node in (node for search in widest.values() for node in search.too_few()):
+        if node.name not in judged_names:
+            too_few[node.name] = min(
+                too_few.get(node.name, node), node, key=lambda node: node.rounds
+            )
     return NodeVerdicts(
-        _without_echoes(named),
+        _without_echoes(outliers),
         tuple(too_few[name] for name in sorted(too_few)),
         sensitivities,
         tuple(sorted({name for search in searches for name in search.launches.measured.values()})),
-        len(every),
+        len(tests),
     )
 
 
@@ -174,17 +180,23 @@ def _searches(measure: Measure, settings: NodeSettings, confidence: float) -> It
             break
 
 
-def _strength(one: Evidence) -> tuple[float, float]:
-    return one.q, -one.tested.effect
+def _strength(evidence: Evidence) -> tuple[float, float]:
+    return evidence.q, -evidence.tested.effect
 
 
-def _without_echoes(named: list[Outlier]) -> tuple[Outlier, ...]:
+def _without_echoes(outliers: list[Outlier]) -> tuple[Outlier, ...]:
     """Without nodes of a switch that is named, and links of a node that is; worst first."""
-    switches = {m for one in named if one.kind is Kind.SWITCH for m in one.members}
-    nodes = {m for one in named if one.kind is Kind.NODE for m in one.members}
-    explained: dict[Kind, set[str]] = {Kind.NODE: switches, Kind.LINK: switches | nodes}
-    kept = [one for one in named if not explained.get(one.kind, set()) & set(one.members)]
-    return tuple(sorted(kept, key=lambda one: (*_strength(one.evidence[0]), one.name)))
+    switches = {m for outlier in outliers if outlier.kind is Kind.SWITCH for m in outlier.members}
+    nodes = {m for outlier in outliers if outlier.kind is Kind.NODE for m in outlier.members}
+    explanations: dict[Kind, set[str]] = {Kind.NODE: switches, Kind.LINK: switches | nodes}
+    survivors = [
+        outlier
+        for outlier in outliers
+        if not explanations.get(outlier.kind, set()) & set(outlier.members)
+    ]
+    return tuple(
+        sorted(survivors, key=lambda outlier: (*_strength(outlier.evidence[0]), outlier.name))
+    )
 
 
 @dataclass(frozen=True)
@@ -203,64 +215,77 @@ class Search:
     @cached_property
     def effects(self) -> list[UnitEffect]:
         """Of every unit with enough launches, those that stand out first."""
-        convicted = (self._effect(one, self._healthy(self.outliers)) for one in self.outliers)
-        return [*(one for one in convicted if one), *self._others(self.outliers)]
+        outlier_effects = (
+            self._effect(unit, self._healthy(self.outliers)) for unit in self.outliers
+        )
+        return [*(effect for effect in outlier_effects if effect), *self._others(self.outliers)]
 
     @cached_property
     def outliers(self) -> list[Unit]:
         """The units that stand out, the most extreme first."""
         aside: list[Unit] = []
         members: set[int] = set()
-        found = patience = 0
-        most = int(MOST_ASIDE * len(self.launches.measured))
+        outlier_count = patience = 0
+        limit = int(MOST_ASIDE * len(self.launches.measured))
         while patience < PATIENCE and (effects := self._others(aside)):
             worst = min(effects, key=_order)
             members |= set(worst.unit.members)
             chance = worst.p * len(effects)
-            if chance > 1 or (len(members) > most and worst.unit.kind is not Kind.SWITCH):
+            if chance > 1 or (len(members) > limit and worst.unit.kind is not Kind.SWITCH):
                 break
             aside.append(worst.unit)
             is_significant = chance <= self.settings.false_discovery_level
-            found, patience = (len(aside), 0) if is_significant else (found, patience + 1)
-        return aside[:found]
+            outlier_count, patience = (
+                (len(aside), 0) if is_significant else (outlier_count, patience + 1)
+            )
+        return aside[:outlier_count]
 
     def sensitivity(self, tests: int) -> Sensitivity:
         """What the window can show, where `tests` were made in all."""
         tests = max(1, tests)
         healthy = self._healthy(self.outliers)
-        needed = self._needed(healthy)
+        minimum = self._needed(healthy)
         harmonic = float(np.sum(1 / np.arange(1, tests + 1)))
         p = self.settings.false_discovery_level / (tests * harmonic)
 
         def seen(launches: int) -> float | None:
             effect = healthy.scores.seen(launches, p, self.settings.sight_power)
-            return None if effect is None else needed + effect
+            return None if effect is None else minimum + effect
 
         counts = self.launches.count()
         typical, least = int(np.median(counts[counts > 0])), self.settings.launches_least
-        enough = next((n for n in range(least, _MOST) if seen(n) is not None), _MOST)
+        fewest = next((n for n in range(least, _MOST) if seen(n) is not None), _MOST)
         return Sensitivity(
-            tuple(one for one in self.effects if one.unit.kind is Kind.NODE),
+            tuple(effect for effect in self.effects if effect.unit.kind is Kind.NODE),
             seen(typical) if typical >= least else None,
-            max(0, enough - typical),
+            max(0, fewest - typical),
             healthy.spread,
             int(np.count_nonzero(counts)),
         )
 
     def too_few(self) -> Iterator[TooFew]:
         """The nodes with too few launches for a verdict."""
-        judged = {m for one in self.effects if one.unit.kind is Kind.NODE for m in one.unit.members}
-        judged |= {member for unit in self.outliers for member in unit.members}
+        judged_nodes = {
+            m
+            for effect in self.effects
+            if effect.unit.kind is Kind.NODE
+            for m in effect.unit.members
+        }
+        judged_nodes |= {member for unit in self.outliers for member in unit.members}
         for node, count in enumerate(self.launches.count().tolist()):
-            if count and node not in judged:
+            if count and node not in judged_nodes:
                 rounds = max(1, self.settings.launches_least - count)
                 yield TooFew(self.launches.names[node], count, rounds)
 
     @cached_property
     def _of(self) -> dict[Unit, np.ndarray]:
         """The launches of each unit that has enough of them."""
-        every = ((one, one.affected(self.launches)) for one in units(self.launches))
-        return {one: at for one, at in every if at.size >= self.settings.launches_least}
+        candidates = ((unit, unit.affected(self.launches)) for unit in units(self.launches))
+        return {
+            unit: indices
+            for unit, indices in candidates
+            if indices.size >= self.settings.launches_least
+        }
 
     def _others(self, aside: Sequence[Unit]) -> list[UnitEffect]:
         """Every unit with enough launches that is in none of `aside`, which are put aside.
@@ -268,22 +293,26 @@ class Search:
         One that looks sick is put aside as well while it is tested, so that neither the noise nor
         the effects of its partners hold a part of its own effect.
         """
-        gone = {m for one in aside if one.kind is not Kind.LINK for m in one.members}
-        left = [one for one in self._of if one not in aside and not gone & set(one.members)]
-        effects = (self._effect(one, self._healthy(aside)) for one in left)
-        again = (
-            self._effect(one.unit, self._healthy((*aside, one.unit))) if one.p < _UNLIKELY else one
-            for one in effects
-            if one
+        aside_nodes = {m for unit in aside if unit.kind is not Kind.LINK for m in unit.members}
+        candidates = [
+            unit for unit in self._of if unit not in aside and not aside_nodes & set(unit.members)
+        ]
+        effects = (self._effect(unit, self._healthy(aside)) for unit in candidates)
+        retests = (
+            self._effect(effect.unit, self._healthy((*aside, effect.unit)))
+            if effect.p < _UNLIKELY
+            else effect
+            for effect in effects
+            if effect
         )
-        return [one for one in again if one]
+        return [effect for effect in retests if effect]
 
     def _healthy(self, aside: Sequence[Unit]) -> Healthy:
         """The launches without those of the units `aside`."""
-        known = tuple(aside)
-        if known not in self._known:
-            self._known[known] = Healthy(self.launches, known, self.settings)
-        return self._known[known]
+        key = tuple(aside)
+        if key not in self._known:
+            self._known[key] = Healthy(self.launches, key, self.settings)
+        return self._known[key]
 
     @cached_property
     def _known(self) -> dict[tuple[Unit, ...], Healthy]:
@@ -295,45 +324,52 @@ class Search:
 
     def _effect(self, unit: Unit, healthy: Healthy) -> UnitEffect | None:
         """None with too few launches, or too few partners to tell whose effect it is."""
-        needed = self._needed(healthy)
-        at = self._of[unit][healthy.fits(unit)[self._of[unit]]]
-        if at.size < self.settings.launches_least:
+        minimum = self._needed(healthy)
+        indices = self._of[unit][healthy.fits(unit)[self._of[unit]]]
+        if indices.size < self.settings.launches_least:
             return None
-        pairs = self.launches.nodes[at]
-        others = np.unique(pairs[~np.isin(pairs, unit.members) & (pairs != NOBODY)])
+        pairs = self.launches.nodes[indices]
+        partners = np.unique(pairs[~np.isin(pairs, unit.members) & (pairs != NOBODY)])
         is_between = unit.kind is not Kind.LINK and bool((pairs != NOBODY).all())
-        if is_between and others.size < self.settings.partners_least:
+        if is_between and partners.size < self.settings.partners_least:
             return None
-        left = healthy.left(unit, at)
-        is_whole = unit.kind is not Kind.SWITCH or _is_most(unit, healthy, needed)
-        interval = median_interval(left.tolist(), self.confidence)
-        nights = self.launches.night[at]
+        residuals = healthy.left(unit, indices)
+        is_whole = unit.kind is not Kind.SWITCH or _is_most(unit, healthy, minimum)
+        interval = median_interval(residuals.tolist(), self.confidence)
+        nights = self.launches.night[indices]
         return UnitEffect(
             unit=unit,
             effect=interval.median,
             low=interval.low,
             high=interval.high,
-            p=healthy.scores.p(left - needed) if is_whole else 1.0,
-            launches=at.size,
-            partners=others.size,
+            p=healthy.scores.p(residuals - minimum) if is_whole else 1.0,
+            launches=indices.size,
+            partners=partners.size,
             nights=np.unique(nights).size,
             window=self.window,
-            newest=float(np.median(left[nights == nights.max()])),
+            newest=float(np.median(residuals[nights == nights.max()])),
         )
 
 
-def _order(one: UnitEffect) -> tuple[float, int, float, str]:
+def _order(effect: UnitEffect) -> tuple[float, int, float, str]:
     """Of two as unlikely, a switch goes before its nodes, and a node before its links."""
     kinds = (Kind.SWITCH, Kind.NODE, Kind.LINK)
-    return max(one.p, _NO_CHANCE), kinds.index(one.unit.kind), -one.effect, one.unit.name
+    return (
+        max(effect.p, _NO_CHANCE),
+        kinds.index(effect.unit.kind),
+        -effect.effect,
+        effect.unit.name,
+    )
 
 
-def _is_most(unit: Unit, healthy: Healthy, needed: float) -> bool:
+def _is_most(unit: Unit, healthy: Healthy, minimum: float) -> bool:
     """Whether most nodes of a switch are slow: one sick node makes no sick switch."""
-    slow = 0
+    slow_count = 0
     for member in unit.members:
-        one = Unit(Kind.NODE, "", (member,))
-        at = one.affected(healthy.launches)
-        at = at[healthy.fits(unit)[at]]
-        slow += bool(at.size) and float(np.median(healthy.left(one, at))) > needed / 2
-    return slow > len(unit.members) / 2
+        node = Unit(Kind.NODE, "", (member,))
+        indices = node.affected(healthy.launches)
+        indices = indices[healthy.fits(unit)[indices]]
+        slow_count += (
+            bool(indices.size) and float(np.median(healthy.left(node, indices))) > minimum / 2
+        )
+    return slow_count > len(unit.members) / 2

@@ -61,8 +61,8 @@ class Launches:
 
     def take(self, which: np.ndarray) -> Launches:
         """The launches at `which`, an index or a mask."""
-        kept = (one[which] for one in (self.cost, self.nodes, self.night, self.round))
-        return Launches(self.names, self.switches, *kept)
+        arrays = (array[which] for array in (self.cost, self.nodes, self.night, self.round))
+        return Launches(self.names, self.switches, *arrays)
 
     def newest(self, nights: int) -> Launches:
         """Those of the newest `nights` nights in which there are launches."""
@@ -102,29 +102,29 @@ class Unit:
 
     def affected(self, launches: Launches) -> np.ndarray:
         """Indices of the launches that show its effect once."""
-        inside = np.isin(launches.nodes, self.members)
+        is_member = np.isin(launches.nodes, self.members)
         if self.kind is Kind.LINK:
-            return np.flatnonzero(inside.all(axis=1))
-        return np.flatnonzero(inside.sum(axis=1) == 1)
+            return np.flatnonzero(is_member.all(axis=1))
+        return np.flatnonzero(is_member.sum(axis=1) == 1)
 
 
 def units(launches: Launches) -> list[Unit]:
     """Every node, switch of two or more nodes, and pair of nodes that launches were on."""
-    there = launches.measured
-    found = [Unit(Kind.NODE, name, (node,)) for node, name in there.items()]
+    names = launches.measured
+    suspects = [Unit(Kind.NODE, name, (node,)) for node, name in names.items()]
     by_switch: dict[str, list[int]] = {}
-    for one in there:
-        by_switch.setdefault(launches.switches[one], []).append(one)
-    found += [
+    for node in names:
+        by_switch.setdefault(launches.switches[node], []).append(node)
+    suspects += [
         Unit(Kind.SWITCH, name, tuple(members))
         for name, members in sorted(by_switch.items())
-        if name and 1 < len(members) < len(there)
+        if name and 1 < len(members) < len(names)
     ]
     pairs = np.sort(launches.nodes[(launches.nodes >= 0).all(axis=1)], axis=1)
     for one, other in np.unique(pairs, axis=0).tolist():
         name = f"{launches.names[one]} - {launches.names[other]}"
-        found.append(Unit(Kind.LINK, name, (one, other)))
-    return found
+        suspects.append(Unit(Kind.LINK, name, (one, other)))
+    return suspects
 
 
 @dataclass(frozen=True)
@@ -140,12 +140,12 @@ class Scores:
 
     def p(self, left: np.ndarray) -> float:
         """The probability that as many healthy launches have a sum as high as those of `left`."""
-        return min(1.0, len(self.clips) * min(one.p(left) for one in self._limited))
+        return min(1.0, len(self.clips) * min(scores.p(left) for scores in self._limited))
 
     def seen(self, count: int, p: float, power: float) -> float | None:
         """The effect by which `count` launches give `p` with this power; None if none does."""
-        found = [one.seen(count, p / len(self.clips), power) for one in self._limited]
-        return min((one for one in found if one is not None), default=None)
+        effect_sizes = [scores.seen(count, p / len(self.clips), power) for scores in self._limited]
+        return min((size for size in effect_sizes if size is not None), default=None)
 
     @cached_property
     def _limited(self) -> tuple[ClippedScores, ...]:
@@ -174,31 +174,31 @@ class ClippedScores:
 
     def seen(self, count: int, p: float, power: float) -> float | None:
         """As `Scores.seen`: an effect moves every score by as much, up to the limit."""
-        at = np.flatnonzero(self._tails(count) <= p)
-        if not at.size:
+        indices = np.flatnonzero(self._tails(count) <= p)
+        if not indices.size:
             return None
-        wanted = (at[0] - count * _STEPS) / count
+        target = (indices[0] - count * _STEPS) / count
         for shift in range(_FARTHEST):
-            moved = np.minimum(self._steps + shift, _STEPS)
-            mean = float(self._one @ moved)
-            sd = float(np.sqrt(self._one @ (moved - mean) ** 2))
-            if mean - float(scipy.special.ndtri(power)) * sd / np.sqrt(count) >= wanted:
+            scores = np.minimum(self._steps + shift, _STEPS)
+            mean = float(self._one @ scores)
+            sd = float(np.sqrt(self._one @ (scores - mean) ** 2))
+            if mean - float(scipy.special.ndtri(power)) * sd / np.sqrt(count) >= target:
                 return float(shift * self._step)
         return None
 
-    def _clip(self, left: np.ndarray) -> np.ndarray:
-        return np.rint(np.clip(left / self._step, -_STEPS, _STEPS)).astype(np.int64)
+    def _clip(self, residuals: np.ndarray) -> np.ndarray:
+        return np.rint(np.clip(residuals / self._step, -_STEPS, _STEPS)).astype(np.int64)
 
     def _tail_sums(self, count: int) -> np.ndarray:
         """P(sum >= s) for every sum s of `count` scores, the lowest first."""
-        found, power, rest = np.ones(1), self._one, count
+        pmf, power, rest = np.ones(1), self._one, count
         while rest:
             if rest & 1:
-                found = scipy.signal.convolve(found, power)
+                pmf = scipy.signal.convolve(pmf, power)
             rest >>= 1
             power = scipy.signal.convolve(power, power) if rest else power
         # The fast transform leaves errors of 1e-16, of either sign.
-        return np.cumsum(np.maximum(found, 0.0)[::-1])[::-1]
+        return np.cumsum(np.maximum(pmf, 0.0)[::-1])[::-1]
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,9 @@ class Fit:
 
     def without(self, launches: Launches, members: tuple[int, ...]) -> np.ndarray:
         """What is left of each launch's cost for the effect of `members`."""
-        own = np.append(self.effect, 0.0)
-        own[list(members)] = 0.0
-        return np.asarray(launches.cost - self.base - own[launches.nodes].sum(axis=1))
+        effect = np.append(self.effect, 0.0)
+        effect[list(members)] = 0.0
+        return np.asarray(launches.cost - self.base - effect[launches.nodes].sum(axis=1))
 
 
 def fit(launches: Launches, kept: np.ndarray, spread_least: float) -> Fit:
@@ -225,25 +225,25 @@ def fit(launches: Launches, kept: np.ndarray, spread_least: float) -> Fit:
     """
     count, nodes = launches.cost.size, len(launches.names)
     blocks = _blocks(launches, kept)
-    fixed = np.zeros((count, blocks.max() + 2))
-    fixed[np.arange(count), blocks] = 1.0
-    fixed[:, -1] = launches.crosses
-    own = np.zeros((count, nodes + 1))
-    np.add.at(own, (np.arange(count)[:, None], launches.nodes), 1.0)
-    design = np.hstack([fixed, own[:, :nodes]])
-    prior = np.r_[np.full(fixed.shape[1], 1e-9), np.full(nodes, _PRIOR)]
-    left = launches.cost - _medians(launches.cost, blocks, kept)
+    base_design = np.zeros((count, blocks.max() + 2))
+    base_design[np.arange(count), blocks] = 1.0
+    base_design[:, -1] = launches.crosses
+    node_design = np.zeros((count, nodes + 1))
+    np.add.at(node_design, (np.arange(count)[:, None], launches.nodes), 1.0)
+    design = np.hstack([base_design, node_design[:, :nodes]])
+    prior = np.r_[np.full(base_design.shape[1], 1e-9), np.full(nodes, _PRIOR)]
+    residuals = launches.cost - _medians(launches.cost, blocks, kept)
     for _ in range(_ITERATIONS):
-        weight = kept * _weights(left, kept, spread_least)
+        weight = kept * _weights(residuals, kept, spread_least)
         normal = design.T @ (design * weight[:, None]) + np.diag(prior)
-        found = np.linalg.solve(normal, design.T @ (launches.cost * weight))
-        left = launches.cost - design @ found
-    there = launches.take(kept).count() > 0
-    effect = found[fixed.shape[1] :]
-    effect = np.where(there, effect - np.median(effect[there]), 0.0)
-    crossing = found[fixed.shape[1] - 1] * launches.crosses
-    alone = launches.cost - crossing - np.append(effect, 0.0)[launches.nodes].sum(axis=1)
-    return Fit(crossing + _medians(alone, blocks, kept), effect)
+        solution = np.linalg.solve(normal, design.T @ (launches.cost * weight))
+        residuals = launches.cost - design @ solution
+    is_measured = launches.take(kept).count() > 0
+    effect = solution[base_design.shape[1] :]
+    effect = np.where(is_measured, effect - np.median(effect[is_measured]), 0.0)
+    step = solution[base_design.shape[1] - 1] * launches.crosses
+    remainder = launches.cost - step - np.append(effect, 0.0)[launches.nodes].sum(axis=1)
+    return Fit(step + _medians(remainder, blocks, kept), effect)
 
 
 def robust_spread(values: np.ndarray, least: float) -> float:
@@ -251,26 +251,28 @@ def robust_spread(values: np.ndarray, least: float) -> float:
     return max(least, robust_sd(values)) if values.size else least
 
 
-def _weights(left: np.ndarray, kept: np.ndarray, least: float) -> np.ndarray:
-    away = np.maximum(np.abs(left), 1e-300) / robust_spread(left[kept], least)
-    return np.asarray(np.minimum(1.0, _HUBER / away))
+def _weights(residuals: np.ndarray, mask: np.ndarray, least: float) -> np.ndarray:
+    distance = np.maximum(np.abs(residuals), 1e-300) / robust_spread(residuals[mask], least)
+    return np.asarray(np.minimum(1.0, _HUBER / distance))
 
 
-def _blocks(launches: Launches, kept: np.ndarray) -> np.ndarray:
+def _blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
     """Numbers of what has a level of its own: a round of a night, or what is left of the night."""
-    apart = launches.night.astype(np.int64) * (launches.round.max(initial=0) + 2)
-    of_round = apart + launches.round + 1
-    numbers, index = np.unique(of_round, return_inverse=True)
-    is_large = np.bincount(index[kept], minlength=numbers.size)[index] >= _LEAST_OF_ROUND
-    return np.asarray(np.unique(np.where(is_large, of_round, apart), return_inverse=True)[1])
+    night_block = launches.night.astype(np.int64) * (launches.round.max(initial=0) + 2)
+    round_block = night_block + launches.round + 1
+    numbers, index = np.unique(round_block, return_inverse=True)
+    is_large = np.bincount(index[mask], minlength=numbers.size)[index] >= _LEAST_OF_ROUND
+    return np.asarray(
+        np.unique(np.where(is_large, round_block, night_block), return_inverse=True)[1]
+    )
 
 
-def _medians(values: np.ndarray, blocks: np.ndarray, kept: np.ndarray) -> np.ndarray:
+def _medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The median of its block, for each value; of a block without launches kept, that of all."""
-    found = np.full(blocks.max() + 1, np.median(values[kept]))
-    for block in np.unique(blocks[kept]):
-        found[block] = np.median(values[kept & (blocks == block)])
-    return np.asarray(found[blocks])
+    medians = np.full(blocks.max() + 1, np.median(values[mask]))
+    for block in np.unique(blocks[mask]):
+        medians[block] = np.median(values[mask & (blocks == block)])
+    return np.asarray(medians[blocks])
 
 
 class Healthy:
@@ -278,7 +280,7 @@ class Healthy:
 
     def __init__(self, launches: Launches, aside: Sequence[Unit], settings: NodeSettings) -> None:
         self.launches, self._aside, self._settings = launches, aside, settings
-        self._touched = {one: _touched(launches, one) for one in aside}
+        self._touched = {unit: _touched(launches, unit) for unit in aside}
         self._kept: np.ndarray = ~self._bad(None)
         self._fit = fit(launches, self._kept, settings.spread_least)
 
@@ -317,19 +319,19 @@ class Healthy:
     @cached_property
     def _pool(self) -> np.ndarray:
         """What is left of each launch for the effect of each of its nodes."""
-        own = np.append(self._fit.effect, 0.0)[self.launches.nodes]
-        rest = self.launches.cost - self._fit.base - own.sum(axis=1)
-        is_there = (self.launches.nodes != NOBODY) & self._kept[:, None]
-        return np.asarray((rest[:, None] + own)[is_there])
+        effect = np.append(self._fit.effect, 0.0)[self.launches.nodes]
+        rest = self.launches.cost - self._fit.base - effect.sum(axis=1)
+        mask = (self.launches.nodes != NOBODY) & self._kept[:, None]
+        return np.asarray((rest[:, None] + effect)[mask])
 
-    def _bad(self, but: Unit | None) -> np.ndarray:
-        bad = [touched for one, touched in self._touched.items() if one != but]
-        return np.asarray(np.any([np.zeros(self.launches.cost.size, dtype=bool), *bad], axis=0))
+    def _bad(self, exempt: Unit | None) -> np.ndarray:
+        masks = [mask for unit, mask in self._touched.items() if unit != exempt]
+        return np.asarray(np.any([np.zeros(self.launches.cost.size, dtype=bool), *masks], axis=0))
 
 
 def _touched(launches: Launches, unit: Unit) -> np.ndarray:
-    inside = np.isin(launches.nodes, unit.members)
-    return np.asarray(inside.all(axis=1) if unit.kind is Kind.LINK else inside.any(axis=1))
+    is_member = np.isin(launches.nodes, unit.members)
+    return np.asarray(is_member.all(axis=1) if unit.kind is Kind.LINK else is_member.any(axis=1))
 
 
 def effects(launches: Launches, settings: NodeSettings, confidence: float) -> dict[str, Interval]:
@@ -337,12 +339,12 @@ def effects(launches: Launches, settings: NodeSettings, confidence: float) -> di
 
     Nothing with fewer than `nodes_least` nodes: then nobody knows whose effect it is.
     """
-    there = launches.measured
-    if len(there) < settings.nodes_least:
+    names = launches.measured
+    if len(names) < settings.nodes_least:
         return {}
-    healthy, found = Healthy(launches, (), settings), {}
-    for node, name in there.items():
+    healthy, intervals = Healthy(launches, (), settings), {}
+    for node, name in names.items():
         unit = Unit(Kind.NODE, name, (node,))
-        left = healthy.left(unit, unit.affected(launches))
-        found[name] = median_interval(left.tolist(), confidence)
-    return found
+        residuals = healthy.left(unit, unit.affected(launches))
+        intervals[name] = median_interval(residuals.tolist(), confidence)
+    return intervals

@@ -95,17 +95,17 @@ class DdtData(Panels[Panel]):
         """Interval of the time to make and to free at each point of each panel: columns panel,
         buffers, app, size_bytes, variant, phase; median, low and high in seconds; n.
         """
-        found = derived.creations(self.samples, _LAUNCH)
-        return median_intervals(found, [*_BY, "phase"], "seconds", self.level)
+        times = derived.creations(self.samples, _LAUNCH)
+        return median_intervals(times, [*_BY, "phase"], "seconds", self.level)
 
     @cached_property
     def overheads(self) -> pl.DataFrame:
         """Interval of the overhead at each point of each panel: columns panel, buffers, app,
         size_bytes, variant; median, low and high, parts of 1; n.
         """
-        known = self.values.filter(pl.col("overhead").is_not_null())
-        packing = known.filter(pl.col("variant").is_in(PACKING))
-        return median_intervals(packing, _BY, "overhead", self.level)
+        rows = self.values.filter(pl.col("overhead").is_not_null())
+        packing_rows = rows.filter(pl.col("variant").is_in(PACKING))
+        return median_intervals(packing_rows, _BY, "overhead", self.level)
 
     @cached_property
     def round_trips(self) -> pl.DataFrame:
@@ -116,8 +116,8 @@ class DdtData(Panels[Panel]):
         """The rows of `panel` with each micro-app's largest message, in the study's order; all
         columns of `frame`, which needs app, size_bytes and variant.
         """
-        mine = self.rows(frame, panel)
-        top = mine.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over("app"))
+        rows = self.rows(frame, panel)
+        top = rows.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over("app"))
         order = pl.col("app").replace_strict(
             {app: i for i, app in enumerate(APPS)}, default=len(APPS)
         )
@@ -125,9 +125,9 @@ class DdtData(Panels[Panel]):
 
     def gains(self, panel: Panel, by_hand: str = MANUAL) -> dict[tuple[str, int], list[float]]:
         """By (app, size in bytes): round trip by hand over that with datatypes, one per launch."""
-        found = derived.gains(self.rows(self.values, panel), _LAUNCH, by_hand)
-        grouped = found.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
-        return {(app, size): ratios for app, size, ratios in grouped.iter_rows()}
+        gains = derived.gains(self.rows(self.values, panel), _LAUNCH, by_hand)
+        groups = gains.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
+        return {(app, size): ratios for app, size, ratios in groups.iter_rows()}
 
     def series_key(self, panel: Panel, app: str, size: int, variant: str, phase: str) -> str:
         """The series of one epoch of a method, as `Cell.series`."""
@@ -141,24 +141,26 @@ class DdtData(Panels[Panel]):
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:
         """Every refusal, once for each toolchain, with no addresses: each launch has its own."""
-        found: dict[tuple[str, str, str, str, str], set[str]] = {}
+        methods_by_key: dict[tuple[str, str, str, str, str], set[str]] = {}
         finding = ["finding_call", "finding_error", "finding_consequence"]
-        refused = self.points.drop_nulls(finding).join(self.launches, on="launch")
+        rows = self.points.drop_nulls(finding).join(self.launches, on="launch")
         columns = ["toolchain", pl.col("mpi_library").fill_null(""), *finding, "case", "variant"]
-        for *fact, case, variant in refused.select(columns).iter_rows():
+        for *fact, case, variant in rows.select(columns).iter_rows():
             toolchain, library, call, error, consequence = fact
             key = (toolchain, library, call, _ADDRESS.sub("0x…", error), consequence)
-            found.setdefault(key, set()).add(f"{case.split('/')[0]} {variant}")
-        return tuple(Refusal(*key, tuple(sorted(found[key]))) for key in sorted(found))
+            methods_by_key.setdefault(key, set()).add(f"{case.split('/')[0]} {variant}")
+        return tuple(
+            Refusal(*key, tuple(sorted(methods_by_key[key]))) for key in sorted(methods_by_key)
+        )
 
     def _panel_rows(self) -> pl.DataFrame:
-        fewest = (
+        counts = (
             self.values.group_by("panel", "buffers", "app")
             .agg(launches=pl.col("launch").n_unique().cast(pl.Int64))
             .group_by("panel", "buffers")
             .agg(pl.col("launches").min())
         )
-        return fewest.join(self.launches.unique("panel", keep="first"), on="panel")
+        return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
     def _panel(self, row: Row) -> Panel:
         return Panel(
@@ -213,22 +215,22 @@ def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         _drawing(f"ddtbench-{panel.buffers}-{number}", panel, _percent(data, panel), _METHODS)
         for number, panel in enumerate(panels, 1)
     ]
-    values = pl.concat([one.frame.select(INTERVAL) for one in drawings])
+    values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
     low = min(0.0, values.min().min_horizontal().item())
     high = max(100.0 * derived.PUBLISHED_NAS_LU_X[0], values.max().max_horizontal().item())
     edge = 0.03 * (high - low)  # no dot is cut off
     title = "Overhead ({} of the round trip)"
     scale = Scale(title, Unit.PERCENT, low - edge, high + edge, is_log=False)
 
-    def views(one: Drawing) -> tuple[View, ...]:
-        apps, frame = one.frame["app"].unique(maintain_order=True).to_list(), one.frame
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        apps, frame = drawing.frame["app"].unique(maintain_order=True).to_list(), drawing.frame
         if EXAMPLE in apps:
             apps.insert(apps.index(EXAMPLE) + 1, _STUDY)
             frame = pl.concat([frame, _study(frame.schema)])
-        both = {name: _METHODS[name] for name in (MANUAL, DDT)}
+        pair = {name: _METHODS[name] for name in (MANUAL, DDT)}
         return tuple(
             View(name, scale, None, _by_app(frame, apps, arms), tuple(apps), (Rule(0.0),))
-            for name, arms in (("By hand and datatypes", both), ("All methods", one.shown))
+            for name, arms in (("By hand and datatypes", pair), ("All methods", drawing.shown))
         )
 
     return display.each_panel(drawings, "Packing overhead of each micro-app", views)
@@ -240,8 +242,8 @@ _STUDY = "the study, 2012"
 
 def _study(schema: pl.Schema) -> pl.DataFrame:
     """The study's own example: rows of `schema`."""
-    known = zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X, strict=True)
-    rows = [{"app": _STUDY, "arm": arm, "median": 100 * part} for arm, part in known]
+    parts = zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X, strict=True)
+    rows = [{"app": _STUDY, "arm": arm, "median": 100 * part} for arm, part in parts]
     return pl.DataFrame(rows, schema=schema)
 
 
@@ -251,10 +253,10 @@ def draw_time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         _drawing(f"ddtbench-{panel.buffers}-time-{number}", panel, _epochs(data, panel), _EPOCHS)
         for number, panel in enumerate(panels, 1)
     ]
-    shown = {one.name: panel for one, panel in zip(drawings, panels, strict=True)}
+    panel_by_name = {drawing.name: panel for drawing, panel in zip(drawings, panels, strict=True)}
 
-    def views(one: Drawing) -> tuple[View, ...]:
-        return (_parts(one), *_time_views(data, shown[one.name]))
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        return (_parts(drawing), *_time_views(data, panel_by_name[drawing.name]))
 
     return display.each_panel(drawings, "Time of a round trip by epoch", views)
 
@@ -272,14 +274,14 @@ def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
 
 def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -> tuple[Curve, ...]:
     """Of columns app, arm, median, low, high and n: a curve an arm, a row an app."""
-    numbered = frame.with_columns(
+    rows = frame.with_columns(
         row=pl.col("app").replace_strict({app: row for row, app in enumerate(apps)})
     )
     return tuple(
         Curve(
             arm.title,
             arm.colour,
-            points(numbered.filter(pl.col("arm") == name).iter_rows(named=True), "row"),
+            points(rows.filter(pl.col("arm") == name).iter_rows(named=True), "row"),
         )
         for name, arm in arms.items()
     )
@@ -288,19 +290,19 @@ def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -
 def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     """The whole round trip of each method, and each epoch that takes any time."""
     frames = {"Round trip": data.at_largest(data.round_trips, panel)}
-    mine = data.at_largest(data.values, panel)
+    values = data.at_largest(data.values, panel)
     for epoch, arm in _EPOCHS.items():
-        taken = mine.filter(pl.col(epoch) > 0)
+        rows = values.filter(pl.col(epoch) > 0)
         frames[arm.title.capitalize()] = median_intervals(
-            taken, ["app", "variant"], epoch, data.level
+            rows, ["app", "variant"], epoch, data.level
         )
-    shown = {
+    frames_in_us = {
         name: frame.select("app", pl.col(*INTERVAL) * 1e6, "n", arm="variant")
         for name, frame in frames.items()
         if frame.height
     }
-    apps = shown["Round trip"]["app"].unique(maintain_order=True).to_list()
-    low, high = display.decades(list(shown.values()))
+    apps = frames_in_us["Round trip"]["app"].unique(maintain_order=True).to_list()
+    low, high = display.decades(list(frames_in_us.values()))
     return tuple(
         View(
             name,
@@ -309,57 +311,61 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
             _by_app(frame, apps, _every(frame)),
             tuple(apps),
         )
-        for name, frame in shown.items()
+        for name, frame in frames_in_us.items()
     )
 
 
 def _every(frame: pl.DataFrame) -> dict[str, Arm]:
     """The methods of a frame, the reference included."""
-    there = set(frame["arm"])
-    return {name: arm for name, arm in ARMS.items() if name in there}
+    names = set(frame["arm"])
+    return {name: arm for name, arm in ARMS.items() if name in names}
 
 
 def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
     """Columns app, method, variant, arm (the epoch), us, order; low and high of the whole."""
-    mine = data.at_largest(data.values, panel)
-    whole = data.at_largest(data.round_trips, panel).select(
+    values = data.at_largest(data.values, panel)
+    round_trips = data.at_largest(data.round_trips, panel).select(
         "app", "variant", pl.col("low", "high") * 1e6, arm=pl.lit(next(iter(_EPOCHS)))
     )
     return (
-        mine.group_by("app", "variant", maintain_order=True)
+        values.group_by("app", "variant", maintain_order=True)
         .agg(pl.col(*_EPOCHS).median() * 1e6)
         .unpivot(list(_EPOCHS), index=["app", "variant"], variable_name="arm", value_name="us")
         .with_columns(
             method=pl.col("variant").replace_strict(_SHORT),
             order=pl.col("arm").replace_strict({name: i for i, name in enumerate(_EPOCHS)}),
         )
-        .join(whole, on=["app", "variant", "arm"], how="left", maintain_order="left")
+        .join(round_trips, on=["app", "variant", "arm"], how="left", maintain_order="left")
     )
 
 
-def _parts(one: Drawing) -> View:
+def _parts(drawing: Drawing) -> View:
     """A bar for each method of each micro-app, of its epochs, in % of the slowest method there."""
     names: list[str] = []
     heads: set[int] = set()
-    found: dict[str, list[Point]] = {epoch: [] for epoch in one.arms}
-    for (app,), methods in one.frame.group_by("app", maintain_order=True):
+    bars_by_epoch: dict[str, list[Point]] = {epoch: [] for epoch in drawing.arms}
+    for (app,), methods in drawing.frame.group_by("app", maintain_order=True):
         heads.add(len(names))
         names.append(str(app))
         slowest = _whole(methods).max()
         order = {method: number for number, method in enumerate(_SHORT.values())}
-        ordered = methods.with_columns(
+        rows = methods.with_columns(
             at=pl.col("method").replace_strict(order, return_dtype=pl.Int64)
         ).sort("at", "order", maintain_order=True)
-        for (method,), epochs in ordered.group_by("method", maintain_order=True):
+        for (method,), epochs in rows.group_by("method", maintain_order=True):
             names.append(f"{method}, {units.amount(float(epochs['us'].sum()), Unit.US)}")
             for row in epochs.iter_rows(named=True):
                 value, low, high = (
                     None if row[key] is None else 100 * row[key] / slowest
                     for key in ("us", "low", "high")
                 )
-                found[row["arm"]].append((len(names) - 1, value or 0.0, low, high, None))
-    curves = tuple(Curve(arm.title, arm.colour, tuple(found[e])) for e, arm in one.arms.items())
-    widest = max([100.0, *(p[3] for each in found.values() for p in each if p[3] is not None)])
+                bars_by_epoch[row["arm"]].append((len(names) - 1, value or 0.0, low, high, None))
+    curves = tuple(
+        Curve(arm.title, arm.colour, tuple(bars_by_epoch[e])) for e, arm in drawing.arms.items()
+    )
+    widest = max(
+        [100.0, *(p[3] for bars in bars_by_epoch.values() for p in bars if p[3] is not None)]
+    )
     title = "Time ({} of the slowest method)"
     scale = Scale(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)
     return View(

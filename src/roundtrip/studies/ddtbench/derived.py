@@ -133,8 +133,8 @@ def gains(figures: pl.DataFrame, by: list[str], by_hand: str = MANUAL) -> pl.Dat
 
     `by_hand` is MANUAL or TUNED.  Result: the rows of datatypes in `figures`, and a column ratio.
     """
-    both = figures.filter(pl.col("variant").is_in([DDT, by_hand]))
-    return within_launch(both, by, by_hand, "round_trip")
+    pair = figures.filter(pl.col("variant").is_in([DDT, by_hand]))
+    return within_launch(pair, by, by_hand, "round_trip")
 
 
 def largest(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -147,34 +147,34 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
     Those that were not measured are absent.
     """
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     figures = largest(launch_figures(samples.lazy(), []), [])
     for row in figures.iter_rows(named=True):
         suffix = {"original": "", "same": "_same"}.get(row["buffers"])
         if suffix is None:
             continue
-        found[f"round_trip_{row['variant']}{suffix}"] = row["round_trip"] * 1e6
+        values[f"round_trip_{row['variant']}{suffix}"] = row["round_trip"] * 1e6
         if row["overhead"] is not None and row["variant"] in PACKING:
-            found[f"overhead_{row['variant']}{suffix}"] = row["overhead"] * 100
+            values[f"overhead_{row['variant']}{suffix}"] = row["overhead"] * 100
     for case, gain in gains(figures, []).select("case", "ratio").iter_rows():
-        found["gain" if case.endswith("/original") else f"gain_{case.split('/')[-1]}"] = gain
+        values["gain" if case.endswith("/original") else f"gain_{case.split('/')[-1]}"] = gain
     for case, gain in gains(figures, [], TUNED).select("case", "ratio").iter_rows():
         if case.endswith("/original"):
-            found["gain_over_tuned"] = gain
-    if found.get("overhead_manual") and "overhead_mpi_ddt" in found:
-        found["overhead_ratio"] = found["overhead_mpi_ddt"] / found["overhead_manual"]
-    return found
+            values["gain_over_tuned"] = gain
+    if values.get("overhead_manual") and "overhead_mpi_ddt" in values:
+        values["overhead_ratio"] = values["overhead_mpi_ddt"] / values["overhead_manual"]
+    return values
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Round trip with datatypes of each launch, each micro-app at its largest message: columns
     SPEEDS.
     """
-    original = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
-    figures = launch_figures(original, ["launch"])
-    with_types = largest(figures.filter(pl.col("variant") == DDT), ["launch"])
+    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
+    figures = launch_figures(original_samples, ["launch"])
+    datatype_figures = largest(figures.filter(pl.col("variant") == DDT), ["launch"])
     return toolchain_speeds(
-        with_types.rename({"round_trip": "seconds"}),
+        datatype_figures.rename({"round_trip": "seconds"}),
         pl.concat_str("app", pl.lit(", datatypes")),
         phase=UNPACKED,
         metric=METRIC,
@@ -185,12 +185,12 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     """Of the micro-apps that gain most and least from datatypes: speed over packing by hand, at the
     largest message of each launch; columns SPEEDS.
     """
-    original = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
-    found = gains(largest(launch_figures(original, ["launch"]), ["launch"]), ["launch"])
-    typical = found.group_by("app").agg(pl.col("ratio").median()).sort("ratio", "app")["app"]
-    apps = list(dict.fromkeys([*typical.tail(1), *typical.head(1)]))
+    original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
+    ratios = gains(largest(launch_figures(original_samples, ["launch"]), ["launch"]), ["launch"])
+    app_order = ratios.group_by("app").agg(pl.col("ratio").median()).sort("ratio", "app")["app"]
+    apps = list(dict.fromkeys([*app_order.tail(1), *app_order.head(1)]))
     return toolchain_speeds(
-        found.filter(pl.col("app").is_in(apps)).sort("ratio", descending=True),
+        ratios.filter(pl.col("app").is_in(apps)).sort("ratio", descending=True),
         pl.concat_str(pl.lit("Datatypes over packing by hand, "), "app"),
         size_bytes=None,
         value=pl.col("ratio"),

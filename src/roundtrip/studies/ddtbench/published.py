@@ -63,9 +63,14 @@ _NOT_DRAWN = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
 def classes() -> Table:
     """The study's table of micro-apps."""
     rows = [
-        text_cells(app, one.field, one.pattern, "no" if app.startswith(_NOT_DRAWN) else "yes")
-        for one in _APPLICATIONS
-        for app in one.names
+        text_cells(
+            app,
+            application.field,
+            application.pattern,
+            "no" if app.startswith(_NOT_DRAWN) else "yes",
+        )
+        for application in _APPLICATIONS
+        for app in application.names
     ]
     return Table(
         "The study's micro-apps: class of applications and access pattern. Its figure of packing "
@@ -85,7 +90,7 @@ def says_and_finds(
             (
                 "“MPI DDTs can reduce the overhead associated with data-packing”",
                 f"from {by_hand} to {types} in {EXAMPLE}",
-                _reduced(judged, mark(one.kind for one in panels)),
+                _reduced(judged, mark(panel.kind for panel in panels)),
             ),
             (
                 "“The large difference between the performance delivered by Open MPIs DDT engine "
@@ -97,23 +102,29 @@ def says_and_finds(
     )
 
 
-def _reduced(judged: Mapping[Comparison, ClaimVerdict], emulated: str) -> Cell:
-    found = [(key.case, one) for key, one in judged.items() if key.contrast.base == MANUAL]
-    if not found:
+def _reduced(verdicts: Mapping[Comparison, ClaimVerdict], suffix: str) -> Cell:
+    app_verdicts = [
+        (key.case, verdict) for key, verdict in verdicts.items() if key.contrast.base == MANUAL
+    ]
+    if not app_verdicts:
         return display.NOT_MEASURED
-    faster = dict.fromkeys(app for app, one in found if one.verdict is Verdict.FASTER)
-    if not faster:
+    faster_apps = dict.fromkeys(
+        app for app, verdict in app_verdicts if verdict.verdict is Verdict.FASTER
+    )
+    if not faster_apps:
         return Cell("datatypes are faster than packing by hand nowhere", "warn", "not shown")
-    names = listed([app for app in APPS if app in faster], len({app for app, _ in found}))
-    return Cell(f"datatypes are faster in {names}{emulated}", "good", "holds")
+    names = listed(
+        [app for app in APPS if app in faster_apps], len({app for app, _ in app_verdicts})
+    )
+    return Cell(f"datatypes are faster in {names}{suffix}", "good", "holds")
 
 
 def _gaps(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
     """The round trips with datatypes of other MPIs over those of Open MPI, in the same place."""
-    for ours in (one for one in panels if one.toolchain.startswith("Open MPI")):
-        base = _with_types(data, ours)
+    for open_mpi in (panel for panel in panels if panel.toolchain.startswith("Open MPI")):
+        base = _with_types(data, open_mpi)
         for other in panels:
-            if _place(other) != _place(ours) or other.toolchain.startswith("Open MPI"):
+            if _place(other) != _place(open_mpi) or other.toolchain.startswith("Open MPI"):
                 continue
             times = _with_types(data, other).items()
             ratios = sorted((time / base[app], app) for app, time in times if app in base)
@@ -122,9 +133,9 @@ def _gaps(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
                 yield (
                     f"{other.toolchain} takes {units.number(least, 2)} ({first}) to "
                     f"{units.number(most, 2)} times ({last}) as long with datatypes as "
-                    f"{ours.toolchain}{mark([ours.kind])}"
+                    f"{open_mpi.toolchain}{mark([open_mpi.kind])}"
                 )
-    if panels and not any("MVAPICH" in one.toolchain for one in panels):
+    if panels and not any("MVAPICH" in panel.toolchain for panel in panels):
         yield "MVAPICH was not measured"
 
 

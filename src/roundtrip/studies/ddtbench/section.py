@@ -46,11 +46,11 @@ from roundtrip.studies.study import Claim
 
 def overall(panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """What to use for which micro-app, over all panels."""
-    found = {panel: _by_hand(panel, judged) for panel in panels}
+    verdicts_by_panel = {panel: _by_hand(panel, judged) for panel in panels}
     verdicts: dict[str, set[Verdict]] = {}
-    for mine in found.values():
-        for app, one in mine.items():
-            verdicts.setdefault(app, set()).add(one.verdict)
+    for panel_verdicts in verdicts_by_panel.values():
+        for app, verdict in panel_verdicts.items():
+            verdicts.setdefault(app, set()).add(verdict.verdict)
     if not verdicts:
         return Answer(("Datatypes and packing by hand were not compared.",), "warn")
     groups = {
@@ -68,11 +68,11 @@ _MOST_NAMED = 6
 
 def _named(groups: Mapping[str, Sequence[str]]) -> str:
     """``use datatypes for NAS_LU_x; pack by hand for FFT``: the largest group comes last."""
-    ordered = sorted(((words, apps) for words, apps in groups.items() if apps), key=_is_largest)
-    clauses = [f"{words} for {', '.join(apps)}" for words, apps in ordered]
-    words, apps = ordered[-1]
+    pairs = sorted(((words, apps) for words, apps in groups.items() if apps), key=_is_largest)
+    clauses = [f"{words} for {', '.join(apps)}" for words, apps in pairs]
+    words, apps = pairs[-1]
     if len(apps) > _MOST_NAMED:
-        rest = f"the other {len(apps)}" if len(ordered) > 1 else f"all {len(apps)}"
+        rest = f"the other {len(apps)}" if len(pairs) > 1 else f"all {len(apps)}"
         clauses[-1] = f"{words} for {rest}"
     return "; ".join(clauses)
 
@@ -83,33 +83,35 @@ def _is_largest(group: tuple[str, Sequence[str]]) -> bool:
 
 def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """What to use for which micro-app, and what is known where that is open."""
-    mine = _by_hand(panel, judged)
+    verdicts = _by_hand(panel, judged)
     clauses = []
     for verdict, (words, _) in tables.ADVICE.items():
-        apps = [app for app in APPS if app in mine and mine[app].verdict is verdict]
+        apps = [app for app in APPS if app in verdicts and verdicts[app].verdict is verdict]
         if verdict is Verdict.CANNOT_TELL:
-            clauses += [f"{app}: {open_words([mine[app]])}" for app in apps]
+            clauses += [f"{app}: {open_words([verdicts[app]])}" for app in apps]
         elif apps:
             clauses.append(f"{words} for {', '.join(apps)}")
-    turned = [
+    tuned_apps = [
         key.case
-        for key, one in judged.items()
+        for key, verdict in judged.items()
         if (key.panel, key.contrast.base) == (panel.key, TUNED)
-        and one.verdict is Verdict.SLOWER
-        and mine[key.case].verdict is not Verdict.SLOWER
+        and verdict.verdict is Verdict.SLOWER
+        and verdicts[key.case].verdict is not Verdict.SLOWER
     ]
-    if turned:
-        clauses.append(f"loops tuned by hand beat datatypes for {', '.join(turned)} all the same")
-    if clauses and (lacking := [app for app in APPS if app not in mine]):
-        clauses.append(f"not compared: {', '.join(lacking)}")
+    if tuned_apps:
+        clauses.append(
+            f"loops tuned by hand beat datatypes for {', '.join(tuned_apps)} all the same"
+        )
+    if clauses and (missing_apps := [app for app in APPS if app not in verdicts]):
+        clauses.append(f"not compared: {', '.join(missing_apps)}")
     return Answer((Strong(panel.label), f": {'; '.join(clauses) or 'nothing was compared'}."))
 
 
-def _by_hand(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> dict[str, ClaimVerdict]:
+def _by_hand(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> dict[str, ClaimVerdict]:
     """The verdict on datatypes against packing by hand of each micro-app."""
     return {
-        key.case: one
-        for key, one in judged.items()
+        key.case: verdict
+        for key, verdict in verdicts.items()
         if (key.panel, key.contrast.base) == (panel.key, MANUAL)
     }
 
@@ -122,17 +124,17 @@ class Section:
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Datatypes against packing by hand, at each micro-app's largest message."""
-        found: dict[Claim, Sequence[float]] = {}
+        ratios_by_claim: dict[Claim, Sequence[float]] = {}
         for panel in self._data.panels:
             for contrast in STUDY.contrasts:
                 gains = self._data.gains(panel, contrast.base)
                 for app, size in dict(gains.keys()).items():  # the last: the largest
-                    found[comparison(panel, app, size, contrast.base)] = gains[app, size]
-        return found
+                    ratios_by_claim[comparison(panel, app, size, contrast.base)] = gains[app, size]
+        return ratios_by_claim
 
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Verdicts, the study's figure, times, findings."""
-        mine = for_study(judged, STUDY.name)
+        verdicts = for_study(judged, STUDY.name)
         panels = self._data.panels
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if self._data.refusals:
@@ -142,19 +144,21 @@ class Section:
             for buffers in dict.fromkeys(panel.buffers for panel in panels)
         }
         overheads = {
-            buffers: Gallery(overhead_caption(self._data.level), draw_overhead(self._data, chosen))
-            for buffers, chosen in states.items()
+            buffers: Gallery(
+                overhead_caption(self._data.level), draw_overhead(self._data, state_panels)
+            )
+            for buffers, state_panels in states.items()
         }
-        shown = ORIGINAL if ORIGINAL in states else panels[0].buffers
-        picture = overheads.pop(shown)
-        for buffers, chosen in states.items():
-            drawn = [overheads[buffers]] if buffers in overheads else []
-            blocks += self._state(buffers, chosen, drawn, mine)
+        main_state = ORIGINAL if ORIGINAL in states else panels[0].buffers
+        picture = overheads.pop(main_state)
+        for buffers, state_panels in states.items():
+            galleries = [overheads[buffers]] if buffers in overheads else []
+            blocks += self._state(buffers, state_panels, galleries, verdicts)
         blocks += [
             Heading(3, "What the study says, and what we find"),
-            published.says_and_finds(self._data, states[shown], mine),
+            published.says_and_finds(self._data, states[main_state], verdicts),
             published.classes(),
-            tables.nas_lu_x(self._data, panels, mine),
+            tables.nas_lu_x(self._data, panels, verdicts),
             Heading(3, "How to read the overheads"),
             Items(_READING),
         ]
@@ -162,9 +166,13 @@ class Section:
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
-            answers=(overall([one for one in panels if one.buffers == shown], mine),),
-            each=tuple(panel_answer(one, mine) for one in panels if one.buffers == shown),
-            verdicts=(tables.verdicts(self._data, panels, mine, shown),),
+            answers=(
+                overall([panel for panel in panels if panel.buffers == main_state], verdicts),
+            ),
+            each=tuple(
+                panel_answer(panel, verdicts) for panel in panels if panel.buffers == main_state
+            ),
+            verdicts=(tables.verdicts(self._data, panels, verdicts, main_state),),
             picture=picture,
         )
 
@@ -173,14 +181,14 @@ class Section:
         buffers: str,
         panels: Sequence[Panel],
         overheads: Sequence[Gallery],
-        judged: Mapping[Comparison, ClaimVerdict],
+        verdicts: Mapping[Comparison, ClaimVerdict],
     ) -> list[Block]:
         data = self._data
         creations = tuple(table for panel in panels if (table := tables.creation(data, panel)))
         return [
             Heading(3, BUFFERS[buffers].capitalize()),
             *overheads,
-            *(tables.overheads(data, panel, judged) for panel in panels),
+            *(tables.overheads(data, panel, verdicts) for panel in panels),
             Gallery(time_caption(data.level), draw_time(data, panels)),
             Fold("Every message size", tuple(tables.all_sizes(data, panel) for panel in panels)),
             *([Fold("Making and freeing datatypes", creations)] if creations else []),

@@ -47,36 +47,38 @@ def advice(judged: ClaimVerdict | None, series: str = "") -> Cell:
     if judged is None:
         return display.NOT_MEASURED
     words, tone = ADVICE[judged.verdict]
-    shown = judged.words if judged.verdict is Verdict.CANNOT_TELL else words
-    return display.verdict(judged, {judged.verdict: tone}, shown, series=series)
+    text = judged.words if judged.verdict is Verdict.CANNOT_TELL else words
+    return display.verdict(judged, {judged.verdict: tone}, text, series=series)
 
 
 def verdicts(
     data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict], buffers: str
 ) -> Table:
     """A row for each micro-app and a column for each toolchain, at the largest message."""
-    by_hand = {key: one for key, one in judged.items() if key.contrast.base == MANUAL}
-    mine = {panel.key: panel for panel in panels if panel.buffers == buffers}
+    by_hand = {key: verdict for key, verdict in judged.items() if key.contrast.base == MANUAL}
+    panel_by_key = {panel.key: panel for panel in panels if panel.buffers == buffers}
     rows = [
         (
             app,
             {
-                key.panel: advice(one, data.with_types(mine[key.panel], app, key.size_bytes))
-                for key, one in by_hand.items()
-                if key.case == app and key.panel in mine
+                key.panel: advice(
+                    verdict, data.with_types(panel_by_key[key.panel], app, key.size_bytes)
+                )
+                for key, verdict in by_hand.items()
+                if key.case == app and key.panel in panel_by_key
             },
         )
         for app in APPS
     ]
-    chosen = {key: panel.label for key, panel in mine.items()}
+    columns = {key: panel.label for key, panel in panel_by_key.items()}
     return display.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
         f"datatypes, at each micro-app's largest message, {BUFFERS[buffers]}; above 1 "
         "datatypes are faster.",
         "Micro-app",
-        chosen,
+        columns,
         [(app, row) for app, row in rows if row],
-        dict.fromkeys(chosen, "Packed by hand"),
+        dict.fromkeys(columns, "Packed by hand"),
     )
 
 
@@ -85,20 +87,20 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, ClaimVerd
     rows = []
     trips = _intervals(data.at_largest(data.round_trips, panel), data.level)
     costs = _intervals(data.at_largest(data.overheads, panel), data.level)
-    for (app, size), of_method in trips.items():
+    for (app, size), trip in trips.items():
         cost = costs.get((app, size), {})
         origin = data.series_key(panel, app, size, REFERENCE, derived.UNPACKED)
         types = data.with_types(panel, app, size)
-        tuned = judged.get(comparison(panel, app, size, TUNED))
+        tuned_verdict = judged.get(comparison(panel, app, size, TUNED))
         rows.append(
             (
                 *_named(app, size),
-                display.value(of_method.get(REFERENCE), Unit.US, 1e6, series=origin),
-                display.value(of_method.get(MANUAL), Unit.US, 1e6),
-                display.value(of_method.get(TUNED), Unit.US, 1e6),
+                display.value(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
+                display.value(trip.get(MANUAL), Unit.US, 1e6),
+                display.value(trip.get(TUNED), Unit.US, 1e6),
                 *(display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING),
                 advice(judged.get(comparison(panel, app, size)), types),
-                advice(tuned, types) if tuned else display.NONE,
+                advice(tuned_verdict, types) if tuned_verdict else display.NONE,
             )
         )
     return Table(
@@ -145,16 +147,16 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
 
 def creation(data: DdtData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
-    mine = data.at_largest(data.creations, panel).filter(variant=DDT)
-    found = _intervals(mine, data.level, "phase")
-    if not found:
+    times = data.at_largest(data.creations, panel).filter(variant=DDT)
+    intervals = _intervals(times, data.level, "phase")
+    if not intervals:
         return None
     rows = tuple(
         (
             *_named(app, size),
             *(
                 display.value(
-                    of_phase.get(phase),
+                    by_phase.get(phase),
                     Unit.US,
                     1e6,
                     series=data.series_key(panel, app, size, DDT, phase),
@@ -162,7 +164,7 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
                 for phase in derived.CREATION
             ),
         )
-        for (app, size), of_phase in found.items()
+        for (app, size), by_phase in intervals.items()
     )
     return Table(
         data.level.within(
@@ -187,11 +189,11 @@ def refusals(found: Sequence[Refusal]) -> Table:
     """Legal calls that an MPI library refused."""
     rows = [
         text_cells(
-            *(one.toolchain, one.library, one.call, one.error),
-            ", ".join(one.concerned),
-            one.consequence,
+            *(refusal.toolchain, refusal.library, refusal.call, refusal.error),
+            ", ".join(refusal.concerned),
+            refusal.consequence,
         )
-        for one in found
+        for refusal in found
     ]
     return Table(
         "Calls that the MPI standard allows and that a library refused.",
@@ -211,12 +213,12 @@ def nas_lu_x(
     data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
     """The study's one number beside ours."""
-    published = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
+    percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
     rows = [
         (
             Cell("The study, 2012"),
             Cell("as published", "muted"),
-            *(Cell(Quantity(value=one, unit=Unit.PERCENT, decimals=0)) for one in published),
+            *(Cell(Quantity(value=value, unit=Unit.PERCENT, decimals=0)) for value in percentages),
             display.NONE,
         )
     ]
@@ -250,12 +252,12 @@ def nas_lu_x(
     )
 
 
-def _holds(judged: ClaimVerdict | None) -> Cell:
-    if judged is None:
+def _holds(verdict: ClaimVerdict | None) -> Cell:
+    if verdict is None:
         return display.NOT_MEASURED
-    if judged.verdict is Verdict.CANNOT_TELL:
+    if verdict.verdict is Verdict.CANNOT_TELL:
         return Cell("", "muted", "open")
-    holds = judged.verdict is Verdict.FASTER
+    holds = verdict.verdict is Verdict.FASTER
     return Cell("", "good" if holds else "bad", "holds" if holds else "does not hold")
 
 
@@ -263,8 +265,8 @@ def _intervals(
     frame: pl.DataFrame, level: float, by: str = "variant"
 ) -> dict[tuple[str, int], dict[str, Interval]]:
     """By (app, size in bytes), and the value of column `by`."""
-    found: dict[tuple[str, int], dict[str, Interval]] = {}
+    intervals: dict[tuple[str, int], dict[str, Interval]] = {}
     for row in frame.iter_rows(named=True):
-        point = found.setdefault((row["app"], row["size_bytes"]), {})
+        point = intervals.setdefault((row["app"], row["size_bytes"]), {})
         point[row[by]] = interval_of(row, level)
-    return found
+    return intervals

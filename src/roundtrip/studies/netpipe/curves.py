@@ -59,8 +59,8 @@ class Panel(panel.Panel):
     @property
     def order(self) -> tuple[Any, ...]:
         """Measured before emulated, and what the study measured before other modes."""
-        measured_first = bool(self.kind), not self.is_pingpong
-        return *measured_first, self.rtt_ms or 0.0, self.setting, self.environ, self.key
+        flags = bool(self.kind), not self.is_pingpong
+        return *flags, self.rtt_ms or 0.0, self.setting, self.environ, self.key
 
 
 class Curves(Panels[Panel]):
@@ -80,8 +80,8 @@ class Curves(Panels[Panel]):
     @cached_property
     def values(self) -> pl.DataFrame:
         """Launch medians of the study's variants at sizes above 0; columns of `everything`."""
-        known = pl.col("variant").is_in(list(ARMS))
-        return self.everything.filter(known & (pl.col("size_bytes") > 0))
+        is_known = pl.col("variant").is_in(list(ARMS))
+        return self.everything.filter(is_known & (pl.col("size_bytes") > 0))
 
     @property
     def unknown_variants(self) -> list[str]:
@@ -106,10 +106,10 @@ class Curves(Panels[Panel]):
         of `bandwidth`, where the variant is the statement's short name.
         """
         ratios = [
-            within_launch(self.values, _LAUNCH, one.base)
-            .filter(pl.col("variant") == one.variant)
-            .with_columns(variant=pl.lit(one.short))
-            for one in derived.STATEMENTS
+            within_launch(self.values, _LAUNCH, statement.base)
+            .filter(pl.col("variant") == statement.variant)
+            .with_columns(variant=pl.lit(statement.short))
+            for statement in derived.STATEMENTS
         ]
         return median_intervals(pl.concat(ratios), _BY, "ratio", self.level)
 
@@ -154,9 +154,9 @@ class Curves(Panels[Panel]):
     def _panel(self, row: Row) -> Panel:
         case, kind, place = row["case"], row["kind"], panel.place(row)
         mode, _, buffers = case.partition("/")
-        known = ("mode", "wan_rtt")  # by the case, and as `kind`
+        exclusions = ("mode", "wan_rtt")  # by the case, and as `kind`
         parameters = sorted(panel.parameters(row).items())
-        rest = [str(value) for key, value in parameters if key not in known]
+        rest = [str(value) for key, value in parameters if key not in exclusions]
         parts = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers), *rest]
         words = [labels.PLACEMENTS.get(value, value) for value in rest]
         setting = ", ".join(part for part in parts if part)
@@ -176,7 +176,7 @@ class Curves(Panels[Panel]):
 #: below the others.
 _STATED = dict(
     zip(
-        (one.short for one in derived.STATEMENTS),
+        (statement.short for statement in derived.STATEMENTS),
         (
             Arm("Boost.MPI / MPI", BLUE, 6.5, 5),
             Arm("Boost / MPI datatypes", ORANGE, 3.5, 4),
@@ -226,20 +226,20 @@ def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[
     times = _drawings(name, curves, seconds, panels, ARMS)
     if panels[0].is_pingpong:
         rates = {variant: derived.published_curve(variant) for variant in ARMS}
-        waits = {variant: [(n, n / rate) for n, rate in each] for variant, each in rates.items()}
+        waits = {variant: [(n, n / rate) for n, rate in curve] for variant, curve in rates.items()}
         drawings.append(_study(f"{name}-study", rates, ARMS))
         times.append(_study(f"{name}-study", waits, ARMS))
-    domain = display.decades([one.frame for one in drawings], 1.0)
-    x, every = display.sizes(drawings), display.decades([one.frame for one in times])
-    y = Scale("Time of a message", Unit.US, *every, is_log=True)
-    views = {one.name: (View("Time", x, y, one.curves),) for one in times}
+    domain = display.decades([drawing.frame for drawing in drawings], 1.0)
+    x, decades = display.sizes(drawings), display.decades([drawing.frame for drawing in times])
+    y = Scale("Time of a message", Unit.US, *decades, is_log=True)
+    views = {drawing.name: (View("Time", x, y, drawing.curves),) for drawing in times}
     return display.over_size(
         drawings,
         "Bandwidth over message size",
         "Bandwidth",
         Unit.MB_S,
         domain,
-        more=lambda one: views[one.name],
+        more=lambda drawing: views[drawing.name],
     )
 
 
@@ -250,20 +250,24 @@ def draw_ratio(
     same axes; () if nothing is compared.
     """
     drawings = [
-        one for one in _drawings(name, curves, curves.stated, panels, _STATED) if len(one.frame)
+        drawing
+        for drawing in _drawings(name, curves, curves.stated, panels, _STATED)
+        if len(drawing.frame)
     ]
     if not drawings:
         return ()
     if panels[0].is_pingpong:
-        ratios = {one.short: derived.published_ratios(one) for one in derived.STATEMENTS}
+        ratios = {
+            statement.short: derived.published_ratios(statement) for statement in derived.STATEMENTS
+        }
         drawings.insert(_FOREMOST, _study(f"{name}-study", ratios, _STATED))
-    highest = max(float(one.frame["median"].max()) for one in drawings)  # type: ignore[arg-type]
+    highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
     top = min(_TOPS[1], max(_TOPS[0], 1.05 * highest))
     x, y = display.sizes(drawings), Scale("Ratio of bandwidths", Unit.RATIO, 0.0, top, is_log=False)
     strip = 1 / (1 + margin), 1 + margin
 
-    def views(one: Drawing) -> tuple[View, ...]:
-        return (View("Ratio", x, y, one.curves, rules=(Rule(1.0),), strip=strip, width=260),)
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        return (View("Ratio", x, y, drawing.curves, rules=(Rule(1.0),), strip=strip, width=260),)
 
     return display.each_panel(drawings, "Ratio of bandwidths over message size", views)
 

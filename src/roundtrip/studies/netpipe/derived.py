@@ -190,8 +190,8 @@ LEAST_SECONDS = Summary("least time of a message", Kind.COST, "the samples of a 
 def times(samples: pl.LazyFrame) -> pl.LazyFrame:
     """The rows of the metric of their mode, so that no other is mixed with it; the same columns."""
     is_stream = pl.col("case").str.starts_with("stream/")
-    wanted = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
-    return samples.filter(pl.col("metric") == wanted)
+    metric = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
+    return samples.filter(pl.col("metric") == metric)
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -255,7 +255,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     at_size = within_launch(medians, [], BASE).filter(pl.col("size_bytes") == RATIO_SIZE)
     for variant, ratio in zip(at_size["variant"], at_size["ratio"], strict=True):
         figures[f"ratio_{variant.replace('-', '_')}"] = ratio
-    return {name: one for name, one in figures.items() if math.isfinite(one)}
+    return {name: value for name, value in figures.items() if math.isfinite(value)}
 
 
 #: Between toolchains: what depends on the MPI, and what on Boost.
@@ -265,7 +265,7 @@ _MODES = {"pingpong": "ping-pong", "stream": "stream", "bidirectional": "bidirec
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Half round trip or time per message of each launch at the compared sizes: columns SPEEDS."""
-    wanted = samples.filter(
+    rows = samples.filter(
         (pl.col("phase") == "measure")
         & pl.col("variant").is_in(list(_COMPARED_BY))
         & pl.col("size_bytes").is_in(list(sizes))
@@ -273,7 +273,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     mode = pl.col("case").str.split("/").list.first().replace(_MODES)
     name = pl.col("variant").replace_strict({name: arm.title for name, arm in ARMS.items()})
     return toolchain_speeds(
-        launch_medians(wanted, ["launch"]),
+        launch_medians(rows, ["launch"]),
         pl.concat_str(name, pl.lit(", "), mode),
         depends_on=pl.col("variant").replace_strict(_COMPARED_BY),
         phase="measure",

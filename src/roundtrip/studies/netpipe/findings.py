@@ -32,7 +32,7 @@ def findings(
 def _finding(
     statement: Statement,
     panel: Panel,
-    judged: Mapping[Comparison, ClaimVerdict],
+    verdicts: Mapping[Comparison, ClaimVerdict],
     settings: Thresholds,
     levels: Levels,
 ) -> Finding:
@@ -43,8 +43,8 @@ def _finding(
     )
     pair = statement.variant, statement.base
     keys = {size: comparison(STUDY, panel, *pair, size) for size in sizes}
-    evidence = shared.evidence(judged, keys)
-    outcome = _outcome(statement.expects, [one for _, one in evidence], settings, levels)
+    evidence = shared.evidence(verdicts, keys)
+    outcome = _outcome(statement.expects, [claim for _, claim in evidence], settings, levels)
     return Finding(
         statement=statement,
         panel=panel,
@@ -62,7 +62,7 @@ def _outcome(
     """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
     if not evidence:
         return UNKNOWN
-    verdicts = [one.verdict for one in evidence]
+    verdicts = [claim.verdict for claim in evidence]
     if expects == "on par":
         agrees = all(verdict is Verdict.ON_PAR for verdict in verdicts)
         differs = any(verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts)
@@ -72,10 +72,12 @@ def _outcome(
     else:
         bound = settings.great_loss
         agrees = all(
-            one.interval.within(0, bound) and one.q < levels.false_discovery_level
-            for one in evidence
+            claim.interval.within(0, bound) and claim.q < levels.false_discovery_level
+            for claim in evidence
         )
-        differs = any(one.interval.low is not None and one.interval.low > bound for one in evidence)
+        differs = any(
+            claim.interval.low is not None and claim.interval.low > bound for claim in evidence
+        )
     if agrees or not differs:
         return AGREES if agrees else UNKNOWN
     return DIFFERS if expects == "on par" and Verdict.SLOWER in verdicts else BETTER
@@ -86,30 +88,30 @@ _NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measur
 
 def overall(found: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
     """One line for each statement over all panels; `found` are the four findings of each."""
-    compared = [four for four in found if any(finding.evidence for finding in four)]
-    if not compared and labels.only_simulated(four[0].panel.kind for four in found):
+    groups = [group for group in found if any(finding.evidence for finding in group)]
+    if not groups and labels.only_simulated(group[0].panel.kind for group in found):
         return (Answer((labels.ONLY_SIMULATED,)),)
-    if not compared:
+    if not groups:
         return (Answer((Strong(_NONE),), "warn"),)
-    alone = [four[0].panel.label for four in found if four not in compared]
+    other_panels = [group[0].panel.label for group in found if group not in groups]
     answers: list[Answer] = []
-    for of_statement in zip(*compared, strict=True):
-        each = [one for finding in of_statement for one in at_each_size(finding)]
-        statement = of_statement[0].statement
-        text = f"{line(statement.subject, statement.over, each)}."
-        if alone and not answers:
-            text += f" Nothing was compared on {'; '.join(alone)}."
-        tone: Tone = worst(finding.tone for finding in of_statement)
-        answers.append(Answer((text,), "warn" if alone and not answers else tone))
+    for statement_findings in zip(*groups, strict=True):
+        points = [point for finding in statement_findings for point in at_each_size(finding)]
+        statement = statement_findings[0].statement
+        text = f"{line(statement.subject, statement.over, points)}."
+        if other_panels and not answers:
+            text += f" Nothing was compared on {'; '.join(other_panels)}."
+        tone: Tone = worst(finding.tone for finding in statement_findings)
+        answers.append(Answer((text,), "warn" if other_panels and not answers else tone))
     return tuple(answers)
 
 
 def panel_answer(four: Sequence[Finding]) -> Answer:
     """What the four findings of one panel say together."""
     lines = [
-        f"{line(one.statement.subject, one.statement.over, at_each_size(one))}."
-        for one in four
-        if one.evidence
+        f"{line(finding.statement.subject, finding.statement.over, at_each_size(finding))}."
+        for finding in four
+        if finding.evidence
     ]
     text = " ".join(lines) or "Nothing was compared."
     plain, datatypes, *_ = four
@@ -118,5 +120,5 @@ def panel_answer(four: Sequence[Finding]) -> Answer:
 
 def at_each_size(finding: Finding) -> list[VerdictAt]:
     """Every size that was to be compared, measured or not."""
-    there = dict(finding.evidence)
-    return [VerdictAt(finding.panel.label, size, there.get(size)) for size in finding.compared]
+    verdicts = dict(finding.evidence)
+    return [VerdictAt(finding.panel.label, size, verdicts.get(size)) for size in finding.compared]

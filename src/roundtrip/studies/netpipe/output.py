@@ -65,20 +65,20 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
     sizes = (schedule or Schedule()).sizes()
     for number, line in enumerate(lines, 1):
         point = _point(line, file, number)
-        right = next(sizes, None)
-        if point.size_bytes != right:
-            fault = f"{right} is next: a line is missing" if right else "NetPIPE was to end"
+        next_size = next(sizes, None)
+        if point.size_bytes != next_size:
+            fault = f"{next_size} is next: a line is missing" if next_size else "NetPIPE was to end"
             raise UserError(f"size {point.size_bytes} where {fault}", file, number)
         points.append(point)
     return points
 
 
 def _point(line: str, file: Path, number: int) -> Point:
-    found = _LINE.fullmatch(line)
-    if found is None:
+    match = _LINE.fullmatch(line)
+    if match is None:
         fault = f"not a line of NetPIPE: {foreign.shown(line)}; right is: bytes Mbps seconds"
         raise UserError(fault, file, number)
-    size, rate, seconds = int(found["size"]), float(found["rate"]), float(found["seconds"])
+    size, rate, seconds = int(match["size"]), float(match["rate"]), float(match["seconds"])
     if size == 0 or rate == 0:
         raise UserError(f"sizes and rates must be positive: {foreign.shown(line)}", file, number)
     time = size * 8 / (rate * MEGABIT)

@@ -52,19 +52,19 @@ from roundtrip.studies.study import Claim
 
 def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
     """A row for each toolchain and setting, and a column for each finding of the study."""
-    several = len({four[0].panel.setting for four in all_findings}) > 1
+    has_settings = len({group[0].panel.setting for group in all_findings}) > 1
     rows = []
-    for four in all_findings:
-        panel = four[0].panel
-        name = f"{panel.label}; {panel.setting}" if several else panel.label
-        rows.append((name, {finding.statement: finding.cell for finding in four}))
+    for group in all_findings:
+        panel = group[0].panel
+        name = f"{panel.label}; {panel.setting}" if has_settings else panel.label
+        rows.append((name, {finding.statement: finding.cell for finding in group}))
     return display.grid(
         "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
         "whether we agree with the study.",
         "Toolchain",
         {statement: statement.short for statement in STATEMENTS},
         rows,
-        {one: ARMS[one.base].title for one in STATEMENTS},
+        {statement: ARMS[statement.base].title for statement in STATEMENTS},
     )
 
 
@@ -72,7 +72,7 @@ def finding_table(
     curves: Curves, number: int, statement: Statement, ours: Sequence[Finding]
 ) -> Table:
     """One finding of the study: its words, its numbers, ours."""
-    sizes = sorted({size for one in ours for size in one.compared})
+    sizes = sorted({size for finding in ours for size in finding.compared})
     study = [_published_ratio(statement, size) for size in sizes]
     rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
     for finding in ours:
@@ -102,13 +102,23 @@ def finding_table(
 def said_table(found: Sequence[Sequence[Finding]]) -> Table:
     """What the study says, and what we find; `found` are the four findings of each panel."""
     rows: list[tuple[str, Inline | Text, Cell]] = []
-    for ours in zip(*found, strict=True):
-        one = ours[0].statement
-        known = [value for size in ours[0].compared if (value := _ratio(one, size)) is not None]
-        number = f"{units.spread(known)} times, read off its figure" if known else units.NOTHING
-        each = [place for finding in ours for place in at_each_size(finding)]
-        rows.append((f"“{one.words}”", number, _together(line(one.subject, one.over, each), ours)))
-    abstraction = [finding for four in found for finding in four[:2]]  # Boost.MPI over MPI
+    for statement_findings in zip(*found, strict=True):
+        statement = statement_findings[0].statement
+        ratios = [
+            value
+            for size in statement_findings[0].compared
+            if (value := _ratio(statement, size)) is not None
+        ]
+        number = f"{units.spread(ratios)} times, read off its figure" if ratios else units.NOTHING
+        points = [point for finding in statement_findings for point in at_each_size(finding)]
+        rows.append(
+            (
+                f"“{statement.words}”",
+                number,
+                _together(line(statement.subject, statement.over, points), statement_findings),
+            )
+        )
+    abstraction = [finding for group in found for finding in group[:2]]  # Boost.MPI over MPI
     rows.append((_CONCLUSION, units.NOTHING, _together("The first two rows together", abstraction)))
     return display.study_says(rows)
 
@@ -118,11 +128,11 @@ _CONCLUSION = (
 )
 
 
-def _together(words: str, found: Sequence[Finding]) -> Cell:
-    outcomes = dict.fromkeys(finding.outcome for finding in found)
-    emulated = labels.mark(finding.panel.kind for finding in found)
-    tone = worst(finding.tone for finding in found)
-    return Cell(f"{words}{emulated}.", tone, " or ".join(outcomes))
+def _together(words: str, findings: Sequence[Finding]) -> Cell:
+    outcomes = dict.fromkeys(finding.outcome for finding in findings)
+    suffix = labels.mark(finding.panel.kind for finding in findings)
+    tone = worst(finding.tone for finding in findings)
+    return Cell(f"{words}{suffix}.", tone, " or ".join(outcomes))
 
 
 def _ratio(statement: Statement, size: int) -> float | None:
@@ -154,50 +164,62 @@ class Section:
 
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Findings, figures, tables."""
-        mine = for_study(judged, STUDY.name)
+        verdicts = for_study(judged, STUDY.name)
         panels = self._curves.panels
-        found = {
-            panel.key: findings(panel, mine, self._settings, self._levels)
+        findings_by_panel = {
+            panel.key: findings(panel, verdicts, self._settings, self._levels)
             for panel in panels
             if panel.is_pingpong
         }
-        compared = {key: four for key, four in found.items() if any(f.evidence for f in four)}
-        blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(compared)]
+        groups = {
+            key: group for key, group in findings_by_panel.items() if any(f.evidence for f in group)
+        }
+        blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(groups)]
         blocks += tables.over_the_wan(self._curves, panels)
-        settings = [list(group) for _, group in groupby(panels, key=lambda p: p.setting)]
-        drawn = [self._galleries(number, group) for number, group in enumerate(settings, 1)]
-        picture = drawn[0].pop(0)
-        for group, galleries in zip(settings, drawn, strict=True):
-            blocks += self._setting(group, galleries, mine)
+        settings = [
+            list(setting_panels) for _, setting_panels in groupby(panels, key=lambda p: p.setting)
+        ]
+        gallery_lists = [
+            self._galleries(number, setting_panels)
+            for number, setting_panels in enumerate(settings, 1)
+        ]
+        picture = gallery_lists[0].pop(0)
+        for setting_panels, galleries in zip(settings, gallery_lists, strict=True):
+            blocks += self._setting(setting_panels, galleries, verdicts)
         blocks += tables.reference_blocks(self._data, self._curves)
         blocks += self._method(panels)
         return Part(
             anchor="netpipe",
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
-            answers=self._answers(found),
-            each=tuple(map(panel_answer, compared.values())) if len(compared) > 1 else (),
-            verdicts=(verdict_table(list(compared.values())),) if compared else (),
+            answers=self._answers(findings_by_panel),
+            each=tuple(map(panel_answer, groups.values())) if len(groups) > 1 else (),
+            verdicts=(verdict_table(list(groups.values())),) if groups else (),
             picture=picture,
         )
 
-    def _answers(self, found: Mapping[tuple[str, ...], list[Finding]]) -> tuple[Answer, ...]:
-        if not found:
+    def _answers(
+        self, findings_by_panel: Mapping[tuple[str, ...], list[Finding]]
+    ) -> tuple[Answer, ...]:
+        if not findings_by_panel:
             text = "No ping-pong launch completed: the study's question stays open."
             return (Answer((text,), "warn"),)
-        return overall(list(found.values()))
+        return overall(list(findings_by_panel.values()))
 
-    def _findings(self, found: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
-        if not found:
+    def _findings(self, findings_by_panel: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
+        if not findings_by_panel:
             return []
         curves = self._curves
         return [
             Heading(3, "What the study says, and what we find"),
-            said_table(list(found.values())),
+            said_table(list(findings_by_panel.values())),
             Paragraph(_outcome_text(self._settings.great_loss, self._levels.equivalence_margin)),
             *(
                 finding_table(
-                    curves, number, statement, [four[number - 1] for four in found.values()]
+                    curves,
+                    number,
+                    statement,
+                    [group[number - 1] for group in findings_by_panel.values()],
                 )
                 for number, statement in enumerate(STATEMENTS, 1)
             ),
@@ -217,21 +239,25 @@ class Section:
         self,
         panels: list[Panel],
         galleries: list[Gallery],
-        judged: Mapping[Comparison, ClaimVerdict],
+        verdicts: Mapping[Comparison, ClaimVerdict],
     ) -> list[Block]:
         curves = self._curves
-        drawn: list[Block] = [Heading(3, panels[0].setting), *galleries]
-        compared = [panel for panel in panels if not curves.rows(curves.stated, panel).is_empty()]
-        if compared:
-            drawn.append(tables.ratios(curves, compared, judged, self._settings.compared_sizes))
-        drawn.append(tables.rates(curves, panels))
+        blocks: list[Block] = [Heading(3, panels[0].setting), *galleries]
+        ratio_panels = [
+            panel for panel in panels if not curves.rows(curves.stated, panel).is_empty()
+        ]
+        if ratio_panels:
+            blocks.append(
+                tables.ratios(curves, ratio_panels, verdicts, self._settings.compared_sizes)
+            )
+        blocks.append(tables.rates(curves, panels))
         if panels[0].is_pingpong:
-            drawn.append(tables.latency(curves, panels))
-        drawn.append(tables.convergence(curves, panels))
-        bounded = tables.bounded(curves, panels)
-        if bounded:
-            drawn.append(Fold("Curves that end early, and why", (Items(bounded),)))
-        return drawn
+            blocks.append(tables.latency(curves, panels))
+        blocks.append(tables.convergence(curves, panels))
+        lines = tables.bounded(curves, panels)
+        if lines:
+            blocks.append(Fold("Curves that end early, and why", (Items(lines),)))
+        return blocks
 
     def _method(self, panels: Sequence[Panel]) -> list[Block]:
         blocks: list[Block] = [

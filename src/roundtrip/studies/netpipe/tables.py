@@ -83,33 +83,33 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     for panel in panels:
         medians = curves.rows(curves.values, panel)
         for variant, arm in ARMS.items():
-            of_variant = medians.filter(pl.col("variant") == variant)
-            if of_variant.is_empty():
+            variant_rows = medians.filter(pl.col("variant") == variant)
+            if variant_rows.is_empty():
                 continue
-            by_launch = of_variant.sort("size_bytes").group_by("launch").agg(pl.all())
-            common = _measured_by_all(of_variant)
-            peaks, halves, wholes = [], [], []
+            by_launch = variant_rows.sort("size_bytes").group_by("launch").agg(pl.all())
+            common_sizes = _measured_by_all(variant_rows)
+            peaks, halves, total_rates = [], [], []
             for curve in by_launch.iter_rows(named=True):
                 sizes, bandwidths = curve["size_bytes"], curve["bandwidth"]
                 peaks.append(max(bandwidths))
                 halves.append(derived.half_performance_size(sizes, bandwidths))
-                both = zip(sizes, bandwidths, strict=True)
-                times = {size: size / rate for size, rate in both if size in common}
+                points = zip(sizes, bandwidths, strict=True)
+                times = {size: size / rate for size, rate in points if size in common_sizes}
                 if times:
-                    wholes.append(total_rate(list(times), list(times.values())))
-            reached = [half for half in halves if not math.isnan(half)]
+                    total_rates.append(total_rate(list(times), list(times.values())))
+            finite_halves = [half for half in halves if not math.isnan(half)]
             rows.append(
                 (
                     Cell(panel.label),
                     Cell(arm.title),
                     display.value(curves.interval(peaks), Unit.MB_S),
                     display.value(
-                        curves.interval(reached),
+                        curves.interval(finite_halves),
                         Unit.BYTES,
                         otherwise=Cell("below the first size"),
                     ),
-                    display.value(curves.interval(wholes), Unit.MB_S),
-                    _reach(of_variant),
+                    display.value(curves.interval(total_rates), Unit.MB_S),
+                    _reach(variant_rows),
                 )
             )
     return Table(
@@ -154,10 +154,10 @@ def ratio_cell(judged: ClaimVerdict | None, series: str, with_q: bool = False) -
 def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
     """In the place of a ratio that was not measured, that of the largest size below it."""
     rows = curves.rows(curves.stated, panel, variant=statement.short)
-    smaller = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
-    if smaller.is_empty():
+    smaller_rows = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
+    if smaller_rows.is_empty():
         return display.NOT_MEASURED
-    last = smaller.row(-1, named=True)
+    last = smaller_rows.row(-1, named=True)
     ratio = Quantity.over(interval_of(last, curves.level), Unit.RATIO)
     return Cell((ratio, " at ", units.bytes_of(last["size_bytes"])), "muted", "not measured here")
 
@@ -168,10 +168,10 @@ _LARGE = 65536
 
 def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     """Two tables, nothing without launches over an emulated WAN."""
-    over = [panel for panel in panels if panel.is_pingpong and panel.rtt_ms is not None]
-    if not over:
+    wan_panels = [panel for panel in panels if panel.is_pingpong and panel.rtt_ms is not None]
+    if not wan_panels:
         return []
-    missing = display.NOT_MEASURED
+    gap = display.NOT_MEASURED
 
     return [
         Heading(3, "Raw MPI over the emulated WAN, by transport"),
@@ -179,16 +179,16 @@ def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             f"Half-round-trip time at 1 byte, {Unit.US}, by the round-trip time of the EMULATED "
             "WAN. It cannot be shorter than half of that.",
             Unit.US,
-            over,
-            lambda panel: curves.cell(curves.seconds, panel, BASE, 1, Unit.US, 1e6, missing),
+            wan_panels,
+            lambda panel: curves.cell(curves.seconds, panel, BASE, 1, Unit.US, 1e6, gap),
         ),
         _by_rtt(
             f"Bandwidth at {units.size(_LARGE)}, {Unit.MB_S}, by the round-trip time of the "
             "EMULATED WAN. The nodes share this machine's processors: compare along a row, not "
             "with a real network.",
             Unit.MB_S,
-            over,
-            lambda panel: curves.cell(curves.bandwidth, panel, BASE, _LARGE, Unit.MB_S, 1, missing),
+            wan_panels,
+            lambda panel: curves.cell(curves.bandwidth, panel, BASE, _LARGE, Unit.MB_S, 1, gap),
         ),
     ]
 
@@ -198,11 +198,11 @@ def _by_rtt(
 ) -> Table:
     rtts = sorted({panel.rtt_ms for panel in panels if panel.rtt_ms is not None})
     settings = {panel: panel.setting.removesuffix(f", {panel.kind}") for panel in panels}
-    several = len(set(settings.values())) > 1
+    has_settings = len(set(settings.values())) > 1
     rows: dict[str, dict[float, Cell]] = defaultdict(dict)
     for panel in panels:
         if panel.rtt_ms is not None:
-            where = f"; {settings[panel]}" if several else ""
+            where = f"; {settings[panel]}" if has_settings else ""
             rows[f"{panel.toolchain}, EMULATED WAN{where}"][panel.rtt_ms] = cell(panel)
     return Table(
         caption,
@@ -226,18 +226,24 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
         return []
     samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
     columns = launches.select("launch", "case_id", *_PLACE)
-    theirs = derived.launch_medians(samples, ["launch"]).join(columns, on="launch")
+    medians = derived.launch_medians(samples, ["launch"]).join(columns, on="launch")
     rows = []
     for panel in curves.panels:
         if not panel.is_pingpong or not panel.case.endswith("/same") or panel.kind:
             continue
         place = curves.launches.filter(case_id=panel.key[0]).select(_PLACE).row(0, named=True)
-        there, here = theirs.filter(**place), curves.rows(curves.values, panel, variant=BASE)
+        reference_rows, raw_rows = (
+            medians.filter(**place),
+            curves.rows(curves.values, panel, variant=BASE),
+        )
         for size in _SIZES:
-            reference, ours = there.filter(size_bytes=size), here.filter(size_bytes=size)
-            if reference.height and ours.height:
+            reference, raw_mpi = (
+                reference_rows.filter(size_bytes=size),
+                raw_rows.filter(size_bytes=size),
+            )
+            if reference.height and raw_mpi.height:
                 series = data.origins.key(reference["case_id"].unique(), size)
-                rows.append(_reference_row(curves, panel, reference, ours, series))
+                rows.append(_reference_row(curves, panel, reference, raw_mpi, series))
     names = ("NetPIPE 3.7.2", "Ours, median", "Ours, least")
     return [
         Heading(3, "The reference: NetPIPE 3.7.2"),
@@ -264,18 +270,18 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
 
 
 def _reference_row(
-    curves: Curves, panel: Panel, reference: pl.DataFrame, ours: pl.DataFrame, series: str
+    curves: Curves, panel: Panel, reference: pl.DataFrame, raw_mpi: pl.DataFrame, series: str
 ) -> tuple[Cell, ...]:
     """At one size; `series` is that of NetPIPE 3.7.2."""
-    size = ours["size_bytes"][0]
-    theirs = median_interval(reference["seconds"].to_list(), curves.level)
-    median = median_interval(ours["seconds"].to_list(), curves.level)
-    least = median_interval(ours["least_seconds"].to_list(), curves.level)
-    ratio = Quantity(value=theirs.median / least.median, unit=Unit.RATIO)
+    size = raw_mpi["size_bytes"][0]
+    reference_time = median_interval(reference["seconds"].to_list(), curves.level)
+    median = median_interval(raw_mpi["seconds"].to_list(), curves.level)
+    least = median_interval(raw_mpi["least_seconds"].to_list(), curves.level)
+    ratio = Quantity(value=reference_time.median / least.median, unit=Unit.RATIO)
     return (
         Cell(panel.label),
         Cell(units.bytes_of(size)),
-        display.value(theirs, Unit.US, 1e6, series=series),
+        display.value(reference_time, Unit.US, 1e6, series=series),
         display.value(median, Unit.US, 1e6, series=curves.series_key(panel, BASE, size)),
         display.value(least, Unit.US, 1e6),
         Cell(ratio, series=series),
@@ -331,15 +337,15 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
     rows = []
     for panel in panels:
         ends = Counter(curves.rows(curves.points, panel)["status"])
-        known = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
+        status_counts = [ends.pop(name, 0) for name in ("converged", "budget", "bounded")]
         others = ", ".join(f"{count} {status}" for status, count in sorted(ends.items()))
-        its = curves.launches.filter(case_id=panel.key[0])
-        warm_up = int(its["warmup_discarded"].sum())
-        counts = (panel.launches, sum(known) + ends.total(), *known)
+        launches = curves.launches.filter(case_id=panel.key[0])
+        warm_up = int(launches["warmup_discarded"].sum())
+        counts = (panel.launches, sum(status_counts) + ends.total(), *status_counts)
         rows.append(
             (
                 Cell(panel.label),
-                *(Cell(units.count(one)) for one in counts),
+                *(Cell(units.count(count)) for count in counts),
                 Cell(others) if others else display.NONE,
                 Cell(units.count(warm_up)),
             )
@@ -369,10 +375,10 @@ def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
     lines: list[Text] = []
     for panel in panels:
         ends: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-        empty = curves.rows(curves.points, panel).filter(samples=0)
-        for point in empty.iter_rows(named=True):
-            mine, size = ends[point["variant"], point["status"]], point["size_bytes"]
-            mine[point["launch"]] = min(size, mine.get(point["launch"], size))
+        empty_points = curves.rows(curves.points, panel).filter(samples=0)
+        for point in empty_points.iter_rows(named=True):
+            launch_ends, size = ends[point["variant"], point["status"]], point["size_bytes"]
+            launch_ends[point["launch"]] = min(size, launch_ends.get(point["launch"], size))
         for (variant, status), first in sorted(ends.items()):
             title = ARMS[variant].title if variant in ARMS else variant
             least = units.size(min(first.values()))
@@ -384,11 +390,15 @@ def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
 
 def buffers(panels: Sequence[Panel]) -> Text:
     """Whether send and receive share a buffer: it changes the curve of large messages."""
-    shared = sorted({panel.case for panel in panels if panel.case.endswith("/same")})
-    apart = sorted({panel.case for panel in panels} - set(shared))
+    shared_cases = sorted({panel.case for panel in panels if panel.case.endswith("/same")})
+    other_cases = sorted({panel.case for panel in panels} - set(shared_cases))
     lines = []
-    if shared:
-        lines.append(f"Send and receive share one buffer, warm in cache, in: {', '.join(shared)}.")
-    if apart:
-        lines.append(f"Each message comes from memory not touched lately in: {', '.join(apart)}.")
+    if shared_cases:
+        lines.append(
+            f"Send and receive share one buffer, warm in cache, in: {', '.join(shared_cases)}."
+        )
+    if other_cases:
+        lines.append(
+            f"Each message comes from memory not touched lately in: {', '.join(other_cases)}."
+        )
     return (" ".join(lines) + " This changes the curve of large messages.",)

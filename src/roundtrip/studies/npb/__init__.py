@@ -187,18 +187,18 @@ class Place(NamedTuple):
 
 def published_words(benchmark: str) -> str:
     """The speed-up of the study, and that it is inferred where no number of the study says it."""
-    inferred = ", inferred from its words" if benchmark in _INFERRED else ""
-    return f"{PUBLISHED[benchmark]:.2f}{inferred}"
+    note = ", inferred from its words" if benchmark in _INFERRED else ""
+    return f"{PUBLISHED[benchmark]:.2f}{note}"
 
 
-def _is_of_the_study(where: Place) -> bool:
+def _is_of_the_study(place: Place) -> bool:
     """Over the link at the study's own delay, a benchmark of which it tells the speed-up."""
-    in_study = where.benchmark in PUBLISHED and where.rtt == STUDY_RTT_MS
-    return in_study and where.problem_class not in TRIAL_CLASSES
+    in_study = place.benchmark in PUBLISHED and place.rtt == STUDY_RTT_MS
+    return in_study and place.problem_class not in TRIAL_CLASSES
 
 
-def _is_in_one_cluster(where: Place) -> bool:
-    return where.rtt is None and where.problem_class not in TRIAL_CLASSES
+def _is_in_one_cluster(place: Place) -> bool:
+    return place.rtt is None and place.problem_class not in TRIAL_CLASSES
 
 
 #: What is contrasted: one cluster with two, a transport with another, our program with NPB's own.
@@ -237,69 +237,70 @@ class NPB(Study):
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
     ) -> Sequence[Points]:
         """Speed-ups that have a base, and pairs of our program with NPB's own in one cluster."""
-        inside = [other for other in cases if "wan_rtt" not in other.parameters]
+        cluster_cases = [other for other in cases if "wan_rtt" not in other.parameters]
         parameters = case.parameters
         rtt = float(parameters["wan_rtt"]) if "wan_rtt" in parameters else None
-        where = Place(parameters.get("benchmark", ""), parameters.get("problem_class", ""), rtt)
+        place = Place(parameters.get("benchmark", ""), parameters.get("problem_class", ""), rtt)
         if rtt is None:
-            pair = (NATIVE, UPSTREAM) if _has_upstream(case, inside) else ()
+            pair = (NATIVE, UPSTREAM) if _has_upstream(case, cluster_cases) else ()
         else:
-            pair = (SPEEDUP.arm, SPEEDUP.base) if _has_base(case, inside) else ()
-        return [Points(pair, where)]
+            pair = (SPEEDUP.arm, SPEEDUP.base) if _has_base(case, cluster_cases) else ()
+        return [Points(pair, place)]
 
     def section(self, data: Data) -> Section | None:
         """Of simulated launches another one: sweeps over the speed of hosts."""
-        passed = data.passed(self.name)
-        if not passed.is_empty() and passed["simulated"].fill_null(False).all():
+        launches = data.passed(self.name)
+        if not launches.is_empty() and launches["simulated"].fill_null(False).all():
             from roundtrip.studies.npb.simulated import SimulatedSection
 
             return SimulatedSection(data)
         return super().section(data)
 
 
-def _has_upstream(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
+def _has_upstream(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
     """Whether `case` is of our program, and NPB's own runs in the same place."""
     if case.parameters.get("source", NATIVE) != NATIVE:
         return False
-    wanted = {**case.parameters, "source": UPSTREAM}
+    parameters = {**case.parameters, "source": UPSTREAM}
     return any(
-        (other.place, other.environ, dict(other.parameters)) == (case.place, case.environ, wanted)
-        for other in inside
+        (other.place, other.environ, dict(other.parameters))
+        == (case.place, case.environ, parameters)
+        for other in cluster_cases
     )
 
 
-def _has_base(case: PlannedCase, inside: Sequence[PlannedCase]) -> bool:
+def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
     """Whether one cluster runs the same with half the ranks, or where it cannot, with as many."""
     parameters = case.parameters
-    alike = [other for other in inside if _is_same(other, case)]
+    candidates = [other for other in cluster_cases if _is_same(other, case)]
     if "scale" in parameters:  # how many ranks it is follows from the partition
         half = (_HALF.get(parameters["scale"]), parameters.get("placement"))
         return any(
             (other.parameters.get("scale"), other.parameters.get("placement")) == half
-            for other in alike
+            for other in candidates
         )
     ranks = int(parameters["ranks"])
-    legal = legal_ranks(parameters["benchmark"], parameters["problem_class"], ranks // 2)
-    wanted = str(ranks // 2 if legal else ranks)
+    is_legal = legal_ranks(parameters["benchmark"], parameters["problem_class"], ranks // 2)
+    base_ranks = str(ranks // 2 if is_legal else ranks)
     return any(
-        other.parameters.get("ranks") == wanted
-        and (wanted == "1" or _in_memory(other, 1) == _in_memory(case, 2))
-        for other in alike
+        other.parameters.get("ranks") == base_ranks
+        and (base_ranks == "1" or _in_memory(other, 1) == _in_memory(case, 2))
+        for other in candidates
     )
 
 
 def _is_same(one: PlannedCase, other: PlannedCase) -> bool:
     """Whether they compute the same with the same toolchain."""
-    same = ("benchmark", "problem_class", "source")
+    names = ("benchmark", "problem_class", "source")
     return one.environ == other.environ and all(
-        one.parameters.get(name) == other.parameters.get(name) for name in same
+        one.parameters.get(name) == other.parameters.get(name) for name in names
     )
 
 
-def _in_memory(case: PlannedCase, alone: int) -> bool:
-    """Whether the ranks of a cluster share memory; `alone` ranks share with none."""
+def _in_memory(case: PlannedCase, clusters: int) -> bool:
+    """Whether the ranks of a cluster share memory; `clusters` ranks share with none."""
     in_memory = case.parameters.get("placement") in IN_MEMORY
-    return in_memory and int(case.parameters.get("ranks", "1")) > alone
+    return in_memory and int(case.parameters.get("ranks", "1")) > clusters
 
 
 STUDY = NPB()

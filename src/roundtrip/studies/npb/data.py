@@ -50,8 +50,8 @@ class Series:
     @property
     def order(self) -> tuple[object, ...]:
         """Key to sort series as they are shown: by benchmark, then by everything else."""
-        known = self.benchmark in _BENCHMARKS
-        return _BENCHMARKS.index(self.benchmark) if known else len(_BENCHMARKS), astuple(self)
+        is_listed = self.benchmark in _BENCHMARKS
+        return _BENCHMARKS.index(self.benchmark) if is_listed else len(_BENCHMARKS), astuple(self)
 
     def at(self, rtt: float | None) -> Place:
         """Where its rates are compared, at a round-trip time in ms; None inside a cluster."""
@@ -87,19 +87,19 @@ class Series:
     def transport(self) -> str:
         """Toolchain, and how the ranks of one cluster reach each other if there are several."""
         source = ", NPB 3.4" if self.source == UPSTREAM else ""
-        inside = ", in memory inside" if self.in_memory and self.wan else ""
-        return f"{self.toolchain}{inside}{source}"
+        memory = ", in memory inside" if self.in_memory and self.wan else ""
+        return f"{self.toolchain}{memory}{source}"
 
     @property
     def setup(self) -> str:
         """How many ranks there are, and where."""
         half = self.ranks // 2
-        where = f"{half} + {half} ranks" if self.wan else f"{self.ranks} ranks"
-        where = "1 rank" if self.ranks == 1 else where
+        place = f"{half} + {half} ranks" if self.wan else f"{self.ranks} ranks"
+        place = "1 rank" if self.ranks == 1 else place
         if not self.wan and self.ranks > 1 and self.placement:
-            where = f"{where} {labels.PLACEMENTS.get(self.placement, self.placement)}"
-        where = where if self.wan or self.nodes else f"{where} on emulated nodes"
-        return f"{where}, fewer processors" if self.shared else where
+            place = f"{place} {labels.PLACEMENTS.get(self.placement, self.placement)}"
+        place = place if self.wan or self.nodes else f"{place} on emulated nodes"
+        return f"{place}, fewer processors" if self.shared else place
 
     @property
     def label(self) -> str:
@@ -116,11 +116,11 @@ def series_from_row(
     `titles`, `transports`: toolchain and transport by environment.  Of a launch that never was only
     the case's name is known.
     """
-    parameters, emulated = (
+    parameters, emulation = (
         setting_texts(row["parameters"]),
         setting_texts(row["emulation"]),
     )
-    rtt = emulated.get("wan_rtt_ms", parameters.get("wan_rtt"))
+    rtt = emulation.get("wan_rtt_ms", parameters.get("wan_rtt"))
     ranks, environ = parameters.get("ranks", ""), str(row["environ"] or "")
     series = Series(
         benchmark=parameters.get("benchmark", ""),
@@ -132,8 +132,8 @@ def series_from_row(
         source=parameters.get("source", NATIVE),
         wan=rtt is not None,
         partition=str(row["partition"] or ""),
-        shared="shared_processors" in emulated,
-        nodes="nodes" not in emulated,
+        shared="shared_processors" in emulation,
+        nodes="nodes" not in emulation,
         over=transports.get(environ) or derived.transport_of_old(environ),
     )
     return series, None if rtt is None else float(rtt)
@@ -154,12 +154,12 @@ class Launches:
 
     def __init__(self, data: Data) -> None:
         self.level = Level(data.analysis.statistics.confidence_level)
-        mine = data.launches.filter(pl.col("study") == STUDY.name)
-        titled = mine.filter(pl.col("toolchain") != pl.col("environ"))
-        titled = titled.sort(pl.col("status") == "passed")  # the last of an environment counts
-        self._titles = dict(titled.select("environ", "toolchain").iter_rows())
+        launches = data.launches.filter(pl.col("study") == STUDY.name)
+        titles = launches.filter(pl.col("toolchain") != pl.col("environ"))
+        titles = titles.sort(pl.col("status") == "passed")  # the last of an environment counts
+        self._titles = dict(titles.select("environ", "toolchain").iter_rows())
         self._transports = _transports(data.environment.get("toolchains.json"))
-        self._rows = list(mine.iter_rows(named=True))
+        self._rows = list(launches.iter_rows(named=True))
         self._details = data.study_records(STUDY.name)
         self._origins = data.origins
         self.is_abba = data.is_abba
@@ -175,62 +175,64 @@ class Launches:
         """
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
-        of_ranks = is_time & (phase == "rank communication")
-        nothing, over = pl.lit(float("nan")), derived.PARTS.statistic
+        is_rank_time = is_time & (phase == "rank communication")
+        nan, statistic = pl.lit(float("nan")), derived.PARTS.statistic
         figures = self._samples.group_by("launch").agg(
             pl.col("case").first(),
             rate=value.filter((pl.col("metric") == "rate") & (phase == "total")).first(),
             time=value.filter(is_time & (phase == "total")).first(),
-            compute=over.aggregate(value.filter(is_time & (phase == "compute"))),
-            communication=over.aggregate(value.filter(is_time & phase.is_in(derived.PATTERNS))),
+            compute=statistic.aggregate(value.filter(is_time & (phase == "compute"))),
+            communication=statistic.aggregate(
+                value.filter(is_time & phase.is_in(derived.PATTERNS))
+            ),
             iterations=(is_time & (phase == "iteration")).sum().cast(pl.Int64),
-            least=value.filter(of_ranks).min(),
-            most=value.filter(of_ranks).max(),
+            least=value.filter(is_rank_time).min(),
+            most=value.filter(is_rank_time).max(),
         )
-        ours = figures.filter(pl.col("time").is_not_null()).group_by("case")
-        work = ours.agg(
+        native = figures.filter(pl.col("time").is_not_null()).group_by("case")
+        work = native.agg(
             work=(pl.col("rate") * pl.col("time")).median(), own=pl.col("iterations").max()
         )
-        filled = figures.join(work, on="case", how="left").select(
+        frame = figures.join(work, on="case", how="left").select(
             *("launch", "rate", "compute", "communication"),
-            time=pl.coalesce("time", pl.col("work") / pl.col("rate"), nothing),
-            least=pl.coalesce("least", nothing),
-            most=pl.coalesce("most", nothing),
+            time=pl.coalesce("time", pl.col("work") / pl.col("rate"), nan),
+            least=pl.coalesce("least", nan),
+            most=pl.coalesce("most", nan),
             iterations=pl.coalesce(pl.col("iterations").replace(0, None), "own", pl.lit(0)),
         )
-        return {row.pop("launch"): row for row in filled.collect().iter_rows(named=True)}
+        return {row.pop("launch"): row for row in frame.collect().iter_rows(named=True)}
 
     @cached_property
     def points(self) -> dict[Series, dict[float | None, dict[str, dict[str, float]]]]:
         """Series -> RTT in ms (None inside a cluster) -> launch -> its figures."""
-        found: dict[Series, dict[float | None, dict[str, dict[str, float]]]] = {}
+        points: dict[Series, dict[float | None, dict[str, dict[str, float]]]] = {}
         for row in self._rows:
             if row["status"] == "passed" and row["launch"] in self._figures:
                 series, rtt = self._series(row)
-                launches = found.setdefault(series, {}).setdefault(rtt, {})
+                launches = points.setdefault(series, {}).setdefault(rtt, {})
                 launches[row["launch"]] = self._figures[row["launch"]]
         return {
-            series: dict(sorted(found[series].items(), key=lambda item: item[0] or 0.0))
-            for series in sorted(found, key=lambda one: one.order)
+            series: dict(sorted(points[series].items(), key=lambda item: item[0] or 0.0))
+            for series in sorted(points, key=lambda series: series.order)
         }
 
     @cached_property
     def missing_cases(self) -> list[MissingCase]:
         """Cases with launches that failed or are missing; skipped ones have their own table."""
-        gone = [row for row in self._rows if row["status"] in ("failed", "missing")]
+        rows = [row for row in self._rows if row["status"] in ("failed", "missing")]
         return [
             MissingCase(*self._series(row), str(row["status"]), str(row["reason"] or ""))
-            for row in gone
+            for row in rows
         ]
 
     @cached_property
     def _passed(self) -> dict[tuple[Series, float | None], list[dict[str, Any]]]:
         """The launches that completed, as rows of cases.parquet."""
-        found: dict[tuple[Series, float | None], list[dict[str, Any]]] = {}
+        rows: dict[tuple[Series, float | None], list[dict[str, Any]]] = {}
         for row in self._rows:
             if row["status"] == "passed":
-                found.setdefault(self._series(row), []).append(row)
-        return found
+                rows.setdefault(self._series(row), []).append(row)
+        return rows
 
     def value(self, series: Series, rtt: float | None, figure: str) -> Cell:
         """`figure`, rate or time, over launches, with its series in the history."""
@@ -250,12 +252,12 @@ class Launches:
 
     def messages(self, series: Series) -> pl.DataFrame:
         """Columns pattern, size_bytes, messages of one launch: every launch sends the same."""
-        of = [
+        launches = [
             rows[0]["launch"]
-            for (one, _), rows in sorted(self._passed.items(), key=_by_rtt)
-            if one == series
+            for (other, _), rows in sorted(self._passed.items(), key=_by_rtt)
+            if other == series
         ]
-        return derived.messages(self._messages.filter(pl.col("launch") == of[0]))
+        return derived.messages(self._messages.filter(pl.col("launch") == launches[0]))
 
     def histories(self, series: Series) -> list[str]:
         """What the record of each launch says about its iterations; "not measured" without one."""
@@ -273,9 +275,15 @@ class Launches:
     @property
     def over_the_link_or_lost(self) -> set[tuple[Series, float]]:
         """Each series over the link, as planned, at each RTT where a launch completed or not."""
-        came = ((one, rtt) for one in self.over_the_link for rtt in self.points[one])
-        gone = ((one.series, one.rtt) for one in self.missing_cases)
-        return {(one.planned, rtt) for one, rtt in (*came, *gone) if rtt is not None}
+        measured_points = (
+            (series, rtt) for series in self.over_the_link for rtt in self.points[series]
+        )
+        missing_points = ((case.series, case.rtt) for case in self.missing_cases)
+        return {
+            (series.planned, rtt)
+            for series, rtt in (*measured_points, *missing_points)
+            if rtt is not None
+        }
 
     @property
     def inside(self) -> list[Series]:
@@ -284,14 +292,14 @@ class Launches:
 
     def fewest_of(self, series: Series) -> Series:
         """The same benchmark in the same place on the fewest ranks: the base of its speed-up."""
-        alike = [
+        candidates = [
             other
             for other in self.inside
             if (other.name, other.environ, other.source, other.partition)
             == (series.name, series.environ, series.source, series.partition)
             and (other.ranks == 1 or other.placement == series.placement)
         ]
-        return min(alike, key=lambda other: (other.ranks, other.order))
+        return min(candidates, key=lambda other: (other.ranks, other.order))
 
     def base_of(self, series: Series) -> Series | None:
         """The same benchmark in one cluster: with half the ranks, or with as many if need be."""
@@ -304,9 +312,9 @@ class Launches:
             and (other.ranks == 1 or other.in_memory == series.in_memory)
         ]
         half = series.ranks // 2
-        legal = legal_ranks(series.benchmark, series.problem_class, half)
-        wanted = half if legal else series.ranks
-        return next((other for other in candidates if other.ranks == wanted), None)
+        is_legal = legal_ranks(series.benchmark, series.problem_class, half)
+        ranks = half if is_legal else series.ranks
+        return next((other for other in candidates if other.ranks == ranks), None)
 
     def base_label(self, series: Series) -> str:
         """The row of what a speed-up of `series` is over, "" without one."""
@@ -317,8 +325,8 @@ class Launches:
         self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]
     ) -> list[tuple[dict[str, float], dict[str, float]]]:
         """Pairs of launches of the same round, which are near each other in time."""
-        found = self.pairing(first, second)
-        return [(first[one], second[other]) for one, other in found.pairs]
+        pairing = self.pairing(first, second)
+        return [(first[one], second[other]) for one, other in pairing.pairs]
 
     def pairing(self, first: Iterable[str], second: Iterable[str]) -> Pairing:
         """Which launches are of the same round, or why none can be compared."""
@@ -328,16 +336,16 @@ class Launches:
     @cached_property
     def _launched(self) -> dict[str, RoundLaunch]:
         """Each launch with its round; in bundles that do not tell it, the k-th of its case."""
-        passed = [row for row in self._rows if row["status"] == "passed"]
-        has_rounds = all(row.get("campaign_round") is not None for row in passed)
-        before: Counter[str] = Counter()
-        found = {}
-        for row in sorted(passed, key=lambda row: (len(str(row["round"])), str(row["round"]))):
-            before[row["case_id"]] += 1
-            number = row["campaign_round"] if has_rounds else before[row["case_id"]]
+        rows = [row for row in self._rows if row["status"] == "passed"]
+        has_rounds = all(row.get("campaign_round") is not None for row in rows)
+        counts: Counter[str] = Counter()
+        launches = {}
+        for row in sorted(rows, key=lambda row: (len(str(row["round"])), str(row["round"]))):
+            counts[row["case_id"]] += 1
+            number = row["campaign_round"] if has_rounds else counts[row["case_id"]]
             name = str(row["launch"])
-            found[name] = RoundLaunch(name, number, str(row.get("started") or ""))
-        return found
+            launches[name] = RoundLaunch(name, number, str(row.get("started") or ""))
+        return launches
 
     def interval(self, values: Sequence[float]) -> Interval | None:
         """None of nothing."""
@@ -347,15 +355,15 @@ class Launches:
         return series_from_row(row, self._titles, self._transports)
 
 
-def _transports(described: object) -> dict[str, str]:
+def _transports(toolchains: object) -> dict[str, str]:
     """Transport by environment, of what a bundle's toolchains.json says; its shape is not ours."""
-    found = {}
-    for name, value in described.items() if isinstance(described, dict) else ():
+    transports = {}
+    for name, value in toolchains.items() if isinstance(toolchains, dict) else ():
         for key in ("reframe", "extras", "transport"):
             value = value.get(key) if isinstance(value, dict) else None
         if isinstance(value, str):
-            found[str(name)] = value
-    return found
+            transports[str(name)] = value
+    return transports
 
 
 def _history(record: Mapping[str, Any] | None) -> str:

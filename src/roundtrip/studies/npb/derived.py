@@ -158,10 +158,10 @@ def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Int
     """
     if len(set(rtt_s)) < 2:
         return None
-    found = scipy.stats.theilslopes(seconds, rtt_s, alpha=level)
-    enough = all(lower_rank(list(rtt_s).count(one), level) > 0 for one in set(rtt_s))
-    low, high = (float(found.low_slope), float(found.high_slope)) if enough else (None, None)
-    return Interval(float(found.slope), low, high, len(seconds), level)
+    fit = scipy.stats.theilslopes(seconds, rtt_s, alpha=level)
+    has_interval = all(lower_rank(list(rtt_s).count(rtt), level) > 0 for rtt in set(rtt_s))
+    low, high = (float(fit.low_slope), float(fit.high_slope)) if has_interval else (None, None)
+    return Interval(float(fit.slope), low, high, len(seconds), level)
 
 
 def rtt_at_speedup(
@@ -198,9 +198,9 @@ WAITED = Summary("time of an iteration over round-trip time", Kind.COST, "launch
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent."""
     figures: dict[str, float] = {}
-    whole = samples.filter(pl.col("phase") == "total")
+    section_samples = samples.filter(pl.col("phase") == "total")
     for metric in ("rate", "time"):
-        values = whole.filter(pl.col("metric") == metric)["value"]
+        values = section_samples.filter(pl.col("metric") == metric)["value"]
         if len(values):
             figures[metric] = float(values[0])
     shares = phase_shares(samples)

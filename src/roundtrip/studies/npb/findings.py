@@ -76,44 +76,48 @@ def findings(
 ) -> list[Finding]:
     """All five findings of the study; "not measured" without launches of a measuring class."""
     transports = {
-        key: one
-        for key, one in judged.items()
+        key: verdict
+        for key, verdict in judged.items()
         if isinstance(key, NpbTransports) and key.series.problem_class not in TRIAL_CLASSES
     }
     speedups = {
-        key: one
-        for key, one in judged.items()
+        key: verdict
+        for key, verdict in judged.items()
         if isinstance(key, NpbSpeedup) and key.series.problem_class not in TRIAL_CLASSES
     }
-    of_udp = [one for key, one in transports.items() if key.series.role == UDP]
+    udp_verdicts = [verdict for key, verdict in transports.items() if key.series.role == UDP]
     pairs = _planned(launches)
-    planned_of_udp = sum(UDP in (one.role, other.role) for one, other in pairs)
-    found = [
-        _most_often(of_udp, planned_of_udp),
+    udp_count = sum(UDP in (one.role, other.role) for one, other in pairs)
+    results = [
+        _most_often(udp_verdicts, udp_count),
         _not_critical(list(transports.values()), len(pairs), settings),
     ]
     for statement in derived.SCALING:
-        mine = [
-            _scaling(launches, statement, key, one, settings)
-            for key, one in speedups.items()
+        series_results = [
+            _scaling(launches, statement, key, verdict, settings)
+            for key, verdict in speedups.items()
             if key.series.benchmark == statement.benchmark and key.rtt == STUDY_RTT_MS
         ]
-        found += mine or [_not_measured(statement)]
-    return found
+        results += series_results or [_not_measured(statement)]
+    return results
 
 
 def _not_measured(statement: Statement) -> Finding:
-    here = "no launches of class A or above in this report"
-    return Finding(statement, here, units.NOTHING, "not measured")
+    where = "no launches of class A or above in this report"
+    return Finding(statement, where, units.NOTHING, "not measured")
 
 
 def foremost(found: Sequence[Finding]) -> list[Finding]:
     """The findings, without series whose ranks share processors if there are other series."""
-    own = {one.statement for one in found if one.series and not one.series.shared}
+    statements = {
+        finding.statement for finding in found if finding.series and not finding.series.shared
+    }
     return [
-        one
-        for one in found
-        if one.series is None or not one.series.shared or one.statement not in own
+        finding
+        for finding in found
+        if finding.series is None
+        or not finding.series.shared
+        or finding.statement not in statements
     ]
 
 
@@ -126,49 +130,49 @@ def _planned(launches: Launches) -> list[tuple[Series, Series]]:
     ]
 
 
-def _part(measured: int, planned: int) -> str:
+def _part(count: int, total: int) -> str:
     """The number of comparisons that were made, and of how many if some were not."""
-    if measured >= planned:
-        return units.plural(measured, "comparison")
-    return f"{measured} of {units.plural(planned, 'comparison')}"
+    if count >= total:
+        return units.plural(count, "comparison")
+    return f"{count} of {units.plural(total, 'comparison')}"
 
 
-def _where_measured(measured: int, planned: int) -> str:
-    return f" where measured ({_part(measured, planned)})" if measured < planned else ""
+def _where_measured(count: int, total: int) -> str:
+    return f" where measured ({_part(count, total)})" if count < total else ""
 
 
-def _most_often(of_udp: Sequence[ClaimVerdict], planned: int) -> Finding:
+def _most_often(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
     statement = derived.MOST_OFTEN
-    if not of_udp:
+    if not verdicts:
         return _not_measured(statement)
-    count = {verdict: sum(one.verdict is verdict for one in of_udp) for verdict in Verdict}
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in count.items() if number)
-    half, faster = len(of_udp) / 2, count[Verdict.FASTER]
-    if faster > half:
+    counts = {kind: sum(verdict.verdict is kind for verdict in verdicts) for kind in Verdict}
+    text = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
+    half, wins = len(verdicts) / 2, counts[Verdict.FASTER]
+    if wins > half:
         outcome = "holds"
     else:
-        open_ = faster + count[Verdict.CANNOT_TELL] > half
-        outcome = "cannot tell" if open_ else "does not hold"
-    where = f"UDP against another transport, {_part(len(of_udp), planned)}"
-    limits = "" if outcome == "cannot tell" else _where_measured(len(of_udp), planned)
-    return Finding(statement, where, counts, outcome, limits=limits)
+        is_open = wins + counts[Verdict.CANNOT_TELL] > half
+        outcome = "cannot tell" if is_open else "does not hold"
+    where = f"UDP against another transport, {_part(len(verdicts), total)}"
+    limits = "" if outcome == "cannot tell" else _where_measured(len(verdicts), total)
+    return Finding(statement, where, text, outcome, limits=limits)
 
 
-def _not_critical(all_pairs: Sequence[ClaimVerdict], planned: int, settings: Thresholds) -> Finding:
+def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds) -> Finding:
     statement = derived.NOT_CRITICAL
-    if not all_pairs:
+    if not verdicts:
         return _not_measured(statement)
     margin = 1 + settings.critical_difference
-    inside = [one.interval.within(1 / margin, margin) for one in all_pairs]
-    outside = [_beyond(one.interval, margin) for one in all_pairs]
-    outcome = "holds" if all(inside) else "does not hold" if any(outside) else "cannot tell"
+    within = [verdict.interval.within(1 / margin, margin) for verdict in verdicts]
+    beyond = [_beyond(verdict.interval, margin) for verdict in verdicts]
+    outcome = "holds" if all(within) else "does not hold" if any(beyond) else "cannot tell"
     ratios = (
-        f"ratios {units.spread([one.interval.median for one in all_pairs])}; {sum(outside)} "
+        f"ratios {units.spread([verdict.interval.median for verdict in verdicts])}; {sum(beyond)} "
         f"beyond {units.percent(settings.critical_difference)}"
     )
-    where = f"every pair of transports, {_part(len(all_pairs), planned)}"
+    where = f"every pair of transports, {_part(len(verdicts), total)}"
     # One difference that is critical is enough, whatever the others are.
-    limits = _where_measured(len(all_pairs), planned) if outcome == "holds" else ""
+    limits = _where_measured(len(verdicts), total) if outcome == "holds" else ""
     return Finding(statement, where, ratios, outcome, limits=limits)
 
 
@@ -182,23 +186,23 @@ def _scaling(
     launches: Launches,
     statement: Statement,
     key: NpbSpeedup,
-    one: ClaimVerdict,
+    verdict: ClaimVerdict,
     settings: Thresholds,
 ) -> Finding:
     """A speed-up at 4 ms; "in part": two clusters gain, but less than the study's."""
-    wanted = PUBLISHED[statement.benchmark] * (1 - settings.published_within)
-    low, high = one.interval.low, one.interval.high
+    target = PUBLISHED[statement.benchmark] * (1 - settings.published_within)
+    low, high = verdict.interval.low, verdict.interval.high
     if low is None or high is None:
         outcome = "cannot tell"
-    elif low >= wanted:
+    elif low >= target:
         outcome = "holds"
     elif high < 1:
         outcome = "does not hold"
     elif low > 1:
         outcome = "holds in part"
     else:
-        outcome = "cannot tell" if high >= wanted else "does not hold"
-    ratio = Quantity.claim(one.interval, launches.base_label(key.series))
+        outcome = "cannot tell" if high >= target else "does not hold"
+    ratio = Quantity.claim(verdict.interval, launches.base_label(key.series))
     return Finding(statement, key.series.label, ratio, outcome, key.series)
 
 
@@ -208,29 +212,29 @@ _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 
 def at_the_farthest(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
     """Which benchmarks gain by a second cluster at the greatest delay, in one line."""
-    speedups = {key: one for key, one in judged.items() if isinstance(key, NpbSpeedup)}
-    mine = {key: one for key, one in speedups.items() if key.series.source == NATIVE}
-    mine = mine or speedups
-    if not mine:
+    speedups = {key: verdict for key, verdict in judged.items() if isinstance(key, NpbSpeedup)}
+    verdicts = {key: verdict for key, verdict in speedups.items() if key.series.source == NATIVE}
+    verdicts = verdicts or speedups
+    if not verdicts:
         return []
-    farthest = max(key.rtt for key in mine)
-    here = {key: one for key, one in mine.items() if key.rtt == farthest}
-    own = {key.series.name for key in here if not key.series.shared}
+    rtt = max(key.rtt for key in verdicts)
+    verdicts_at_rtt = {key: verdict for key, verdict in verdicts.items() if key.rtt == rtt}
+    unshared_names = {key.series.name for key in verdicts_at_rtt if not key.series.shared}
     by_name: dict[str, set[Verdict]] = {}
-    for key, one in here.items():
-        if not key.series.shared or key.series.name not in own:
+    for key, verdict in verdicts_at_rtt.items():
+        if not key.series.shared or key.series.name not in unshared_names:
             base = launches.base_of(key.series)
-            alike = base is not None and base.ranks == key.series.ranks
-            name = f"{key.series.name} (as many ranks in one)" if alike else key.series.name
-            by_name.setdefault(name, set()).add(one.verdict)
+            is_same_size = base is not None and base.ranks == key.series.ranks
+            name = f"{key.series.name} (as many ranks in one)" if is_same_size else key.series.name
+            by_name.setdefault(name, set()).add(verdict.verdict)
     clauses = [
-        f"{_OUTCOMES.get(verdict, verdict)} in {', '.join(names)}"
-        for verdict in _VERDICTS
-        if (names := [name for name, found in by_name.items() if found == {verdict}])
+        f"{_OUTCOMES.get(kind, kind)} in {', '.join(names)}"
+        for kind in _VERDICTS
+        if (names := [name for name, kinds in by_name.items() if kinds == {kind}])
     ]
-    if names := [name for name, found in by_name.items() if len(found) > 1]:
+    if names := [name for name, kinds in by_name.items() if len(kinds) > 1]:
         clauses.append(f"it depends on the transport in {', '.join(names)}")
-    text = f"Two clusters against one, on an {EMULATED} of {farthest:g} ms: {'; '.join(clauses)}."
+    text = f"Two clusters against one, on an {EMULATED} of {rtt:g} ms: {'; '.join(clauses)}."
     return [Answer((text,))]
 
 
@@ -244,42 +248,51 @@ def _ideal(launches: Launches, series: Series) -> float:
 
 def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
     """How the benchmarks scale over ranks, and how they compare with NPB's own, in a line each."""
-    found = []
-    every = {
-        one: value.median
-        for one in launches.inside
-        if one.source == NATIVE and (value := launches.interval(over_ranks(launches, one)))
+    answers = []
+    speedups = {
+        series: value.median
+        for series in launches.inside
+        if series.source == NATIVE and (value := launches.interval(over_ranks(launches, series)))
     }
-    odd = {one for one, value in every.items() if value > _MOST * _ideal(launches, one)}
-    for shared, apart in ((False, ""), (True, "Where ranks share processors: ")):
-        if grown := {one: v for one, v in every.items() if one.shared is shared and one not in odd}:
-            ranks = sorted({one.ranks for one in grown})
-            on = " to ".join(dict.fromkeys((str(ranks[0]), str(ranks[-1]))))
-            times = units.spread(list(grown.values()))
-            text = f"speed-up on {on} ranks over the fewest: {times} times."
-            found.append(Answer((f"{apart}{text}" if apart else f"S{text[1:]}",)))
-    if odd:
-        named = (f"{one.name} on {one.setup}: {units.pure(every[one])} times" for one in odd)
-        text = f"Implausible, more than the ranks explain: {'; '.join(sorted(named))}."
-        found.append(Answer((text,), "warn"))
-    if not every:
-        names = list(dict.fromkeys(one.name for one in launches.inside))
-        found.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
-    against: dict[Verdict, list[str]] = {}
-    for key, one in judged.items():
+    outliers = {
+        series for series, speedup in speedups.items() if speedup > _MOST * _ideal(launches, series)
+    }
+    for is_shared, prefix in ((False, ""), (True, "Where ranks share processors: ")):
+        if group := {
+            series: speedup
+            for series, speedup in speedups.items()
+            if series.shared is is_shared and series not in outliers
+        }:
+            ranks = sorted({series.ranks for series in group})
+            rank_range = " to ".join(dict.fromkeys((str(ranks[0]), str(ranks[-1]))))
+            times = units.spread(list(group.values()))
+            text = f"speed-up on {rank_range} ranks over the fewest: {times} times."
+            answers.append(Answer((f"{prefix}{text}" if prefix else f"S{text[1:]}",)))
+    if outliers:
+        clauses = (
+            f"{series.name} on {series.setup}: {units.pure(speedups[series])} times"
+            for series in outliers
+        )
+        text = f"Implausible, more than the ranks explain: {'; '.join(sorted(clauses))}."
+        answers.append(Answer((text,), "warn"))
+    if not speedups:
+        names = list(dict.fromkeys(series.name for series in launches.inside))
+        answers.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
+    names_by_kind: dict[Verdict, list[str]] = {}
+    for key, verdict in judged.items():
         if isinstance(key, NpbSources) and key.rtt is None:
             name = f"{key.native.name} on {units.plural(key.native.ranks, 'rank')}"
-            against.setdefault(one.verdict, []).append(name)
-    if against:
-        count = sum(map(len, against.values()))
-        named = (
-            f"{_OUTCOMES.get(one, one)} in {listed(against[one], count)}"
-            for one in _VERDICTS
-            if one in against
+            names_by_kind.setdefault(verdict.verdict, []).append(name)
+    if names_by_kind:
+        count = sum(map(len, names_by_kind.values()))
+        clauses = (
+            f"{_OUTCOMES.get(kind, kind)} in {listed(names_by_kind[kind], count)}"
+            for kind in _VERDICTS
+            if kind in names_by_kind
         )
-        text = f"Against NPB 3.4's own programs: {'; '.join(named)}."
-        found.append(Answer((text,), "bad" if Verdict.SLOWER in against else "plain"))
-    return found
+        text = f"Against NPB 3.4's own programs: {'; '.join(clauses)}."
+        answers.append(Answer((text,), "bad" if Verdict.SLOWER in names_by_kind else "plain"))
+    return answers
 
 
 def over_the_link(launches: Launches, found: Sequence[Finding]) -> list[Answer]:
@@ -289,59 +302,63 @@ def over_the_link(launches: Launches, found: Sequence[Finding]) -> list[Answer]:
     """
     answers = []
     for name in dict.fromkeys(series.name for series in launches.over_the_link):
-        mine = [series for series in launches.over_the_link if series.name == name]
-        mine = [series for series in mine if series.source == NATIVE] or mine
-        own = [series for series in mine if not series.shared] or mine
-        words = _words(launches, own)
+        group = [series for series in launches.over_the_link if series.name == name]
+        group = [series for series in group if series.source == NATIVE] or group
+        selection = [series for series in group if not series.shared] or group
+        words = _words(launches, selection)
         if not words:
             continue
-        outcomes = [f.outcome for f in found if f.series in own]
+        outcomes = [finding.outcome for finding in found if finding.series in selection]
         worst = max(outcomes, key=list(TONES).index, default="not measured")
         answers.append(Answer((Strong(name), *words), TONES[worst]))
     return answers
 
 
-def _words(launches: Launches, series: Sequence[Series]) -> tuple[Inline, ...]:
-    rtts = sorted({rtt for one in series for rtt in launches.points[one] if rtt is not None})
-    base = launches.base_of(series[0])
-    against = f"as fast as one with {base.setup} " if base else ""
+def _words(launches: Launches, group: Sequence[Series]) -> tuple[Inline, ...]:
+    rtts = sorted({rtt for series in group for rtt in launches.points[series] if rtt is not None})
+    base = launches.base_of(group[0])
+    comparison = f"as fast as one with {base.setup} " if base else ""
     speedups: list[str] = []
     for rtt in dict.fromkeys((rtts[0], rtts[-1])):
-        middle = [value.median for one in series if (value := _speedup(launches, one, rtt))]
-        if middle:
-            speedups.append(f"{units.spread(middle)} times {against}at {rtt:g} ms")
-            against = ""
+        medians = [
+            speedup.median for series in group if (speedup := _speedup(launches, series, rtt))
+        ]
+        if medians:
+            speedups.append(f"{units.spread(medians)} times {comparison}at {rtt:g} ms")
+            comparison = ""
     if not speedups:
         return ()
-    name = series[0].benchmark
+    name = group[0].benchmark
     study = f" The study in 2003: {published_words(name)}, at 4 ms." if name in PUBLISHED else ""
     text = (
-        f", {series[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
-        f"({units.plural(len(series), 'transport')}).{_waits(launches, series, rtts)}"
-        f"{_upstream_speedup(launches, series, rtts[-1])}{study}"
+        f", {group[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
+        f"({units.plural(len(group), 'transport')}).{_waits(launches, group, rtts)}"
+        f"{_upstream_speedup(launches, group, rtts[-1])}{study}"
     )
     return (text,)
 
 
-def _waits(launches: Launches, series: Sequence[Series], rtts: Sequence[float]) -> str:
+def _waits(launches: Launches, group: Sequence[Series], rtts: Sequence[float]) -> str:
     """Which part of its time a rank spends in MPI, at the smallest and at the largest delay."""
     parts = []
     for rtt in dict.fromkeys((rtts[0], rtts[-1])):
-        shares = [share for one in series for share in waiting(launches, one, rtt)]
-        middle = launches.interval(shares)
-        if middle:
-            parts.append(f"{units.percent(middle.median)} at {rtt:g} ms")
+        shares = [share for series in group for share in waiting(launches, series, rtt)]
+        interval = launches.interval(shares)
+        if interval:
+            parts.append(f"{units.percent(interval.median)} at {rtt:g} ms")
     return f" In MPI, waiting included: {', '.join(parts)} of a rank's time." if parts else ""
 
 
-def _upstream_speedup(launches: Launches, series: Sequence[Series], rtt: float) -> str:
+def _upstream_speedup(launches: Launches, group: Sequence[Series], rtt: float) -> str:
     """The speed-up of NPB's own programs in the same place."""
-    alike = [replace(one, source=UPSTREAM) for one in series]
-    there = [one for one in alike if one in launches.points]
-    middle = [value.median for one in there if (value := _speedup(launches, one, rtt))]
-    if not middle:
+    twins = [replace(series, source=UPSTREAM) for series in group]
+    upstream = [series for series in twins if series in launches.points]
+    medians = [
+        speedup.median for series in upstream if (speedup := _speedup(launches, series, rtt))
+    ]
+    if not medians:
         return ""
-    return f" NPB 3.4's own program: {units.spread(middle)} times at {rtt:g} ms."
+    return f" NPB 3.4's own program: {units.spread(medians)} times at {rtt:g} ms."
 
 
 def _speedup(launches: Launches, series: Series, rtt: float) -> Interval | None:

@@ -86,8 +86,8 @@ class Curves:
     @property
     def emulated(self) -> list[EmulatedMark]:
         """The speed-ups over an emulated link."""
-        found = [mark for origin in self.marks for mark in origin.emulated]
-        return sorted(found, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
+        marks = [mark for origin in self.marks for mark in origin.emulated]
+        return sorted(marks, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
 
     @property
     def rtts(self) -> list[float]:
@@ -96,42 +96,46 @@ class Curves:
 
     def speedups(self, rtt: float) -> dict[float, float]:
         """By host speed, Mflop/s, ascending: the speed-up at a round-trip time."""
-        both = self.two[rtt]
-        return {speed: self.one[speed] / both[speed] for speed in sorted(self.one) if speed in both}
+        seconds = self.two[rtt]
+        return {
+            speed: self.one[speed] / seconds[speed]
+            for speed in sorted(self.one)
+            if speed in seconds
+        }
 
     def speed_at(self, rtt: float, wanted: float) -> float | None:
         """The host speed, Mflop/s, up to which the speed-up is at least `wanted`; None if it is
         not reached, or is never left."""
-        for (speed, high), (faster, low) in pairwise(self.speedups(rtt).items()):
+        for (speed, high), (next_speed, low) in pairwise(self.speedups(rtt).items()):
             if high >= wanted > low:
                 part = (high - wanted) / (high - low)
-                return speed * math.exp(part * math.log(faster / speed))
+                return speed * math.exp(part * math.log(next_speed / speed))
         return None
 
     def waited(self, speed: float) -> float | None:
         """Round trips waited for at a host speed; None with one round-trip time only."""
-        near, far = self.rtts[0], self.rtts[-1]
-        if near == far:
+        min_rtt, max_rtt = self.rtts[0], self.rtts[-1]
+        if min_rtt == max_rtt:
             return None
-        return (self.two[far][speed] - self.two[near][speed]) / (far - near) * 1e3
+        return (self.two[max_rtt][speed] - self.two[min_rtt][speed]) / (max_rtt - min_rtt) * 1e3
 
     def computing(self, speed: float) -> float | None:
         """Ratio of computing to latency at the longest round trip and any host speed, Mflop/s.
 
         The round trips waited for are those of the fastest host swept, which computes least.
         """
-        waited = self.waited(max(self.one))
-        if not waited or waited <= 0 or not self.operations:
+        round_trips = self.waited(max(self.one))
+        if not round_trips or round_trips <= 0 or not self.operations:
             return None
-        return self.operations / RANKS[0] / (speed * _MFLOP) / (waited * self.rtts[-1] / 1e3)
+        return self.operations / RANKS[0] / (speed * _MFLOP) / (round_trips * self.rtts[-1] / 1e3)
 
 
 class Sweeps:
     """The launches of `CHECK` in a bundle; two of a case are equal, or one of them has failed."""
 
     def __init__(self, data: Data) -> None:
-        passed = data.passed(STUDY.name)
-        self._launches = passed.filter(pl.col("check") == CHECK).unique("case_id", keep="first")
+        launches = data.passed(STUDY.name)
+        self._launches = launches.filter(pl.col("check") == CHECK).unique("case_id", keep="first")
         self._details = data.study_records(STUDY.name)
         self._samples = data.samples
 
@@ -139,7 +143,7 @@ class Sweeps:
     def curves(self) -> tuple[Curves, ...]:
         """A benchmark and class each, in their order."""
         names = self._launches["launch"].to_list()
-        wanted = self._samples.filter(pl.col("launch").is_in(names)).select(
+        samples = self._samples.filter(pl.col("launch").is_in(names)).select(
             "launch",
             "case_id",
             "value",
@@ -147,24 +151,28 @@ class Sweeps:
             one=pl.col("variant") == ONE,
             rtt=pl.col("variant").str.extract_groups(_LONGER).struct.field("rtt"),
         )
-        rows = wanted.unnest("case").collect()
-        found = []
-        for (launch, case_id, benchmark, problem_class), mine in rows.group_by(
+        rows = samples.unnest("case").collect()
+        curves = []
+        for (launch, case_id, benchmark, problem_class), points in rows.group_by(
             "launch", "case_id", "benchmark", "problem_class"
         ):
-            one: dict[float, float] = {}
-            two: dict[float, dict[float, float]] = {}
-            for row in mine.iter_rows(named=True):
+            one_cluster: dict[float, float] = {}
+            two_clusters: dict[float, dict[float, float]] = {}
+            for row in points.iter_rows(named=True):
                 speed = float(row["mflops"])
-                times = one if row["one"] else two.setdefault(float(row["rtt"]), {})
+                times = (
+                    one_cluster if row["one"] else two_clusters.setdefault(float(row["rtt"]), {})
+                )
                 times[speed] = row["value"]
             details = self._details.get(str(launch)) or {}
-            if one and two:
-                of = str(benchmark), str(problem_class)
+            if one_cluster and two_clusters:
+                problem = str(benchmark), str(problem_class)
                 operations = float(details.get("declared") or details.get("operations") or 0.0)
-                marked = tuple(map(Marks.model_validate, details.get("marks") or ()))
-                found.append(Curves(*of, one, two, operations, marked, str(case_id)))
-        return tuple(sorted(found, key=lambda one: one.order))
+                marks = tuple(map(Marks.model_validate, details.get("marks") or ()))
+                curves.append(
+                    Curves(*problem, one_cluster, two_clusters, operations, marks, str(case_id))
+                )
+        return tuple(sorted(curves, key=lambda curve: curve.order))
 
 
 SIMULATED = "SIMULATED"
@@ -189,10 +197,10 @@ MARKED: Text = (
 
 def figures(curves: Sequence[Curves]) -> tuple[Figure, ...]:
     """One figure a benchmark and class, all with the same axes."""
-    drawings = [_drawing(number, one, _top(curves)) for number, one in enumerate(curves, 1)]
-    values = pl.concat([one.frame.select("x", "median") for one in drawings])
+    drawings = [_drawing(number, curve, _top(curves)) for number, curve in enumerate(curves, 1)]
+    values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     low, high = float(values["x"].min()), float(values["x"].max())  # type: ignore[arg-type]
-    if high > max(speed for one in curves for speed in one.one):
+    if high > max(speed for curve in curves for speed in curve.one):
         high *= _MARGIN  # a mark stands there, and not the end of a curve
     top = _top(curves)
 
@@ -201,11 +209,11 @@ def figures(curves: Sequence[Curves]) -> tuple[Figure, ...]:
     x = Scale("Speed of a host", Unit.MFLOPS, *domain, is_log=True, ticks=decades)
     y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
-    def views(one: Drawing) -> tuple[View, ...]:
-        return (View("Speed-up", x, y, one.curves, rules=_LIMITS),)
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        return (View("Speed-up", x, y, drawing.curves, rules=_LIMITS),)
 
-    what = f"{SIMULATED}: speed-up of two clusters over one against host speed"
-    return display.each_panel(drawings, what, views)
+    subject = f"{SIMULATED}: speed-up of two clusters over one against host speed"
+    return display.each_panel(drawings, subject, views)
 
 
 _LIMITS = (Rule(1.0), Rule(2.0, "ideal speed-up"))
@@ -215,39 +223,39 @@ _SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 def _top(curves: Sequence[Curves]) -> float:
     """Where the axis of speed-ups ends."""
-    simulated = [
-        value for one in curves for rtt in one.rtts for value in one.speedups(rtt).values()
+    speedups = [
+        value for curve in curves for rtt in curve.rtts for value in curve.speedups(rtt).values()
     ]
-    marked = [mark.speedup for one in curves for mark in one.emulated]
-    return 1.1 * max([2.0, *simulated, *marked])
+    mark_speedups = [mark.speedup for curve in curves for mark in curve.emulated]
+    return 1.1 * max([2.0, *speedups, *mark_speedups])
 
 
-def _drawing(number: int, one: Curves, top: float) -> Drawing:
-    names = {rtt: f"+{rtt:g} ms" for rtt in one.rtts}
+def _drawing(number: int, curve: Curves, top: float) -> Drawing:
+    names = {rtt: f"+{rtt:g} ms" for rtt in curve.rtts}
     colours = palette(names.values())
     arms = {name: Arm(name, colours[name], point=3.1, shape=CIRCLE) for name in names.values()}
     rows = [
         {"arm": names[rtt], "x": speed, "median": value}
-        for rtt in one.rtts
-        for speed, value in one.speedups(rtt).items()
+        for rtt in curve.rtts
+        for speed, value in curve.speedups(rtt).items()
     ]
-    if published := PUBLISHED.get(one.benchmark):
-        study = f"The study, 4 ms: {published_words(one.benchmark)}"
+    if study_speedup := PUBLISHED.get(curve.benchmark):
+        study = f"The study, 4 ms: {published_words(curve.benchmark)}"
         arms[study] = Arm(study, PINK, is_dashed=True, point=0)
-        ends = (min(one.one), max(one.one))
-        rows += [{"arm": study, "x": speed, "median": published, "n": None} for speed in ends]
-    for title, arm, places in (*_rate_rules(one, top), *_squares(one, colours)):
+        ends = (min(curve.one), max(curve.one))
+        rows += [{"arm": study, "x": speed, "median": study_speedup, "n": None} for speed in ends]
+    for title, arm, points in (*_rate_rules(curve, top), *_squares(curve, colours)):
         arms[title] = arm
-        rows += [{"arm": title, **place} for place in places]
+        rows += [{"arm": title, **point} for point in points]
     frame = pl.DataFrame([{**_ONE, **row} for row in rows], schema=_SCHEMA)
     return Drawing(
-        f"npb-simulated-{number}", f"{one.name} ({SIMULATED})", _subtitle(one), frame, arms
+        f"npb-simulated-{number}", f"{curve.name} ({SIMULATED})", _subtitle(curve), frame, arms
     )
 
 
-def _subtitle(one: Curves) -> str:
+def _subtitle(curve: Curves) -> str:
     """What the figure shows, and on which processors the rest was measured."""
-    processors = dict.fromkeys(origin.processor for origin in one.marks)
+    processors = dict.fromkeys(origin.processor for origin in curve.marks)
     return f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED
 
 
@@ -262,20 +270,20 @@ _ONE = {"low": None, "high": None, "n": 1}
 Marked = tuple[str, Arm, list[dict[str, Any]]]
 
 
-def _rate_rules(one: Curves, top: float) -> Iterator[Marked]:
+def _rate_rules(curve: Curves, top: float) -> Iterator[Marked]:
     """Upright, at the rate of one rank of each real processor."""
-    for _, mark in one.alone:
+    for _, mark in curve.alone:
         title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point=0)
         yield title, arm, [{"x": mark.mops, "median": end, "n": None} for end in (top / 1000, top)]
 
 
-def _squares(one: Curves, colours: Mapping[str, Colour]) -> Iterator[Marked]:
+def _squares(curve: Curves, colours: Mapping[str, Colour]) -> Iterator[Marked]:
     """Emulated points at the shortest and the longest delay."""
-    found = one.emulated
-    delays = {mark.rtt_ms for mark in found}
-    ranks = sorted({mark.ranks for mark in found})
-    for mark in found:
+    marks = curve.emulated
+    delays = {mark.rtt_ms for mark in marks}
+    ranks = sorted({mark.ranks for mark in marks})
+    for mark in marks:
         if mark.rtt_ms in (min(delays), max(delays)):
             title = f"{EMULATED} {mark.ranks // 2} + {mark.ranks // 2}, +{mark.rtt_ms:g} ms"
             colour = colours.get(f"+{mark.rtt_ms:g} ms", GREY)

@@ -40,12 +40,12 @@ def read(file: Path, benchmark: str, problem_class: str) -> Marks:
         marks = Marks.model_validate(files.read_json(file))
     except ValidationError as error:
         fault = model.first(error, "an object")
-        where = fault.where or "the file"
-        raise UserError(f"no file of marks: {where}: {fault.why}", file) from None
+        location = fault.where or "the file"
+        raise UserError(f"no file of marks: {location}: {fault.why}", file) from None
     return marks.model_copy(
         update={
-            "alone": [one for one in marks.alone if _is_of(one, benchmark, problem_class)],
-            "emulated": [one for one in marks.emulated if _is_of(one, benchmark, problem_class)],
+            "alone": [mark for mark in marks.alone if _is_of(mark, benchmark, problem_class)],
+            "emulated": [mark for mark in marks.emulated if _is_of(mark, benchmark, problem_class)],
         }
     )
 
@@ -67,21 +67,21 @@ def from_bundle(bundle: Data) -> Marks:
 
     UserError if it was simulated, or has no rate of one rank, or several processors.
     """
-    passed = bundle.passed(STUDY.name)
-    if passed["simulated"].fill_null(False).any():
+    rows = bundle.passed(STUDY.name)
+    if rows["simulated"].fill_null(False).any():
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
     launches = Launches(bundle)
-    alone = {
+    alone_marks = {
         _series_key(series): _alone_mark(launches, series)
         for series in launches.inside
         if series.ranks == 1 and series.source == NATIVE
     }
-    if not alone:
+    if not alone_marks:
         raise UserError("it has no launch of NPB on one rank: how fast is one?", bundle.folder)
-    emulated = [
-        _emulated_mark(launches, series, rtt, alone[_series_key(series)].mops)
+    emulated_marks = [
+        _emulated_mark(launches, series, rtt, alone_marks[_series_key(series)].mops)
         for series in launches.over_the_link
-        if series.source == NATIVE and _series_key(series) in alone
+        if series.source == NATIVE and _series_key(series) in alone_marks
         for rtt in launches.points[series]
         if rtt is not None and headline(launches, series, rtt)
     ]
@@ -89,9 +89,9 @@ def from_bundle(bundle: Data) -> Marks:
     return Marks(
         **{name: str(manifest[name]) for name in ("campaign", "site", "started")},
         digest=bundle.manifest.digest,
-        processor=_processor(bundle, passed["launch"].to_list()),
-        alone=list(alone.values()),
-        emulated=emulated,
+        processor=_processor(bundle, rows["launch"].to_list()),
+        alone=list(alone_marks.values()),
+        emulated=emulated_marks,
     )
 
 
@@ -108,22 +108,22 @@ def _named(series: Series) -> dict[str, Any]:
 
 
 def _alone_mark(launches: Launches, series: Series) -> Mark:
-    rates = [one["rate"] for one in launches.points[series][None].values()]
+    rates = [figures["rate"] for figures in launches.points[series][None].values()]
     return Mark(**_named(series), launches=len(rates), mops=_short(median(rates)))
 
 
 def _emulated_mark(launches: Launches, series: Series, rtt: float, mops: float) -> EmulatedMark:
     ratios = headline(launches, series, rtt)
-    found = launches.interval(ratios)
-    assert found is not None  # noqa: S101  there are ratios
+    interval = launches.interval(ratios)
+    assert interval is not None  # noqa: S101  there are ratios
     return EmulatedMark(
         **_named(series),
         ranks=series.ranks,
         rtt_ms=rtt,
         mops=mops,
-        speedup=_short(found.median),
-        low=None if found.low is None else _short(found.low),
-        high=None if found.high is None else _short(found.high),
+        speedup=_short(interval.median),
+        low=None if interval.low is None else _short(interval.low),
+        high=None if interval.high is None else _short(interval.high),
         separated=ratios != measured(launches, series, rtt),
         launches=len(ratios),
     )
@@ -132,14 +132,20 @@ def _emulated_mark(launches: Launches, series: Series, rtt: float, mops: float) 
 def _processor(bundle: Data, names: list[str]) -> str:
     """Its name in the records of nodes, else in that of the host of the campaign."""
     nodes = bundle.nodes
-    processors = {one for one in nodes.filter(nodes["launch"].is_in(names))["processor"] if one}
+    processors = {
+        processor
+        for processor in nodes.filter(nodes["launch"].is_in(names))["processor"]
+        if processor
+    }
     if len(processors) > 1:
-        listed = ", ".join(sorted(processors))
-        raise UserError(f"several processors, so that no rate is of one: {listed}", bundle.folder)
+        text = ", ".join(sorted(processors))
+        raise UserError(f"several processors, so that no rate is of one: {text}", bundle.folder)
     host = bundle.environment.get("host.json")
     cpu = host.get("cpu") if isinstance(host, dict) else None
-    model = cpu.get("model") if isinstance(cpu, dict) else None
-    return next(iter(processors), None) or str(model or "a processor that the bundle does not name")
+    cpu_model = cpu.get("model") if isinstance(cpu, dict) else None
+    return next(iter(processors), None) or str(
+        cpu_model or "a processor that the bundle does not name"
+    )
 
 
 def _short(value: float) -> float:
@@ -150,9 +156,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command; status 2 and one line for what the user can mend."""
     parser = argparse.ArgumentParser(prog="marks", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        print(json.dumps(as_json(from_bundle(data.read(asked.bundle))), indent=1))
+        print(json.dumps(as_json(from_bundle(data.read(options.bundle))), indent=1))
     except UserError as error:
         print(f"marks: {error}", file=sys.stderr)
         return 2

@@ -46,15 +46,15 @@ def as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
     A row has the keys name, colour and shared: whether its ranks share processors.  Points of one
     name of which some do and some do not are two lines, and say so.
     """
-    alone = {row["name"] for row in rows if not row["shared"]}
+    unshared = {row["name"] for row in rows if not row["shared"]}
     arms: dict[str, Arm] = {}
-    found = []
+    arm_rows = []
     for row in rows:
         name, shared = row["name"], row["shared"]
-        title = f"{name}, fewer processors" if shared and name in alone else name
+        title = f"{name}, fewer processors" if shared and name in unshared else name
         arms[title] = _arm(title, row["colour"], shared)
-        found.append({**row, "arm": title})
-    return found, dict(sorted(arms.items()))
+        arm_rows.append({**row, "arm": title})
+    return arm_rows, dict(sorted(arms.items()))
 
 
 def _arm(title: str, colour: Colour, shared: bool) -> Arm:
@@ -75,53 +75,55 @@ def link_caption(level: Level) -> Text:
 
 def over_the_link(launches: Launches) -> tuple[Figure, ...]:
     """One figure a benchmark and class, the study's first; all with the same axes."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for series in sorted(launches.over_the_link, key=lambda one: one.benchmark not in PUBLISHED):
+    rows_by_name: dict[str, list[dict[str, Any]]] = {}
+    for series in sorted(
+        launches.over_the_link, key=lambda series: series.benchmark not in PUBLISHED
+    ):
         source = "" if series.source == NATIVE else ", NPB 3.4"
-        found.setdefault(f"{series.name}{source}", []).extend(_link_rows(launches, series))
-    named_rows = [(name, rows) for name, rows in found.items() if rows]
+        rows_by_name.setdefault(f"{series.name}{source}", []).extend(_link_rows(launches, series))
+    panels = [(name, rows) for name, rows in rows_by_name.items() if rows]
     drawings = [
-        _link_drawing(number, *one, launches.level) for number, one in enumerate(named_rows, 1)
+        _link_drawing(number, *panel, launches.level) for number, panel in enumerate(panels, 1)
     ]
     if not drawings:
         return ()
-    values = pl.concat([one.frame.select("x", "median") for one in drawings])
+    values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     top = 1.1 * max([2.0, *values["median"]])
-    farthest = max([STUDY_RTT_MS, *values["x"]])
+    max_rtt = max([STUDY_RTT_MS, *values["x"]])
 
     # The study's marks at the farthest point are whole.
-    x = Scale("Round-trip time of the link", Unit.MS, 0.0, 1.04 * farthest, is_log=False)
+    x = Scale("Round-trip time of the link", Unit.MS, 0.0, 1.04 * max_rtt, is_log=False)
     y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
-    def views(one: Drawing) -> tuple[View, ...]:
-        return (View("Speed-up", x, y, one.curves, rules=_link_rules(one), has_bars=True),)
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        return (View("Speed-up", x, y, drawing.curves, rules=_link_rules(drawing), has_bars=True),)
 
-    what = f"Speed-up over one cluster against round-trip time, {EMULATED}"
-    return display.each_panel(drawings, what, views)
+    subject = f"Speed-up over one cluster against round-trip time, {EMULATED}"
+    return display.each_panel(drawings, subject, views)
 
 
 def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Level) -> Drawing:
     """With the study's own speed-up, where it has one of this benchmark."""
     rows, arms = as_lines(rows)
-    against = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
-    known = all(row["low"] is not None for row in rows)
-    how = f"{level} intervals" if known else "too few launches for intervals"
+    note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
+    has_intervals = all(row["low"] is not None for row in rows)
+    intervals = f"{level} intervals" if has_intervals else "too few launches for intervals"
     benchmark = name.split(" ")[0]
-    published = PUBLISHED.get(benchmark)
-    if published is not None:
+    study_speedup = PUBLISHED.get(benchmark)
+    if study_speedup is not None:
         study = f"The study, 2003: {published_words(benchmark)}"
         arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
-        rows.append({"arm": study, "x": STUDY_RTT_MS, "median": published})
+        rows.append({"arm": study, "x": STUDY_RTT_MS, "median": study_speedup})
     frame = pl.DataFrame(rows, infer_schema_length=None).select(
         "arm", "x", "median", "low", "high", "n", "scales"
     )
-    return Drawing(f"npb-{number}", name, f"{EMULATED}{against}, {how}", frame, arms)
+    return Drawing(f"npb-{number}", name, f"{EMULATED}{note}, {intervals}", frame, arms)
 
 
-def _link_rules(one: Drawing) -> tuple[Rule, ...]:
+def _link_rules(drawing: Drawing) -> tuple[Rule, ...]:
     """No gain, and where all bases have fewer ranks, the most that twice the ranks can give."""
-    gain, most = Rule(1.0), Rule(2.0, "ideal speed-up")
-    return (gain, most) if one.frame["scales"].drop_nulls().all() else (gain,)
+    gain, ideal = Rule(1.0), Rule(2.0, "ideal speed-up")
+    return (gain, ideal) if drawing.frame["scales"].drop_nulls().all() else (gain,)
 
 
 def _link_rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
@@ -133,8 +135,8 @@ def _link_rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
         name = f"{series.transport}, {half} + {half}"
     rows = []
     for rtt in launches.points[series]:
-        found = launches.interval(headline(launches, series, rtt or 0.0))
-        if found is not None:
+        interval = launches.interval(headline(launches, series, rtt or 0.0))
+        if interval is not None:
             rows.append(
                 {
                     "name": name,
@@ -142,10 +144,10 @@ def _link_rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
                     "shared": series.shared,
                     "scales": base is not None and base.ranks < series.ranks,
                     "x": rtt,
-                    "median": found.median,
-                    "low": found.low,
-                    "high": found.high,
-                    "n": found.n,
+                    "median": interval.median,
+                    "low": interval.low,
+                    "high": interval.high,
+                    "n": interval.n,
                 }
             )
     return rows
@@ -165,8 +167,8 @@ def node_growth(data: Data, launches: Launches) -> Growth:
     ]
     schema = {"launch": pl.String, "thing": pl.String, "value": pl.Float64}
     times = pl.DataFrame(rates, schema=schema, orient="row")
-    passed = data.passed(STUDY.name)
-    return Growth.over_nodes(times, passed, growth.constant, launches.level, fewest=1)
+    rows = data.passed(STUDY.name)
+    return Growth.over_nodes(times, rows, growth.constant, launches.level, fewest=1)
 
 
 _BY_SOURCE = {NATIVE: "", UPSTREAM: ", NPB 3.4"}
@@ -217,12 +219,12 @@ def table(launches: Launches) -> Table:
 
 def answers(launches: Launches, found: Compared) -> list[Answer]:
     """An answer for each benchmark, class and toolchain; small classes only if no other ran."""
-    series = [one for one in launches.inside if one.source == NATIVE]
-    measuring = [one for one in series if one.problem_class not in TRIAL_CLASSES]
+    natives = [series for series in launches.inside if series.source == NATIVE]
+    non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
     groups: dict[tuple[str, str], list[Series]] = {}
-    for one in measuring or series:
-        groups.setdefault((one.name, one.toolchain), []).append(one)
-    return [_answer(launches, found, *named, mine) for named, mine in groups.items()]
+    for series in non_trials or natives:
+        groups.setdefault((series.name, series.toolchain), []).append(series)
+    return [_answer(launches, found, *key, group) for key, group in groups.items()]
 
 
 def plots(launches: Launches) -> tuple[Figure, ...]:
@@ -232,21 +234,21 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
         if speedup := _speedup(launches, series):
             rows = frames.setdefault(series.name, [])
             rows += [_scaling_row(launches, series, speedup), *_start(launches, series)]
-    drawings = [_drawing(number, *named) for number, named in enumerate(frames.items(), 1)]
+    drawings = [_drawing(number, *panel) for number, panel in enumerate(frames.items(), 1)]
 
-    def views(one: Drawing) -> tuple[View, ...]:
-        ranks = sorted(set(one.frame["x"]))
-        top = 1.1 * max([*one.frame["ideal"], *one.frame["median"]])
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        ranks = sorted(set(drawing.frame["x"]))
+        top = 1.1 * max([*drawing.frame["ideal"], *drawing.frame["median"]])
         x = Scale("Ranks", Unit.COUNT, ranks[0], ranks[-1], is_log=True, ticks=tuple(ranks))
         y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
-        return (View("Speed-up", x, y, (_ideal(one), *one.curves), has_bars=True),)
+        return (View("Speed-up", x, y, (_ideal(drawing), *drawing.curves), has_bars=True),)
 
     return display.each_panel(drawings, "Speed-up over ranks", views)
 
 
-def _ideal(one: Drawing) -> Curve:
+def _ideal(drawing: Drawing) -> Curve:
     """As many times as fast as there are more ranks."""
-    rows = one.frame.unique("x").sort("x").select("x", "ideal").rows()
+    rows = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
     points = tuple((x, y, None, None, None) for x, y in rows)
     return Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")
 
@@ -268,11 +270,13 @@ def _efficiency(series: Series, base: Series, speedup: Interval) -> Quantity:
 
 
 def _answer(
-    launches: Launches, found: Compared, name: str, toolchain: str, mine: Sequence[Series]
+    launches: Launches, verdicts: Compared, name: str, toolchain: str, group: Sequence[Series]
 ) -> Answer:
     words: list[Inline] = []
-    for series in mine:
-        rate = launches.interval([one["rate"] for one in launches.points[series][None].values()])
+    for series in group:
+        rate = launches.interval(
+            [figures["rate"] for figures in launches.points[series][None].values()]
+        )
         if rate is None:
             continue
         rate_words = f"{units.amount(rate.median, Unit.MOPS)} on {series.setup}"
@@ -283,15 +287,19 @@ def _answer(
                 f"{_efficiency(series, base, speedup)})"
             )
         words.append(rate_words)
-    against = {key: one for key, one in found.items() if key.native in mine and key.rtt is None}
+    group_verdicts = {
+        key: verdict for key, verdict in verdicts.items() if key.native in group and key.rtt is None
+    }
     text = f", {toolchain}: {', '.join(map(str, words))}."
-    if against:
-        ratios = [one.interval.median for one in against.values()]
-        verdicts = ", ".join(dict.fromkeys(str(one.verdict) for one in against.values()))
-        text += f" Over NPB 3.4: {units.spread(ratios)} times its rate ({verdicts})."
-    slower = any(one.verdict == "slower" for one in against.values())
-    below = any(one.interval.median < 1 for one in against.values())
-    return Answer((Strong(name), text), "bad" if slower else "warn" if below else "plain")
+    if group_verdicts:
+        ratios = [verdict.interval.median for verdict in group_verdicts.values()]
+        verdict_words = ", ".join(
+            dict.fromkeys(str(verdict.verdict) for verdict in group_verdicts.values())
+        )
+        text += f" Over NPB 3.4: {units.spread(ratios)} times its rate ({verdict_words})."
+    is_slower = any(verdict.verdict == "slower" for verdict in group_verdicts.values())
+    is_below = any(verdict.interval.median < 1 for verdict in group_verdicts.values())
+    return Answer((Strong(name), text), "bad" if is_slower else "warn" if is_below else "plain")
 
 
 def _scaling_row(launches: Launches, series: Series, speedup: Interval) -> dict[str, Any]:
@@ -310,17 +318,17 @@ def _scaling_row(launches: Launches, series: Series, speedup: Interval) -> dict[
 
 def _start(launches: Launches, series: Series) -> list[dict[str, Any]]:
     """The first point of the line: 1 on the fewest ranks."""
-    one = Interval(1.0, None, None, 0)
+    start = Interval(1.0, None, None, 0)
     base = {
-        **_scaling_row(launches, launches.fewest_of(series), one),
+        **_scaling_row(launches, launches.fewest_of(series), start),
         "name": _line(launches, series),
     }
     return [{**base, "shared": series.shared}]
 
 
 def _line(launches: Launches, series: Series) -> str:
-    alike = [other for other in launches.inside if other.name == series.name and other.ranks > 1]
+    peers = [other for other in launches.inside if other.name == series.name and other.ranks > 1]
     name = ARMS[series.source].title
-    if len({other.toolchain for other in alike}) > 1:
+    if len({peer.toolchain for peer in peers}) > 1:
         name += f", {series.toolchain}"
-    return f"{name}, {series.placement}" if len({one.placement for one in alike}) > 1 else name
+    return f"{name}, {series.placement}" if len({peer.placement for peer in peers}) > 1 else name

@@ -49,11 +49,11 @@ def times_inside(launches: Launches) -> Table:
     for series in launches.inside:
         rounds = list(launches.points[series][None].values())
         place = series.partition + (", ranks share processors" if series.shared else "")
-        whole = launches.value(series, None, "time")
+        time = launches.value(series, None, "time")
         rate, *parts = _times(launches, series, None)
-        shares = launches.interval([one["rate"] / series.ranks for one in rounds])
-        each = replace(display.value(shares, Unit.MOPS), series=rate.origin)
-        rows.append((Cell(series.label), Cell(place), whole, rate, each, *parts))
+        rank_rates = launches.interval([figures["rate"] / series.ranks for figures in rounds])
+        per_process = replace(display.value(rank_rates, Unit.MOPS), series=rate.origin)
+        rows.append((Cell(series.label), Cell(place), time, rate, per_process, *parts))
     return Table(
         launches.level.within(
             "In one machine or cluster. Rate by NPB's formula, of all processes and of each; "
@@ -79,9 +79,9 @@ def times_over_the_link(launches: Launches) -> Table:
     rows = []
     for series in launches.over_the_link:
         for rtt in launches.points[series]:
-            ratios = [f(launches, series, rtt or 0.0) for f in (measured, separated)]
+            ratios = [formula(launches, series, rtt or 0.0) for formula in (measured, separated)]
             origins = (launches.series_key(series, rtt), "")
-            over = launches.base_label(series)
+            base = launches.base_label(series)
             rows.append(
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
@@ -89,7 +89,7 @@ def times_over_the_link(launches: Launches) -> Table:
                     display.value(launches.interval(_added(launches, series, rtt or 0.0)), Unit.S),
                     *(
                         replace(
-                            display.value(launches.interval(values), Unit.RATIO, base=over),
+                            display.value(launches.interval(values), Unit.RATIO, base=base),
                             series=origin,
                         )
                         for values, origin in zip(ratios, origins, strict=True)
@@ -117,22 +117,22 @@ def times_over_the_link(launches: Launches) -> Table:
 def _added(launches: Launches, series: Series, rtt: float) -> list[float]:
     """Time beyond that at the smallest RTT, one for each round; [] at the smallest."""
     points = launches.points[series]
-    least = min(points, key=lambda one: one or 0.0)
-    if rtt == least:
+    min_rtt = min(points, key=lambda delay: delay or 0.0)
+    if rtt == min_rtt:
         return []
-    pairs = launches.pairs(points[rtt], points[least])
-    added = [slow["time"] - fast["time"] for slow, fast in pairs]
-    return [value for value in added if math.isfinite(value)]
+    pairs = launches.pairs(points[rtt], points[min_rtt])
+    differences = [slow["time"] - fast["time"] for slow, fast in pairs]
+    return [value for value in differences if math.isfinite(value)]
 
 
 def messages(launches: Launches) -> Table:
     """Messages of an iteration by pattern, all ranks together."""
-    rows, seen = [], set()
+    rows, keys = [], set()
     for series in launches.points:
         key = (series.name, series.ranks)
-        if series.source != NATIVE or key in seen:
+        if series.source != NATIVE or key in keys:
             continue
-        seen.add(key)
+        keys.add(key)
         counts = launches.messages(series)
         figures = next(iter(next(iter(launches.points[series].values())).values()))
         iterations = max(figures["iterations"], 1)
@@ -165,19 +165,23 @@ def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell,
     """Rate, compute, communication in all and by rank; NPB's own programs report only the rate."""
     rate = launches.value(series, rtt, "rate")
     rounds = list(launches.points[series][rtt].values())
-    if not all(one["compute"] for one in rounds):
+    if not all(figures["compute"] for figures in rounds):
         return rate, *[display.NOT_MEASURED] * 3
     parts = ("compute", "communication")
     mean = (
-        display.value(launches.interval([one[part] for one in rounds]), Unit.S) for part in parts
+        display.value(launches.interval([figures[part] for figures in rounds]), Unit.S)
+        for part in parts
     )
     return rate, *mean, _by_rank(launches, rounds)
 
 
 def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
     """Communication of the rank with the least and of that with the most, medians."""
-    rounds_by_rank = [one for one in rounds if math.isfinite(one["least"])]
-    ends = [launches.interval([one[name] for one in rounds_by_rank]) for name in ("least", "most")]
+    rounds_by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
+    ends = [
+        launches.interval([figures[name] for figures in rounds_by_rank])
+        for name in ("least", "most")
+    ]
     least, most = (end and Quantity(value=end.median, unit=Unit.S) for end in ends)
     return Cell((least, " to ", most)) if least and most else display.NOT_MEASURED
 
@@ -188,15 +192,15 @@ def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:
 
 def _pattern(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
     total = int(counts["messages"].sum())
-    up_to = counts.filter(pl.col("messages").cum_sum() * 2 >= total)
-    sizes = [counts["size_bytes"][0], up_to["size_bytes"][0], counts["size_bytes"][-1]]
+    upper_half = counts.filter(pl.col("messages").cum_sum() * 2 >= total)
+    sizes = [counts["size_bytes"][0], upper_half["size_bytes"][0], counts["size_bytes"][-1]]
     volume = int((counts["size_bytes"] * counts["messages"]).sum())
-    shown = (
+    values = (
         units.pure(total / iterations),
         *(units.bytes_of(int(size)) for size in sizes),
         Quantity(value=volume / iterations, unit=Unit.BYTES),
     )
-    return Cell(name), Cell(str(counts["pattern"][0])), *map(Cell, shown)
+    return Cell(name), Cell(str(counts["pattern"][0])), *map(Cell, values)
 
 
 def verification(launches: Launches) -> Table:
@@ -205,10 +209,10 @@ def verification(launches: Launches) -> Table:
     groups: dict[tuple[str, str], list[Series]] = {}
     for series in launches.points:
         groups.setdefault((series.name, series.source), []).append(series)
-    for (name, source), mine in groups.items():
-        texts = [text for series in mine for text in launches.histories(series)]
-        of = "" if source == NATIVE else ", NPB 3.4"
-        rows.append((Cell(f"{name}{of}"), _some(len(texts), len(texts)), _by_history(texts)))
+    for (name, source), group in groups.items():
+        texts = [text for series in group for text in launches.histories(series)]
+        suffix = "" if source == NATIVE else ", NPB 3.4"
+        rows.append((Cell(f"{name}{suffix}"), _some(len(texts), len(texts)), _by_history(texts)))
     return Table(
         "Launches counted here, by verification. The specification looks at the end of a run (FT "
         "and IS: at every iteration). The history: what each iteration computed, against verified "
@@ -220,18 +224,18 @@ def verification(launches: Launches) -> Table:
 
 
 def _by_history(histories: list[str]) -> Cell:
-    agree = sum(text == "agrees" for text in histories)
-    if agree == len(histories):
-        return _some(agree, len(histories))
-    why = ", ".join(dict.fromkeys(text for text in histories if text != "agrees"))
-    if not agree:
-        return Cell(why, "muted")
+    count = sum(text == "agrees" for text in histories)
+    if count == len(histories):
+        return _some(count, len(histories))
+    reasons = ", ".join(dict.fromkeys(text for text in histories if text != "agrees"))
+    if not count:
+        return Cell(reasons, "muted")
     launches = units.plural(len(histories), "launch", "launches")
-    return Cell((units.count(agree), f" of {launches}; the others: {why}"))
+    return Cell((units.count(count), f" of {launches}; the others: {reasons}"))
 
 
-def _some(agree: int, of: int) -> Cell:
-    return Cell((units.count(agree), f" of {of}"))
+def _some(count: int, total: int) -> Cell:
+    return Cell((units.count(count), f" of {total}"))
 
 
 class Section:
@@ -250,24 +254,26 @@ class Section:
         """Answers, speed-ups and why, times, messages, sources."""
         launches = self._launches
         has_link = bool(launches.over_the_link)
-        found = findings(judged, launches, self._settings) if has_link else []
-        against = tables.compared(judged)
+        results = findings(judged, launches, self._settings) if has_link else []
+        comparisons = tables.compared(judged)
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
-            blocks += self._over_the_link(judged, found)
-        over_ranks = Gallery(scaling.caption(launches.level), scaling.plots(launches))
-        over_link = Gallery(scaling.link_caption(launches.level), scaling.over_the_link(launches))
-        pictures = [one for one in (over_link, over_ranks) if one.figures]
+            blocks += self._over_the_link(judged, results)
+        rank_gallery = Gallery(scaling.caption(launches.level), scaling.plots(launches))
+        link_gallery = Gallery(
+            scaling.link_caption(launches.level), scaling.over_the_link(launches)
+        )
+        pictures = [gallery for gallery in (link_gallery, rank_gallery) if gallery.figures]
         blocks += [*_inside(launches, pictures[1:]), *self._growth.blocks("npb-growth")]
         blocks += [Heading(3, "What is sent"), messages(launches)]
         blocks += [Heading(3, "Verified in two ways"), verification(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
-        if against:
-            blocks.append(Fold("Both rates", (tables.source_rates(launches, against),)))
+        if comparisons:
+            blocks.append(Fold("Both rates", (tables.source_rates(launches, comparisons),)))
         else:
             blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
-        if apart := refused(launches):
-            reasons: list[Text] = [(f"{what}: {why}.",) for what, why in apart]
+        if refusals := refused(launches):
+            reasons: list[Text] = [(f"{pair}: {reason}.",) for pair, reason in refusals]
             blocks += [Heading(3, "Not compared, and why"), Items(tuple(reasons))]
         blocks += [Heading(3, "How to read NPB"), Items(_READING)]
         return Part(
@@ -280,50 +286,57 @@ class Section:
                 at_the_farthest(launches, judged) if has_link else in_one_place(launches, judged)
             ),
             each=tuple(
-                over_the_link(launches, found) if has_link else scaling.answers(launches, against)
+                over_the_link(launches, results)
+                if has_link
+                else scaling.answers(launches, comparisons)
             ),
             verdicts=(
-                *((tables.verdicts(launches, foremost(found)),) if found else ()),
-                *((tables.source_verdicts(self._launches, against),) if against else ()),
+                *((tables.verdicts(launches, foremost(results)),) if results else ()),
+                *((tables.source_verdicts(self._launches, comparisons),) if comparisons else ()),
             ),
-            warnings=tuple(tables.source_warnings(against)),
+            warnings=tuple(tables.source_warnings(comparisons)),
             picture=pictures[0] if pictures else None,
         )
 
     def _over_the_link(
-        self, judged: Mapping[Claim, ClaimVerdict], found: Sequence[Finding]
+        self, judged: Mapping[Claim, ClaimVerdict], results: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
-        compared = tables.transports(launches, judged, self._settings)
-        against: list[Block] = [
+        pair_table = tables.transports(launches, judged, self._settings)
+        transport_blocks: list[Block] = [
             Heading(3, "Transports against each other"),
-            Fold("Every pair at every delay", (compared,)),
+            Fold("Every pair at every delay", (pair_table,)),
         ]
         return [
             tables.counterparts(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
             tables.speedups(launches, judged),
             *(
-                [Fold("The study's findings in every series", (tables.verdicts(launches, found),))]
-                if len(found) > len(foremost(found))
+                [
+                    Fold(
+                        "The study's findings in every series",
+                        (tables.verdicts(launches, results),),
+                    )
+                ]
+                if len(results) > len(foremost(results))
                 else []
             ),
             Heading(3, "Why: what an iteration waits for"),
             tables.tolerance(launches),
             Heading(3, "Compute and communication apart"),
             Fold("Every benchmark, transport and delay", (times_over_the_link(launches),)),
-            *(against if compared.rows else []),
+            *(transport_blocks if pair_table.rows else []),
         ]
 
 
-def _inside(launches: Launches, drawn: Sequence[Gallery]) -> list[Block]:
+def _inside(launches: Launches, galleries: Sequence[Gallery]) -> list[Block]:
     """Times and rates, and how they scale over ranks, with the figures that are not on top."""
-    grown = scaling.table(launches)
-    over_ranks: list[Block] = [Heading(3, "Speed-up over ranks"), *drawn, grown]
+    scaling_table = scaling.table(launches)
+    rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *galleries, scaling_table]
     return [
         Heading(3, "In one machine or cluster"),
         times_inside(launches),
-        *(over_ranks if grown.rows else []),
+        *(rank_blocks if scaling_table.rows else []),
     ]
 
 

@@ -94,8 +94,8 @@ class SimulatedSection:
         )
 
     def _rates(self) -> Table:
-        wanted = self._samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
-        rates = dict(wanted.select("launch", "value").collect().iter_rows())
+        samples = self._samples.filter((pl.col("phase") == "total") & (pl.col("metric") == "rate"))
+        rates = dict(samples.select("launch", "value").collect().iter_rows())
         rows = self._launches.unique("case_id", keep="first").sort("case_id").iter_rows(named=True)
         return Table(
             f"{SIMULATED}: rate by NPB's formula, verified as NPB has it.",
@@ -119,21 +119,21 @@ def break_even(curves: Sequence[Curves]) -> Table:
     """Up to which host speed the second cluster pays at the longest delay, and the study's number
     is found; and the ratio of computing to latency there."""
     rows = []
-    for one in curves:
-        far = one.rtts[-1]
-        published = PUBLISHED.get(one.benchmark) if far == STUDY_RTT_MS else None
-        even, there = _host_speeds(one)
-        waited = one.waited(max(one.one))
+    for curve in curves:
+        max_rtt = curve.rtts[-1]
+        study_speedup = PUBLISHED.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
+        even_speed, study_speed = _host_speeds(curve)
+        round_trips = curve.waited(max(curve.one))
         rows.append(
             (
-                Cell(f"{one.name} ({SIMULATED})"),
-                Cell(Quantity(value=far, unit=Unit.MS, digits=_digits(far))),
-                _cell(even, Unit.MFLOPS),
-                _cell(published, Unit.PURE),
-                _cell(there, Unit.MFLOPS),
-                _cell(waited, Unit.PURE),
-                _cell(one.computing(even) if even else None, Unit.PURE),
-                _cell(one.computing(there) if there else None, Unit.PURE),
+                Cell(f"{curve.name} ({SIMULATED})"),
+                Cell(Quantity(value=max_rtt, unit=Unit.MS, digits=_digits(max_rtt))),
+                _cell(even_speed, Unit.MFLOPS),
+                _cell(study_speedup, Unit.PURE),
+                _cell(study_speed, Unit.MFLOPS),
+                _cell(round_trips, Unit.PURE),
+                _cell(curve.computing(even_speed) if even_speed else None, Unit.PURE),
+                _cell(curve.computing(study_speed) if study_speed else None, Unit.PURE),
             )
         )
     return Table(
@@ -157,27 +157,27 @@ def break_even(curves: Sequence[Curves]) -> Table:
 def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
     """A row for each benchmark and host speed, a column for each delay, and the base in seconds."""
 
-    def series(one: Curves, speed: float, variant: str) -> str:
-        case = case_at(one.benchmark, one.problem_class, speed)
-        return origins.key([one.case_id], 0, case=case, variant=variant, metric="time")
+    def series(curve: Curves, speed: float, variant: str) -> str:
+        case = case_at(curve.benchmark, curve.problem_class, speed)
+        return origins.key([curve.case_id], 0, case=case, variant=variant, metric="time")
 
-    rtts = sorted({rtt for one in curves for rtt in one.rtts})
+    rtts = sorted({rtt for curve in curves for rtt in curve.rtts})
     rows = [
         (
-            Cell(f"{one.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"),
-            _cell(one.one[speed], Unit.S, series=series(one, speed, ONE)),
+            Cell(f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"),
+            _cell(curve.one[speed], Unit.S, series=series(curve, speed, ONE)),
             *(
                 Cell(
-                    Quantity(value=one.one[speed] / one.two[rtt][speed], unit=Unit.RATIO),
-                    series=series(one, speed, longer(rtt)),
+                    Quantity(value=curve.one[speed] / curve.two[rtt][speed], unit=Unit.RATIO),
+                    series=series(curve, speed, longer(rtt)),
                 )
-                if speed in one.two.get(rtt, {})
+                if speed in curve.two.get(rtt, {})
                 else display.NONE
                 for rtt in rtts
             ),
         )
-        for one in curves
-        for speed in sorted(one.one)
+        for curve in curves
+        for speed in sorted(curve.one)
     ]
     return Table(
         f"{SIMULATED}: time on one cluster, and speed-up of two over it by how much a round trip "
@@ -200,18 +200,18 @@ def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
 
 
-def _answer(one: Curves) -> Answer:
-    far = one.rtts[-1]
-    found = one.speedups(far)
-    even = one.speed_at(far, 1.0)
-    if even:
-        words = f"two clusters beat one up to {_mflops(even)} a host at +{far:g} ms"
+def _answer(curve: Curves) -> Answer:
+    max_rtt = curve.rtts[-1]
+    speedups = curve.speedups(max_rtt)
+    even_speed = curve.speed_at(max_rtt, 1.0)
+    if even_speed:
+        words = f"two clusters beat one up to {_mflops(even_speed)} a host at +{max_rtt:g} ms"
     else:
-        always = min(found.values()) >= 1
-        words = f"two clusters {'always' if always else 'never'} beat one at +{far:g} ms, " + (
-            f"from {min(found):g} to {max(found):g} Mflop/s a host"
+        pays = min(speedups.values()) >= 1
+        words = f"two clusters {'always' if pays else 'never'} beat one at +{max_rtt:g} ms, " + (
+            f"from {min(speedups):g} to {max(speedups):g} Mflop/s a host"
         )
-    return Answer((Strong(one.name), f" ({SIMULATED}): {words}."))
+    return Answer((Strong(curve.name), f" ({SIMULATED}): {words}."))
 
 
 _QUESTION: Text = (
@@ -261,36 +261,36 @@ _SAME = 1.1  # by how much parts of one processor's rates may differ and be call
 
 def beside_it(curves: Sequence[Curves]) -> list[Block]:
     """What was measured, where it is from, and what it says of a host speed; [] without marks."""
-    origins = list({origin.origin: origin for one in curves for origin in one.marks}.values())
+    origins = list({origin.origin: origin for curve in curves for origin in curve.marks}.values())
     if not origins:
         return []
-    found: list[Block] = [
+    blocks: list[Block] = [
         Heading(3, "Beside it, measured"),
         Paragraph(_APART),
-        Items(tuple((f"{one.processor}: {one.origin}.",) for one in origins)),
+        Items(tuple((f"{origin.processor}: {origin.origin}.",) for origin in origins)),
     ]
-    if any(one.alone for one in curves):
+    if any(curve.alone for curve in curves):
         lines: list[Text] = [(text,) for origin in origins if (text := proportions(curves, origin))]
-        found += [one_processor(curves), *([Items(tuple(lines))] if lines else [])]
-    if any(one.emulated for one in curves):
-        found.append(over_the_link(curves))
-    return found
+        blocks += [one_processor(curves), *([Items(tuple(lines))] if lines else [])]
+    if any(curve.emulated for curve in curves):
+        blocks.append(over_the_link(curves))
+    return blocks
 
 
 def one_processor(curves: Sequence[Curves]) -> Table:
     """How fast one rank is at each benchmark, and the simulated speeds as parts of that."""
     rows = [
         (
-            Cell(f"{one.name} on {origin.processor} (measured; parts {SIMULATED})"),
+            Cell(f"{curve.name} on {origin.processor} (measured; parts {SIMULATED})"),
             Cell(mark.toolchain),
             _cell(mark.mops, Unit.MOPS),
             Cell(units.count(mark.launches)),
-            _cell(even and even / mark.mops, Unit.PART),
-            _cell(there and there / mark.mops, Unit.PART),
+            _cell(even_speed and even_speed / mark.mops, Unit.PART),
+            _cell(study_speed and study_speed / mark.mops, Unit.PART),
         )
-        for one in curves
-        for even, there in [_host_speeds(one)]
-        for origin, mark in one.alone
+        for curve in curves
+        for even_speed, study_speed in [_host_speeds(curve)]
+        for origin, mark in curve.alone
     ]
     return Table(
         "Measured: the rate of one rank alone, which is a different host speed for each benchmark "
@@ -312,15 +312,15 @@ def over_the_link(curves: Sequence[Curves]) -> Table:
     """Every emulated point, also those that the figure leaves out."""
     rows = [
         (
-            Cell(f"{one.name}, {mark.setup}, +{mark.rtt_ms:g} ms ({EMULATED}, measured)"),
+            Cell(f"{curve.name}, {mark.setup}, +{mark.rtt_ms:g} ms ({EMULATED}, measured)"),
             Cell(mark.toolchain),
             _cell(mark.mops, Unit.MOPS),
             _interval(mark),
             Cell(units.count(mark.launches)),
             Cell("separated times" if mark.separated else "rates"),
         )
-        for one in curves
-        for mark in one.emulated
+        for curve in curves
+        for mark in curve.emulated
     ]
     return Table(
         f"{EMULATED}, measured, not simulated: speed-up of two clusters over one with half of the "
@@ -343,22 +343,22 @@ def proportions(curves: Sequence[Curves], origin: Marks) -> str:
 
     "" unless two of one class are found.
     """
-    found = list(_studied(curves, origin))
-    if len(found) < 2:
+    matches = list(_studied(curves, origin))
+    if len(matches) < 2:
         return ""
-    speeds = [speed for _, _, speed in found]
-    parts = [speed / mark.mops for _, mark, speed in found]
-    each = "; ".join(
-        f"{one.name} {published_words(one.benchmark)} at {_mflops(speed)}, "
+    speeds = [speed for _, _, speed in matches]
+    parts = [speed / mark.mops for _, mark, speed in matches]
+    details = "; ".join(
+        f"{curve.name} {published_words(curve.benchmark)} at {_mflops(speed)}, "
         f"{units.percent(speed / mark.mops)} of {units.amount(mark.mops, Unit.MOPS)}"
-        for one, mark, speed in found
+        for curve, mark, speed in matches
     )
-    apart, left = max(speeds) / min(speeds), max(parts) / min(parts)
-    given = "gives all of them" if left < _SAME else "does not give all of them"
+    speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
+    words = "gives all of them" if part_gap < _SAME else "does not give all of them"
     return (
-        f"The study's numbers ({SIMULATED}): {each}. As host speeds they lie a factor "
-        f"{units.pure(apart, 2)} apart, as parts of what one rank of {origin.processor} does "
-        f"{units.pure(left, 2)}. So one processor with these proportions {given}. What remains "
+        f"The study's numbers ({SIMULATED}): {details}. As host speeds they lie a factor "
+        f"{units.pure(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} does "
+        f"{units.pure(part_gap, 2)}. So one processor with these proportions {words}. What remains "
         "is open, because the study's processor, network, class and protocol are not known."
     )
 
@@ -366,30 +366,30 @@ def proportions(curves: Sequence[Curves], origin: Marks) -> str:
 def _studied(curves: Sequence[Curves], origin: Marks) -> Iterator[tuple[Curves, Mark, float]]:
     """Benchmarks of the largest class whose number of the study is found, with the first rate of
     that origin."""
-    largest = max((one.problem_class for one in curves), key=CLASSES.index, default="")
-    for one in curves:
-        mark = next((mark for its, mark in one.alone if its.origin == origin.origin), None)
-        there = _host_speeds(one)[1]
-        if mark and there and one.problem_class == largest:
-            yield one, mark, there
+    largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
+    for curve in curves:
+        mark = next((mark for source, mark in curve.alone if source.origin == origin.origin), None)
+        study_speed = _host_speeds(curve)[1]
+        if mark and study_speed and curve.problem_class == largest:
+            yield curve, mark, study_speed
 
 
-def _host_speeds(one: Curves) -> tuple[float | None, float | None]:
+def _host_speeds(curve: Curves) -> tuple[float | None, float | None]:
     """Host speeds of break-even and of the study's number, at the longest delay."""
-    far = one.rtts[-1]
-    published = PUBLISHED.get(one.benchmark) if far == STUDY_RTT_MS else None
-    return one.speed_at(far, 1.0), one.speed_at(far, published) if published else None
+    max_rtt = curve.rtts[-1]
+    speedup = PUBLISHED.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
+    return curve.speed_at(max_rtt, 1.0), curve.speed_at(max_rtt, speedup) if speedup else None
 
 
-def _digits(of: float) -> int:
+def _digits(number: float) -> int:
     """How many digits a number needs that was chosen, not measured."""
-    return len(f"{of:g}".replace(".", "").lstrip("0"))
+    return len(f"{number:g}".replace(".", "").lstrip("0"))
 
 
 def _interval(mark: EmulatedMark) -> Cell:
     """The speed-up of a mark, whose base lies in another campaign."""
-    found = Interval(mark.speedup, mark.low, mark.high, mark.launches)
-    return Cell(Quantity.over(found, Unit.PURE))
+    interval = Interval(mark.speedup, mark.low, mark.high, mark.launches)
+    return Cell(Quantity.over(interval, Unit.PURE))
 
 
 _APART: Text = (

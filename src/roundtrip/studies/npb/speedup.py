@@ -62,32 +62,32 @@ Point = tuple[Series, float | None]
 
 def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
     """Every ratio of the section that has a value."""
-    found: dict[Comparison, Sequence[float]] = {}
+    ratios_by_claim: dict[Comparison, Sequence[float]] = {}
     for series in launches.over_the_link:
         for rtt in launches.points[series]:
             if rtt is not None and (ratios := headline(launches, series, rtt)):
-                found[NpbSpeedup(series, rtt)] = ratios
+                ratios_by_claim[NpbSpeedup(series, rtt)] = ratios
     for pair in transport_pairs(launches):
         for rtt in launches.points[pair[0]]:
             if rtt is not None and (ratios := _rates(launches, *pair, rtt)):
-                found[NpbTransports(*pair, rtt)] = ratios
+                ratios_by_claim[NpbTransports(*pair, rtt)] = ratios
     for native, upstream in source_pairs(launches):
         for rtt in launches.points[native]:
             if ratios := _rates(launches, native, upstream, rtt):
-                found[NpbSources(native, upstream, rtt)] = ratios
-    return found
+                ratios_by_claim[NpbSources(native, upstream, rtt)] = ratios
+    return ratios_by_claim
 
 
 def refused(launches: Launches) -> list[tuple[str, str]]:
     """Why there is no ratio although there are values: the launches belong to different rounds."""
-    found = []
+    refusals = []
     for (one, rtt), (other, other_rtt) in _compared(launches):
         sides = launches.points[one].get(rtt, {}), launches.points[other].get(other_rtt, {})
         reason = launches.pairing(*sides).refused
         if all(sides) and reason:
-            at = "" if rtt is None else f" at {rtt:g} ms"
-            found.append((f"{one.label}{at}, over {other.label}", reason))
-    return found
+            delay = "" if rtt is None else f" at {rtt:g} ms"
+            refusals.append((f"{one.label}{delay}, over {other.label}", reason))
+    return refusals
 
 
 def _compared(launches: Launches) -> Iterator[tuple[Point, Point]]:
@@ -109,7 +109,7 @@ def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
     if base is None:
         return []
     pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
-    return [both["rate"] / one["rate"] for one, both in pairs]
+    return [figures["rate"] / base_figures["rate"] for base_figures, figures in pairs]
 
 
 def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
@@ -120,18 +120,18 @@ def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
     pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
     ranks = (base.ranks, series.ranks)
     return [
-        derived.separated_speedup(_split(one), _split(both), ranks)
-        for one, both in pairs
-        if one["compute"]
+        derived.separated_speedup(_split(base_figures), _split(figures), ranks)
+        for base_figures, figures in pairs
+        if base_figures["compute"]
     ]
 
 
 def waiting(launches: Launches, series: Series, rtt: float) -> list[float]:
     """Communication over the time of all iterations, of each launch that recorded both."""
     return [
-        one["communication"] / (one["compute"] + one["communication"])
-        for one in launches.points[series].get(rtt, {}).values()
-        if one["compute"]
+        figures["communication"] / (figures["compute"] + figures["communication"])
+        for figures in launches.points[series].get(rtt, {}).values()
+        if figures["compute"]
     ]
 
 
@@ -145,8 +145,8 @@ def over_ranks(launches: Launches, series: Series) -> list[float]:
 
 def headline(launches: Launches, series: Series, rtt: float) -> list[float]:
     """The speed-up that is judged: measured where both or neither shares processors."""
-    judged = measured if is_measured(launches, series) else separated
-    return judged(launches, series, rtt)
+    formula = measured if is_measured(launches, series) else separated
+    return formula(launches, series, rtt)
 
 
 def is_measured(launches: Launches, series: Series) -> bool:
@@ -179,10 +179,10 @@ def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
 def round_trips(launches: Launches, series: Series) -> Interval | None:
     """Round trips waited for in an iteration; None if one RTT only was measured."""
     points = [
-        (rtt / 1e3, _in_iterations(one) / one["iterations"])
+        (rtt / 1e3, _in_iterations(figures) / figures["iterations"])
         for rtt, rounds in launches.points[series].items()
-        for one in rounds.values()
-        if rtt is not None and one["iterations"] and math.isfinite(_in_iterations(one))
+        for figures in rounds.values()
+        if rtt is not None and figures["iterations"] and math.isfinite(_in_iterations(figures))
     ]
     if not points:
         return None
@@ -192,21 +192,21 @@ def round_trips(launches: Launches, series: Series) -> Interval | None:
 
 def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float | None:
     """RTT in s at which the speed-up falls to `wanted`: from medians and `round_trips`."""
-    base, found = launches.base_of(series), round_trips(launches, series)
+    base, trips = launches.base_of(series), round_trips(launches, series)
     rtts = [rtt for rtt in launches.points[series] if rtt is not None]
     is_known = series.source == NATIVE or not series.shared
-    if base is None or found is None or base.shared or not is_known:
+    if base is None or trips is None or base.shared or not is_known:
         return None
-    least = min(rtts)
-    one = list(launches.points[base][None].values())
-    both = list(launches.points[series][least].values())
+    min_rtt = min(rtts)
+    base_rounds = list(launches.points[base][None].values())
+    rounds = list(launches.points[series][min_rtt].values())
     ranks = (base.ranks, series.ranks)
-    pair = _median_split(launches, one), _median_split(launches, both)
-    separate = derived.separated_time(*pair, ranks)
-    both_s = separate if series.shared else sum(pair[1])
-    iterations = int(both[0]["iterations"])
-    without = both_s - found.median * iterations * least / 1e3
-    return derived.rtt_at_speedup(wanted, sum(pair[0]), without, found.median, iterations)
+    pair = _median_split(launches, base_rounds), _median_split(launches, rounds)
+    separated_s = derived.separated_time(*pair, ranks)
+    both_s = separated_s if series.shared else sum(pair[1])
+    iterations = int(rounds[0]["iterations"])
+    undelayed_s = both_s - trips.median * iterations * min_rtt / 1e3
+    return derived.rtt_at_speedup(wanted, sum(pair[0]), undelayed_s, trips.median, iterations)
 
 
 def _in_iterations(figures: dict[str, float]) -> float:
@@ -215,13 +215,14 @@ def _in_iterations(figures: dict[str, float]) -> float:
 
 
 def _median_split(launches: Launches, rounds: Sequence[dict[str, float]]) -> tuple[float, float]:
-    if not all(one["compute"] for one in rounds):
-        whole = launches.interval([one["time"] for one in rounds])
-        return (whole.median if whole else 0.0), 0.0
-    middle = [
-        launches.interval([one[name] for one in rounds]) for name in ("compute", "communication")
+    if not all(figures["compute"] for figures in rounds):
+        time = launches.interval([figures["time"] for figures in rounds])
+        return (time.median if time else 0.0), 0.0
+    intervals = [
+        launches.interval([figures[name] for figures in rounds])
+        for name in ("compute", "communication")
     ]
-    compute, communication = (value.median if value else 0.0 for value in middle)
+    compute, communication = (value.median if value else 0.0 for value in intervals)
     return compute, communication
 
 
@@ -231,10 +232,10 @@ def _split(figures: dict[str, float]) -> tuple[float, float]:
 
 def _rates(launches: Launches, one: Series, other: Series, rtt: float | None) -> list[float]:
     first, second = (launches.points[side].get(rtt, {}) for side in (one, other))
-    found = launches.pairing(first, second)
+    pairing = launches.pairing(first, second)
     ratios = {
-        number: first[mine]["rate"] / second[theirs]["rate"]
-        for number, (mine, theirs) in zip(found.numbers, found.pairs, strict=True)
+        number: first[launch]["rate"] / second[other_launch]["rate"]
+        for number, (launch, other_launch) in zip(pairing.numbers, pairing.pairs, strict=True)
     }
     is_abba = launches.is_abba and one.environ != other.environ
     return in_twos(ratios) if is_abba else list(ratios.values())
@@ -250,5 +251,5 @@ def _problem(series: Series) -> tuple[object, ...]:
 
 
 def _place(series: Series) -> tuple[object, ...]:
-    named = series.benchmark, series.problem_class, series.ranks
-    return *named, series.environ, series.placement, series.partition, series.wan
+    problem = series.benchmark, series.problem_class, series.ranks
+    return *problem, series.environ, series.placement, series.partition, series.wan

@@ -93,22 +93,22 @@ class Sweep:
 
     def marked(self) -> list[dict[str, Any]]:
         """What the files of marks have of this benchmark; UserError if one is none."""
-        found = (marks.read(file, self.benchmark, self.problem_class) for file in self.marks)
-        return [marks.as_json(one) for one in found]
+        origins = (marks.read(file, self.benchmark, self.problem_class) for file in self.marks)
+        return [marks.as_json(origin) for origin in origins]
 
     def recorded(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
         """The trace on so many hosts, in `folder`, and run.json of the launch that it is of.
 
         UserError if the benchmark cannot run on them, or was not verified.
         """
-        asked = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
-        command: list[str | Path] = [self.program, *asked]
-        place = simgrid.read_platform(self.file, _RECORDED_AT, 0.0)
-        trace = record([*command, f"--seed={self.seed}"], ranks, place, folder)
-        run = files.read_json(folder / RUN)
-        if run[STUDY.name]["verified"] is not True:
+        options = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
+        command: list[str | Path] = [self.program, *options]
+        platform = simgrid.read_platform(self.file, _RECORDED_AT, 0.0)
+        trace = record([*command, f"--seed={self.seed}"], ranks, platform, folder)
+        launch = files.read_json(folder / RUN)
+        if launch[STUDY.name]["verified"] is not True:
             raise UserError(f"{self.benchmark} on {ranks} ranks was not verified")
-        return trace, run
+        return trace, launch
 
     def points(self, traces: Sequence[Trace]) -> Iterator[Point]:
         """Every point, of the traces on one cluster and on both."""
@@ -119,38 +119,38 @@ class Sweep:
             for flops in self.mflops
         ]
         with ThreadPoolExecutor(_WORKERS) as pool:
-            yield from pool.map(lambda one: self._point(*one), settings)
+            yield from pool.map(lambda setting: self._point(*setting), settings)
 
     def _point(self, trace: Trace, flops: float, rtt: float | None) -> Point:
-        place = simgrid.read_platform(self.file, flops, rtt or 0.0)
+        platform = simgrid.read_platform(self.file, flops, rtt or 0.0)
         return Point(
             self.benchmark,
             self.problem_class,
             trace.ranks,
             flops,
             rtt,
-            place.variables[simgrid.SHA256],
-            replay(trace, place),
+            platform.variables[simgrid.SHA256],
+            replay(trace, platform),
         )
 
 
 def run(sweep: Sweep, output: Path) -> None:
     """Simulate every point; write run.json, samples.csv and points/ beside `output`."""
-    marked = sweep.marked()
+    origins = sweep.marked()
     folder = output.with_name("points")
     folder.mkdir()
     with tempfile.TemporaryDirectory() as scratch:
         with ThreadPoolExecutor(_WORKERS) as pool:
-            places = [Path(scratch, f"{ranks}") for ranks in RANKS]
-            both = list(pool.map(sweep.recorded, RANKS, places))
-        declared = both[0][0].operations()
-        found = []
-        for point in sweep.points([trace for trace, _ in both]):
+            folders = [Path(scratch, f"{ranks}") for ranks in RANKS]
+            recordings = list(pool.map(sweep.recorded, RANKS, folders))
+        operations = recordings[0][0].operations()
+        points = []
+        for point in sweep.points([trace for trace, _ in recordings]):
             name = f"{point.case} {point.variant}".replace("/", "-").replace(" ", "-")
             text = json.dumps({**asdict(point), "simulated": True}, indent=1)
             (folder / f"{name}.json").write_text(f"{text}\n")
-            found.append(point)
-    launch = both[1][1]
+            points.append(point)
+    launch = recordings[1][1]
     details = {
         name: launch[STUDY.name][name] for name in ("benchmark", "class", "operations", "verified")
     }
@@ -161,23 +161,25 @@ def run(sweep: Sweep, output: Path) -> None:
         "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
         "ranks": RANKS[1],
         "seed": sweep.seed,
-        "points": [_point_entry(point) for point in found],
-        STUDY.name: {**details, "declared": declared, "marks": marked},
+        "points": [_point_entry(point) for point in points],
+        STUDY.name: {**details, "declared": operations, "marks": origins},
     }
-    output.write_text("".join(f"{one.case} {one.variant}: {one.seconds!r} s\n" for one in found))
-    foreign.write(output, record, map(_row, found), {"simulated": record["simulated"]})
+    output.write_text(
+        "".join(f"{point.case} {point.variant}: {point.seconds!r} s\n" for point in points)
+    )
+    foreign.write(output, record, map(_row, points), {"simulated": record["simulated"]})
 
 
 def _simulated(sweep: Sweep, launch: dict[str, Any]) -> dict[str, Any]:
     """By what: the platform without speeds and delays, of which each point has its own."""
     digest = hashlib.sha256(sweep.file.read_bytes()).hexdigest()
-    kept = {name: launch["simulated"][name] for name in ("simgrid", "platform")}
-    return {**kept, "platform_sha256": digest}
+    fields = {name: launch["simulated"][name] for name in ("simgrid", "platform")}
+    return {**fields, "platform_sha256": digest}
 
 
 def _point_entry(point: Point) -> dict[str, Any]:
-    known = {"median_s": point.seconds, "status": "converged", "verified": True}
-    return foreign.point(point.case, point.variant, 0, **known)
+    fields = {"median_s": point.seconds, "status": "converged", "verified": True}
+    return foreign.point(point.case, point.variant, 0, **fields)
 
 
 def _row(point: Point) -> tuple[object, ...]:
@@ -201,19 +203,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--samples", type=Path, default=Path("samples.csv"))
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     sweep = Sweep(
-        asked.program,
-        asked.platform,
-        asked.benchmark,
-        asked.problem_class,
-        asked.mflops,
-        asked.rtts,
-        asked.seed,
-        asked.marks,
+        options.program,
+        options.platform,
+        options.benchmark,
+        options.problem_class,
+        options.mflops,
+        options.rtts,
+        options.seed,
+        options.marks,
     )
     try:
-        run(sweep, asked.samples.with_name("sweep.txt"))
+        run(sweep, options.samples.with_name("sweep.txt"))
     except UserError as error:
         print(f"sweep: {error}", file=sys.stderr)
         return 2

@@ -45,7 +45,10 @@ def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
 
 def counterparts() -> Table:
     """What stands for which library of the study, and why."""
-    rows = [text_cells(one.library, one.today, one.why) for one in derived.COUNTERPARTS.values()]
+    rows = [
+        text_cells(counterpart.library, counterpart.today, counterpart.why)
+        for counterpart in derived.COUNTERPARTS.values()
+    ]
     return Table(
         "What stands for the study's libraries. Theirs were of one family; where ours are all one "
         "MPI library, they differ only in the transport.",
@@ -56,19 +59,25 @@ def counterparts() -> Table:
 
 def speedups(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> Table:
     """A row for each series over the link, and a column for each RTT."""
-    came = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
+    measured_rtts = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
     rtts = sorted(
-        rtt for rtt in {*came, *(one.rtt for one in launches.missing_cases)} if rtt is not None
+        rtt
+        for rtt in {*measured_rtts, *(case.rtt for case in launches.missing_cases)}
+        if rtt is not None
     )
     rows = []
-    gone = [one.series for one in launches.missing_cases if one.series.wan]
-    there = {series.planned for series in launches.over_the_link}
-    lost = {series.planned: series for series in gone if series.planned not in there}
-    for series in sorted([*launches.over_the_link, *lost.values()], key=lambda one: one.order):
+    missing_series = [case.series for case in launches.missing_cases if case.series.wan]
+    planned_series = {series.planned for series in launches.over_the_link}
+    lost_series = {
+        series.planned: series for series in missing_series if series.planned not in planned_series
+    }
+    for series in sorted(
+        [*launches.over_the_link, *lost_series.values()], key=lambda series: series.order
+    ):
         base = launches.base_of(series)
         by_rtt = [_speedup(launches, judged, series, rtt) for rtt in rtts]
-        against = display.NONE if base is None else Cell(base.setup)
-        rows.append((Cell(series.label), against, *by_rtt))
+        base_cell = display.NONE if base is None else Cell(base.setup)
+        rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
         launches.level.within(
             f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one "
@@ -89,19 +98,21 @@ def tolerance(launches: Launches) -> Table:
     """Why: round trips waited for in an iteration against messages sent, and what follows."""
     rows = []
     for series in launches.over_the_link:
-        waited = round_trips(launches, series)
+        trips = round_trips(launches, series)
         figures = next(iter(next(iter(launches.points[series].values())).values()))
-        sent = int(launches.messages(series)["messages"].sum())
+        messages = int(launches.messages(series)["messages"].sum())
         iterations = figures["iterations"]
-        each = sent / iterations / series.ranks if iterations else 0.0
-        published = PUBLISHED.get(series.benchmark)
+        per_rank = messages / iterations / series.ranks if iterations else 0.0
+        study_speedup = PUBLISHED.get(series.benchmark)
         rows.append(
             (
                 Cell(series.label),
-                _sent(series, each),
-                display.value(waited, Unit.PURE),
+                _sent(series, per_rank),
+                display.value(trips, Unit.PURE),
                 _rtt(rtt_of_speedup(launches, series, 1.0)),
-                _rtt(rtt_of_speedup(launches, series, published)) if published else display.NONE,
+                _rtt(rtt_of_speedup(launches, series, study_speedup))
+                if study_speedup
+                else display.NONE,
             )
         )
     return Table(
@@ -127,16 +138,16 @@ def transports(
     rows = []
     for pair in transport_pairs(launches):
         for rtt in launches.points[pair[0]]:
-            one = judged.get(NpbTransports(*pair, rtt or 0.0))
-            if one is None:
+            verdict = judged.get(NpbTransports(*pair, rtt or 0.0))
+            if verdict is None:
                 continue
-            named = f"{pair[0].name}, {pair[0].setup}, {EMULATED} {rtt:g} ms"
+            name = f"{pair[0].name}, {pair[0].setup}, {EMULATED} {rtt:g} ms"
             rows.append(
                 (
-                    Cell(named),
+                    Cell(name),
                     Cell(f"{pair[0].transport} / {pair[1].transport}"),
                     judged_cell(
-                        one, launches.series_key(pair[0], rtt), f"{pair[1].label} {rtt:g} ms"
+                        verdict, launches.series_key(pair[0], rtt), f"{pair[1].label} {rtt:g} ms"
                     ),
                 )
             )
@@ -152,19 +163,19 @@ def transports(
 def _speedup(
     launches: Launches, judged: Mapping[Claim, ClaimVerdict], series: Series, rtt: float
 ) -> Cell:
-    one = judged.get(NpbSpeedup(series, rtt))
-    if one:
+    verdict = judged.get(NpbSpeedup(series, rtt))
+    if verdict:
         origin = launches.series_key(series, rtt) if is_measured(launches, series) else ""
-        return judged_cell(one, origin, launches.base_label(series))
+        return judged_cell(verdict, origin, launches.base_label(series))
     if rtt in launches.points.get(series, {}):
         if base := launches.base_of(series):
             points = launches.points
             pairing = launches.pairing(points[series][rtt], points[base][None])
-            why = "not in the same rounds" if pairing.refused else "compute not measured"
-            return Cell(why, "muted")
+            reason = "not in the same rounds" if pairing.refused else "compute not measured"
+            return Cell(reason, "muted")
         return Cell("no base in one cluster", "muted")
     if any(
-        gone.series.planned == series.planned and gone.rtt == rtt for gone in launches.missing_cases
+        case.series.planned == series.planned and case.rtt == rtt for case in launches.missing_cases
     ):
         return Cell("no launch completed", "bad")
     return display.NOT_MEASURED
@@ -193,17 +204,17 @@ Compared = dict[NpbSources, ClaimVerdict]
 
 def compared(judged: Mapping[Claim, ClaimVerdict]) -> Compared:
     """The verdicts on our programs against NPB's, in the order of the benchmarks."""
-    found = [(key, one) for key, one in judged.items() if isinstance(key, NpbSources)]
-    return dict(sorted(found, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
+    items = [(key, verdict) for key, verdict in judged.items() if isinstance(key, NpbSources)]
+    return dict(sorted(items, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
 
 
 def source_verdicts(launches: Launches, found: Compared) -> Table:
     """A row for each benchmark, class and place, and a column for each number of ranks."""
     ranks = sorted({key.native.ranks for key in found})
     rows: dict[tuple[str, str], dict[int, Cell]] = {}
-    for key, one in found.items():
+    for key, verdict in found.items():
         row = rows.setdefault((key.native.name, _source_place(key)), {})
-        row[key.native.ranks] = judged_cell(one, launches.series_key(key.native, key.rtt))
+        row[key.native.ranks] = judged_cell(verdict, launches.series_key(key.native, key.rtt))
     return Table(
         launches.level.within(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
@@ -224,12 +235,12 @@ def source_verdicts(launches: Launches, found: Compared) -> Table:
 def source_rates(launches: Launches, found: Compared) -> Table:
     """Both rates and their ratio."""
     rows = []
-    for key, one in found.items():
+    for key, verdict in found.items():
         pair = (key.native, key.upstream)
-        both = [launches.value(series, key.rtt, "rate") for series in pair]
+        rates = [launches.value(series, key.rtt, "rate") for series in pair]
         link = "" if key.rtt is None else f" {key.rtt:g} ms"
-        ratio = judged_cell(one, both[0].origin)
-        rows.append((Cell(f"{key.native.label}{link}"), *both, ratio))
+        ratio = judged_cell(verdict, rates[0].origin)
+        rows.append((Cell(f"{key.native.label}{link}"), *rates, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
         "the ratio in the same round.",
@@ -246,13 +257,13 @@ def source_rates(launches: Launches, found: Compared) -> Table:
 def source_warnings(found: Compared) -> Iterator[str]:
     """A line for each benchmark whose median is below that of NPB 3.4, link or not."""
     places = {_source_place(key) for key in found}
-    for key, one in found.items():
-        if one.interval.median >= 1:
+    for key, verdict in found.items():
+        if verdict.interval.median >= 1:
             continue
         place = f", {_source_place(key)}" if len(places) > 1 else ""
-        sure = "" if one.verdict == "slower" else f" ({one.verdict})"
-        ratio = units.interval(one.interval)
-        yield f"slower than official NPB 3.4: {key.native.case}{place}, {ratio}{sure}"
+        doubt = "" if verdict.verdict == "slower" else f" ({verdict.verdict})"
+        ratio = units.interval(verdict.interval)
+        yield f"slower than official NPB 3.4: {key.native.case}{place}, {ratio}{doubt}"
 
 
 def judged_cell(one: ClaimVerdict, series: str = "", base: str = "") -> Cell:
@@ -262,6 +273,6 @@ def judged_cell(one: ClaimVerdict, series: str = "", base: str = "") -> Cell:
 
 def _source_place(key: NpbSources) -> str:
     series = key.native
-    placed = series.placement if series.ranks > 1 else ""
-    where = f"{series.toolchain}, {placed}" if placed else series.toolchain
-    return where if key.rtt is None else f"{where}, {EMULATED} {key.rtt:g} ms"
+    placement = series.placement if series.ranks > 1 else ""
+    place = f"{series.toolchain}, {placement}" if placement else series.toolchain
+    return place if key.rtt is None else f"{place}, {EMULATED} {key.rtt:g} ms"

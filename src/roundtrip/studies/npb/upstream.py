@@ -76,13 +76,13 @@ def convert(output: Path, program: str) -> Result:
             output,
         )
     case = f"{result.benchmark}/{result.problem_class}"
-    known = {"median_s": result.seconds or None, "status": "converged", "verified": True}
+    fields = {"median_s": result.seconds or None, "status": "converged", "verified": True}
     record = {
         "workload": "npb-upstream",
         "version": result.version,
         "command": [program],
         "ranks": result.total_processes,
-        "points": [foreign.point(case, UPSTREAM, 0, **known)],
+        "points": [foreign.point(case, UPSTREAM, 0, **fields)],
     }
     row = (STUDY.name, case, UPSTREAM, 0, "total", 0, "rate", result.rate, "Mop/s")
     foreign.write(output, record, [row])
@@ -90,7 +90,7 @@ def convert(output: Path, program: str) -> Result:
 
 
 def _field(block: str, label: str) -> str:
-    found = re.search(rf"^ {re.escape(label)}\s*=\s*(\S+)\s*$", block, re.MULTILINE)
-    if found is None:
+    match = re.search(rf"^ {re.escape(label)}\s*=\s*(\S+)\s*$", block, re.MULTILINE)
+    if match is None:
         raise KeyError(label)
-    return found[1]
+    return match[1]

@@ -72,8 +72,8 @@ class Curves(Panels[Panel]):
 
         Columns: launch, benchmark, variant, metric, size_bytes, phase, value, panel.
         """
-        found = derived.typical(self.samples, ["launch"]).rename({"case": "benchmark"})
-        return found.join(self.launches.select("launch", "panel"), on="launch")
+        values = derived.typical(self.samples, ["launch"]).rename({"case": "benchmark"})
+        return values.join(self.launches.select("launch", "panel"), on="launch")
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
@@ -85,8 +85,8 @@ class Curves(Panels[Panel]):
 
     def point(self, panel: Panel, benchmark: str, metric: str, size: int) -> Interval | None:
         """The interval of one point; None if it was not measured."""
-        mine = self.rows(self.intervals, panel, benchmark=benchmark, metric=metric)
-        return self.at(mine, panel, size_bytes=size)
+        rows = self.rows(self.intervals, panel, benchmark=benchmark, metric=metric)
+        return self.at(rows, panel, size_bytes=size)
 
     def cell(
         self,
@@ -104,8 +104,8 @@ class Curves(Panels[Panel]):
 
     def series_key(self, panel: Panel, benchmark: str, metric: str, size: int) -> str:
         """The series of one point, as `Cell.series`; "" if launches gave different statistics."""
-        mine = self.rows(self.values, panel, benchmark=benchmark, metric=metric, size_bytes=size)
-        phases = mine["phase"].unique().to_list()
+        rows = self.rows(self.values, panel, benchmark=benchmark, metric=metric, size_bytes=size)
+        phases = rows["phase"].unique().to_list()
         if len(phases) != 1:
             return ""
         return self.series(panel, size, case=benchmark, metric=metric, phase=phases[0])
@@ -114,10 +114,10 @@ class Curves(Panels[Panel]):
         """With the column versions."""
         versions = self.samples.select("launch", "variant").unique().collect()
         launches = self.launches.join(versions, on="launch").group_by("panel")
-        counted = launches.agg(
+        counts = launches.agg(
             versions=pl.col("variant").unique().sort(), launches=pl.len().cast(pl.Int64)
         )
-        return counted.join(self.launches.unique("panel", keep="first"), on="panel")
+        return counts.join(self.launches.unique("panel", keep="first"), on="panel")
 
     def _panel(self, row: Row) -> Panel:
         where = labels.PLACEMENTS.get(row["placement"], row["placement"])
@@ -140,14 +140,16 @@ GROWTH_SIZES = (8, 64 << 10)
 
 def node_growth(curves: Curves) -> Growth:
     """Efficiency of each collective at the shown sizes, over launches on several nodes."""
-    collective = [name for name, one in derived.BENCHMARKS.items() if one.is_collective]
-    shown = (
-        curves.values.filter(pl.col("benchmark").is_in(collective))
+    collectives = [
+        name for name, benchmark in derived.BENCHMARKS.items() if benchmark.is_collective
+    ]
+    values = (
+        curves.values.filter(pl.col("benchmark").is_in(collectives))
         .filter(pl.col("size_bytes").is_in(GROWTH_SIZES) | (pl.col("benchmark") == "barrier"))
         .filter(pl.col("value") > 0)
     )
-    things = [_thing(*row) for row in shown.select("benchmark", "size_bytes").rows()]
-    times = shown.with_columns(thing=pl.Series(things, dtype=pl.String))
+    things = [_thing(*row) for row in values.select("benchmark", "size_bytes").rows()]
+    times = values.with_columns(thing=pl.Series(things, dtype=pl.String))
     return Growth.over_nodes(times, curves.launches, ideal, curves.level)
 
 
@@ -210,12 +212,12 @@ KINDS = (
 
 def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
     """One figure for each panel that has such benchmarks; all with the same axes."""
-    framed = [(panel, _frame(curves, panel, kind)) for panel in curves.panels]
-    framed = [(panel, frame) for panel, frame in framed if not frame.is_empty()]
+    frames = [(panel, _frame(curves, panel, kind)) for panel in curves.panels]
+    frames = [(panel, frame) for panel, frame in frames if not frame.is_empty()]
     arms = {name: ARMS[name] for name in kind.benchmarks}
     drawings = [
         display.drawing(f"osu-{kind.name}-{number}", panel, frame, arms, ", ".join(panel.versions))
-        for number, (panel, frame) in enumerate(framed, 1)
+        for number, (panel, frame) in enumerate(frames, 1)
     ]
     what = f"OSU {kind.name} over message size"
     return display.over_size(drawings, what, kind.axis, kind.unit)
@@ -271,22 +273,22 @@ class Comparison:
 def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
     """Every pair at every compared size that both measured on the same place."""
     settings = data.analysis.of(Thresholds)
-    theirs = _netpipe(data)
-    found = []
+    all_medians = _netpipe(data)
+    comparisons = []
     for panel in curves.panels:
-        wanted = dict(zip(PLACE, panel.place, strict=True), kind=panel.kind)
-        here = [pl.col(key) == value for key, value in wanted.items()]
-        mine = theirs.filter(*here) if panel.ranks == 2 else theirs.clear()
+        place = dict(zip(PLACE, panel.place, strict=True), kind=panel.kind)
+        conditions = [pl.col(key) == value for key, value in place.items()]
+        medians = all_medians.filter(*conditions) if panel.ranks == 2 else all_medians.clear()
         for pair in PAIRS:
             for size in settings.compared_sizes:
                 at = (pl.col("case") == pair.case) & (pl.col("size_bytes") == size)
                 column = "seconds" if pair.metric != "bandwidth" else "bandwidth"
-                rows = mine.filter(at)
+                rows = medians.filter(at)
                 values = rows[column].to_list()
                 osu = curves.point(panel, pair.benchmark, pair.metric, size)
                 if values and osu:
-                    ours = median_interval(values, curves.level)
-                    verdict = outcome(osu, ours, settings)
+                    netpipe = median_interval(values, curves.level)
+                    verdict = outcome(osu, netpipe, settings)
                     series = (
                         curves.series_key(panel, pair.benchmark, pair.metric, size),
                         data.origins.key(
@@ -297,8 +299,8 @@ def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
                             phase="measure",
                         ),
                     )
-                    found.append(Comparison(panel, pair, size, osu, ours, verdict, series))
-    return found
+                    comparisons.append(Comparison(panel, pair, size, osu, netpipe, verdict, series))
+    return comparisons
 
 
 def outcome(one: Interval, other: Interval, settings: Thresholds) -> str:
@@ -343,27 +345,27 @@ def comparison_blocks(found: list[Comparison], settings: Thresholds, level: Leve
                 Column("Ratio", "right", base="NetPIPE"),
                 Column("They"),
             ),
-            tuple(_comparison_row(one) for one in found),
+            tuple(_comparison_row(comparison) for comparison in found),
             (Unit.US, Unit.MB_S),
         ),
     ]
 
 
-def _comparison_row(one: Comparison) -> tuple[Cell, ...]:
-    is_rate = one.pair.metric == "bandwidth"
+def _comparison_row(comparison: Comparison) -> tuple[Cell, ...]:
+    is_rate = comparison.pair.metric == "bandwidth"
     unit, scale = (Unit.MB_S, 1.0) if is_rate else (Unit.US, 1e6)
-    both = (
+    cells = (
         Cell(Quantity.over(value, unit, scale, series=series))
-        for value, series in zip((one.osu, one.ours), one.series, strict=True)
+        for value, series in zip((comparison.osu, comparison.ours), comparison.series, strict=True)
     )
-    ratio = Quantity(value=one.osu.median / one.ours.median, unit=Unit.RATIO)
+    ratio = Quantity(value=comparison.osu.median / comparison.ours.median, unit=Unit.RATIO)
     return (
-        Cell(one.panel.label),
-        Cell(one.pair.words),
-        Cell(units.bytes_of(one.size_bytes)),
-        *both,
-        Cell(ratio, series=one.series[0]),
-        Cell("", TONES[one.outcome], one.outcome),
+        Cell(comparison.panel.label),
+        Cell(comparison.pair.words),
+        Cell(units.bytes_of(comparison.size_bytes)),
+        *cells,
+        Cell(ratio, series=comparison.series[0]),
+        Cell("", TONES[comparison.outcome], comparison.outcome),
     )
 
 

@@ -85,16 +85,16 @@ def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int)
 
     `largest` bytes and `iterations`: 0 leaves the program its default.
     """
-    chosen = ["-f"] if benchmark.is_collective else []
+    arguments = ["-f"] if benchmark.is_collective else []
     if benchmark.reduces and "--type" in help_text:
-        chosen += ["-T", "mpi_int"]  # 7.2 and 7.4 reduce bytes by default, others integers
+        arguments += ["-T", "mpi_int"]  # 7.2 and 7.4 reduce bytes by default, others integers
     if largest and benchmark.largest and " -m" in help_text:
-        chosen += ["-m", str(largest)]
+        arguments += ["-m", str(largest)]
     if iterations and " -i" in help_text:
-        chosen += ["-i", str(iterations)]
+        arguments += ["-i", str(iterations)]
     if "--tail-lat" in help_text:
-        chosen.append("-z")
-    return chosen
+        arguments.append("-z")
+    return arguments
 
 
 def few(benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0) -> list[str]:
@@ -102,8 +102,8 @@ def few(benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0)
 
     0 `iterations` are 20.
     """
-    chosen = options(benchmark, help_text, largest, iterations or _FEW)
-    return [*chosen, *(["-x", str(_WARM_UP)] if " -x" in help_text else [])]
+    arguments = options(benchmark, help_text, largest, iterations or _FEW)
+    return [*arguments, *(["-x", str(_WARM_UP)] if " -x" in help_text else [])]
 
 
 def validation(
@@ -184,12 +184,12 @@ _QUOTED = (
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """The typical value of each launch at the sizes that people quote: columns SPEEDS."""
-    quoted = pl.DataFrame(_QUOTED, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row")
-    found = typical(samples, ["launch"]).join(quoted, on=["case", "size_bytes"])
+    quotes = pl.DataFrame(_QUOTED, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row")
+    values = typical(samples, ["launch"]).join(quotes, on=["case", "size_bytes"])
     is_rate = pl.col("metric") == "bandwidth"
     is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
     return toolchain_speeds(
-        found.filter(is_main),
+        values.filter(is_main),
         pl.concat_str(pl.lit("OSU "), "case"),
         value=pl.when(is_rate).then("value").otherwise(pl.col("value") * 1e6),
         unit=pl.when(is_rate).then(pl.lit("MB/s")).otherwise(pl.lit("µs")),

@@ -45,14 +45,14 @@ class Column:
 
 def recognise(header: str) -> tuple[list[Column], str]:
     """The columns of a header, and what is left of it: a name that is none of OSU's, or ""."""
-    return [_column(found) for found in _COLUMN.finditer(header)], _COLUMN.sub("", header).strip()
+    return [_column(match) for match in _COLUMN.finditer(header)], _COLUMN.sub("", header).strip()
 
 
-def _column(found: re.Match[str]) -> Column:
-    kind = str(found.lastgroup).removeprefix("tail_")
+def _column(match: re.Match[str]) -> Column:
+    kind = str(match.lastgroup).removeprefix("tail_")
     if kind not in _SCALES:
         return Column(kind)
-    statistic = f"p{found['part']}" if found["part"] else _STATISTICS[found["of"]]
+    statistic = f"p{match['part']}" if match["part"] else _STATISTICS[match["of"]]
     return Column(kind, statistic, _SCALES[kind])
 
 
@@ -144,27 +144,27 @@ class _Reader:
         return Output(self.benchmark, self.version, self.notes, tuple(self.rows))
 
     def _title(self, line: str) -> None:
-        found = _TITLE.match(line)
-        right = f"# OSU MPI {self.benchmark.title} v7.5"
-        if found is None:
-            raise self._fault(f"{shown(line)} is not a title of OSU's; right is: {right}")
-        title = _ON_DEVICE.sub("", found["title"])
-        if int(found["major"]) not in _MAJOR:
+        match = _TITLE.match(line)
+        example = f"# OSU MPI {self.benchmark.title} v7.5"
+        if match is None:
+            raise self._fault(f"{shown(line)} is not a title of OSU's; right is: {example}")
+        title = _ON_DEVICE.sub("", match["title"])
+        if int(match["major"]) not in _MAJOR:
             raise self._fault(
-                f"version {found['version']} of OSU is not known here; right are "
+                f"version {match['version']} of OSU is not known here; right are "
                 f"{_MAJOR[0]}.x to {_MAJOR[-1]}.x"
             )
         if title.lower() != self.benchmark.title.lower():
             raise self._fault(f"this is {shown(title)}; right is: {self.benchmark.title}")
-        self.version, self.title = found["version"], line
+        self.version, self.title = match["version"], line
 
     def _header(self, line: str) -> None:
-        found, unknown = recognise(line[1:])
+        columns, unknown = recognise(line[1:])
         if unknown:
             raise self._fault(f"unknown column {shown(unknown)}")
         if self.rows:
             raise self._fault("a second header: the file holds the outputs of two programs")
-        self.columns = found
+        self.columns = columns
 
     def _row(self, line: str) -> None:
         if not self.columns:
@@ -177,38 +177,38 @@ class _Reader:
             raise self._fault(f"validation failed at {row.size_bytes} bytes: wrong data arrived")
         self.rows.append(row)
         if not _follow([row.size_bytes for row in self.rows[-2:]]):
-            before = self.rows[-2].size_bytes
-            raise self._fault(f"size {row.size_bytes} after {before}: a line is missing")
+            previous_size = self.rows[-2].size_bytes
+            raise self._fault(f"size {row.size_bytes} after {previous_size}: a line is missing")
 
     def _values(self, cells: list[str]) -> Row:
-        plain: dict[str, str] = {}
+        texts: dict[str, str] = {}
         values: dict[tuple[str, str], float] = {}
         for column, cell in zip(self.columns, cells, strict=True):
             if column.scale:
                 metric = self._metric(column)
                 values[column.statistic, metric] = self._read(cell, foreign.number) * column.scale
             else:
-                plain[column.kind] = cell
-        check = plain.get("check")
+                texts[column.kind] = cell
+        check = texts.get("check")
         if check not in ("Pass", "Fail", None):
             raise self._fault(f"validation is {shown(check)}; right are: Pass, Fail")
         return Row(
-            self._read(plain.get("size", "0"), foreign.whole),
+            self._read(texts.get("size", "0"), foreign.whole),
             values,
-            self._read(plain["count"], foreign.whole) if "count" in plain else None,
+            self._read(texts["count"], foreign.whole) if "count" in texts else None,
             None if check is None else check == "Pass",
-            self._read(plain["sent"], foreign.whole) if "sent" in plain else None,
+            self._read(texts["sent"], foreign.whole) if "sent" in texts else None,
         )
 
     def _metric(self, column: Column) -> str:
-        of_times = self.benchmark.metric != "bandwidth"
-        if of_times != (column.kind == "time"):
+        has_times = self.benchmark.metric != "bandwidth"
+        if has_times != (column.kind == "time"):
             raise self._fault(f"a column that {self.benchmark.title!r} does not have")
         return "message_rate" if column.kind == "messages" else self.benchmark.metric
 
-    def _read(self, cell: str, how: Callable[[str], Read]) -> Read:
+    def _read(self, cell: str, parser: Callable[[str], Read]) -> Read:
         try:
-            return how(cell)
+            return parser(cell)
         except ValueError as error:
             raise self._fault(str(error)) from None
 

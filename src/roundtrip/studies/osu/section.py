@@ -87,10 +87,10 @@ def rates(curves: Curves) -> Table:
     for panel in curves.panels:
         for benchmark in benchmarks:
             where = {"benchmark": benchmark.name, "metric": "bandwidth"}
-            found = curves.rows(curves.intervals, panel, **where)
-            if found.is_empty():
+            intervals = curves.rows(curves.intervals, panel, **where)
+            if intervals.is_empty():
                 continue
-            peak = found.sort("median", descending=True).row(0, named=True)
+            peak = intervals.sort("median", descending=True).row(0, named=True)
             rows.append(
                 (
                     Cell(panel.label),
@@ -139,22 +139,22 @@ def validation(data: Data, curves: Curves) -> Table:
         curves.values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
     )
     by_launch = data.points.group_by("launch").agg(pl.col("verified").fill_null(False).all())
-    verified = by_launch.filter("verified")
+    verified_launches = by_launch.filter("verified")
     rows = []
-    titles = {panel.key[0]: panel for panel in curves.panels}
+    panel_by_key = {panel.key[0]: panel for panel in curves.panels}
     for (key, benchmark), group in sorted(launches.group_by("panel", "benchmark")):
-        checked = group.join(verified, on="launch", how="semi").height
-        some = (units.count(checked), f" of {group.height}")
-        words = "all compared" if checked == group.height else some
+        count = group.join(verified_launches, on="launch", how="semi").height
+        share = (units.count(count), f" of {group.height}")
+        words = "all compared" if count == group.height else share
         is_median = group["phase"].unique().to_list() == ["p50"]
         rows.append(
             (
-                Cell(titles[str(key)].label),
+                Cell(panel_by_key[str(key)].label),
                 Cell(str(benchmark)),
-                Cell(", ".join(titles[str(key)].versions)),
+                Cell(", ".join(panel_by_key[str(key)].versions)),
                 Cell("median" if is_median else "mean"),
                 Cell(units.count(group.height)),
-                Cell(words) if checked else Cell("not: the program cannot", "muted"),
+                Cell(words) if count else Cell("not: the program cannot", "muted"),
             )
         )
     return Table(
@@ -191,42 +191,46 @@ class Section:
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Figures, tables, the cross-check."""
         curves = self._curves
-        found = compare_with_netpipe(self._data, curves)
+        comparisons = compare_with_netpipe(self._data, curves)
         galleries = [
-            (kind.name.capitalize(), Gallery(kind.caption(curves.level), shown))
+            (kind.name.capitalize(), Gallery(kind.caption(curves.level), figures))
             for kind in KINDS
-            if (shown := draw(curves, kind))
+            if (figures := draw(curves, kind))
         ]
         picture = galleries.pop(0)[1] if galleries else None
-        drawn: list[Block] = [Paragraph(_QUESTION)]
+        blocks: list[Block] = [Paragraph(_QUESTION)]
         for name, gallery in galleries:
-            drawn += [Heading(3, name), gallery]
-        drawn += node_growth(curves).blocks("osu-growth")
-        numbers = [times(curves), rates(curves)]
-        drawn += [Heading(3, "In numbers"), *(table for table in numbers if table.rows)]
+            blocks += [Heading(3, name), gallery]
+        blocks += node_growth(curves).blocks("osu-growth")
+        tables = [times(curves), rates(curves)]
+        blocks += [Heading(3, "In numbers"), *(table for table in tables if table.rows)]
         settings = self._data.analysis.of(Thresholds)
-        drawn += comparison_blocks(found, settings, curves.level)
+        blocks += comparison_blocks(comparisons, settings, curves.level)
         versions = validation(self._data, curves)
-        drawn.append(Fold("Versions, and which data were compared", (versions,)))
+        blocks.append(Fold("Versions, and which data were compared", (versions,)))
         return Part(
             anchor="osu",
             title="OSU Micro-Benchmarks: the baseline everyone knows",
-            blocks=tuple(drawn),
-            answers=(overall(curves, found),),
-            each=tuple(panel_answer(curves, panel, found) for panel in curves.panels),
-            verdicts=(_verdicts(found, settings.compared_sizes),) if found else (),
+            blocks=tuple(blocks),
+            answers=(overall(curves, comparisons),),
+            each=tuple(panel_answer(curves, panel, comparisons) for panel in curves.panels),
+            verdicts=(_verdicts(comparisons, settings.compared_sizes),) if comparisons else (),
             picture=picture,
         )
 
 
-def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
+def _verdicts(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Table:
     rows = []
-    for panel in dict.fromkeys(one.panel for one in found):
+    for panel in dict.fromkeys(comparison.panel for comparison in comparisons):
         row = {}
         for pair in PAIRS:
-            mine = [one for one in found if (one.panel, one.pair) == (panel, pair)]
-            if mine:
-                row[pair] = _verdict(mine, compared)
+            pair_comparisons = [
+                comparison
+                for comparison in comparisons
+                if (comparison.panel, comparison.pair) == (panel, pair)
+            ]
+            if pair_comparisons:
+                row[pair] = _verdict(pair_comparisons, sizes)
         rows.append((panel.label, row))
     return display.grid(
         "Does OSU agree with our NetPIPE? Ratios of the medians over the compared sizes.",
@@ -237,13 +241,13 @@ def _verdicts(found: Sequence[Comparison], compared: Sequence[int]) -> Table:
     )
 
 
-def _verdict(mine: Sequence[Comparison], compared: Sequence[int]) -> Cell:
-    outcomes = {one.outcome for one in mine}
-    worst = next(one for one in (DISAGREE, UNKNOWN, AGREE) if one in outcomes)
+def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
+    outcomes = {comparison.outcome for comparison in comparisons}
+    worst = next(outcome for outcome in (DISAGREE, UNKNOWN, AGREE) if outcome in outcomes)
     where = ""
     if worst == AGREE:
-        where = where_measured([one.size_bytes for one in mine], compared)
-    ratios = [one.osu.median / one.ours.median for one in mine]
+        where = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
+    ratios = [comparison.osu.median / comparison.ours.median for comparison in comparisons]
     return display.span(ratios, "warn" if where else TONES[worst], f"{worst}{where}")
 
 
@@ -257,14 +261,18 @@ def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
     Collectives only where there is nothing else: their times are of different numbers of ranks.
     """
     clauses = []
-    if latencies := [one.median for panel in curves.panels if (one := _latency(curves, panel))]:
+    if latencies := [
+        latency.median for panel in curves.panels if (latency := _latency(curves, panel))
+    ]:
         clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
         clauses.append(f"bandwidth up to {units.span([rate for _, rate in peaks])} MB/s")
     if not clauses:
-        clauses += [words for one in _COLLECTIVES if (words := _collective(curves, *one))]
-    if beside := _beside_netpipe(found):
-        clauses.append(beside)
+        clauses += [
+            words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
+        ]
+    if agreement := _beside_netpipe(found):
+        clauses.append(agreement)
     kinds = {panel.kind for panel in curves.panels}
     kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
     return Answer((f"{_capital('; '.join(clauses) or 'see below')}{kind}.",), _answer_tone(found))
@@ -272,7 +280,7 @@ def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
 
 def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> Answer:
     """The same of one panel, with collectives."""
-    mine = [one for one in found if one.panel == panel]
+    comparisons = [comparison for comparison in found if comparison.panel == panel]
     clauses = []
     if latency := _latency(curves, panel):
         clauses.append(f"latency {_us(latency)} at {units.size(8)}")
@@ -283,10 +291,10 @@ def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> A
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
             clauses.append(f"{name} {_us(value)}")
-    if beside := _beside_netpipe(mine):
-        clauses.append(beside)
+    if agreement := _beside_netpipe(comparisons):
+        clauses.append(agreement)
     words = "; ".join(clauses) or "see below"
-    return Answer((Strong(panel.label), f": {words}."), _answer_tone(mine))
+    return Answer((Strong(panel.label), f": {words}."), _answer_tone(comparisons))
 
 
 def _us(seconds: Interval) -> Quantity:
@@ -298,17 +306,17 @@ def _latency(curves: Curves, panel: Panel) -> Interval | None:
 
 
 def _collective(curves: Curves, name: str, size: int) -> str:
-    found = {
+    medians = {
         panel: value.median
         for panel in curves.panels
         if (value := curves.point(panel, name, "operation_time", size))
     }
-    if not found:
+    if not medians:
         return ""
-    counts = [panel.ranks for panel in found]
+    counts = [panel.ranks for panel in medians]
     few, many = min(counts), max(counts)
     ranks = f"{few}" if few == many else f"{few} to {many}"
-    return f"{name} {units.span([*found.values()], 1e6)} µs on {ranks} ranks"
+    return f"{name} {units.span([*medians.values()], 1e6)} µs on {ranks} ranks"
 
 
 def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
@@ -323,22 +331,28 @@ def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
 _WORDS = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}
 
 
-def _beside_netpipe(found: Sequence[Comparison]) -> str:
+def _beside_netpipe(comparisons: Sequence[Comparison]) -> str:
     """Where NetPIPE agrees, disagrees, or nobody can tell; "" if it was not compared."""
     where: dict[str, list[str]] = {}
-    for one in found:
-        at = f"{one.pair.benchmark} at {units.size(one.size_bytes)}"
-        where.setdefault(one.outcome, []).append(at)
+    for comparison in comparisons:
+        at = f"{comparison.pair.benchmark} at {units.size(comparison.size_bytes)}"
+        where.setdefault(comparison.outcome, []).append(at)
     if len(where) == 1:
-        return f"NetPIPE: {_WORDS[found[0].outcome]}"
-    said = (
-        f"{_WORDS[name]} in {listed(where[name], len(found))}" for name in TONES if name in where
+        return f"NetPIPE: {_WORDS[comparisons[0].outcome]}"
+    clauses = (
+        f"{_WORDS[name]} in {listed(where[name], len(comparisons))}"
+        for name in TONES
+        if name in where
     )
-    return f"NetPIPE: {'; '.join(said)}" if found else ""
+    return f"NetPIPE: {'; '.join(clauses)}" if comparisons else ""
 
 
-def _answer_tone(found: Sequence[Comparison]) -> Tone:
-    return TONES[DISAGREE] if any(one.outcome == DISAGREE for one in found) else "plain"
+def _answer_tone(comparisons: Sequence[Comparison]) -> Tone:
+    return (
+        TONES[DISAGREE]
+        if any(comparison.outcome == DISAGREE for comparison in comparisons)
+        else "plain"
+    )
 
 
 def _capital(text: str) -> str:

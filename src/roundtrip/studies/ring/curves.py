@@ -87,9 +87,9 @@ class Panel(panel.Panel):
         """Measured before emulated, from one node to several, and from few ranks to many; those
         with too few processors last.
         """
-        known = list(_PLACEMENTS.values())
-        placed = next((i for i, name in enumerate(known) if self.where.startswith(name)), 9)
-        return self.oversubscribed, bool(self.kind), placed, self.toolchain, self.passes, self.key
+        placements = list(_PLACEMENTS.values())
+        position = next((i for i, name in enumerate(placements) if self.where.startswith(name)), 9)
+        return self.oversubscribed, bool(self.kind), position, self.toolchain, self.passes, self.key
 
 
 class Curves(Panels[Panel]):
@@ -101,8 +101,8 @@ class Curves(Panels[Panel]):
     @cached_property
     def values(self) -> pl.DataFrame:
         """Of each launch at each point: columns of `derived.launch_medians` by launch, case_id."""
-        known = pl.col("variant").is_in([*ARMS, *map(derived.read_of, derived.READ)])
-        return derived.launch_medians(self.samples.filter(known), _LAUNCH)
+        is_listed = pl.col("variant").is_in([*ARMS, *map(derived.read_of, derived.READ)])
+        return derived.launch_medians(self.samples.filter(is_listed), _LAUNCH)
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
@@ -149,8 +149,8 @@ class Curves(Panels[Panel]):
     def over_best(self, panel: Panel, variant: str = REGION) -> dict[int, list[float]]:
         """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
         medians = self.rows(self.values, panel)
-        both = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
-        return ratios_by_size(both, variant, "best")
+        frame = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
+        return ratios_by_size(frame, variant, "best")
 
     def gain_when_read(self, panel: Panel) -> Interval | None:
         """A region by reference over MPI two-sided at the study's size, every byte read."""
@@ -159,44 +159,44 @@ class Curves(Panels[Panel]):
 
     def best(self, panel: Panel, size: int) -> list[float]:
         """Effective bandwidth of MPI's best two-sided call at a size, MB/s, one a launch."""
-        found = derived.best_two_sided(self.rows(self.values, panel), _LAUNCH)
-        return found.filter(pl.col("size_bytes") == size)["bandwidth"].to_list()
+        rows = derived.best_two_sided(self.rows(self.values, panel), _LAUNCH)
+        return rows.filter(pl.col("size_bytes") == size)["bandwidth"].to_list()
 
     def by_launch(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """By launch and size in bytes: seconds per pass of the transport."""
-        mine = self.rows(self.values, panel, variant=variant)
-        found: dict[str, dict[int, float]] = {}
-        rows = mine.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
+        medians = self.rows(self.values, panel, variant=variant)
+        times: dict[str, dict[int, float]] = {}
+        rows = medians.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
         for launch, size, seconds in rows.iter_rows():
-            found.setdefault(launch, {})[size] = seconds
-        return found
+            times.setdefault(launch, {})[size] = seconds
+        return times
 
     def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
         """The flatness of a region, for each launch with the bare cache line at all its sizes."""
-        bare = self.by_launch(panel, FLOOR)
+        bare_launches = self.by_launch(panel, FLOOR)
         launches = self.by_launch(panel, REGION).items()
-        found = [
-            derived.flatness_in_hand_overs(by_size, bare.get(name, {}))
+        values = [
+            derived.flatness_in_hand_overs(by_size, bare_launches.get(name, {}))
             for name, by_size in launches
         ]
-        return [flat for flat in found if flat is not None]
+        return [flatness for flatness in values if flatness is not None]
 
     def details_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
         """(launch, its record in run.json) of the panel's launches."""
-        mine = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
-        return [(launch, self.details[launch]) for launch in mine if launch in self.details]
+        names = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
+        return [(launch, self.details[launch]) for launch in names if launch in self.details]
 
     def _panel(self, row: Row) -> Panel:
         """A panel named by its placement and link, with the passes that its launches recorded."""
         link = panel.parameters(row).get("link")
-        named = str(_PLACEMENTS.get(row["placement"], row["placement"]))
+        title = str(_PLACEMENTS.get(row["placement"], row["placement"]))
         if row["placement"] == "one-per-node" and (row["ranks"] or 2) > 2:
-            named = f"{row['ranks']} ranks on {row['ranks']} nodes"
+            title = f"{row['ranks']} ranks on {row['ranks']} nodes"
         shared, network = _passes(row["case"], self.details.get(row["launch"], {}))
         return Panel(
             key=(row["case_id"], row["case"]),
             toolchain=row["toolchain"],
-            where=named + (f", {link} link" if link else ""),
+            where=title + (f", {link} link" if link else ""),
             kind=row["kind"],
             launches=row["launches"],
             facts=(panel.place(row), row["environ"]),
@@ -222,14 +222,14 @@ _GROWTH_NAMES = {"mpi": "A pass by MPI", REGION_UDP: "A pass by UDP"}
 
 def node_growth(curves: Curves) -> Growth:
     """Efficiency of a pass at the shown sizes, over launches on several nodes."""
-    shown = curves.values.filter(
+    medians = curves.values.filter(
         pl.col("variant").is_in(list(_GROWTH_NAMES)) & pl.col("size_bytes").is_in(GROWTH_SIZES)
     )
     things = [
         f"{_GROWTH_NAMES[variant]}, {units.size(size)}"
-        for variant, size in shown.select("variant", "size_bytes").rows()
+        for variant, size in medians.select("variant", "size_bytes").rows()
     ]
-    times = shown.with_columns(thing=pl.Series(things, dtype=pl.String), value="seconds")
+    times = medians.with_columns(thing=pl.Series(things, dtype=pl.String), value="seconds")
     return Growth.over_nodes(times, curves.launches, growth.constant, curves.level)
 
 
@@ -301,22 +301,22 @@ def draw(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     axes.
     """
     rates = display.curve_rows(curves.bandwidth)
-    frames = [_frame(curves.rows(rates, one), one, lambda _, rate: rate) for one in panels]
-    physical = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
-    domain = display.decades(frames)[0], display.decades(physical)[1]
+    frames = [_frame(curves.rows(rates, panel), panel, lambda _, rate: rate) for panel in panels]
+    physical_frames = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
+    domain = display.decades(frames)[0], display.decades(physical_frames)[1]
     drawings = [
         display.drawing(
-            f"ring-{number}-bandwidth-{at}",
+            f"ring-{number}-bandwidth-{index}",
             panel,
             frame,
             _arms(panel, names),
             f"{panel.counted}: {family}",
         )
         for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
-        for at, (family, names) in enumerate(_FAMILIES.items(), 1)
+        for index, (family, names) in enumerate(_FAMILIES.items(), 1)
     ]
     return display.over_size(
-        [one for one in drawings if {*one.frame["arm"]} - {_STUDY, _LINK}],
+        [drawing for drawing in drawings if {*drawing.frame["arm"]} - {_STUDY, _LINK}],
         "Effective bandwidth over region size",
         "Effective bandwidth",
         Unit.MB_S,
@@ -331,27 +331,27 @@ _SIZE = "Region size"
 def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
     """The rows of what moves or reads all bytes; all there are if nothing does."""
     by_reference = [REGION, REGION_UDP] if panel.in_one_node else []
-    moved = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY, FLOOR]))
-    return frame if moved.is_empty() else moved
+    rows = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY, FLOOR]))
+    return frame if rows.is_empty() else rows
 
 
 def _frame(
-    shown: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
+    medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
 ) -> pl.DataFrame:
     """Rows of a panel and those of the study and of the link: a `value` of bytes and MB/s."""
-    ours = shown.filter(pl.col("variant").is_in(list(_COLOURS)))
-    ours = ours.select(*INTERVAL, "n", "arm", "x")
-    known: list[tuple[str, float, float]] = [
+    frame = medians.filter(pl.col("variant").is_in(list(_COLOURS)))
+    frame = frame.select(*INTERVAL, "n", "arm", "x")
+    points: list[tuple[str, float, float]] = [
         (_STUDY, size, rate)
         for line in derived.PUBLISHED
         if line.ranks_on_nodes == panel.case
         for size, rate in line.points
     ]
     if panel.hub_mbit_s:
-        ends = {float(x) for x in (ours["x"].min(), ours["x"].max())}  # type: ignore[arg-type]
-        known += [(_LINK, x, panel.hub_mbit_s / 8) for x in sorted(ends)]
-    rows = [{"arm": arm, "x": x, "median": value(x, rate)} for arm, x, rate in known]
-    return pl.concat([ours, pl.DataFrame(rows, schema=ours.schema)])
+        ends = {float(x) for x in (frame["x"].min(), frame["x"].max())}  # type: ignore[arg-type]
+        points += [(_LINK, x, panel.hub_mbit_s / 8) for x in sorted(ends)]
+    rows = [{"arm": arm, "x": x, "median": value(x, rate)} for arm, x, rate in points]
+    return pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
 
 
 def _arms(panel: Panel, names: Sequence[str]) -> dict[str, Arm]:

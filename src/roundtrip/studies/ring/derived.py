@@ -183,9 +183,9 @@ def crossover(sizes: list[int], seconds: list[float], others: list[float]) -> fl
     if not gains or gains[-1] <= 0:
         return math.inf
     points = list(zip(sizes, gains, strict=True))
-    for (low, before), (high, after) in reversed(list(pairwise(points))):
-        if before <= 0 < after:
-            return float(low * (high / low) ** (-before / (after - before)))
+    for (low, low_gain), (high, high_gain) in reversed(list(pairwise(points))):
+        if low_gain <= 0 < high_gain:
+            return float(low * (high / low) ** (-low_gain / (high_gain - low_gain)))
     return float(sizes[0])
 
 
@@ -233,20 +233,20 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     if region and floor:
         figures["region_per_hand_over"] = fixed_cost(region) / fixed_cost(floor)
     two_sided = [seconds[t, STUDY_SIZE] for t in TWO_SIDED if (t, STUDY_SIZE) in seconds]
-    for name, found in (
+    for name, time in (
         ("region", seconds.get((REGION, STUDY_SIZE))),
         ("mpi", min(two_sided, default=None)),
         ("pvm", seconds.get(("pvm", STUDY_SIZE))),
         ("region_read", seconds.get((read_of(REGION), STUDY_SIZE))),
         ("mpi_read", seconds.get((read_of("mpi"), STUDY_SIZE))),
     ):
-        if found is not None:
-            figures[f"{name}_bandwidth_10kB"] = STUDY_SIZE / found / 1e6
+        if time is not None:
+            figures[f"{name}_bandwidth_10kB"] = STUDY_SIZE / time / 1e6
     if (REGION_UDP, 1_000) in seconds:
         figures["region_udp_bandwidth_1kB"] = 1_000 / seconds[REGION_UDP, 1_000] / 1e6
     if "region_bandwidth_10kB" in figures and "mpi_bandwidth_10kB" in figures:
-        over = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
-        figures["region_over_mpi_10kB"] = over
+        ratio = figures["region_bandwidth_10kB"] / figures["mpi_bandwidth_10kB"]
+        figures["region_over_mpi_10kB"] = ratio
     return figures
 
 
@@ -255,9 +255,11 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
     The same code passes a region whatever the MPI is, so regions are not compared.
     """
-    wanted = samples.filter((pl.col("variant") == "mpi") & pl.col("size_bytes").is_in(list(sizes)))
+    mpi_samples = samples.filter(
+        (pl.col("variant") == "mpi") & pl.col("size_bytes").is_in(list(sizes))
+    )
     return toolchain_speeds(
-        launch_medians(wanted, ["launch"]),
+        launch_medians(mpi_samples, ["launch"]),
         pl.concat_str(pl.lit("MPI two-sided, ring "), "case"),
         phase=None,
         metric=METRIC,

@@ -49,7 +49,9 @@ class Finding(shared.Finding[Statement, Panel]):
         with what is known where it is open.
         """
         if self.outcome == "cannot tell":
-            return open_words([one for _, one in self.evidence if one.verdict == self.outcome])
+            return open_words(
+                [verdict for _, verdict in self.evidence if verdict.verdict == self.outcome]
+            )
         return _from_a_size_on(self.evidence, self.where) or self.verdict
 
 
@@ -58,13 +60,13 @@ def findings(
 ) -> list[Finding]:
     """One for each pair that was measured in the panel."""
     sizes = settings.compared_sizes
-    found = []
+    results = []
     for statement in STATEMENTS:
         for variant, base in statement.pairs:
             keys = {size: comparison(STUDY, panel, variant, base, size) for size in sizes}
             if evidence := shared.evidence(judged, keys):
-                outcome = _outcome([one.verdict for _, one in evidence])
-                found.append(
+                outcome = _outcome([verdict.verdict for _, verdict in evidence])
+                results.append(
                     Finding(
                         statement=statement,
                         panel=panel,
@@ -77,18 +79,18 @@ def findings(
                         compared=sizes,
                     )
                 )
-    return found
+    return results
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> str:
     """Of "it costs": every measured size shows it, some do, none does, or it cannot be decided."""
-    costs = sum(verdict is Verdict.SLOWER for verdict in verdicts)
-    does_not = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
-    if costs == len(verdicts):
+    cost_count = sum(verdict is Verdict.SLOWER for verdict in verdicts)
+    free_count = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
+    if cost_count == len(verdicts):
         return "holds"
-    if costs:
+    if cost_count:
         return "holds in part"
-    return "does not hold" if does_not == len(verdicts) else "cannot tell"
+    return "does not hold" if free_count == len(verdicts) else "cannot tell"
 
 
 def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
@@ -96,37 +98,37 @@ def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
 
     "At least" where the next smaller size is undecided: it may cost there as well.
     """
-    ascending = [(size, judged.verdict) for size, judged in sorted(evidence, key=itemgetter(0))]
-    above = list(takewhile(lambda one: one[1] is Verdict.SLOWER, reversed(ascending)))
-    below = [verdict for _, verdict in ascending[: len(ascending) - len(above)]]
-    if not above or not below or Verdict.SLOWER in below:
+    pairs = [(size, verdict.verdict) for size, verdict in sorted(evidence, key=itemgetter(0))]
+    upper = list(takewhile(lambda item: item[1] is Verdict.SLOWER, reversed(pairs)))
+    lower = [verdict for _, verdict in pairs[: len(pairs) - len(upper)]]
+    if not upper or not lower or Verdict.SLOWER in lower:
         return None
-    least = "at least " if below[-1] is Verdict.CANNOT_TELL else ""
-    return f"holds {least}from {units.size(above[-1][0])} on{where}"
+    prefix = "at least " if lower[-1] is Verdict.CANNOT_TELL else ""
+    return f"holds {prefix}from {units.size(upper[-1][0])} on{where}"
 
 
 def overall(
     curves: Curves, panels: Sequence[Panel], found: Sequence[Finding], settings: Thresholds
 ) -> tuple[Answer, ...]:
     """Short lines over all panels: the cost of a pass in a node, what is gained, the reasons."""
-    own = [panel for panel in panels if not panel.oversubscribed]
-    lines = [*_passes(curves, own, settings), *_gains(curves, own)]
-    crowded = [panel for panel in panels if panel.oversubscribed]
-    apart = [
+    regular_panels = [panel for panel in panels if not panel.oversubscribed]
+    lines = [*_passes(curves, regular_panels, settings), *_gains(curves, regular_panels)]
+    oversubscribed_panels = [panel for panel in panels if panel.oversubscribed]
+    oversubscribed_lines = [
         f"More ranks than processors: {line[0].lower()}{line[1:]}"
-        for line in _passes(curves, crowded, settings)
+        for line in _passes(curves, oversubscribed_panels, settings)
     ]
-    costs = [Answer((line,)) for line in (*lines, *apart)]
+    costs = [Answer((line,)) for line in (*lines, *oversubscribed_lines)]
     if not costs and not found and labels.only_simulated(panel.kind for panel in panels):
         return (Answer((labels.ONLY_SIMULATED,)),)
     if not found:
         return (*costs, Answer(("No reason of the study could be tested.",), "warn"))
     by_reason: dict[str, list[Finding]] = {}
-    for finding in [one for one in found if not one.panel.oversubscribed] or found:
+    for finding in [finding for finding in found if not finding.panel.oversubscribed] or found:
         by_reason.setdefault(finding.statement.short, []).append(finding)
     reasons = [
-        Answer((f"{name}: {_counted(mine)}.",), worst(finding.tone for finding in mine))
-        for name, mine in by_reason.items()
+        Answer((f"{name}: {_counted(group)}.",), worst(finding.tone for finding in group))
+        for name, group in by_reason.items()
     ]
     return (*costs, *reasons)
 
@@ -134,15 +136,15 @@ def overall(
 def _passes(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
     """What a region costs that is handed over in a node; flat only if it is so in each panel."""
     costs = [
-        fixed
+        region_pass
         for panel in panels
-        if panel.in_one_node and (fixed := fixed_pass(curves, panel, settings))
+        if panel.in_one_node and (region_pass := fixed_pass(curves, panel, settings))
     ]
     if costs:
-        times = units.span([fixed.cost.median * 1e6 for fixed in costs])
-        flat = all(fixed.is_flat_in_time for fixed in costs)
-        how = " whatever its size" if flat else " (median over its sizes)"
-        yield f"In a node a region is passed in {times} µs{how}."
+        times = units.span([region_pass.cost.median * 1e6 for region_pass in costs])
+        is_flat = all(region_pass.is_flat_in_time for region_pass in costs)
+        suffix = " whatever its size" if is_flat else " (median over its sizes)"
+        yield f"In a node a region is passed in {times} µs{suffix}."
 
 
 def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
@@ -150,35 +152,35 @@ def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
     gains = [
         gain.median
         for panel in panels
-        if (found := curves.over_best(panel).get(derived.STUDY_SIZE, []))
-        and (gain := curves.interval(found))
+        if (ratios := curves.over_best(panel).get(derived.STUDY_SIZE, []))
+        and (gain := curves.interval(ratios))
     ]
     if gains:
-        times, at = units.span(gains), units.size(derived.STUDY_SIZE)
-        yield f"A region has {times} times the bandwidth of the best two-sided MPI at {at}."
+        times, size = units.span(gains), units.size(derived.STUDY_SIZE)
+        yield f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
 
 
-def _counted(found: Sequence[Finding]) -> str:
+def _counted(group: Sequence[Finding]) -> str:
     """The outcome, or which there is where; many places are counted."""
     outcomes: dict[str, list[Finding]] = {}
-    for finding in found:
+    for finding in group:
         outcomes.setdefault(finding.sentence, []).append(finding)
     if len(outcomes) == 1:
         return next(iter(outcomes))
-    names = labels.distinct({finding.panel.label for finding in found})
+    names = labels.distinct({finding.panel.label for finding in group})
     return "; ".join(
-        f"{outcome} for {listed(_pairs(mine, names), len(found))}"
-        for outcome, mine in outcomes.items()
+        f"{outcome} for {listed(_pairs(subset, names), len(group))}"
+        for outcome, subset in outcomes.items()
     )
 
 
-def _pairs(found: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
+def _pairs(group: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
     """``PVM, XDR (MPICH 4.0)``: each pair, and where, if that differs."""
     return [
-        f"{one.panel.title(one.variant)} ({names[one.panel.label]})"
+        f"{finding.panel.title(finding.variant)} ({names[finding.panel.label]})"
         if len(names) > 1
-        else one.panel.title(one.variant)
-        for one in found
+        else finding.panel.title(finding.variant)
+        for finding in group
     ]
 
 
@@ -196,17 +198,21 @@ def panel_answer(
             title = panel.title(variant)
             gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
     if gains:
-        at = units.size(derived.STUDY_SIZE)
+        size = units.size(derived.STUDY_SIZE)
         words.append(
-            f"{', '.join(gains)} times the effective bandwidth of the best two-sided MPI at {at}; "
+            f"{', '.join(gains)} times the effective bandwidth of the best two-sided MPI at "
+            f"{size}; "
         )
-    if with_reading := curves.gain_when_read(panel):
-        at = units.size(derived.STUDY_SIZE)
-        words.append(f"with every byte read {units.interval(with_reading)} times MPI's at {at}; ")
-    mine = [finding for finding in found if finding.panel == panel]
-    reasons = [f"{f.statement.short.lower()} ({f.variant}): {f.sentence}" for f in mine]
+    if read_gain := curves.gain_when_read(panel):
+        size = units.size(derived.STUDY_SIZE)
+        words.append(f"with every byte read {units.interval(read_gain)} times MPI's at {size}; ")
+    panel_findings = [finding for finding in found if finding.panel == panel]
+    reasons = [
+        f"{finding.statement.short.lower()} ({finding.variant}): {finding.sentence}"
+        for finding in panel_findings
+    ]
     words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
-    return Answer((*words, "."), worst(finding.tone for finding in mine))
+    return Answer((*words, "."), worst(finding.tone for finding in panel_findings))
 
 
 @dataclass(frozen=True)
@@ -237,19 +243,19 @@ def fixed_pass(curves: Curves, panel: Panel, settings: Thresholds) -> FixedPass 
 
 
 def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
-    fixed = fixed_pass(curves, panel, settings)
-    if fixed is None:
+    region_pass = fixed_pass(curves, panel, settings)
+    if region_pass is None:
         return []
-    low, high = map(units.size, fixed.sizes)
-    flat = fixed.in_hand_overs or fixed.in_time
-    unit = " in bare hand-overs" if fixed.in_hand_overs else ""
-    how = " whatever its size" if fixed.is_flat_in_time else ", the median over its sizes"
-    passed = Quantity.over(fixed.cost, Unit.US, units.TIMES[Unit.US], says_unit=True)
-    cost = f"a region is passed in {passed}{how} from {low} to {high}"
-    if fixed.is_flat and not fixed.is_flat_in_time:
+    low, high = map(units.size, region_pass.sizes)
+    flatness = region_pass.in_hand_overs or region_pass.in_time
+    unit = " in bare hand-overs" if region_pass.in_hand_overs else ""
+    suffix = " whatever its size" if region_pass.is_flat_in_time else ", the median over its sizes"
+    time = Quantity.over(region_pass.cost, Unit.US, units.TIMES[Unit.US], says_unit=True)
+    cost = f"a region is passed in {time}{suffix} from {low} to {high}"
+    if region_pass.is_flat and not region_pass.is_flat_in_time:
         cost += ", and in the same number of bare hand-overs at each"
-    return [f"{cost} (largest over smallest{unit} {units.interval(flat)}); "]
+    return [f"{cost} (largest over smallest{unit} {units.interval(flatness)}); "]
 
 
-def _is_flat(flat: Interval, settings: Thresholds) -> bool:
-    return flat.high is not None and flat.high <= 1 + settings.flat_within
+def _is_flat(flatness: Interval, settings: Thresholds) -> bool:
+    return flatness.high is not None and flatness.high <= 1 + settings.flat_within

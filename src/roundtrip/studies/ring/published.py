@@ -19,50 +19,50 @@ _LARGE, _SMALL = derived.STUDY_SIZE, 1_000
 
 def says_and_finds(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """The study's claims and figures; its three reasons have tables of their own."""
-    two = [one for one in panels if one.in_one_node and not one.oversubscribed]
-    three = [one for one in panels if one.oversubscribed]
-    apart = [one for one in panels if one.case == "1+1"]
-    hybrid = [one for one in panels if one.shared and one.network]
+    two_ranks = [panel for panel in panels if panel.in_one_node and not panel.oversubscribed]
+    three_ranks = [panel for panel in panels if panel.oversubscribed]
+    two_nodes = [panel for panel in panels if panel.case == "1+1"]
+    hybrid = [panel for panel in panels if panel.shared and panel.network]
     return display.study_says(
         (
             (
                 "“the time to “pass” a region is a constant …, and completely independent of the "
                 "region size”: two processes on two processors",
                 _microseconds(derived.PUBLISHED_PASS),
-                _constant(curves, two, settings),
+                _constant(curves, two_ranks, settings),
             ),
             (
                 "“for the green line it is about twice that”: three processes on two processors",
                 ("inferred: ", _microseconds(2 * derived.PUBLISHED_PASS)),
-                _constant(curves, three, settings),
+                _constant(curves, three_ranks, settings),
             ),
             *(
                 (
                     f"effective bandwidth for regions of 10000 bytes, {name}",
                     f"{number} GB/s",
-                    _bandwidth(curves, chosen),
+                    _bandwidth(curves, group),
                 )
-                for name, number, chosen in (
-                    ("two processes on two processors", "3.7", two),
-                    ("three processes on two processors", "1.8", three),
+                for name, number, group in (
+                    ("two processes on two processors", "3.7", two_ranks),
+                    ("three processes on two processors", "1.8", three_ranks),
                 )
             ),
             (
                 "“You will not see performance like that from PVM or MPI in any configuration, "
                 "even working through shared memory”",
                 units.NOTHING,
-                _gain(curves, two, REGION, _LARGE),
+                _gain(curves, two_ranks, REGION, _LARGE),
             ),
             (
                 "“almost the entire bandwidth of the 10BaseT ethernet to the application, with "
                 "region sizes of just 1000 bytes each”",
                 "1.1 MB/s, read off its figure",
-                _goodput(curves, apart, settings),
+                _goodput(curves, two_nodes, settings),
             ),
             (
                 "“superior to PVM and MPI in similar circumstances”: regions by UDP",
                 units.NOTHING,
-                _gain(curves, apart, REGION_UDP, _SMALL),
+                _gain(curves, two_nodes, REGION_UDP, _SMALL),
             ),
             (
                 "hybrid: “one traversal of the ring consists of two traversals of the ethernet "
@@ -80,7 +80,7 @@ def _microseconds(seconds: float) -> Quantity:
 
 def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     """What a region's pass costs, and whether it does so at every size."""
-    costs = [cost for one in panels if (cost := fixed_pass(curves, one, settings))]
+    costs = [cost for panel in panels if (cost := fixed_pass(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED
     is_flat = all(cost.is_flat for cost in costs)
@@ -89,35 +89,37 @@ def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> 
 
 
 def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
-    found = [rate.median for one in panels if (rate := curves.bandwidth_at(one, REGION, _LARGE))]
-    if not found:
+    medians = [
+        rate.median for panel in panels if (rate := curves.bandwidth_at(panel, REGION, _LARGE))
+    ]
+    if not medians:
         return display.NOT_MEASURED
-    rates = units.span(found, 1e-3)
+    rates = units.span(medians, 1e-3)
     return Cell(f"{rates} GB/s, effective: nothing is moved{_mark(panels)}")
 
 
 def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
     """How many times the bandwidth of MPI's best two-sided call, and of PVM where it ran."""
-    words, holds = [], []
-    over_mpi = [curves.over_best(one, variant).get(size, []) for one in panels]
-    over_pvm = [curves.ratio(one, variant, "pvm").get(size, []) for one in panels]
-    for name, ratios in (("the best two-sided MPI", over_mpi), ("PVM", over_pvm)):
-        gains = [gain for each in ratios if (gain := curves.interval(each))]
+    words, checks = [], []
+    over_mpi = [curves.over_best(panel, variant).get(size, []) for panel in panels]
+    over_pvm = [curves.ratio(panel, variant, "pvm").get(size, []) for panel in panels]
+    for name, panel_ratios in (("the best two-sided MPI", over_mpi), ("PVM", over_pvm)):
+        gains = [gain for launch_ratios in panel_ratios if (gain := curves.interval(launch_ratios))]
         if gains:
-            words.append(f"{units.span([one.median for one in gains])} times {name}")
-            holds += [one.low is not None and one.low > 1 for one in gains]
+            words.append(f"{units.span([gain.median for gain in gains])} times {name}")
+            checks += [gain.low is not None and gain.low > 1 for gain in gains]
     if not words:
         return display.NOT_MEASURED
     text = f"{' and '.join(words)} at {units.size(size)}{_mark(panels)}"
-    return _judged(text, all(holds), "holds", "not everywhere")
+    return _judged(text, all(checks), "holds", "not everywhere")
 
 
 def _goodput(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     shares = []
-    for one in (panel for panel in panels if panel.hub_mbit_s):
-        most = derived.theoretical_goodput(one.hub_mbit_s or 0.0, _SMALL)
-        if rate := curves.bandwidth_at(one, REGION_UDP, _SMALL):
-            shares.append(rate.median / most)
+    for panel in (panel for panel in panels if panel.hub_mbit_s):
+        limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, _SMALL)
+        if rate := curves.bandwidth_at(panel, REGION_UDP, _SMALL):
+            shares.append(rate.median / limit)
     if not shares:
         return display.NOT_MEASURED
     is_full = min(shares) >= settings.least_goodput
@@ -128,14 +130,15 @@ def _goodput(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> C
 
 def _lap(panels: Sequence[Panel]) -> Cell:
     laps = dict.fromkeys(
-        f"{units.plural(one.network, 'pass', 'passes')} over the network and {one.shared} in memory"
-        for one in panels
+        f"{units.plural(panel.network, 'pass', 'passes')} over the network and "
+        f"{panel.shared} in memory"
+        for panel in panels
     )
     return Cell(f"{'; '.join(laps)}{_mark(panels)}") if laps else display.NOT_MEASURED
 
 
 def _mark(panels: Sequence[Panel]) -> str:
-    return mark(one.kind for one in panels)
+    return mark(panel.kind for panel in panels)
 
 
 def _judged(text: str, holds: bool, yes: str, no: str) -> Cell:

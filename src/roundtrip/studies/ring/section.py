@@ -73,10 +73,16 @@ def reason_table(
 def verdict_table(all_findings: Sequence[Finding]) -> Table:
     """A row for each panel, and a column for each pair."""
     pairs = {
-        pair: f"{s.short} ({' / '.join(pair)})" for s in derived.STATEMENTS for pair in s.pairs
+        pair: f"{statement.short} ({' / '.join(pair)})"
+        for statement in derived.STATEMENTS
+        for pair in statement.pairs
     }
-    found = {
-        panel: {(f.variant, f.base): f.cell for f in all_findings if f.panel == panel}
+    cells_by_panel = {
+        panel: {
+            (finding.variant, finding.base): finding.cell
+            for finding in all_findings
+            if finding.panel == panel
+        }
         for panel in dict.fromkeys(finding.panel for finding in all_findings)
     }
     return display.grid(
@@ -84,7 +90,7 @@ def verdict_table(all_findings: Sequence[Finding]) -> Table:
         "sizes.",
         "Toolchain and placement",
         pairs,
-        [(panel.label, row) for panel, row in found.items()],
+        [(panel.label, row) for panel, row in cells_by_panel.items()],
         {pair: ARMS[pair[1]].title for pair in pairs},
     )
 
@@ -102,46 +108,48 @@ class Section:
 
     def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
         """Answers, the study's figure, what a pass costs, the three reasons."""
-        mine = for_study(judged, STUDY.name)
+        verdicts = for_study(judged, STUDY.name)
         panels = self._curves.panels
-        found = [f for panel in panels for f in findings(panel, mine, self._settings)]
-        shared = [panel for panel in panels if panel.shared]
-        in_node = [panel for panel in panels if panel.in_one_node]
-        measured = [panel for panel in panels if not labels.only_simulated([panel.kind])]
-        said = says_and_finds(self._curves, measured, self._settings)
+        results = [
+            finding for panel in panels for finding in findings(panel, verdicts, self._settings)
+        ]
+        shared_panels = [panel for panel in panels if panel.shared]
+        node_panels = [panel for panel in panels if panel.in_one_node]
+        measured_panels = [panel for panel in panels if not labels.only_simulated([panel.kind])]
+        study_table = says_and_finds(self._curves, measured_panels, self._settings)
         blocks: list[Block] = [
             Paragraph(_QUESTION),
-            *([said] if measured else []),
+            *([study_table] if measured_panels else []),
             Gallery(caption(self._curves.level), draw(self._curves, panels)),
             Heading(3, "What a pass costs"),
         ]
-        if in_node:
-            blocks.append(tables.goals(self._curves, in_node, self._settings))
+        if node_panels:
+            blocks.append(tables.goals(self._curves, node_panels, self._settings))
         if hubs := [panel for panel in panels if panel.hub_mbit_s and panel.case == "1+1"]:
             blocks.append(tables.goodput(self._curves, hubs, self._settings.least_goodput))
         blocks += [
-            *([tables.crossovers(self._curves, shared)] if shared else []),
+            *([tables.crossovers(self._curves, shared_panels)] if shared_panels else []),
             *tables.when_read(self._curves, panels, self._settings.compared_sizes),
             *tables.laps(self._curves),
             *node_growth(self._curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
         for statement in derived.STATEMENTS:
-            ours = [finding for finding in found if finding.statement == statement]
-            if ours:
-                blocks.append(reason_table(self._curves, statement, ours, self._settings))
-        if left_out := tables.skipped_transports(self._curves, panels):
-            blocks += [Heading(3, "What was left out"), left_out]
+            group = [finding for finding in results if finding.statement == statement]
+            if group:
+                blocks.append(reason_table(self._curves, statement, group, self._settings))
+        if skipped_table := tables.skipped_transports(self._curves, panels):
+            blocks += [Heading(3, "What was left out"), skipped_table]
         blocks += [Heading(3, "How to read the ring"), Items(_READING)]
         return Part(
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
-            answers=overall(self._curves, panels, found, self._settings),
+            answers=overall(self._curves, panels, results, self._settings),
             each=tuple(
-                panel_answer(self._curves, panel, found, self._settings) for panel in panels
+                panel_answer(self._curves, panel, results, self._settings) for panel in panels
             ),
-            verdicts=(verdict_table(found),) if found else (),
+            verdicts=(verdict_table(results),) if results else (),
             picture=Gallery(pass_caption(self._curves.level), draw_passes(self._curves, panels)),
         )
 

@@ -30,30 +30,46 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
     for panel in panels:
         launches = curves.by_launch(panel, REGION)
-        fixed = {name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()}
-        bare = curves.by_launch(panel, FLOOR)
-        floor = {name: derived.fixed_cost(by_size.values()) for name, by_size in bare.items()}
-        flat = [derived.flatness(by_size.values()) for by_size in launches.values()]
-        per = [fixed[name] / floor[name] for name in fixed if name in floor]
+        fixed_costs = {
+            name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()
+        }
+        bare_launches = curves.by_launch(panel, FLOOR)
+        floor_costs = {
+            name: derived.fixed_cost(by_size.values()) for name, by_size in bare_launches.items()
+        }
+        flatness = [derived.flatness(by_size.values()) for by_size in launches.values()]
+        per_hand_over = [
+            fixed_costs[name] / floor_costs[name] for name in fixed_costs if name in floor_costs
+        ]
         gain = curves.over_best(panel).get(derived.STUDY_SIZE, [])
         best = curves.best(panel, derived.STUDY_SIZE)
         in_hand_overs = curves.flatness_in_hand_overs(panel)
-        found = [list(fixed.values()), list(floor.values()), per, flat, in_hand_overs, gain, best]
-        costs, hand_overs, *judged, two_sided = map(curves.interval, found)
-        shown = [
+        samples = [
+            list(fixed_costs.values()),
+            list(floor_costs.values()),
+            per_hand_over,
+            flatness,
+            in_hand_overs,
+            gain,
+            best,
+        ]
+        costs, hand_overs, *intervals, two_sided = map(curves.interval, samples)
+        cells = [
             display.value(costs, Unit.US, _MICRO),
             display.value(hand_overs, Unit.US, _MICRO),
-            limited(judged[0], settings.most_hand_overs, Unit.RATIO),
-            limited(judged[1], 1 + settings.flat_within),
-            limited(judged[2], 1 + settings.flat_within),
+            limited(intervals[0], settings.most_hand_overs, Unit.RATIO),
+            limited(intervals[1], 1 + settings.flat_within),
+            limited(intervals[2], 1 + settings.flat_within),
             replace(
-                limited(judged[3], settings.least_gain, Unit.RATIO, is_least=True),
+                limited(intervals[3], settings.least_gain, Unit.RATIO, is_least=True),
                 series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
             ),
             display.value(two_sided, Unit.MB_S),
         ]
-        counted = [_counted(c, len(f), panel) for c, f in zip(shown, found, strict=True)]
-        rows.append((Cell(panel.label), *counted))
+        counted_cells = [
+            _counted(cell, len(sample), panel) for cell, sample in zip(cells, samples, strict=True)
+        ]
+        rows.append((Cell(panel.label), *counted_cells))
     return Table(
         curves.level.within(
             "A region's pass inside a node: median over its sizes, then over launches, {level} "
@@ -80,15 +96,15 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
 
 def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     """From which size on a region by reference is the fastest, where some pass goes so."""
-    others = [name for name in ARMS if name not in _OURS]
+    transports = [name for name in ARMS if name not in _OURS]
     rows = []
     for panel in panels:
-        for mine in (REGION, REGION_UDP):
-            for other in others:
-                found, largest = _crossovers(curves, panel, mine, other)
-                if found:
-                    cell = _counted(_size(curves, found, largest), len(found), panel)
-                    names = (panel.label, panel.title(mine), panel.title(other))
+        for region in (REGION, REGION_UDP):
+            for transport in transports:
+                crossings, largest = _crossovers(curves, panel, region, transport)
+                if crossings:
+                    cell = _counted(_size(curves, crossings, largest), len(crossings), panel)
+                    names = (panel.label, panel.title(region), panel.title(transport))
                     rows.append((*map(Cell, names), cell))
     return Table(
         "The size in bytes from which a pass by reference is faster, interpolated between the "
@@ -105,32 +121,32 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
 
 
 def _crossovers(
-    curves: Curves, panel: Panel, mine: str, other: str
+    curves: Curves, panel: Panel, region: str, transport: str
 ) -> tuple[list[float], int | None]:
     """The crossover size of each launch that measured both transports at some size.
 
     And the largest size up to which all of these launches did; None without such a launch.
     """
-    theirs = curves.by_launch(panel, other)
-    found = []
+    transport_times = curves.by_launch(panel, transport)
+    crossings = []
     largest: int | None = None
-    for launch, by_size in curves.by_launch(panel, mine).items():
-        base = theirs.get(launch, {})
+    for launch, by_size in curves.by_launch(panel, region).items():
+        base = transport_times.get(launch, {})
         if sizes := [size for size in by_size if size in base]:
             times = [by_size[size] for size in sizes], [base[size] for size in sizes]
-            found.append(derived.crossover(sizes, *times))
+            crossings.append(derived.crossover(sizes, *times))
             largest = max(sizes) if largest is None else min(largest, max(sizes))
-    return found, largest
+    return crossings, largest
 
 
-def _size(curves: Curves, found: Sequence[float], largest: int | None) -> Cell:
-    finite = [size for size in found if math.isfinite(size)]
-    otherwise = f"not up to {units.size(largest or 0)}"
+def _size(curves: Curves, crossings: Sequence[float], largest: int | None) -> Cell:
+    finite = [size for size in crossings if math.isfinite(size)]
+    limit = f"not up to {units.size(largest or 0)}"
     if not finite:
-        return Cell(otherwise, "warn")
-    if len(finite) < len(found):
-        some = ("in ", units.count(len(finite)), f" of {len(found)} launches, else {otherwise}")
-        return Cell(some, "warn")
+        return Cell(limit, "warn")
+    if len(finite) < len(crossings):
+        words = ("in ", units.count(len(finite)), f" of {len(crossings)} launches, else {limit}")
+        return Cell(words, "warn")
     return display.value(curves.interval(finite), Unit.BYTES)
 
 
@@ -138,8 +154,8 @@ def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
     """Says so if only some launches of the panel stand behind a cell."""
     if not 0 < launches < panel.launches:
         return cell
-    some = ("; measured in ", units.count(launches), f" of {panel.launches} launches")
-    return replace(cell, shown=(*cell.parts, *some))
+    words = ("; measured in ", units.count(launches), f" of {panel.launches} launches")
+    return replace(cell, shown=(*cell.parts, *words))
 
 
 def limited(
@@ -148,14 +164,14 @@ def limited(
     """With a verdict: whether the whole interval is on the right side of the limit."""
     if interval is None:
         return display.NONE
-    shown = Quantity.over(interval, unit)
+    value = Quantity.over(interval, unit)
     if interval.low is None or interval.high is None:
-        return Cell(shown, "warn", "cannot tell")
-    inside = interval.low >= limit if is_least else interval.high <= limit
-    outside = interval.high < limit if is_least else interval.low > limit
-    if inside:
-        return Cell(shown, "good", "reached")
-    return Cell(shown, "bad", "not reached") if outside else Cell(shown, "warn", "cannot tell")
+        return Cell(value, "warn", "cannot tell")
+    is_reached = interval.low >= limit if is_least else interval.high <= limit
+    is_missed = interval.high < limit if is_least else interval.low > limit
+    if is_reached:
+        return Cell(value, "good", "reached")
+    return Cell(value, "bad", "not reached") if is_missed else Cell(value, "warn", "cannot tell")
 
 
 #: Size at which the study's Ethernet line reaches its end, bytes.
@@ -170,24 +186,24 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
     """
     rows: list[tuple[Cell, ...]] = []
     for panel in panels:
-        rate = panel.hub_mbit_s or 0.0
-        most = derived.theoretical_goodput(rate, _HUB_SIZE)
-        carried = Cell(Quantity(value=most, unit=Unit.MB_S))
-        rows.append((Cell(panel.label), Cell(_WIRE), carried, display.NONE))
+        hub_rate = panel.hub_mbit_s or 0.0
+        limit = derived.theoretical_goodput(hub_rate, _HUB_SIZE)
+        limit_cell = Cell(Quantity(value=limit, unit=Unit.MB_S))
+        rows.append((Cell(panel.label), Cell(_WIRE), limit_cell, display.NONE))
         medians = curves.rows(curves.values, panel).filter(pl.col("size_bytes") == _HUB_SIZE)
         for name in ARMS:
             rates = medians.filter(pl.col("variant") == name)["bandwidth"].to_list()
-            found = curves.interval(rates)
-            if found is None:
+            interval = curves.interval(rates)
+            if interval is None:
                 continue
-            share = curves.interval([one / most for one in rates])
+            share = curves.interval([rate / limit for rate in rates])
             is_ours = name == REGION_UDP
             rows.append(
                 (
                     Cell(panel.label),
                     Cell(panel.title(name)),
                     display.value(
-                        found, Unit.MB_S, series=curves.series_key(panel, name, _HUB_SIZE)
+                        interval, Unit.MB_S, series=curves.series_key(panel, name, _HUB_SIZE)
                     ),
                     limited(share, least, Unit.RATIO, is_least=True)
                     if is_ours
@@ -241,27 +257,27 @@ def when_read(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> 
 
 
 def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
-    measured = curves.rows(curves.values, panel)["variant"].unique()
-    names = [name for name in derived.READ if derived.read_of(name) in measured]
+    variants = curves.rows(curves.values, panel)["variant"].unique()
+    names = [name for name in derived.READ if derived.read_of(name) in variants]
     rows = []
     for name in names:
         variant = derived.read_of(name)
-        found = [curves.bandwidth_at(panel, variant, size) for size in sizes]
+        intervals = [curves.bandwidth_at(panel, variant, size) for size in sizes]
         keys = [curves.series_key(panel, variant, size) for size in sizes]
-        what = Cell((panel.title(name), f", {Unit.MB_S}"))
+        title = Cell((panel.title(name), f", {Unit.MB_S}"))
         values = [
-            display.value(one, Unit.MB_S, otherwise=display.NOT_MEASURED, series=series)
-            for one, series in zip(found, keys, strict=True)
+            display.value(interval, Unit.MB_S, otherwise=display.NOT_MEASURED, series=series)
+            for interval, series in zip(intervals, keys, strict=True)
         ]
-        rows.append((Cell(panel.label), what, *values))
+        rows.append((Cell(panel.label), title, *values))
     if REGION not in names:
         return rows
-    all_read = [(derived.read_of(REGION), derived.read_of(name)) for name in names]
-    unread = [(REGION, name) for name in names]
-    for suffix, pairs in ((", all read", all_read), (", nobody reads", unread)):
-        for (region, other), name in zip(pairs, names, strict=True):
+    read_pairs = [(derived.read_of(REGION), derived.read_of(name)) for name in names]
+    unread_pairs = [(REGION, name) for name in names]
+    for suffix, pairs in ((", all read", read_pairs), (", nobody reads", unread_pairs)):
+        for (region, transport), name in zip(pairs, names, strict=True):
             if name != REGION:
-                ratios = curves.ratio(panel, region, other)
+                ratios = curves.ratio(panel, region, transport)
                 base = panel.title(name)
                 shares = [
                     replace(
@@ -285,7 +301,7 @@ _THEN = {"futex": "sleeps in the kernel (futex)", "poll": "naps until something 
 
 def laps(curves: Curves) -> list[Block]:
     """What the percentiles are of, and a table a panel."""
-    of_what = (
+    note = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
         f"{units.size(LAP_SIZE)}, and at the largest size of each transport; of 100 laps or "
@@ -293,13 +309,13 @@ def laps(curves: Curves) -> list[Block]:
         "timed as one."
     )
     tables = [(panel.label, _percentiles(curves, panel)) for panel in curves.panels]
-    folds = [Fold(f"Percentiles: {name}", (of,)) for name, of in tables if of.rows]
-    return [Heading(3, "Latency per pass"), Paragraph((of_what,)), *folds] if folds else []
+    folds = [Fold(f"Percentiles: {name}", (table,)) for name, table in tables if table.rows]
+    return [Heading(3, "Latency per pass"), Paragraph((note,)), *folds] if folds else []
 
 
 def _percentiles(curves: Curves, panel: Panel) -> Table:
     batches = curves.batches(panel)
-    found: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in ARMS}
+    rows_by_transport: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in ARMS}
     for row in curves.rows(curves.laps, panel).iter_rows(named=True):
         name, size = row["variant"], row["size_bytes"]
         times = [
@@ -308,10 +324,10 @@ def _percentiles(curves: Curves, panel: Panel) -> Table:
             )
             for part in PERCENTILES
         ]
-        measured = Cell(units.bytes_of(size)), Cell(units.count(row["laps"]))
+        sample_cells = Cell(units.bytes_of(size)), Cell(units.count(row["laps"]))
         batch = batches.get((name, size))
-        counted = Cell(units.counts(batch)) if batch else display.NONE
-        found[name].append((Cell(panel.title(name)), *measured, *times, counted))
+        batch_cell = Cell(units.counts(batch)) if batch else display.NONE
+        rows_by_transport[name].append((Cell(panel.title(name)), *sample_cells, *times, batch_cell))
     lap = units.plural(panel.passes, "pass", "passes")
     columns = (
         *(Column("Size", "right"), Column("Laps", "right")),
@@ -321,7 +337,7 @@ def _percentiles(curves: Curves, panel: Panel) -> Table:
     return Table(
         f"{panel.label}: {Unit.US} a pass; a lap is {lap}. {_waiting(curves, panel)}".strip(),
         (Column("Transport"), *columns),
-        tuple(row for rows in found.values() for row in rows),
+        tuple(row for rows in rows_by_transport.values() for row in rows),
         (Unit.US,),
     )
 
@@ -333,33 +349,33 @@ def _waiting(curves: Curves, panel: Panel) -> str:
 
 
 def _policy(wait: dict[str, object], panel: Panel) -> str:
-    then = _THEN.get(str(wait["then"]), wait["then"] or "")
+    last_step = _THEN.get(str(wait["then"]), wait["then"] or "")
     if not panel.in_one_node:
         duration = f"for {wait['network_yields_ms'] or 0} ms"
-        return f"looks and gives up the processor in turn {duration}, then {then}"
+        return f"looks and gives up the processor in turn {duration}, then {last_step}"
     looks, yields = wait["spins"] or 0, wait["yields"] or 0
-    return f"looks {looks} times, then gives up the processor {yields} times, then {then}"
+    return f"looks {looks} times, then gives up the processor {yields} times, then {last_step}"
 
 
 def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     """Panel, transports and reason; None if nothing was left out, or the bundle does not say."""
-    known = {name: number for number, name in enumerate(ARMS)}
+    positions = {name: number for number, name in enumerate(ARMS)}
 
     def order(variant: str) -> int:
-        return known.get(variant, len(known))
+        return positions.get(variant, len(positions))
 
     rows = []
     for panel in panels:
-        launches: dict[tuple[str, str], set[str]] = {}
+        skips: dict[tuple[str, str], set[str]] = {}
         for launch, variant, reason in _skipped(curves, panel):
-            launches.setdefault((reason, variant), set()).add(launch)
-        together: dict[tuple[str, int], list[str]] = {}
-        for (reason, variant), those in launches.items():
-            together.setdefault((reason, len(those)), []).append(variant)
-        for (reason, count), variants in together.items():
+            skips.setdefault((reason, variant), set()).add(launch)
+        groups: dict[tuple[str, int], list[str]] = {}
+        for (reason, variant), launches in skips.items():
+            groups.setdefault((reason, len(launches)), []).append(variant)
+        for (reason, count), variants in groups.items():
             names = "; ".join(map(panel.title, sorted(variants, key=order)))
-            some = (units.count(count), f" of {panel.launches}")
-            rows.append((*text_cells(panel.label, names, reason), Cell(some)))
+            words = (units.count(count), f" of {panel.launches}")
+            rows.append((*text_cells(panel.label, names, reason), Cell(words)))
     if not rows:
         return None
     return Table(
@@ -377,8 +393,8 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
 def _skipped(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
     """(launch, transport, reason): of whole launches, and from a size on."""
     for launch, details in curves.details_of(panel):
-        for one in details["skipped"] or ():
-            yield launch, one["variant"], one["reason"]
+        for skip in details["skipped"] or ():
+            yield launch, skip["variant"], skip["reason"]
     for point in curves.rows(curves.points, panel).filter(samples=0).iter_rows(named=True):
         size = units.size(point["size_bytes"])
         yield point["launch"], point["variant"], f"not measured from {size} on: {point['status']}"
