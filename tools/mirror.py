@@ -73,21 +73,28 @@ class Git(Table):
         return self
 
 
-def git_archive(one: Git, place: str, folder: Path) -> Path:
-    """Write the archive or patch of `one` to `folder`; `place` is a clone, or an address."""
+def git_archive(source: Git, place: str, folder: Path) -> Path:
+    """Write the archive or patch of `source` to `folder`; `place` is a clone, or an address."""
     folder.mkdir(parents=True)
     clone = Path(place)
     if _URL.match(place):
         clone = folder / "clone"
         _run_git(folder, "init", "--quiet", "--bare", str(clone))
-        _run_git(clone, "fetch", "--quiet", "--depth=2", "--", place, one.commit)
+        _run_git(clone, "fetch", "--quiet", "--depth=2", "--", place, source.commit)
     elif not clone.is_dir():
         raise UnavailableError(f"{place}: no such clone")
-    target = folder / ("source.patch" if one.patch else "source.tar")
-    if one.patch:
-        form = ["format-patch", "-1", "--full-index", "--no-signature", "--stdout", one.commit]
+    target = folder / ("source.patch" if source.patch else "source.tar")
+    if source.patch:
+        form = ["format-patch", "-1", "--full-index", "--no-signature", "--stdout", source.commit]
     else:
-        form = ["archive", "--format=tar", f"--prefix={one.prefix}", one.commit, "--", *one.paths]
+        form = [
+            "archive",
+            "--format=tar",
+            f"--prefix={source.prefix}",
+            source.commit,
+            "--",
+            *source.paths,
+        ]
     with target.open("wb") as stream:
         _run_git(clone, *form, into=stream.fileno())
     return target
@@ -254,7 +261,7 @@ class Sources(Table):
 
 
 @dataclass(frozen=True)
-class Filled:
+class FillResult:
     """The result for one source: `verdict` as in `Finding`, `size` in bytes."""
 
     name: str
@@ -280,7 +287,7 @@ def archive_path(folder: Path, sha256: str, suffix: str) -> Path:
     return folder / "_source-cache" / "archive" / sha256[:2] / f"{sha256}{suffix}"
 
 
-def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[Filled]:
+def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[FillResult]:
     """Bring what `folder` lacks, one source after the other.
 
     `clones` says, by name, which clone or address to take instead of the declared repository.
@@ -299,32 +306,32 @@ def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[
                 yield _git(folder, name, source, clones.get(name), Path(temporary))
 
 
-def _debian(folder: Path, sources: Mapping[str, Debian], temporary: Path) -> Iterator[Filled]:
+def _debian(folder: Path, sources: Mapping[str, Debian], temporary: Path) -> Iterator[FillResult]:
     apt: Apt | None = None
     suites = sorted({source.suite for source in sources.values() if source.suite})
     for name, source in sources.items():
         if mirror_copy := _held(folder, source.sha256):
-            yield Filled(name, "ok", "there already", mirror_copy.stat().st_size)
+            yield FillResult(name, "ok", "there already", mirror_copy.stat().st_size)
             continue
         try:
             apt = apt or Apt(temporary / "apt", suites)
             archive = apt.download(source.package, source.sha256)
         except UnavailableError as error:
-            yield Filled(name, "fault", str(error))
+            yield FillResult(name, "fault", str(error))
             continue
         yield _keep(folder, name, archive, source.sha256, f"Debian's {archive.name}")
 
 
-def _git(folder: Path, name: str, source: Git, clone: str | None, temporary: Path) -> Filled:
+def _git(folder: Path, name: str, source: Git, clone: str | None, temporary: Path) -> FillResult:
     if source.sha256 and (mirror_copy := _held(folder, source.sha256)):
-        return Filled(name, "ok", "there already", mirror_copy.stat().st_size)
+        return FillResult(name, "ok", "there already", mirror_copy.stat().st_size)
     try:
         if source.spack:
             mirror_by_spack(source.spack, source.repository, clone, folder)
-            return Filled(name, "ok", f"{source.spack}, by `spack mirror create`")
+            return FillResult(name, "ok", f"{source.spack}, by `spack mirror create`")
         archive = git_archive(source, clone or source.repository, temporary / name)
     except UnavailableError as error:
-        return Filled(name, "fault", str(error))
+        return FillResult(name, "fault", str(error))
     return _keep(folder, name, archive, source.sha256 or "", f"commit {source.commit[:12]}")
 
 
@@ -334,9 +341,9 @@ def _held(folder: Path, sha256: str) -> Path | None:
     return candidates[0] if candidates and _sum(candidates[0]) == sha256 else None
 
 
-def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> Filled:
+def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> FillResult:
     if (checksum := _sum(archive)) != sha256:
-        return Filled(
+        return FillResult(
             name, "fault", f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
         )
     target = archive_path(folder, sha256, _suffix(archive.name))
@@ -344,7 +351,7 @@ def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> F
     partial = target.with_name(f".{target.name}")
     shutil.copyfile(archive, partial)
     partial.replace(target)
-    return Filled(name, "ok", origin, target.stat().st_size)
+    return FillResult(name, "ok", origin, target.stat().st_size)
 
 
 def _suffix(name: str) -> str:

@@ -19,7 +19,7 @@ TABLES: Mapping[str, type[columns.Row]] = {
     **bundle_rows.ROWS,
     "history/nights": night_rows.Night,
     "history/notes": night_rows.Note,
-    "history/accepted": night_rows.Accepted,
+    "history/accepted": night_rows.Acceptance,
     "history/pairs": night_rows.Pair,
     "history/provenance": night_rows.Fact,
 }
@@ -47,7 +47,7 @@ def lines() -> Iterator[str]:
     yield from _section("A check of a campaign, `[[check]]`", CheckTable, "###")
     yield from ("", "## A site, `site-configs/SITE/site.toml`")
     for title, model in _SITE.items():
-        extra_keys = data.FILLED if model is data.SiteData else {}
+        extra_keys = data.LOAD_TIME_KEYS if model is data.SiteData else {}
         yield from _section(title, model, "###", extra_keys)
     yield from ("", "### Extras of an environment", "", "| key | what it says |", "|---|---|")
     yield from (

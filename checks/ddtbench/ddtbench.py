@@ -11,12 +11,12 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies import ddtbench
 
-from ..asked import simple_test
 from ..mixins.amounts import BUDGET, PRECISION, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..test_selection import simple_test
 
 
 class build_ddtbench(build_workload):
@@ -46,7 +46,7 @@ class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     sizes = parameter(["all", "largest"], type=str, loggable=True)
     #: States of memory between exchanges, of original, same, cold; see the workload's --help.
     buffers = variable(
-        choice(*ddtbench.BUFFERS, several=True), value=ddtbench.MEASURED, loggable=True
+        choice(*ddtbench.BUFFERS, several=True), value=ddtbench.DEFAULT_BUFFERS, loggable=True
     )
     #: Seconds a launch may measure.
     budget = variable(BUDGET, value=10.0, loggable=True)

@@ -3,7 +3,7 @@
 import math
 
 
-class _Checked(type):
+class _RangeType(type):
     """A type whose values are those of a plain type that a test holds for."""
 
     def __instancecheck__(cls, value):
@@ -19,17 +19,17 @@ class _Checked(type):
         return value
 
 
-def amount(kind, least, most):
-    """The type of a number of `kind`, int or float, from `least` to `most`."""
+def amount(kind, minimum, maximum):
+    """The type of a number of `kind`, int or float, from `minimum` to `maximum`."""
 
     def holds(value):
         kinds = (int, float) if kind is float else (int,)
         is_number = isinstance(value, kinds) and not isinstance(value, bool)
-        return is_number and math.isfinite(value) and least <= value <= most
+        return is_number and math.isfinite(value) and minimum <= value <= maximum
 
     name = "a number" if kind is float else "a whole number"
-    words = f"{name} from {least:.12g} to {most:.12g}"
-    return _Checked("amount", (), {"kind": kind, "words": words, "holds": staticmethod(holds)})
+    words = f"{name} from {minimum:.12g} to {maximum:.12g}"
+    return _RangeType("amount", (), {"kind": kind, "words": words, "holds": staticmethod(holds)})
 
 
 def choice(*legal, several=False):
@@ -42,7 +42,7 @@ def choice(*legal, several=False):
         return set(parts) <= set(legal) and len(set(parts)) == len(parts)
 
     words = f"{'some' if several else 'one'} of: {', '.join(legal)}"
-    return _Checked("choice", (), {"kind": str, "words": words, "holds": staticmethod(holds)})
+    return _RangeType("choice", (), {"kind": str, "words": words, "holds": staticmethod(holds)})
 
 
 #: Seconds that a launch may measure; a week at most.

@@ -15,12 +15,14 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Listed(rfm.RegressionTestPlugin):
-    """Lists the programs that a fixture offers (`offered`), for a campaign that pins them."""
+    """Lists the programs that a fixture offers (`program_paths`), for a campaign that pins them."""
 
     @run_before("sanity")
     def list_programs(self):
-        (pathlib.Path(self.stagedir) / programs.LISTED).write_text(json.dumps(self.offered))
-        self.keep_files = [*self.keep_files, programs.LISTED]
+        (pathlib.Path(self.stagedir) / programs.PROGRAMS_FILE).write_text(
+            json.dumps(self.program_paths)
+        )
+        self.keep_files = [*self.keep_files, programs.PROGRAMS_FILE]
 
 
 class build_workload(Listed, rfm.CompileOnlyRegressionTest):
@@ -73,13 +75,13 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
         self.build_system.max_concurrency = 2
 
     @sanity_function
-    def built(self):
+    def program_is_built(self):
         return sn.assert_true(
             sn.path_isfile(self.program), msg=f"there is no program {self.program}"
         )
 
     @property
-    def offered(self):
+    def program_paths(self):
         return [self.program]
 
     @property

@@ -8,7 +8,7 @@ def starts_steps(launcher):
     return launcher.registered_name == "srunalloc"
 
 
-def of_environment(job, extras):
+def environment_launcher(job, extras):
     """The launcher that an environment's `extras` name; without one, the job's own."""
     key = extras.get("launcher")
     if key and not (starts_steps(job.launcher) and key == "srun"):  # it is srun that starts a step

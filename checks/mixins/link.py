@@ -31,7 +31,7 @@ class LeasedLink(rfm.RegressionTestPlugin):
             self.keep_files = [*self.keep_files, link.FILE_NAME]
 
     @run_before("sanity")
-    def require_the_link_as_asked(self):
+    def require_declared_link(self):
         if not self.lease:
             return
         try:

@@ -25,7 +25,7 @@ class Placement(rfm.RegressionTestPlugin):
     #: Features that partition and environment together must offer; a skipped case names them.
     needs = variable(typ.List[str], value=[])
     #: The extra with the launcher's options; without it, the usual ones.
-    launcher_options_in = "launcher_options"
+    launcher_options_key = "launcher_options"
     #: The usual options as words of a shell, in place of those of the environment.
     launcher_options = variable(str, type(None), value=None)
 
@@ -54,10 +54,10 @@ class Placement(rfm.RegressionTestPlugin):
         extras = dict(self.current_environ.extras)
         if self.launcher_options is not None:
             extras["launcher_options"] = shlex.split(self.launcher_options)
-        self.job.launcher = launcher.of_environment(self.job, extras)
+        self.job.launcher = launcher.environment_launcher(self.job, extras)
         default = extras.get("launcher_options", [])
-        options = extras.get(self.launcher_options_in, default)
-        failure_options = launchers.at_first_failure(self.job.launcher.registered_name)
+        options = extras.get(self.launcher_options_key, default)
+        failure_options = launchers.fail_fast_options(self.job.launcher.registered_name)
         self.job.launcher.options += [*options, *failure_options]
         if self.steps:  # a step would take all nodes of the allocation
             self.job.options += [f"--nodes={self.num_hosts}"]

@@ -43,7 +43,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     """
 
     #: What this check itself emulates.
-    emulated = {}
+    emulation = {}
 
     #: The study this check belongs to: a folder of checks/ and a section of the report.
     study = variable(str, loggable=True)
@@ -99,7 +99,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             "tuning": self.tuning,
             "program": self.program,
             "scheduler": "slurm" if self.in_slurm else part.scheduler.registered_name,
-            "emulated": {**part.extras.get("emulated", {}), **self.emulated} or None,
+            "emulated": {**part.extras.get("emulated", {}), **self.emulation} or None,
             "simulated": self.simulated,
         }
         if self.pair_hosts:
@@ -191,7 +191,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         from roundtrip.collect import launch  # listing checks must not load what reads samples
 
         try:
-            fault = launch.other_identity(folder) or self.other_job(folder)
+            fault = launch.identity_fault(folder) or self.other_job(folder)
         except UserError as error:
             raise SanityError(str(error).replace(f"{folder}/", "")) from None
         if fault:
@@ -202,7 +202,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
         has_own_job = self.in_slurm and not launcher.starts_steps(self.job.launcher)
         if self.simulated or not has_own_job:
             return ""
-        return identity.Allocation.read(folder).other_job(self.job.jobid)
+        return identity.Allocation.read(folder).job_mismatch(self.job.jobid)
 
     @sanity_function
     def launch_is_whole(self):

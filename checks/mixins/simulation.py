@@ -66,10 +66,10 @@ class Simulation(OnSimulatedHosts):
         if not self.simulated:
             return
         try:
-            self.laid_out = self.lay_out(self.num_tasks)
+            self.simulated_platform = self.lay_out(self.num_tasks)
         except UserError as error:
             self.skip(str(error))
-        self.env_vars.update(self.laid_out.variables)
+        self.env_vars.update(self.simulated_platform.variables)
         self.time_limit = max(self.time_limit or 0, _PATIENCE)
         if hasattr(self, "build"):  # a program of ours: two launches are to be equal
             self.executable_opts = [*self.executable_opts, "--seed=1"]
@@ -81,11 +81,11 @@ class Simulation(OnSimulatedHosts):
         if not self.simulated:
             return None
         version = self.current_environ.extras["mpi_version"]
-        return {"simgrid": version, **self.laid_out.facts}
+        return {"simgrid": version, **self.simulated_platform.facts}
 
     @run_before("sanity")
     def require_that_the_simulation_went_well(self):
         if self.simulated:
             stderr_text = pathlib.Path(self.stagedir, str(self.stderr)).read_text(errors="replace")
-            if fault := simgrid.fault(stderr_text):
+            if fault := simgrid.simulation_fault(stderr_text):
                 raise SanityError(f"SimGrid: {fault}")

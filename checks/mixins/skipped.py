@@ -7,7 +7,7 @@ from reframe.core import runtime
 from roundtrip.sites import scales
 from roundtrip.sites.scales import SIMULATED
 
-_told = set()
+_printed_lines = set()
 
 
 def tell_if_skipped(test):
@@ -19,8 +19,8 @@ def tell_if_skipped(test):
         gaps = [_lacking(test, partition, environ) for environ in partition.environs]
         if gaps and all(gaps):
             line = f"skipped on {partition.name}: tests of {check} {gaps[0]}"
-            if line not in _told:
-                _told.add(line)
+            if line not in _printed_lines:
+                _printed_lines.add(line)
                 print(line)
 
 
@@ -32,6 +32,6 @@ def _lacking(test, partition, environ):
         return f"are not simulated: {test.why_not_simulated}"
     for feature in test.needs:
         if feature not in features:
-            reason = scales.why(feature, partition.extras)
+            reason = scales.shortage(feature, partition.extras)
             return f"that need {feature} ({reason})" if reason else f"that need {feature}"
     return None

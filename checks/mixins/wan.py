@@ -25,7 +25,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
         self.need("wan")
 
     @property
-    def emulated(self):
+    def emulation(self):
         return {"wan_rtt_ms": self.wan_rtt}
 
     @property

@@ -16,42 +16,42 @@ from roundtrip.host.programs import MPI_LIBRARY
 
 #: On standard error, which the program's own output does not go to: host, its name in Slurm, and
 #: the MPI library that the loader takes for the program here.
-_SAY = (
+_WRAPPER_SCRIPT = (
     r'mpi=$(ldd "$1" 2>/dev/null | sed -En "s/^\s*' + MPI_LIBRARY + r' => (.*) \(.*/\3/p"); '
     'echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; '
     'exec "$@"'
 )
-_SAID = re.compile(
+_RANK_LINE = re.compile(
     r"^(?:ROUNDTRIP RANK ON|.*\[smpi/INFO\] \[rank \d+\] ->) (?P<host>\S+)"
     r"(?: (?P<node>\S+) (?P<mpi>.*))?$",
     re.MULTILINE,
 )
 #: By which smpirun says it.
-_SIMULATOR_SAYS = ("-map", "--log=smpi.thres:info")
+_SIMULATOR_OPTIONS = ("-map", "--log=smpi.thres:info")
 
 
-def _said(check):
+def _rank_lines(check):
     """What the ranks of a launch said, in order."""
     text = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
-    return list(_SAID.finditer(text))
+    return list(_RANK_LINE.finditer(text))
 
 
 class Witnessed(rfm.RegressionTestPlugin):
     """The check has `num_tasks`, `num_hosts` (mixin Placement), `simulated` (mixin Simulation)."""
 
-    def witness(self):
+    def wrap_executable(self):
         """Let each rank say its node, then become `executable` with its options."""
         if self.simulated:
             self.executable_opts = []
-            self.job.launcher.options = [*self.job.launcher.options, *_SIMULATOR_SAYS]
+            self.job.launcher.options = [*self.job.launcher.options, *_SIMULATOR_OPTIONS]
             return
-        self.executable_opts = ["-c", shlex.quote(_SAY), "sh", self.executable]
+        self.executable_opts = ["-c", shlex.quote(_WRAPPER_SCRIPT), "sh", self.executable]
         self.executable = "sh"
 
     @sn.deferrable
-    def ran_on(self):
+    def rank_hosts(self):
         """The node of each rank, in the order in which they said it."""
-        return [match["host"] for match in _said(self)]
+        return [match["host"] for match in _rank_lines(self)]
 
     def identities(self):
         """`identity` of run.json: of each rank its host and the MPI library that it loads; their
@@ -63,13 +63,13 @@ class Witnessed(rfm.RegressionTestPlugin):
                 "slurm_node": None if match["node"] == "-" else match["node"],
                 "file": match["mpi"] if match["mpi"].startswith("/") else None,
             }
-            for number, match in enumerate(_said(self))
+            for number, match in enumerate(_rank_lines(self))
             if match["node"]
         ]
 
-    def ran_where_asked(self):
+    def ranks_are_complete(self):
         """Whether as many ranks as were asked for ran, on as many nodes."""
-        ranks = self.ran_on()
+        ranks = self.rank_hosts()
         return sn.all(
             [
                 sn.assert_eq(

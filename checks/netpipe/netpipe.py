@@ -10,12 +10,12 @@ from reframe.core.builtins import fixture, parameter, run_before, variable
 
 from roundtrip.studies import netpipe
 
-from ..asked import simple_test
 from ..mixins.amounts import BUDGET, LARGEST, PRECISION, amount, choice
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..test_selection import simple_test
 
 
 class build_netpipe(build_workload):
@@ -38,13 +38,13 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: `pingpong`: half round trip; `stream`: one way; `bidirectional`: both ends send at once.
     mode = parameter(["pingpong", "stream", "bidirectional"], type=str, loggable=True)
     #: `same`: one buffer, warm in cache; `no-cache`: each message from memory not touched lately.
-    buffers = variable(choice("same", "no-cache"), value=netpipe.BUFFERS, loggable=True)
+    buffers = variable(choice("same", "no-cache"), value=netpipe.DEFAULT_BUFFERS, loggable=True)
     #: Seconds a launch may measure.
     budget = variable(BUDGET, value=60.0, loggable=True)
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
     precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest message, bytes.
-    end = variable(LARGEST, value=netpipe.END, loggable=True)
+    end = variable(LARGEST, value=netpipe.DEFAULT_END, loggable=True)
     #: NetPIPE's perturbation of each size, bytes; 0 measures the centre sizes only.
     perturbation = variable(amount(int, 0, 1024), value=3, loggable=True)
 

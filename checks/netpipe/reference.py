@@ -8,10 +8,10 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
-from ..asked import simple_test
 from ..mixins.amounts import LARGEST, amount
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..test_selection import simple_test
 
 
 @simple_test

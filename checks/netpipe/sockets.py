@@ -9,7 +9,7 @@ from reframe.core.builtins import parameter, run_after, run_before, sanity_funct
 from roundtrip.sites import launchers
 from roundtrip.sites.scales import ON_SOCKETS
 
-from ..asked import simple_test
+from ..test_selection import simple_test
 from .netpipe import NetPIPE
 
 #: Of the node where the job runs: a line ``.../cpu3/topology/physical_package_id:1`` a processor.
@@ -33,7 +33,7 @@ class NetPIPEOnSockets(NetPIPE):
     @run_before("run")
     def bind_to_sockets(self):
         launcher = self.job.launcher
-        launcher.options = launchers.on_sockets(
+        launcher.options = launchers.socket_options(
             launcher.registered_name, self.placement, launcher.options
         )
         self.prerun_cmds += [f"grep -H . {_SOCKETS} > sockets.txt"]

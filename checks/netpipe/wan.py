@@ -5,8 +5,8 @@ import pathlib
 import reframe.utility.sanity as sn
 from reframe.core.builtins import deferrable, parameter, sanity_function
 
-from ..asked import simple_test
 from ..mixins.wan import EmulatedWan
+from ..test_selection import simple_test
 from .netpipe import NetPIPE
 
 

@@ -25,12 +25,12 @@ from roundtrip.sites import scales
 from roundtrip.studies import npb
 from roundtrip.studies.npb import upstream as npb_upstream
 
-from ..asked import simple_test
 from ..mixins.amounts import LIMIT
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..test_selection import simple_test
 
 NATIVE_ENVIRONS, UPSTREAM_ENVIRONS = "+mpi +boost", "+mpi +boost +npb-upstream"
 
@@ -75,7 +75,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         self.num_tasks = ranks
 
     @property
-    def emulated(self):
+    def emulation(self):
         """Emulated nodes share processors; the site says how many processors there are."""
         processors = self.current_partition.extras.get("processors", self.num_tasks)
         return {"shared_processors": processors} if self.num_tasks > processors else {}
@@ -146,4 +146,4 @@ class NPB(NPBBase):
             self.placement == "one-per-node" and self.ranks == 1, "one rank is on one node anyway"
         )
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        self.need(self.placement, *scales.counted(self.ranks, self.num_tasks_per_node))
+        self.need(self.placement, *scales.features_for_ranks(self.ranks, self.num_tasks_per_node))

@@ -9,8 +9,8 @@ from reframe.core.builtins import parameter, run_after
 from roundtrip.sites.scales import ALL_CORES
 from roundtrip.studies import npb
 
-from ..asked import simple_test
 from ..mixins.scale import Scale
+from ..test_selection import simple_test
 from .npb import NPBBase
 from .wan import AcrossTheWan
 
@@ -18,7 +18,7 @@ from .wan import AcrossTheWan
 class FittingRanks(Scale):
     """The largest legal number of ranks."""
 
-    def fitting(self, nodes, ranks):
+    def fit_ranks(self, nodes, ranks):
         legal = (
             count
             for count in range(ranks - ranks % nodes, 0, -nodes)
@@ -52,7 +52,7 @@ class NPBWanAtScale(FittingRanks, AcrossTheWan):
     problem_class = parameter(["A", "B"], type=str, loggable=True)
     #: `all-cores`: a rank on every core of the nodes.
     placement = parameter([ALL_CORES], type=str, loggable=True)
-    together = 2  # as many in the one cluster as in the other
+    node_multiple = 2  # as many in the one cluster as in the other
 
     @run_after("init")
     def place_ranks(self):

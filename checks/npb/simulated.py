@@ -25,11 +25,11 @@ from roundtrip.sites import scales
 from roundtrip.sites.scales import SIMULATED
 from roundtrip.studies import npb
 
-from ..asked import simple_test
 from ..mixins.amounts import LIMIT, amount
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..test_selection import simple_test
 from .npb import NATIVE_ENVIRONS, NPBBase, build_npb
 
 _SIMULATOR = f"{NATIVE_ENVIRONS} +{SIMULATED}"
@@ -53,7 +53,7 @@ class NPBSimulated(NPBBase):
     def place_ranks(self):
         self.start(self.ranks)
         self.num_tasks_per_node = 1
-        self.need(self.placement, *scales.counted(self.ranks, 1))
+        self.need(self.placement, *scales.features_for_ranks(self.ranks, 1))
 
     @run_after("init", always_last=True)
     def need_simulated_hosts(self):

@@ -9,8 +9,8 @@ from reframe.core.builtins import deferrable, parameter, run_after, sanity_funct
 
 from roundtrip.sites import scales
 
-from ..asked import simple_test
 from ..mixins.wan import EmulatedWan
+from ..test_selection import simple_test
 from .npb import NPBBase
 
 
@@ -21,8 +21,8 @@ class AcrossTheWan(EmulatedWan, NPBBase):
     wan_rtt = parameter([0, 1, 2, 3, 4], loggable=True)
 
     @property
-    def emulated(self):
-        return {**NPBBase.emulated.fget(self), "wan_rtt_ms": self.wan_rtt}
+    def emulation(self):
+        return {**NPBBase.emulation.fget(self), "wan_rtt_ms": self.wan_rtt}
 
     @sanity_function
     def link_is_whole(self):
@@ -61,4 +61,4 @@ class NPBWan(AcrossTheWan):
     @run_after("init", always_last=True)
     def need_a_wan(self):
         # Half of the nodes are in each cluster.
-        self.need("wan", *scales.counted(self.ranks, self.num_tasks_per_node))
+        self.need("wan", *scales.features_for_ranks(self.ranks, self.num_tasks_per_node))

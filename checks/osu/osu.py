@@ -23,12 +23,12 @@ from roundtrip.sites import scales
 from roundtrip.studies.osu import derived as osu
 from roundtrip.studies.osu import output as osu_output
 
-from ..asked import simple_test
 from ..mixins.amounts import LIMIT, amount
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
 from ..mixins.witness import Witnessed
+from ..test_selection import simple_test
 from .suite import find_osu
 
 
@@ -57,7 +57,11 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     @run_after("init")
     def keep_output(self):
         self.executable_opts = []
-        self.keep_files = [*self.keep_files, osu_output.MEASURED, osu_output.VALIDATED]
+        self.keep_files = [
+            *self.keep_files,
+            osu_output.MEASUREMENT_FILE,
+            osu_output.VALIDATION_FILE,
+        ]
         self.time_limit = f"{self.limit}s"
 
     @property
@@ -72,19 +76,19 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
             raise SanityError(f"{prefix} has no program osu_{self.benchmark}: install it whole")
         kind, text = osu.BENCHMARKS[self.benchmark], self.suite.help_of(self.benchmark)
         self.executable = executable = shlex.quote(program)
-        make_options = osu.few if self.simulated else osu.options
+        make_options = osu.short_run_options if self.simulated else osu.options
         options = make_options(kind, text, self.end, self.iterations)
         self.command = [program, *options]
-        self.validation = osu.validation(kind, text, self.end, self.iterations)
+        self.validation = osu.validation_options(kind, text, self.end, self.iterations)
         if self.validation:
             self.job.num_tasks = self.num_tasks  # ReFrame sets it only later
             self.job.num_tasks_per_node = self.num_tasks_per_node
             launch = self.job.launcher.run_command(self.job)
             self.prerun_cmds += [
-                f"{launch} {executable} {' '.join(self.validation)} > {osu_output.VALIDATED}"
+                f"{launch} {executable} {' '.join(self.validation)} > {osu_output.VALIDATION_FILE}"
             ]
-        self.witness()
-        self.executable_opts += [*options, f"> {osu_output.MEASURED}"]
+        self.wrap_executable()
+        self.executable_opts += [*options, f"> {osu_output.MEASUREMENT_FILE}"]
 
     @run_before("sanity")
     def convert_output(self):
@@ -93,11 +97,11 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
         largest = self.end or osu.BENCHMARKS[self.benchmark].largest
         try:
             if self.validation:
-                self.read(stage / osu_output.VALIDATED, largest)
-            output = self.read(stage / osu_output.MEASURED, largest)
+                self.read(stage / osu_output.VALIDATION_FILE, largest)
+            output = self.read(stage / osu_output.MEASUREMENT_FILE, largest)
         except UserError as error:
             raise SanityError(str(error).replace(f"{stage}/", "")) from None
-        hosts = list(dict.fromkeys(self.ran_on().evaluate()))
+        hosts = list(dict.fromkeys(self.rank_hosts().evaluate()))
         run = osu_output.Run(
             self.command, self.num_tasks, hosts, self.simulated_by, self.identities()
         )
@@ -109,7 +113,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
 
     @sanity_function
     def reached_the_end(self):
-        return self.ran_where_asked()
+        return self.ranks_are_complete()
 
 
 @simple_test
@@ -120,7 +124,7 @@ class OSU(OSUBase):
     num_tasks = 2
 
     #: The program, without its prefix osu_.
-    benchmark = parameter(osu.BETWEEN_TWO, type=str, loggable=True)
+    benchmark = parameter(osu.TWO_RANK_BENCHMARKS, type=str, loggable=True)
 
 
 @simple_test
@@ -130,7 +134,7 @@ class OSUGroup(OSUBase):
     descr = "OSU Micro-Benchmarks among many ranks: pairs at once, collectives"
 
     #: The program, without its prefix osu_.
-    benchmark = parameter(osu.AMONG_MANY, type=str, loggable=True)
+    benchmark = parameter(osu.MANY_RANK_BENCHMARKS, type=str, loggable=True)
     #: Number of ranks; rank i forms a pair with the rank that is half of them further on.
     ranks = parameter([2, 4, 8, 16], type=int, loggable=True)
 
@@ -138,4 +142,4 @@ class OSUGroup(OSUBase):
     def place_ranks(self):
         self.num_tasks = self.ranks
         self.num_tasks_per_node = self.ranks if self.placement == "shared-memory" else 1
-        self.need(self.placement, *scales.counted(self.ranks, self.num_tasks_per_node))
+        self.need(self.placement, *scales.features_for_ranks(self.ranks, self.num_tasks_per_node))

@@ -5,8 +5,8 @@ from reframe.core.builtins import parameter, run_after
 from roundtrip.sites.scales import ALL_CORES, ONE_PER_NODE
 from roundtrip.studies.osu import derived as osu
 
-from ..asked import simple_test
 from ..mixins.scale import Scale
+from ..test_selection import simple_test
 from .osu import OSUBase
 
 
@@ -17,14 +17,14 @@ class OSUAtScale(Scale, OSUBase):
     descr = "OSU Micro-Benchmarks among all ranks that the partition has room for"
 
     #: The program, without its prefix osu_.
-    benchmark = parameter(osu.AMONG_MANY, type=str, loggable=True)
+    benchmark = parameter(osu.MANY_RANK_BENCHMARKS, type=str, loggable=True)
     #: `all-cores`: a rank on every core of the nodes; `one-per-node`: one rank on each.
     placement = parameter([ALL_CORES, ONE_PER_NODE], type=str, loggable=True)
-    together = 2  # pairs take an even number of ranks
+    node_multiple = 2  # pairs take an even number of ranks
 
     @run_after("init")
     def place_ranks(self):
         self.need_the_scale()
 
-    def fitting(self, nodes, ranks):
+    def fit_ranks(self, nodes, ranks):
         return ranks - ranks % 2 if nodes == 1 else ranks

@@ -33,13 +33,13 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
     build_locally = False
 
     @run_before("compile")
-    def ask_each(self):
+    def ask_programs(self):
         prefix = pathlib.Path(self.current_environ.extras["osu_prefix"])
         paths = {path.name: path for path in sorted(prefix.rglob("osu_*")) if path.is_file()}
         self.programs = {
             name: str(paths[f"osu_{name}"]) for name in BENCHMARKS if f"osu_{name}" in paths
         }
-        start = self.of_one_rank()
+        start = self.one_rank_command()
         # Some versions end their help with status 1, and some print it on standard error.
         self.build_system.commands = [
             f"timeout 60 {start} {shlex.quote(program)} -h > {name}.help 2>&1 || true"
@@ -47,15 +47,15 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         ]
 
     @property
-    def offered(self):
+    def program_paths(self):
         return sorted(self.programs.values())
 
-    def of_one_rank(self):
+    def one_rank_command(self):
         """The command that starts one rank; a simulation finds its platform in the stage folder."""
         if self.simulated:
             self.lay_out(1)
         extras = self.current_environ.extras
-        job_launcher = launcher.of_environment(self.build_job, extras)
+        job_launcher = launcher.environment_launcher(self.build_job, extras)
         node_option = ["--nodes=1"] if launcher.starts_steps(job_launcher) else []
         job_launcher.options = [
             *job_launcher.options,
@@ -65,7 +65,7 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         return job_launcher.run_command(self.build_job)
 
     @sanity_function
-    def each_answered(self):
+    def helps_are_complete(self):
         prefix = self.current_environ.extras["osu_prefix"]
         if not self.programs:
             raise SanityError(f"there is no OSU benchmark below {prefix}")

@@ -12,12 +12,12 @@ from reframe.core.builtins import fixture, parameter, run_after, run_before, var
 from roundtrip.sites import slurm
 from roundtrip.studies import ring
 
-from ..asked import simple_test
 from ..mixins.amounts import BUDGET, PRECISION, amount
 from ..mixins.build import build_workload
 from ..mixins.figures import Figures
 from ..mixins.placement import Placement
 from ..mixins.record import Recorded
+from ..test_selection import simple_test
 
 
 class build_ring(build_workload):
@@ -35,7 +35,7 @@ class build_ring(build_workload):
         return self.path_of("ring-pvm" if with_pvm else "ring")
 
     @property
-    def offered(self):
+    def program_paths(self):
         candidates = map(self.program_of, (False, True))
         return [program for program in candidates if pathlib.Path(program).exists()]
 
@@ -57,7 +57,7 @@ class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     #: Relative half-width of the median's confidence interval to reach at each point, in percent.
     precision = variable(PRECISION, value=2.0, loggable=True)
     #: Largest region, bytes.
-    end = variable(amount(int, 10, 2**31 - 1), value=ring.END, loggable=True)
+    end = variable(amount(int, 10, 2**31 - 1), value=ring.MAX_REGION_BYTES, loggable=True)
 
     @property
     def measured_program(self):
@@ -83,16 +83,16 @@ class Ring(RingBase):
     why_not_simulated = "its ranks wait in memory without calling MPI, and one runs at a time"
 
     #: `shared-memory`: two ranks, a processor each; `oversubscribed`: three ranks on two.
-    placement = parameter(list(ring.IN_A_NODE), type=str, loggable=True)
+    placement = parameter(list(ring.NODE_PLACEMENTS), type=str, loggable=True)
 
     @run_after("init")
     def place_ranks(self):
-        self.num_tasks, _ = ring.IN_A_NODE[self.placement]
+        self.num_tasks, _ = ring.NODE_PLACEMENTS[self.placement]
         self.num_tasks_per_node = self.num_tasks
         self.needs = [self.placement]
         self.valid_systems = [f"+{self.placement}"]
         if self.placement == "oversubscribed":
-            self.launcher_options_in = "launcher_options_oversubscribed"
+            self.launcher_options_key = "launcher_options_oversubscribed"
             self.executable_opts += ["--processors=2"]
 
 

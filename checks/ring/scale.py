@@ -4,8 +4,8 @@ from reframe.core.builtins import parameter, run_after
 
 from roundtrip.sites.scales import ONE_PER_NODE
 
-from ..asked import simple_test
 from ..mixins.scale import Scale
+from ..test_selection import simple_test
 from .ring import AcrossNodes, RingBase
 
 

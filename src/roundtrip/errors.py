@@ -20,16 +20,18 @@ _ADVICE = {
 class UserError(Exception):
     """Bad input; its text is ``file:line: what is wrong, what would be right``.
 
-    `what` is one line.  `file` and `line` (1-based) say where the fault is, if it has a place.
+    `message` is one line.  `file` and `line` (1-based) say where the fault is, if it has a place.
     The command line turns this exception into exit status 2.
     """
 
-    def __init__(self, what: str, file: Path | str | None = None, line: int | None = None) -> None:
-        self.what = what
+    def __init__(
+        self, message: str, file: Path | str | None = None, line: int | None = None
+    ) -> None:
+        self.message = message
         self.file = None if file is None else str(file)
         self.line = line
         place = "" if self.file is None else f"{self.file}:" + (f"{line}:" if line else "")
-        super().__init__(f"{place} {what}".strip())
+        super().__init__(f"{place} {message}".strip())
 
 
 def printable(text: str) -> str:
@@ -47,7 +49,7 @@ def refusal(error: OSError, place: Path | str | None = None) -> UserError:
     return UserError(message, error.filename or place)
 
 
-def require_place(file: Path) -> None:
+def require_writable(file: Path) -> None:
     """UserError if no file can be written at `file`: checked before the work whose result it is."""
     if file.is_dir():
         raise UserError("a folder, not a file", file)

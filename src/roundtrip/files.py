@@ -37,8 +37,8 @@ _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)")
 _Parsed = TypeVar("_Parsed")
 
 
-def read_bytes(file: Path, most: int = MOST_BYTES) -> bytes:
-    """The content of a regular file of at most `most` bytes.
+def read_bytes(file: Path, max_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a regular file of at most `max_bytes` bytes.
 
     UserError if it is missing, larger, cannot be read, or is not a regular file.  A FIFO or a
     device is refused before it can block.
@@ -49,9 +49,9 @@ def read_bytes(file: Path, most: int = MOST_BYTES) -> bytes:
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise UserError("not a regular file", file)
-            content = stream.read(most + 1)
-            if len(content) > most:
-                raise UserError(f"too large: right are at most {most} bytes", file)
+            content = stream.read(max_bytes + 1)
+            if len(content) > max_bytes:
+                raise UserError(f"too large: right are at most {max_bytes} bytes", file)
             return content
     except FileNotFoundError:
         raise UserError("missing", file) from None
@@ -192,16 +192,16 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def read_in_tree(file: Path, root: Path | None = None, most: int = MOST_RECORD) -> bytes:
-    """The content of `file`, a regular file of at most `most` bytes.
+def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_RECORD) -> bytes:
+    """The content of `file`, a regular file of at most `max_bytes` bytes.
 
     No link is followed between `root` (the file's own folder by default) and the file; `root`
     itself may be a link, because the user named it.  UserError if the file cannot be read so.
     """
     with _opened(file, root) as descriptor:
         size = os.fstat(descriptor).st_size
-        if size > most:
-            raise UserError(f"too large: {size} bytes; right are at most {most}", file)
+        if size > max_bytes:
+            raise UserError(f"too large: {size} bytes; right are at most {max_bytes}", file)
         with os.fdopen(os.dup(descriptor), "rb") as stream:
             content = stream.read(size + 1)
         if len(content) > size:
@@ -209,9 +209,9 @@ def read_in_tree(file: Path, root: Path | None = None, most: int = MOST_RECORD) 
         return content
 
 
-def read_text_in_tree(file: Path, root: Path | None = None, most: int = MOST_RECORD) -> str:
+def read_text_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_RECORD) -> str:
     """The content of `file` as UTF-8 text; otherwise as `read`, UserError too."""
-    return decode(read_in_tree(file, root, most), file)
+    return decode(read_in_tree(file, root, max_bytes), file)
 
 
 def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
@@ -223,11 +223,11 @@ def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def read_tail_in_tree(file: Path, root: Path | None = None, most: int = 4096) -> bytes:
-    """The last bytes of `file`, at most `most`; otherwise as `read`, UserError too."""
+def read_tail_in_tree(file: Path, root: Path | None = None, max_bytes: int = 4096) -> bytes:
+    """The last bytes of `file`, at most `max_bytes`; otherwise as `read`, UserError too."""
     with _opened(file, root) as descriptor:
-        os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - most), os.SEEK_SET)
-        return os.read(descriptor, most)
+        os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - max_bytes), os.SEEK_SET)
+        return os.read(descriptor, max_bytes)
 
 
 def stamp(file: Path) -> tuple[int, ...]:

@@ -67,7 +67,7 @@ Time = Annotated[str, Field(pattern=TIME), AfterValidator(_is_time)]
 Moment = Annotated[str, AfterValidator(_is_time)]
 Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 #: Launches of a case, and other things that are few.
-Few = Annotated[int, Field(ge=0, le=10_000)]
+SmallCount = Annotated[int, Field(ge=0, le=10_000)]
 Amount = Annotated[float, Field(ge=0, le=MOST_AMOUNT)]
 #: Thresholds: none is negative, and all are larger than any sensible one.
 Limit = Annotated[float, Field(ge=0, le=MOST_COUNT)]
@@ -90,19 +90,19 @@ class Record(BaseModel):
     )
 
 
-def column(says: str, unit: str = "") -> Any:
+def column(description: str, unit: str = "") -> Any:
     """A column of a bundle's table: what docs/reference.md says of it, and its unit."""
-    return Field(description=says, json_schema_extra={"unit": unit})
+    return Field(description=description, json_schema_extra={"unit": unit})
 
 
-def optional(says: str, unit: str = "") -> Any:
+def optional(description: str, unit: str = "") -> Any:
     """As `column`, of what a file need not say, and a cell may be without."""
-    return Field(None, description=says, json_schema_extra={"unit": unit})
+    return Field(None, description=description, json_schema_extra={"unit": unit})
 
 
-def newer(says: str, unit: str = "") -> Any:
+def newer_column(description: str, unit: str = "") -> Any:
     """As `optional`, of a column that older bundles lack."""
-    return Field(None, description=says, json_schema_extra={"unit": unit, "later": True})
+    return Field(None, description=description, json_schema_extra={"unit": unit, "later": True})
 
 
 class Table(Record):
@@ -155,11 +155,11 @@ def fault(model: type[Record], data: object) -> Fault | None:
     try:
         model.model_validate(data)
     except ValidationError as error:
-        return first(error, "an object")
+        return first_fault(error, "an object")
     return None
 
 
-def first(error: ValidationError, container: str) -> Fault:
+def first_fault(error: ValidationError, container: str) -> Fault:
     """The first fault of `error`, in words; `container` is what holds keys, such as "a table"."""
     details = error.errors(include_url=False)[0]
     path, kind = tuple(details["loc"]), details["type"]
@@ -182,7 +182,7 @@ def first(error: ValidationError, container: str) -> Fault:
     return Fault(path, printable(f"{reason}, not {details['input']!r:.60}"))
 
 
-def extended(base: type[_Model], fields: Mapping[str, Any]) -> type[_Model]:
+def extend_model(base: type[_Model], fields: Mapping[str, Any]) -> type[_Model]:
     """`base` with more fields: a type and a default by name."""
     return create_model(base.__name__, __base__=base, **dict(fields))
 

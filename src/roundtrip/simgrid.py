@@ -114,16 +114,17 @@ def _hosts(cluster: dict[str, str]) -> list[str]:
 _WRONG = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.IGNORECASE)
 
 
-def fault(said: str) -> str:
-    """The line of `said`, its standard error, by which a simulation went wrong; "" for none."""
-    match = _WRONG.search(said)
+def simulation_fault(stderr_text: str) -> str:
+    """The line of `stderr_text` by which a simulation went wrong; "" for none."""
+    match = _WRONG.search(stderr_text)
     return match[0].strip() if match else ""
 
 
 #: Of the toolchain with SimGrid.
 _TOOLCHAIN = "smpi"
-#: Its root category at "critical" hides the warning of MPI_Abort, by which `ended` knows one.
-LOGGED = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
+#: Its root category at "critical" hides the warning of MPI_Abort, by which `simulation_fault`
+#: knows one.
+LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
 _MISSING = "SimGrid is not installed: roundtrip toolchains smpi-boost181"
 
 
@@ -149,7 +150,7 @@ def run_smpirun(
     platform.write(folder, ranks)
     options = ["-np", str(ranks), "-platform", PLATFORM_FILE, "-hostfile", HOSTS_FILE]
     process = subprocess.run(
-        [smpirun(), *options, *LOGGED, *words],
+        [smpirun(), *options, *LOG_OPTIONS, *words],
         cwd=folder,
         env={**os.environ, **platform.variables},
         stdin=subprocess.DEVNULL,
@@ -158,7 +159,7 @@ def run_smpirun(
         errors="replace",
         check=False,
     )
-    error_line = fault(process.stderr)
+    error_line = simulation_fault(process.stderr)
     if error_line or process.returncode:
         first_line = (process.stderr.strip().splitlines() or ["it said nothing"])[0]
         raise UserError(

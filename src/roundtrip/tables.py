@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from roundtrip import files
 from roundtrip.errors import UserError
-from roundtrip.model import Table, first
+from roundtrip.model import Table, first_fault
 
 Path_ = tuple[str | int, ...]
 #: Where the value at a path of keys and indices stands: file and line.
@@ -42,10 +42,10 @@ def parse(text: str, file: Path) -> tuple[dict[str, Any], Places]:
     }
 
 
-def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`above` laid over `below`: tables are merged key by key, any other value is replaced."""
-    result = dict(below)
-    for key, value in above.items():
+def merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """`overrides` laid over `base`: tables are merged key by key, any other value is replaced."""
+    result = dict(base)
+    for key, value in overrides.items():
         base_value = result.get(key)
         are_tables = isinstance(base_value, Mapping) and isinstance(value, Mapping)
         result[key] = merge(base_value, value) if are_tables else value  # type: ignore[arg-type]
@@ -57,17 +57,17 @@ def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        first_fault = first(error, "a table")
-        path = (*first_fault.path, first_fault.key) if first_fault.key else first_fault.path
-        raise fault(str(first_fault), path, places, file) from None
+        violation = first_fault(error, "a table")
+        path = (*violation.path, violation.key) if violation.key else violation.path
+        raise fault(str(violation), path, places, file) from None
 
 
-def fault(what: str, path: Path_, places: Places, file: Path) -> UserError:
+def fault(message: str, path: Path_, places: Places, file: Path) -> UserError:
     """A UserError about the value at `path`, with the line of the innermost table or key known."""
     for end in range(len(path), 0, -1):
         if place := places.get(path[:end]):
-            return UserError(what, *place)
-    return UserError(what, file)
+            return UserError(message, *place)
+    return UserError(message, file)
 
 
 def _places(lines: list[str]) -> Iterator[tuple[Path_, int]]:

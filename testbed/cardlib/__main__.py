@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import packages
-import way
+import pipeline
 from steps import StepError, Steps, table
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-GET = """card: no Spack: set SPACK_ROOT to one of version 1.1 or newer
+NO_SPACK = """card: no Spack: set SPACK_ROOT to one of version 1.1 or newer
   git clone --depth=2 -b v1.1.0 https://github.com/spack/spack.git ~/spack
   export SPACK_ROOT=~/spack
   without internet: docs/cluster.md"""
@@ -45,20 +45,20 @@ def main() -> int:
     options = arguments()
     spack = Path(os.environ.get("SPACK_ROOT") or "/nonexistent") / "bin" / "spack"
     if not spack.is_file():
-        print(GET, file=sys.stderr)
+        print(NO_SPACK, file=sys.stderr)
         return 2
-    if names := packages.missing(CHECKOUT, options.site):
+    if names := packages.missing_packages(CHECKOUT, options.site):
         message = f"card: not installed: {' '.join(names)}\n  apt-get install {' '.join(names)}"
         print(message, file=sys.stderr)
         return 2
     steps = Steps()
     try:
-        way.go(way.Card(CHECKOUT, spack, options), steps)
+        pipeline.run_card(pipeline.Card(CHECKOUT, spack, options), steps)
     except StepError as error:
         print(f"card: {error}", file=sys.stderr)
         return 1
     finally:
-        print(table(steps.done))
+        print(table(steps.timed_steps))
     return 0
 
 

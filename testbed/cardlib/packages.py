@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 
-def missing(checkout: Path, site: str) -> list[str]:
+def missing_packages(checkout: Path, site: str) -> list[str]:
     """Those of the site's Spack part and of the virtual cluster that are not installed.
 
     Nothing where there is no dpkg: then Spack and the cluster say what is missing.

@@ -25,42 +25,44 @@ class Step:
     clock: float = 0.0
     processor: float = 0.0
     size: int | None = None
-    fine: bool = False
+    has_succeeded: bool = False
 
 
 @dataclass
 class Steps:
     """The steps so far."""
 
-    done: list[Step] = field(default_factory=list)
+    timed_steps: list[Step] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
         """Time the block as the step `name`."""
         print(f"\ncard: {name}", flush=True)
         step = Step(name)
-        self.done.append(step)
+        self.timed_steps.append(step)
         clock, processor = time.monotonic(), _processor()
         try:
             yield step
-            step.fine = True
+            step.has_succeeded = True
         finally:
             step.clock, step.processor = time.monotonic() - clock, _processor() - processor
 
 
-def run(words: Sequence[str | Path], folder: Path, more: Mapping[str, str] | None = None) -> None:
+def run(
+    words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None
+) -> None:
     """Run a command with its output in view; StepError if it does not succeed."""
     sys.stdout.flush()
-    if subprocess.run(words, cwd=folder, env={**os.environ, **(more or {})}).returncode:
+    if subprocess.run(words, cwd=folder, env={**os.environ, **(variables or {})}).returncode:
         raise StepError(f"failed: {' '.join(map(str, words))}")
 
 
-def said(
-    words: Sequence[str | Path], folder: Path, more: Mapping[str, str] | None = None
+def output_of(
+    words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None
 ) -> str | None:
     """What a command writes; None if it does not succeed."""
     process = subprocess.run(
-        words, cwd=folder, env={**os.environ, **(more or {})}, capture_output=True, text=True
+        words, cwd=folder, env={**os.environ, **(variables or {})}, capture_output=True, text=True
     )
     return None if process.returncode else process.stdout.strip()
 
@@ -76,7 +78,7 @@ def table(steps: Sequence[Step]) -> str:
     lines = [f"\n{'step':<44} {'minutes':>8} {'of CPU':>8} {'MB':>7}"]
     for step in steps:
         mb = "" if step.size is None else f"{step.size / 1e6:.0f}"
-        mark = "" if step.fine else "  FAILED"
+        mark = "" if step.has_succeeded else "  FAILED"
         lines.append(
             f"{step.name:<44} {step.clock / 60:>8.1f} {step.processor / 60:>8.1f} {mb:>7}{mark}"
         )

@@ -16,17 +16,19 @@ from vclusterlib.state import State
 _ATTEMPTS = 3
 _PATIENCE = 15.0
 #: Slurm states of a node that does its work.
-WORKING = {"idle", "mixed", "allocated"}
+WORKING_STATES = {"idle", "mixed", "allocated"}
 
 
 class NodeBoot:
     """The first processes of the nodes, from their fork until Slurm calls all nodes idle."""
 
-    def __init__(self, state: State, spec: Spec, daemons: Daemons, keep: list[str]) -> None:
+    def __init__(
+        self, state: State, spec: Spec, daemons: Daemons, visible_folders: list[str]
+    ) -> None:
         self._state = state
         self._spec = spec
         self._daemons = daemons
-        self._keep = keep
+        self._visible_folders = visible_folders
         self._gate, self._gate_holder = os.pipe2(os.O_CLOEXEC)
         self._attempts: dict[str, int] = {}
         self._deadline: dict[str, float] = {}
@@ -47,11 +49,11 @@ class NodeBoot:
         pending_nodes = {node.name: node for node in self._spec.nodes}
         while True:
             states = node_states()
-            for name in [n for n in pending_nodes if states.get(n) in WORKING]:
+            for name in [n for n in pending_nodes if states.get(n) in WORKING_STATES]:
                 del pending_nodes[name]
             if not pending_nodes:
                 break
-            if self._daemons.ended("slurmctld") is not None:
+            if self._daemons.exit_code("slurmctld") is not None:
                 raise VclusterError(f"slurmctld ended, see {self._state.log / 'slurmctld.log'}")
             for node in pending_nodes.values():
                 self._check(node, states.get(node.name, "unknown"))
@@ -65,11 +67,11 @@ class NodeBoot:
     def _start(self, node: Node) -> None:
         self._attempts[node.name] = self._attempts.get(node.name, 0) + 1
         self._deadline[node.name] = time.monotonic() + self._patience()
-        keeper = fork_node(self._state, node, self._keep, self._gate)
+        keeper = fork_node(self._state, node, self._visible_folders, self._gate)
         self._daemons.adopt(node.name, keeper)
 
     def _check(self, node: Node, state: str) -> None:
-        status = self._daemons.ended(node.name)
+        status = self._daemons.exit_code(node.name)
         is_late = time.monotonic() > self._deadline[node.name]
         if status is None and not is_late:
             return

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vclusterlib import client, enter, leased, lifecycle, units
+from vclusterlib import client, enter, lease_command, lifecycle, units
 from vclusterlib.arguments import parser
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.mounts import PRIVATE
@@ -70,7 +70,7 @@ def _lease(state: State, options: argparse.Namespace) -> int:
         raise UserError("a hub takes no setting but --rate")
     holder = options.holder or f"{' '.join(command)[:60]} (process {os.getpid()})"
     record = Path(options.record) if options.record else None
-    return leased.run(state, settings, command, holder, record, options.wait)
+    return lease_command.run(state, settings, command, holder, record, options.wait)
 
 
 def _link(state: State, options: argparse.Namespace) -> None:
@@ -111,7 +111,7 @@ def _require_nodes(health: dict[str, Any], partition: str, count: int) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    state = State.of(options.name)
+    state = State.from_name(options.name)
     match options.command:
         case "up":
             print("vcluster: " + lifecycle.up(state, *_spec(options)))

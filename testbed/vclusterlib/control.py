@@ -35,14 +35,14 @@ class Control:
         self._faults = faults
         self._spec = spec = state.spec()
         self._link = link
-        self._born = time.monotonic()
-        self._first = LinkSettings(rate=spec.hub_rate if spec.fabric == "hub" else 0.0)
-        self._settings = self._first
+        self._start = time.monotonic()
+        self._initial_settings = LinkSettings(rate=spec.hub_rate if spec.fabric == "hub" else 0.0)
+        self._settings = self._initial_settings
         self._test: selftest.SelfTest | None = None
 
     def apply(self, changes: dict[str, Any], test: bool = True, fresh: bool = False) -> None:
         """Change the link, or with `fresh` the one that ``up`` made, then measure it."""
-        self._settings = (self._first if fresh else self._settings).changed(changes)
+        self._settings = (self._initial_settings if fresh else self._settings).with_changes(changes)
         self._test = None
         self._link.apply(self._settings)
         if self._spec.fabric == "hub":
@@ -127,7 +127,7 @@ class Control:
         states = node_states() if daemons["slurmctld"] else {}
         slurmds = processes.slurmd_alive(self._first_processes())
         return {
-            "uptime_s": round(time.monotonic() - self._born, 3),
+            "uptime_s": round(time.monotonic() - self._start, 3),
             "accounting": spec.accounting,
             "rootless": spec.rootless,
             "shares": list(spec.shares),

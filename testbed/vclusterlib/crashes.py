@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 #: How often it looks, and how long after that a process crashes at most, s.
-_EVERY, _DELAY = 0.05, 0.5
+_INTERVAL, _MAX_DELAY = 0.05, 0.5
 
 
 def crash(program: str, share: float) -> None:
@@ -27,14 +27,14 @@ def crash(program: str, share: float) -> None:
         pids = {pid for pid in _pids() if _name(pid) == program[:15]}
         for pid in pids - old_pids:
             if random.random() < share:  # noqa: S311  nothing secret
-                due_times[pid] = now + random.uniform(0, _DELAY)  # noqa: S311
+                due_times[pid] = now + random.uniform(0, _MAX_DELAY)  # noqa: S311
         old_pids = pids
         for pid in [pid for pid, due_time in due_times.items() if due_time <= now]:
             del due_times[pid]
             if pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSEGV)
-        time.sleep(_EVERY)
+        time.sleep(_INTERVAL)
 
 
 def _pids() -> list[int]:

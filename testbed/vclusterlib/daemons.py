@@ -19,8 +19,8 @@ class Daemons:
     def __init__(self, log: Path) -> None:
         self._log = log
         self._pids: dict[str, int] = {}
-        self._ended: dict[str, int] = {}
-        self._kept: list[subprocess.Popen[bytes]] = []
+        self._exit_codes: dict[str, int] = {}
+        self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, name: str, command: list[str], **options: Any) -> None:
         """Start `command` with its output in ``<log>/<name>.out``."""
@@ -29,12 +29,12 @@ class Daemons:
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **options
             )
         # Popen must not be collected, or it would wait for a pid that `reap` has seen already
-        self._kept.append(process)
+        self._processes.append(process)
         self.adopt(name, process.pid)
 
     def adopt(self, name: str, pid: int) -> None:
         self._pids[name] = pid
-        self._ended.pop(name, None)
+        self._exit_codes.pop(name, None)
 
     def reap(self) -> None:
         """Take note of all children that ended."""
@@ -50,35 +50,35 @@ class Daemons:
     def _note(self, pid: int, status: int) -> None:
         for name, daemon_pid in self._pids.items():
             if daemon_pid == pid:
-                self._ended[name] = os.waitstatus_to_exitcode(status)
+                self._exit_codes[name] = os.waitstatus_to_exitcode(status)
 
-    def ended(self, name: str) -> int | None:
+    def exit_code(self, name: str) -> int | None:
         """Exit code (negative: signal) of a daemon that ended, else None."""
         self.reap()
-        return self._ended.get(name)
+        return self._exit_codes.get(name)
 
-    def stop(self, name: str, patience: float, how: int = signal.SIGTERM) -> None:
+    def stop(self, name: str, patience: float, signal_number: int = signal.SIGTERM) -> None:
         """End a daemon, by force after `patience` seconds."""
-        if name not in self._pids or self.ended(name) is not None:
+        if name not in self._pids or self.exit_code(name) is not None:
             return
-        os.kill(self._pids[name], how)
-        if not poll(lambda: self.ended(name) is not None, patience):
+        os.kill(self._pids[name], signal_number)
+        if not poll(lambda: self.exit_code(name) is not None, patience):
             os.kill(self._pids[name], signal.SIGKILL)
-            poll(lambda: self.ended(name) is not None, 5)
+            poll(lambda: self.exit_code(name) is not None, 5)
 
     def await_ready(
-        self, name: str, ready: Callable[[], bool], patience: float, log: str = ""
+        self, name: str, is_ready: Callable[[], bool], patience: float, log: str = ""
     ) -> None:
-        """Wait until `ready`; VclusterError if the daemon ends or `patience` seconds pass."""
+        """Wait until `is_ready`; VclusterError if the daemon ends or `patience` seconds pass."""
 
         def settled() -> bool:
-            return self.ended(name) is not None or ready()
+            return self.exit_code(name) is not None or is_ready()
 
         log_file = self._log / (log or f"{name}.out")
         if not poll(settled, patience):
             raise VclusterError(f"{name} is not ready after {patience:g} s, see {log_file}")
-        if self.ended(name) is not None and not ready():
-            raise VclusterError(f"{name} ended with status {self.ended(name)}, see {log_file}")
+        if self.exit_code(name) is not None and not is_ready():
+            raise VclusterError(f"{name} ended with status {self.exit_code(name)}, see {log_file}")
 
 
 def poll(condition: Callable[[], bool], patience: float, pause: float = 0.01) -> bool:

@@ -11,31 +11,31 @@ from typing import NoReturn
 
 from vclusterlib import cgroup, client, mounts, node, tools
 from vclusterlib.errors import UserError
-from vclusterlib.state import INSIDE, State
+from vclusterlib.state import STATE_VARIABLE, State
 
 _SPACES = ["-m", "-u", "-i", "-n", "-p"]
 #: Variables of an outer Slurm job or MPI launcher, which would mislead srun and MPI inside.
-_FOREIGN = ("SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "PMI_", "PMIX_")
+_FOREIGN_PREFIXES = ("SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "PMI_", "PMIX_")
 
 
 def head(state: State, command: list[str]) -> NoReturn:
     """Run `command` on the head node, in the current folder."""
     _require_command(command)
     folder = str(Path.cwd())
-    if state.inside:
+    if state.is_inside:
         if os.uname().nodename != "head":
             raise UserError("this is a node of the cluster: run `exec` on the head or outside")
         _become(command, dict(os.environ))
     world = _world(state)
     _require_shared(folder, world, state)
     cgroup.join_cluster(state)
-    _become([*_into_world(state, world), *_there(folder, command)], environment(state))
+    _become([*_into_world(state, world), *_in_folder(folder, command)], environment(state))
 
 
 def compute(state: State, name: str, command: list[str]) -> NoReturn:
     """Run `command` on the node `name`, in the current folder."""
     _require_command(command)
-    if state.inside:
+    if state.is_inside:
         prefix, variables = [], dict(os.environ)
     else:
         prefix, variables = _into_world(state, _world(state)), environment(state)
@@ -46,18 +46,18 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
         pid = node.pid_file(state, name).read_text()
     except FileNotFoundError:
         raise client.not_up(state) from None
-    if not state.inside:
+    if not state.is_inside:
         cgroup.join_cluster(state)
     node_prefix = ["nsenter", "-t", pid, *_SPACES, "--"]
-    _become([*prefix, *node_prefix, *_there(str(Path.cwd()), command)], variables)
+    _become([*prefix, *node_prefix, *_in_folder(str(Path.cwd()), command)], variables)
 
 
 def environment(state: State) -> dict[str, str]:
     """Our environment without the variables of an outer job; with ``ROUNDTRIP_VCLUSTER_STATE``."""
-    variables = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN_PREFIXES)}
     if mounts.is_hidden(variables.get("TMPDIR", "")):
         del variables["TMPDIR"]
-    return {**variables, "PATH": tools.search_path(), INSIDE: str(state.path)}
+    return {**variables, "PATH": tools.search_path(), STATE_VARIABLE: str(state.path)}
 
 
 def _require_command(command: list[str]) -> None:
@@ -92,7 +92,7 @@ def _into_world(state: State, world: int) -> list[str]:
     return ["nsenter", "-t", str(world), *user, *_SPACES, "--", "setpriv", "--pdeathsig", "TERM"]
 
 
-def _there(folder: str, command: list[str]) -> list[str]:
+def _in_folder(folder: str, command: list[str]) -> list[str]:
     return ["setpriv", "--pdeathsig", "TERM", "env", f"--chdir={folder}", "--", *command]
 
 

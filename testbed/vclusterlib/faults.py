@@ -44,23 +44,23 @@ class Faults:
         self._daemons = daemons
         self._program = program
         self._cables: dict[str, UserspaceLink] = {}
-        self._now: dict[str, Fault] = {}
+        self._faults: dict[str, Fault] = {}
 
     def to_json(self) -> dict[str, Any]:
         """By node: its faults."""
-        return {name: asdict(fault) for name, fault in sorted(self._now.items())}
+        return {name: asdict(fault) for name, fault in sorted(self._faults.items())}
 
     def change(self, name: str, changes: dict[str, Any], clear: bool) -> None:
         """Change what `name` suffers from; with `clear` it is well.  UserError if it cannot be."""
         if self._spec.fabric != "wan":
             raise UserError("a node on a hub has no cable of its own: boot without --fabric hub")
         node = self._spec.node(name)
-        fault = Fault() if clear else replace(self._now.get(name, Fault()), **changes)
+        fault = Fault() if clear else replace(self._faults.get(name, Fault()), **changes)
         self._set_cable(node, fault)
         cgroup.limit(self._state, name, self._processes(name), fault.cpu)
-        self._now.pop(name, None)
+        self._faults.pop(name, None)
         if fault != Fault():
-            self._now[name] = fault
+            self._faults[name] = fault
 
     def _set_cable(self, node: Node, fault: Fault) -> None:
         has_cable = bool(fault.cable or fault.latency or fault.loss)
@@ -85,4 +85,4 @@ class Faults:
 
     def _processes(self, name: str) -> list[int]:
         pid = int(pid_file(self._state, name).read_text())
-        return processes.beside(pid)
+        return processes.namespace_pids(pid)

@@ -11,9 +11,9 @@ from vclusterlib.spec import Spec
 from vclusterlib.state import State
 
 
-def prepare(state: State, spec: Spec, keep: list[str]) -> None:
+def prepare(state: State, spec: Spec, visible_folders: list[str]) -> None:
     """Make the head node of this process's namespaces; its working folder becomes run/."""
-    mounts.make_private(keep)
+    mounts.make_private(visible_folders)
     mounts.mount_proc()
     mounts.mount_sysfs()
     for folder in ("munge", "slurm", "mysqld", "lock"):

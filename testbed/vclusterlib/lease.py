@@ -43,13 +43,13 @@ class Lease:
         self.token = token
 
     @property
-    def broken(self) -> list[str]:
+    def breaches(self) -> list[str]:
         """The requests that changed the link by ``--force`` meanwhile."""
         return [str(request) for request in _read(_file(self._state)).get("broken", [])]
 
 
 @contextlib.contextmanager
-def held(state: State, holder: str, patience: float) -> Iterator[Lease]:
+def hold(state: State, holder: str, patience: float) -> Iterator[Lease]:
     """Hold the lease; VclusterError with the holder's name if it is not free in `patience` s."""
     with _file(state).open("a+") as file:
         deadline = time.monotonic() + patience

@@ -10,25 +10,26 @@ from contextlib import suppress
 from typing import Any
 
 from vclusterlib import build, cgroup, client, launch, overlay, tools
-from vclusterlib.boot import WORKING
+from vclusterlib.boot import WORKING_STATES
 from vclusterlib.daemons import poll
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.spec import Spec
 from vclusterlib.state import State
 
 
-def up(state: State, spec: Spec, given: set[str]) -> str:
+def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
     """Boot the cluster and return the line to print.
 
-    `given` are the fields of `spec` that the user set.  A cluster that is up is left alone.  A
-    cluster that is only partly there (after a crash, or a killed ``up``) is ended and booted again.
+    `explicit_fields` are the fields of `spec` that the user set.  A cluster that is up is left
+    alone.  A cluster that is only partly there (after a crash, or a killed ``up``) is ended and
+    booted again.
     """
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
         raise UserError("this is inside a virtual cluster: run `up` outside")
     with state.locked():
         health = examine(state)
         if health["state"] == "up":
-            _require_same(state, spec, given)
+            _require_same(state, spec, explicit_fields)
             return f"cluster {state.name} is up already"
         if health["state"] == "broken":
             print(f"vcluster: {health['why']}: starting anew", file=sys.stderr, flush=True)
@@ -52,7 +53,7 @@ def down(state: State) -> str:
 
 def examine(state: State) -> dict[str, Any]:
     """``{"state": "up" | "broken" | "down", ...}``, with ``why`` if broken, else the status."""
-    if not state.inside and state.world() is None:
+    if not state.is_inside and state.world() is None:
         is_stale = (state.path / "world.json").exists()
         return (
             {"state": "broken", "why": "its first process died"} if is_stale else {"state": "down"}
@@ -63,7 +64,7 @@ def examine(state: State) -> dict[str, Any]:
         return {"state": "broken", "why": str(error)}
     dead_daemons = [name for name, alive in status["daemons"].items() if not alive]
     nodes = status["nodes"]
-    lost_nodes = [n["name"] for n in nodes if n["state"] not in WORKING or not n["slurmd"]]
+    lost_nodes = [n["name"] for n in nodes if n["state"] not in WORKING_STATES or not n["slurmd"]]
     if dead_daemons or lost_nodes:
         reason = f"not running: {', '.join([*dead_daemons, *lost_nodes])}"
         return {**status, "state": "broken", "why": reason}
@@ -103,7 +104,7 @@ def _boot(state: State, spec: Spec) -> str:
             raise UserError("--link netem: this kernel has no netem (sch_netem)")
     programs = build.programs()
     build_s = time.monotonic() - start
-    state.require_room()
+    state.require_short_path()
     state.prepare(spec)
     overlay.take(spec.slurm, state)
     try:

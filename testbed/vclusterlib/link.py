@@ -41,11 +41,11 @@ class LinkSettings:
     up: bool = True
 
     @property
-    def packets(self) -> bool:
+    def needs_packets(self) -> bool:
         """Whether the link must see single packets, because to lose or pace 64 KiB is coarse."""
         return self.loss > 0 or 0 < self.rate <= _FULL_SPEED
 
-    def changed(self, changes: dict[str, Any]) -> LinkSettings:
+    def with_changes(self, changes: dict[str, Any]) -> LinkSettings:
         return replace(self, **changes)
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class UserspaceLink:
         self._in_packets = in_packets
 
     def apply(self, settings: LinkSettings) -> None:
-        network.segment_in_software(self._senders, self._in_packets or settings.packets)
+        network.segment_in_software(self._senders, self._in_packets or settings.needs_packets)
         self._ask(
             f"delay_us={settings.rtt * 5e5:.3f} rate_bps={settings.rate:.0f} "
             f"queue_bytes={settings.queue} loss={settings.loss:.9g} seed={settings.seed} "
@@ -167,7 +167,7 @@ class NetemLink:
     def apply(self, settings: LinkSettings) -> None:
         self._changes += settings != self._settings
         self._settings = settings
-        network.segment_in_software(self._ends, settings.packets)
+        network.segment_in_software(self._ends, settings.needs_packets)
         network.run_batch("tc", "".join(f"{line}\n" for line in netem_script(settings)))
 
     def cut(self, seconds: float) -> None:

@@ -21,13 +21,13 @@ def is_hidden(path: str) -> bool:
     return any(path == folder or path.startswith(folder + "/") for folder in PRIVATE)
 
 
-def make_private(keep: Iterable[str]) -> None:
-    """Mount the private folders anew; the `keep` folders below them stay visible.
+def make_private(visible_folders: Iterable[str]) -> None:
+    """Mount the private folders anew; `visible_folders` below them stay visible.
 
-    The kept ones are held by descriptors while the tmpfs goes over them.
+    Those are held by descriptors while the tmpfs goes over them.
     """
     descriptors = {
-        path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in keep if is_hidden(path)
+        path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in visible_folders if is_hidden(path)
     }
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
     for folder, limits in PRIVATE.items():

@@ -86,7 +86,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Bed:
+class Cluster:
     """A cluster that is up, and the folder that its nodes see."""
 
     name: str
@@ -108,7 +108,7 @@ class Bed:
         return process.stdout
 
     @contextmanager
-    def crashing(self, node: str, share: float) -> Iterator[None]:
+    def crash_processes(self, node: str, share: float) -> Iterator[None]:
         """Crash a share of the program's processes on a node, and look on with a share of 0."""
         watcher = [sys.executable, "-m", "vclusterlib.crashes", PROGRAM, str(share)]
         prefix = [str(VCLUSTER), "--name", self.name, "node", node, "env"]
@@ -136,7 +136,7 @@ def pseudonym(node: str) -> str:
 
 
 @contextmanager
-def booted(options: argparse.Namespace) -> Iterator[Bed]:
+def boot(options: argparse.Namespace) -> Iterator[Cluster]:
     share = Path(options.share).resolve()
     share.mkdir(parents=True, exist_ok=True)
     (share / "key").unlink(missing_ok=True)
@@ -144,41 +144,45 @@ def booted(options: argparse.Namespace) -> Iterator[Bed]:
     (share / "key").chmod(0o400)
     text = CAMPAIGN.format(**vars(options))
     (share / "pairs.toml").write_text(text)
-    bed = Bed(options.name, share)
+    cluster = Cluster(options.name, share)
     command = ["up", "--nodes", options.nodes, "--share", str(share)]
-    bed.ok(*command, *(["--cpu-weight", str(options.cpu_weight)] if options.cpu_weight else []))
+    cluster.ok(*command, *(["--cpu-weight", str(options.cpu_weight)] if options.cpu_weight else []))
     try:
-        yield bed
+        yield cluster
     finally:
-        bed.run("down")
+        cluster.run("down")
 
 
-def night(bed: Bed, series: str, names: dict[str, str]) -> tuple[str, dict[str, str]]:
+def measure_night(
+    cluster: Cluster, series: str, names: dict[str, str]
+) -> tuple[str, dict[str, str]]:
     """Measure one; what to print of it, and by node that is named after it, as what."""
     begin = time.monotonic()
-    run_process = bed.roundtrip(series, "run", str(bed.share / "pairs.toml"), "--site", "virtual")
+    run_process = cluster.roundtrip(
+        series, "run", str(cluster.share / "pairs.toml"), "--site", "virtual"
+    )
     duration = time.monotonic() - begin
     match = _COMPLETED.search(run_process.stderr)
     if match is None or run_process.returncode not in (0, 1):
         sys.exit(f"the night did not run: {run_process.stderr.strip()[-2000:]}")
-    query = bed.roundtrip(series, "nodes", "virtual", "pairs", "--json")
+    query = cluster.roundtrip(series, "nodes", "virtual", "pairs", "--json")
     if query.returncode not in (0, 1):
         sys.exit(f"roundtrip nodes: {query.stderr.strip()[-2000:]}")
-    verdicts = named(json.loads(query.stdout), names)
+    verdicts = node_verdicts(json.loads(query.stdout), names)
     load = f"load {os.getloadavg()[0]:4.1f}"
     return f"{match[1]:>4} of {match[2]:<4} {duration:6.0f} s  {load}", verdicts
 
 
-def named(told: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
+def node_verdicts(record: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
     """By node: what ``roundtrip nodes --json`` names it as."""
     verdicts: dict[str, list[str]] = {}
-    for outlier in told["named"]:
+    for outlier in record["named"]:
         measures = [measure["measure"] for measure in outlier["measures"]]
         words = ["slow processor"] if outlier["slow_processor"] else list(dict.fromkeys(measures))
         verdicts.setdefault(
             names.get(outlier["name"], f"{outlier['kind']} {outlier['name']}"), []
         ).extend(words)
-    for suspect in told["flaky"]:
+    for suspect in record["flaky"]:
         node = " or ".join(names.get(name, name) for name in suspect["nodes"])
         text = f"flaky ({suspect['failed']} of {suspect['launches']} failed)"
         verdicts.setdefault(node, []).append(text)
@@ -188,30 +192,30 @@ def named(told: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
 def main(arguments: list[str]) -> int:
     """Exit status 0 if quiet nights named nobody and sick ones the patients alone, 1 if not, and 2
     for bad input."""
-    options = parsed(arguments)
+    options = parse_arguments(arguments)
     try:
         nodes = [node.name for node in Spec(*parse_nodes(options.nodes)).nodes]
-        cases = patients(nodes)
+        cases = choose_cases(nodes)
     except UserError as error:
         print(f"night: {error}", file=sys.stderr)
         return error.status
     names = {pseudonym(node): node for node in nodes}
     patient_names = {case.patient for case in cases}
     is_good, verdicts = True, {}
-    with booted(options) as bed, ExitStack() as watchers:
+    with boot(options) as cluster, ExitStack() as watchers:
         for series in ("quiet", "sick"):
-            shutil.rmtree(bed.share / series, ignore_errors=True)
+            shutil.rmtree(cluster.share / series, ignore_errors=True)
         for node in nodes:
-            bed.ok("fault", node, *CABLE)
+            cluster.ok("fault", node, *CABLE)
         for number in range(1, options.quiet + 1):
-            summary, verdicts = night(bed, "quiet", names)
+            summary, verdicts = measure_night(cluster, "quiet", names)
             print(row("quiet", number, summary, set(verdicts), set()), flush=True)
             is_good &= not verdicts
         if options.sick:
             for case in cases:
-                make_sick(bed, case, options.crashes, watchers)
+                make_sick(cluster, case, options.crashes, watchers)
         for number in range(1, options.sick + 1):
-            summary, verdicts = night(bed, "sick", names)
+            summary, verdicts = measure_night(cluster, "sick", names)
             print(row("sick", number, summary, set(verdicts), patient_names), flush=True)
             is_good &= number < options.sick or set(verdicts) == patient_names
     if options.sick:
@@ -220,40 +224,42 @@ def main(arguments: list[str]) -> int:
     return 0 if is_good else 1
 
 
-def make_sick(bed: Bed, case: Case, crashes: float, watchers: ExitStack) -> None:
+def make_sick(cluster: Cluster, case: Case, crashes: float, watchers: ExitStack) -> None:
     """Give a patient its fault, and its control everything but that."""
     for node, options, share in (
         (case.patient, case.fault.options, crashes),
         (case.control, case.fault.control, 0.0),
     ):
         if options:
-            bed.ok("fault", node, *options)
+            cluster.ok("fault", node, *options)
         if case.fault.crashes:
-            watchers.enter_context(bed.crashing(node, share))
+            watchers.enter_context(cluster.crash_processes(node, share))
 
 
-def patients(nodes: list[str]) -> list[Case]:
+def choose_cases(nodes: list[str]) -> list[Case]:
     """Two cases in each cluster, on its nodes but the first; UserError where they are too few."""
     first_letter = nodes[0][0]
     clusters = [
         [node for node in nodes if (node[0] == first_letter) is is_first]
         for is_first in (True, False)
     ]
-    if min(map(len, clusters)) < LEAST:
-        raise UserError(f"--nodes: at least {LEAST} in each cluster, of which 4 are in the table")
+    if min(map(len, clusters)) < MIN_NODES:
+        raise UserError(
+            f"--nodes: at least {MIN_NODES} in each cluster, of which 4 are in the table"
+        )
     pairs = [members[index : index + 2] for members in clusters for index in (1, 3)]
     return [Case(fault, *pair) for fault, pair in zip(FAULTS, pairs, strict=True)]
 
 
 #: With fewer nodes in a cluster, two sick ones are more than a third.
-LEAST = 6
+MIN_NODES = 6
 
 
-def table(cases: list[Case], found: dict[str, str]) -> list[str]:
+def table(cases: list[Case], verdicts: dict[str, str]) -> list[str]:
     """Of each fault: the patient and what it is named as, the control and the same."""
     rows = [("fault", "patient", "named as", "control", "named as")]
     for case in cases:
-        pairs = ((node, found.get(node, "not named")) for node in (case.patient, case.control))
+        pairs = ((node, verdicts.get(node, "not named")) for node in (case.patient, case.control))
         rows.append((case.fault.name, *(word for pair in pairs for word in pair)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -262,17 +268,19 @@ def table(cases: list[Case], found: dict[str, str]) -> list[str]:
     ]
 
 
-def row(series: str, number: int, told: str, found: set[str], wanted: set[str]) -> str:
+def row(
+    series: str, number: int, summary: str, named_nodes: set[str], expected_nodes: set[str]
+) -> str:
     """A line of the table: who was named, who should have been, and who falsely was."""
-    parts = [f"named: {', '.join(sorted(found)) or 'none'}"]
-    if wanted - found:
-        parts.append(f"not named: {', '.join(sorted(wanted - found))}")
-    if found - wanted:
-        parts.append(f"falsely: {', '.join(sorted(found - wanted))}")
-    return f"{series:5} {number:3}  {told}  {'; '.join(parts)}"
+    parts = [f"named: {', '.join(sorted(named_nodes)) or 'none'}"]
+    if expected_nodes - named_nodes:
+        parts.append(f"not named: {', '.join(sorted(expected_nodes - named_nodes))}")
+    if named_nodes - expected_nodes:
+        parts.append(f"falsely: {', '.join(sorted(named_nodes - expected_nodes))}")
+    return f"{series:5} {number:3}  {summary}  {'; '.join(parts)}"
 
 
-def parsed(arguments: list[str]) -> argparse.Namespace:
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add = parser.add_argument
     add("--name", default="night", help="which virtual cluster (night)")

@@ -30,7 +30,7 @@ def pid_file(state: State, name: str) -> Path:
     return state.run / "nodes" / f"{name}.pid"
 
 
-def fork_node(state: State, node: Node, keep: list[str], gate: int) -> int:
+def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
     """Start a node; returns the pid of its keeper, whose death ends the node.
 
     `gate` is the reading end of a pipe: slurmd starts once all its writers are closed.
@@ -40,7 +40,7 @@ def fork_node(state: State, node: Node, keep: list[str], gate: int) -> int:
         return keeper
     try:
         _become_child(gate)
-        _keep(state, node, keep, gate)
+        _keep(state, node, visible_folders, gate)
     except BaseException as error:
         print(f"{node.name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         os._exit(1)
@@ -55,25 +55,25 @@ def _become_child(gate: int) -> None:
     os.closerange(gate + 1, 1024)
 
 
-def _keep(state: State, node: Node, keep: list[str], gate: int) -> NoReturn:
+def _keep(state: State, node: Node, visible_folders: list[str], gate: int) -> NoReturn:
     syscalls.enter_network(network.NAMESPACES / node.name)
     syscalls.unshare(_SPACES)
     pid = os.fork()
     if pid == 0:
         syscalls.die_with_parent(signal.SIGKILL)
-        os._exit(_live(state, node, keep, gate))
+        os._exit(_live(state, node, visible_folders, gate))
     os.close(gate)
     pid_file(state, node.name).write_text(str(pid))
     _, status = os.waitpid(pid, 0)
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
-def _live(state: State, node: Node, keep: list[str], gate: int) -> int:
+def _live(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
     munge = os.open("/run/munge", os.O_PATH | os.O_CLOEXEC)
     mounts.mount_proc()
-    mounts.make_private(keep)
+    mounts.make_private(visible_folders)
     for folder in ("munge", "slurm", "lock"):
         Path("/run", folder).mkdir()
     mounts.bind(f"/proc/self/fd/{munge}", "/run/munge")

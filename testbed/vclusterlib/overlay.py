@@ -9,9 +9,9 @@ from vclusterlib.errors import UserError
 from vclusterlib.state import State, write_atomically
 
 #: Keys of slurm.conf with which a line describes one thing of many.
-_MANY = ("NodeName", "PartitionName")
+_REPEATED_KEYS = ("NodeName", "PartitionName")
 _CONF = "slurm.conf"
-_OURS = (_CONF, "slurmdbd.conf")
+_OUR_FILES = (_CONF, "slurmdbd.conf")
 
 
 def take(folder: str, state: State) -> None:
@@ -48,10 +48,10 @@ def lay(state: State, text: str) -> str:
 def write(state: State) -> None:
     """Put the other files that were taken, such as topology.conf, beside slurm.conf."""
     for old_file in (state.etc / "slurm").glob("*.conf"):
-        if old_file.name not in _OURS:
+        if old_file.name not in _OUR_FILES:
             old_file.unlink()
     for file in sorted((state.path / "overlay").glob("*.conf")):
-        if file.name not in _OURS:
+        if file.name not in _OUR_FILES:
             write_atomically(state.etc / "slurm" / file.name, file.read_text(), 0o644)
 
 
@@ -59,10 +59,10 @@ def _put(lines: list[str], new_line: str, fields: dict[str, str]) -> None:
     key = next(iter(fields))
     for number, line in enumerate(lines):
         old_fields = _fields(line)
-        if key not in _MANY and key in old_fields:
+        if key not in _REPEATED_KEYS and key in old_fields:
             lines[number] = new_line
             return
-        if key in _MANY and old_fields.get(key) == fields[key]:
+        if key in _REPEATED_KEYS and old_fields.get(key) == fields[key]:
             all_fields = {**old_fields, **fields}
             lines[number] = " ".join(f"{name}={value}" for name, value in all_fields.items())
             return
@@ -72,6 +72,6 @@ def _put(lines: list[str], new_line: str, fields: dict[str, str]) -> None:
 def _fields(line: str) -> dict[str, str]:
     """``Key=value`` by key; only the first where the line describes no node and no partition."""
     pairs = [word.split("=", 1) for word in line.split() if "=" in word]
-    if pairs and pairs[0][0] not in _MANY:
+    if pairs and pairs[0][0] not in _REPEATED_KEYS:
         pairs = pairs[:1]
     return dict(pairs)

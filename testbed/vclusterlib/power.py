@@ -16,16 +16,18 @@ from vclusterlib.state import State
 class Power:
     """The switches of all nodes; used by the world alone, whose children the nodes are."""
 
-    def __init__(self, state: State, spec: Spec, daemons: Daemons, keep: list[str]) -> None:
+    def __init__(
+        self, state: State, spec: Spec, daemons: Daemons, visible_folders: list[str]
+    ) -> None:
         self._state = state
         self._spec = spec
         self._daemons = daemons
-        self._keep = keep
+        self._visible_folders = visible_folders
 
     def switch(self, name: str, on: bool) -> None:
         """UserError if there is no such node, or it is on (off) already."""
         node = self._spec.node(name)
-        if on != (self._daemons.ended(name) is not None):
+        if on != (self._daemons.exit_code(name) is not None):
             raise UserError(f"node {name} is {'on' if on else 'off'} already")
         if not on:
             # first the cable: the kernel would tell its peers that the processes have ended
@@ -35,12 +37,12 @@ class Power:
         self._plug(name, "up")
         gate, holder = os.pipe2(os.O_CLOEXEC)
         os.close(holder)
-        self._daemons.adopt(name, fork_node(self._state, node, self._keep, gate))
+        self._daemons.adopt(name, fork_node(self._state, node, self._visible_folders, gate))
         os.close(gate)
 
-    def _plug(self, name: str, way: str) -> None:
+    def _plug(self, name: str, link_state: str) -> None:
         """The end in the head's namespace: the node keeps its addresses and neighbours."""
         cables = [f"f-{name}", *([f"m-{name}"] if self._spec.managed else [])]
         # a hub's ports are those of the link, which does not outlive one that goes down
         plugs = [cable for cable in cables if self._spec.fabric == "wan" or cable.startswith("m-")]
-        network.run_batch("ip", "".join(f"link set dev {plug} {way}\n" for plug in plugs))
+        network.run_batch("ip", "".join(f"link set dev {plug} {link_state}\n" for plug in plugs))

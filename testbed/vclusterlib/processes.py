@@ -25,14 +25,14 @@ def _name(pid: str) -> str:
     return "" if rest.split()[0] in "ZX" else name
 
 
-def beside(pid: int) -> list[int]:
+def namespace_pids(pid: int) -> list[int]:
     """All processes in the PID namespace of process `pid`, itself too."""
     namespace = _namespace(str(pid))
     pids = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
     return [int(name) for name in pids if namespace and _namespace(name) == namespace]
 
 
-def _running(names: Iterable[str]) -> set[tuple[str, str]]:
+def _running_processes(names: Iterable[str]) -> set[tuple[str, str]]:
     name_set = set(names)
     processes = [(pid, _name(pid)) for pid in os.listdir("/proc") if pid.isdigit()]  # noqa: PTH208
     return {(_namespace(pid), name) for pid, name in processes if name in name_set}
@@ -43,13 +43,13 @@ def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
     # the kernel keeps 15 characters of a process's name
     names = {name: name[:15] for name in daemons}
     namespace = _namespace("self")
-    processes = _running(names.values())
+    processes = _running_processes(names.values())
     return {name: (namespace, short_name) in processes for name, short_name in names.items()}
 
 
 def slurmd_alive(first_processes: dict[str, int]) -> dict[str, bool]:
     """For each node, given the pid of its first process: does its slurmd run?"""
-    processes = _running(["slurmd"])
+    processes = _running_processes(["slurmd"])
     return {
         node: (_namespace(str(pid)), "slurmd") in processes for node, pid in first_processes.items()
     }

@@ -23,7 +23,7 @@ from vclusterlib.errors import UserError
 from vclusterlib.spec import Spec
 
 #: Set inside the cluster: its state directory.
-INSIDE = "ROUNDTRIP_VCLUSTER_STATE"
+STATE_VARIABLE = "ROUNDTRIP_VCLUSTER_STATE"
 
 
 def root() -> Path:
@@ -73,9 +73,9 @@ class State:
         self.mysql = path / "mysql"
 
     @staticmethod
-    def of(name: str | None) -> State:
+    def from_name(name: str | None) -> State:
         """The cluster `name`; without a name the one we are inside of, else ``default``."""
-        path = os.environ.get(INSIDE)
+        path = os.environ.get(STATE_VARIABLE)
         if name is None and path:
             return State(Path(path))
         name = name or "default"
@@ -84,9 +84,9 @@ class State:
         return State(root() / name)
 
     @property
-    def inside(self) -> bool:
+    def is_inside(self) -> bool:
         """Are we in this cluster ourselves?"""
-        return os.environ.get(INSIDE) == str(self.path)
+        return os.environ.get(STATE_VARIABLE) == str(self.path)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -105,7 +105,7 @@ class State:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def require_room(self) -> None:
+    def require_short_path(self) -> None:
         """Slurm holds a job that it cannot make a socket for, and never says so to its user."""
         longest_path = self.spool / "head" / f"head_999999.{2**32 - 1}"
         if (excess := len(os.fsencode(longest_path)) - LONGEST_SOCKET) > 0:

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 from vclusterlib import accounting, cgroup, head, network
-from vclusterlib.boot import WORKING, NodeBoot
+from vclusterlib.boot import WORKING_STATES, NodeBoot
 from vclusterlib.control import SOCKET, Control, node_states
 from vclusterlib.daemons import Daemons
 from vclusterlib.errors import VclusterError
@@ -36,7 +36,7 @@ _MUNGE = Path("/run/munge/munge.socket.2")
 _SLURMCTLD_PORT = 6817
 
 
-class Ended(Exception):  # noqa: N818  not an error
+class Terminated(Exception):  # noqa: N818  not an error
     """SIGTERM: end in good order."""
 
 
@@ -49,7 +49,7 @@ class World:
         self._spec: Spec = state.spec()
         self._program: str = setup["program"]
         self._engine: str = setup["engine"]
-        self._keep: list[str] = setup["keep"]
+        self._visible_folders: list[str] = setup["keep"]
         self._cgroup: str = setup["cgroup"]
         self._daemons = Daemons(state.log)
         self._times: dict[str, float] = {}
@@ -59,13 +59,13 @@ class World:
         """Start all; VclusterError or OSError names what failed."""
         spec, daemons = self._spec, self._daemons
         with self._timed("files"):
-            head.prepare(self._state, spec, self._keep)
+            head.prepare(self._state, spec, self._visible_folders)
         daemons.start("munged", head.munged(self._state))
         with self._timed("network"):
             network.build(spec, self._engine)
         link = self._start_link()
         cgroup.join(self._cgroup)  # not the link: most cgroups do not allow it SCHED_FIFO
-        nodes = NodeBoot(self._state, spec, daemons, self._keep)
+        nodes = NodeBoot(self._state, spec, daemons, self._visible_folders)
         nodes.fork()
         with self._timed("munge"):
             daemons.await_ready("munged", _MUNGE.is_socket, 10)
@@ -82,7 +82,7 @@ class World:
             nodes.await_idle()
             daemons.await_ready("slurmd", self._service_works, 30, f"slurmd-{SERVICE}.log")
         (self._state.run / "booted").touch()
-        power = Power(self._state, spec, daemons, self._keep)
+        power = Power(self._state, spec, daemons, self._visible_folders)
         faults = Faults(self._state, spec, daemons, self._program)
         control = Control(self._state, link, power, faults)
         with self._timed("self-test"):
@@ -135,7 +135,7 @@ class World:
             return probe.connect_ex((self._spec.head_address, _SLURMCTLD_PORT)) == 0
 
     def _service_works(self) -> bool:
-        return node_states().get(SERVICE) in WORKING
+        return node_states().get(SERVICE) in WORKING_STATES
 
     @contextlib.contextmanager
     def _timed(self, part: str) -> Iterator[None]:
@@ -146,7 +146,7 @@ class World:
 
 def _end(_signal: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Ended
+    raise Terminated
 
 
 def _listen() -> socket.socket:
@@ -184,7 +184,7 @@ def main(arguments: list[str]) -> int:
         with contextlib.suppress(OSError):
             _tell(report, "failed", str(error))
         return 1
-    except Ended:
+    except Terminated:
         return 0
     finally:
         if world:

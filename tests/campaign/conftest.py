@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from roundtrip.campaign import scheduler, session, tree
-from roundtrip.campaign.matrix import Expected, Matrix, Skipped
+from roundtrip.campaign.matrix import ExpectedCase, Matrix, SkippedCase
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.runner import Runner
 from roundtrip.campaign.tree import Revision
@@ -26,22 +26,22 @@ CASES = [
     Case("NetPIPE", (("mode", mode),), str(number) * 8, "local", "smp", "a")
     for number, mode in enumerate(("pingpong", "stream"))
 ]
-EXPECTED = [Expected(case, "check.py", ()) for case in CASES]
+EXPECTED = [ExpectedCase(case, "check.py", ()) for case in CASES]
 
 #: Plays one launch: (case, folder of the session, how many launches this case had before).
 Player = Callable[[Case, Path, int], None]
 
 
 class Quiet:
-    def launching(self, cases: int, launches: int, limit_s: float, note: object) -> None: ...
+    def begin_launches(self, cases: int, launches: int, limit_s: float, note: object) -> None: ...
 
-    def waiting(self, why: str) -> None: ...
+    def show_wait(self, why: str) -> None: ...
 
-    def expect(self, launches: int) -> None: ...
+    def set_remaining(self, launches: int) -> None: ...
 
-    def running(self, name: str) -> None: ...
+    def show_test(self, name: str) -> None: ...
 
-    def result(self, verdict: str, name: str, counts: bool = True) -> None: ...
+    def show_result(self, verdict: str, name: str, counts: bool = True) -> None: ...
 
 
 @dataclass
@@ -55,11 +55,13 @@ class Stage:
     scheduler: str = "local"
     minutes: float = 60
     attempts: Counter[str] = field(default_factory=Counter)
-    expected: list[Expected] = field(default_factory=lambda: list(EXPECTED))
+    expected: list[ExpectedCase] = field(default_factory=lambda: list(EXPECTED))
     enough: Callable[[], bool] = lambda: False
     progress: Quiet = field(default_factory=Quiet)
 
-    def session(self, site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
+    def session(
+        self, site: object, block: Sequence[ExpectedCase], folder: Path, *_: object
+    ) -> float:
         for item in block:
             self.player(item.case, folder, self.attempts[item.case.id])
             self.attempts[item.case.id] += 1
@@ -82,7 +84,7 @@ class Stage:
                 environment=dict(os.environ),
             )
             runner = Runner(campaign, site, self.tree, self.expected, self.progress)  # type: ignore[arg-type]
-            runner.enough = self.enough
+            runner.should_stop = self.enough
             return runner.run()
 
     def passed(self) -> Counter[str]:
@@ -96,7 +98,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
         file = tmp_path / "night.toml"
         file.write_text("title = 't'\n")
         campaign = Campaign("night", file, "t", launches, extra, 60, ())
-        matrix = Matrix(tuple(EXPECTED), (Skipped("Other/@local:smp+a", "no such feature"),))
+        matrix = Matrix(tuple(EXPECTED), (SkippedCase("Other/@local:smp+a", "no such feature"),))
         run_tree = tree.create_tree(
             tmp_path / "runs", campaign, "local", matrix, Revision("c", False), analysis.default()
         )

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from roundtrip.campaign import model, session
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.model import CheckPlan
 from roundtrip.errors import UserError
 from roundtrip.sites.site import Case
 
 WANTED = [
-    Expected(Case("Ping", (("mode", mode),), "0", "local", "smp", environ), "ping.py", (), "ping")
+    ExpectedCase(
+        Case("Ping", (("mode", mode),), "0", "local", "smp", environ), "ping.py", (), "ping"
+    )
     for mode in ("one", "other")
     for environ in ("b", "a")
 ]

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from roundtrip import paths
 from roundtrip.campaign import session
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.progress import TerminalProgress, duration
 from roundtrip.campaign.session import case_label, is_fixture
 from roundtrip.sites.site import Case
@@ -28,8 +28,8 @@ BUILD = "build_netpipe ~local:smp+a /4e63f512 @local:smp+a"
 LAUNCH = "NetPIPE %placement=shared-memory %mode=pingpong /26ad4637 @local:smp+a"
 
 
-def expected(check: str, hash_: str, environ: str, partition: str = "smp") -> Expected:
-    return Expected(Case(check, (), hash_, "local", partition, environ), f"{check}.py", ())
+def expected(check: str, hash_: str, environ: str, partition: str = "smp") -> ExpectedCase:
+    return ExpectedCase(Case(check, (), hash_, "local", partition, environ), f"{check}.py", ())
 
 
 def test_one_case_of_each_kind_stands_for_what_all_of_them_build() -> None:
@@ -76,13 +76,13 @@ def test_durations_are_short(seconds: float, text: str) -> None:
 def test_without_a_terminal_a_line_comes_now_and_then() -> None:
     out = io.StringIO()
     with TerminalProgress("Tiny", Console(file=out), every_s=0.02) as progress:
-        progress.building(2, lambda: "build_netpipe with a: step 5 of 20")
+        progress.begin_builds(2, lambda: "build_netpipe with a: step 5 of 20")
         await_text(out, "Tiny: building: 0/2 build_netpipe with a: step 5 of 20\n")
-        progress.built(40)
-        progress.launching(1, 8, 600)
-        progress.running("NetPIPE with a")
-        progress.result("OK", "NetPIPE with a")
-        progress.result("FAIL", "NetPIPE with a")
+        progress.end_builds(40)
+        progress.begin_launches(1, 8, 600)
+        progress.show_test("NetPIPE with a")
+        progress.show_result("OK", "NetPIPE with a")
+        progress.show_result("FAIL", "NetPIPE with a")
         await_text(out, "2/8 about 0 s left (limit in 10 min), NetPIPE with a\n")
     said = out.getvalue()
     assert "built in 40 s\n" in said
@@ -95,9 +95,9 @@ def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, width=160, color_system=None)
     with TerminalProgress("Tiny", console) as progress:
-        progress.launching(1, 8, 600, lambda: "waiting for Slurm")
-        progress.result("OK", "NetPIPE with a")
-        progress.running("NetPIPE with b")
+        progress.begin_launches(1, 8, 600, lambda: "waiting for Slurm")
+        progress.show_result("OK", "NetPIPE with a")
+        progress.show_test("NetPIPE with b")
     assert (
         "1/8 about 0 s left (limit in 10 min), NetPIPE with b, waiting for Slurm" in out.getvalue()
     )
@@ -105,8 +105,8 @@ def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
 
 def test_a_long_run_says_when_it_will_end(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = TerminalProgress("Long", Console(file=io.StringIO()))
-    progress.launching(1, 8, 7200)
-    progress.result("OK", "NetPIPE with a")
+    progress.begin_launches(1, 8, 7200)
+    progress.show_result("OK", "NetPIPE with a")
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + 600)
     end = datetime.fromtimestamp(time.time() + 7 * 600)

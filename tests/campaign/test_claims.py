@@ -11,7 +11,7 @@ import pytest
 
 from roundtrip import studies
 from roundtrip.campaign import model, outcome
-from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
@@ -46,7 +46,7 @@ SIMULATED = {"simulated", "simulated-night"}
 MARKED = "wan-marks"
 
 
-def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[Expected]:
+def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[ExpectedCase]:
     """All that `plan` requests, of a site that can run everything."""
     values = {**OFFERED.get(plan.name, {}), **plan.parameters}
     study = next(one.name for one in studies.load() if plan.name.lower().startswith(one.name))
@@ -60,7 +60,7 @@ def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> l
         for place in plan.partitions or [f"p{number}" for number in range(partitions)]:
             for environ in plan.toolchains or toolchains:
                 case = Case(plan.name, tuple(sorted(parameters.items())), "0", "x", place, environ)
-                found.append(Expected(case, "f", tuple(plan.variables.items()), study))
+                found.append(ExpectedCase(case, "f", tuple(plan.variables.items()), study))
     return found
 
 
@@ -103,7 +103,7 @@ def test_the_shipped_campaigns_can_decide_each_primary_claim(
     claims = outlook(
         model.load_campaign(CAMPAIGNS / f"{name}.toml"), EIGHT[:toolchains], partitions
     )
-    assert claims.count == primary
+    assert claims.claim_count == primary
     assert claims.reach is Reach.ALONE
     assert claims.warning() is None
     assert claims.campaign.launches >= 9
@@ -111,7 +111,7 @@ def test_the_shipped_campaigns_can_decide_each_primary_claim(
 
 def test_marks_are_measured_without_a_claim_and_often_enough_for_an_interval() -> None:
     claims = outlook(model.load_campaign(CAMPAIGNS / f"{MARKED}.toml"))
-    assert claims.count == 0
+    assert claims.claim_count == 0
     assert claims.campaign.launches == 6
 
 
@@ -125,7 +125,7 @@ def test_every_shipped_campaign_is_looked_at() -> None:
     assert listed <= set(found)
     for name in set(found) - listed:
         claims = outlook(found[name])
-        assert not claims.count or claims.reach is Reach.ALONE, name
+        assert not claims.claim_count or claims.reach is Reach.ALONE, name
 
 
 def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> None:
@@ -188,4 +188,4 @@ def test_sizes_that_a_campaign_leaves_out_are_no_claims() -> None:
         {"end": "65536"},
     )
     campaign = Campaign("night", Path("n.toml"), "t", 9, 0, 60, (check,))
-    assert outlook(campaign).count == 3
+    assert outlook(campaign).claim_count == 3

@@ -16,7 +16,7 @@ import pytest
 from support.launches import leave
 
 from roundtrip.campaign import runner, session
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.runner import Runner
@@ -52,7 +52,7 @@ def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path:
     assert runner.launch_confirmation(night, {ONE, OTHER}, 4) == ""
     assert again(night) == {ONE: 4, OTHER: 4}
     assert Counter(one.case_id for one in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
-    assert Outcome.from_tree(night.tree).whole
+    assert Outcome.from_tree(night.tree).is_complete
     record = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
     assert record == {"schema": 1, "launches": 4, "why_not": ""}
     after = bundle.build(night.tree.path, tmp_path)
@@ -106,7 +106,7 @@ def test_it_ends_with_its_own_limit_or_that_of_the_night(
     clock = [1000.0]
     played = session.run_session
 
-    def ten_minutes(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
+    def ten_minutes(site: Any, block: Sequence[ExpectedCase], folder: Path, *more: Any) -> float:
         played(site, block, folder, *more)
         clock[0] += 600
         return 600.0
@@ -151,7 +151,7 @@ def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_us
     night.expected = [replace(item, nodes=nodes) for item in night.expected]
     played, nodelists = session.run_session, []
 
-    def noted(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
+    def noted(site: Any, block: Sequence[ExpectedCase], folder: Path, *more: Any) -> float:
         nodelists.extend(item.nodelist for item in block)
         return played(site, block, folder, *more)
 
@@ -165,7 +165,7 @@ def test_an_interrupted_one_goes_on_without_doubling(
 ) -> None:
     played = session.run_session
 
-    def torn(site: Any, block: Sequence[Expected], folder: Path, *more: Any) -> float:
+    def torn(site: Any, block: Sequence[ExpectedCase], folder: Path, *more: Any) -> float:
         played(site, block, folder, *more)
         raise KeyboardInterrupt
 

@@ -85,7 +85,7 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
     staged.run()
     assert set(staged.passed().values()) == ({passed} if passed else set())
     outcome = Outcome.from_tree(staged.tree)
-    assert outcome.whole is bool(passed)
+    assert outcome.is_complete is bool(passed)
     line = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
     assert (line in outcome.lines()) is bool(passed)
     assert bool(outcome.failures) is not bool(passed)

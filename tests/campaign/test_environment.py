@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from roundtrip.campaign import environment
-from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.host import facts
 from roundtrip.sites.site import Case
 
-PLAN = Matrix((Expected(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
+PLAN = Matrix((ExpectedCase(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f.py", ()),), ())
 
 
 def test_a_resumed_run_records_what_differs_beside_the_first(

@@ -135,10 +135,10 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
 
     staged = stage(player)
     staged.scheduler = "slurm"
-    staged.progress.waiting = said.append
+    staged.progress.show_wait = said.append
     assert staged.run()
     outcome = Outcome.from_tree(staged.tree)
-    assert outcome.whole and not outcome.failures
+    assert outcome.is_complete and not outcome.failures
     lost = "6 lost by a controller that restarted without its state"
     assert f"Slurm displaced 6 launches ({lost})" in "\n".join(outcome.lines())
     assert said and "Slurm's controller lost its state" in said[0]

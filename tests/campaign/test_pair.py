@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from roundtrip.campaign import matrix, model
-from roundtrip.campaign.matrix import Expected, Matrix, Skipped
+from roundtrip.campaign.matrix import ExpectedCase, Matrix, SkippedCase
 from roundtrip.campaign.model import Campaign, CheckPlan
 from roundtrip.errors import UserError
 from roundtrip.sites.site import Case
@@ -70,8 +70,8 @@ def test_the_checks_that_are_launched_by_default_are_a_campaign() -> None:
     assert plan.parameters == {"variants": ("five",), "mode": ("pingpong",)}
 
 
-def expected(environ: str, mode: str = "x", partition: str = "smp") -> Expected:
-    return Expected(Case("P", (("mode", mode),), "0", "s", partition, environ), "p.py", ())
+def expected(environ: str, mode: str = "x", partition: str = "smp") -> ExpectedCase:
+    return ExpectedCase(Case("P", (("mode", mode),), "0", "s", partition, environ), "p.py", ())
 
 
 def campaign() -> Campaign:
@@ -81,7 +81,7 @@ def campaign() -> Campaign:
 def test_only_cases_that_both_can_run_are_launched() -> None:
     lonely = expected("one", partition="gpu")
     cases = (expected("one"), expected("other"), lonely)
-    plan = matrix.shared_cases(Matrix(cases, (Skipped("S", "why"),)), campaign())
+    plan = matrix.shared_cases(Matrix(cases, (SkippedCase("S", "why"),)), campaign())
     assert plan.expected == cases[:2]
     assert [item.case for item in plan.skipped] == ["S", lonely.case.id]
 
@@ -93,6 +93,6 @@ def test_what_is_simulated_is_not_repeated_until_it_is_decided() -> None:
 
 
 def test_no_case_for_both_reports_the_reason() -> None:
-    plan = Matrix((expected("one"),), (Skipped("S", "toolchain 'other' is not installed"),))
+    plan = Matrix((expected("one"),), (SkippedCase("S", "toolchain 'other' is not installed"),))
     with pytest.raises(UserError, match="both toolchains can run: toolchain 'other' is not"):
         matrix.shared_cases(plan, campaign())

@@ -86,7 +86,7 @@ def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
     done = patient("sacct", run_dir=tmp_path, wait_s=2)
     assert done.returncode == 1
     assert LOST in done.stderr
-    assert scheduler.SlurmWait(time.time(), tmp_path).now() == ""
+    assert scheduler.SlurmWait(time.time(), tmp_path).status() == ""
 
 
 def test_a_submission_that_arrived_is_not_repeated(fake: Any, tmp_path: Path) -> None:
@@ -113,12 +113,12 @@ def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
     lines = ["100 lost a sacct x", "105 lost b squeue y", "120 back b", "125 back a"]
     lines += ["200 lost c sbatch", "216 left c", "300 lost d sbatch", "what is this"]
     (tmp_path / scheduler_log.FILE_NAME).write_text("\n".join(lines))
-    pairs = scheduler_log.spells(scheduler_log.read(tmp_path))
+    pairs = scheduler_log.outages(scheduler_log.read(tmp_path))
     assert pairs == [(100, 125), (200, 216), (300, 300)]
     assert scheduler_log.describe(pairs) == "Slurm did not answer 3 times, 41 s in total"
     patience = scheduler.SlurmWait(400, tmp_path)
-    assert patience.since(210) == 6
-    assert patience.since(301) is None
+    assert patience.outage_s(210) == 6
+    assert patience.outage_s(301) is None
 
 
 def test_a_case_is_not_given_up_because_slurm_was_silent(
@@ -138,7 +138,7 @@ def test_a_case_is_not_given_up_because_slurm_was_silent(
     staged.scheduler = "slurm"
     assert staged.run()
     outcome = Outcome.from_tree(staged.tree)
-    assert outcome.whole
+    assert outcome.is_complete
     assert set(staged.attempts.values()) == {7}
 
 
@@ -161,7 +161,7 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
     staged.scheduler = "slurm"
     staged.run()
     outcome = Outcome.from_tree(staged.tree)
-    assert outcome.whole
+    assert outcome.is_complete
     assert any(line.startswith("Slurm did not answer ") for line in outcome.lines())
 
 
@@ -200,7 +200,7 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
         ]
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
     (found,) = scheduler_log.read(tmp_path)
-    assert found.instead
+    assert found.has_fallback
     assert scheduler_log.describe_run(tmp_path).endswith("so that scontrol said how jobs ended")
 
 
@@ -278,7 +278,7 @@ def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
 
     staged = stage(player)
     staged.scheduler = "slurm"
-    staged.progress.waiting = said.append
+    staged.progress.show_wait = said.append
     assert staged.run()
-    assert Outcome.from_tree(staged.tree).whole
+    assert Outcome.from_tree(staged.tree).is_complete
     assert said and "Slurm takes no more jobs of this user or account now" in said[0]

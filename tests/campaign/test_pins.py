@@ -76,7 +76,7 @@ def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     assert stopped.startswith(
         f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
     )
-    assert not Outcome.from_tree(staged.tree).whole
+    assert not Outcome.from_tree(staged.tree).is_complete
     (staged.tree.path / "env").mkdir(exist_ok=True)
     held = data.read(bundle.build(staged.tree.path))
     reasons = held.launches.filter(status="missing")["reason"]
@@ -96,7 +96,7 @@ def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Pat
     environment.record_pins(staged.tree)
     staged.run()
     assert staged.tree.state["stopped"] is None
-    assert Outcome.from_tree(staged.tree).whole
+    assert Outcome.from_tree(staged.tree).is_complete
 
 
 def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:

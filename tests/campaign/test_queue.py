@@ -41,5 +41,5 @@ def test_slurm_is_not_asked_whenever_somebody_looks(
     (tmp_path / "squeue").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     queue = Queue(MINE, {"PATH": f"{tmp_path}:/usr/bin:/bin"})
-    assert {queue.now() for _ in range(9)} == {"job 9 has waited: Licenses"}
+    assert {queue.status() for _ in range(9)} == {"job 9 has waited: Licenses"}
     assert (tmp_path / "calls").read_text() == "x\n"

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roundtrip.campaign import round_robin
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.nodes import Node
 from roundtrip.errors import UserError
 from roundtrip.sites.site import Case
 
 
-def case(nodes: int) -> Expected:
+def case(nodes: int) -> ExpectedCase:
     placed = (("placement", ("shared-memory", "one-per-node")[nodes - 1]),)
-    return Expected(
+    return ExpectedCase(
         Case("NetPIPE", placed, "12345678", "s", "p", "tcp"), "f.py", (), "s", nodes=nodes
     )
 
@@ -131,6 +131,6 @@ def test_cases_are_launched_once_for_each_meeting() -> None:
     night = round_robin.plan_night([INSIDE, BETWEEN], cluster(4), 1, None)
     items = night.assign([INSIDE, BETWEEN])
     assert [item.launches(2) for item in items] == [4, 4]
-    keys = [one.key for one in round_robin.one_per_pair(items)]
+    keys = [one.key for one in round_robin.split_by_pair(items)]
     assert len(set(keys)) == len(keys) == 4
-    assert round_robin.one_per_pair([BETWEEN]) == [BETWEEN]
+    assert round_robin.split_by_pair([BETWEEN]) == [BETWEEN]

@@ -11,7 +11,7 @@ import pytest
 from support.launches import leave
 
 from roundtrip.campaign import scheduler, session, tree
-from roundtrip.campaign.matrix import Expected, Matrix, NodePair
+from roundtrip.campaign.matrix import ExpectedCase, Matrix, NodePair
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
@@ -34,7 +34,7 @@ def test_every_case_gets_its_launches(stage: Stages) -> None:
     staged.run()
     assert staged.passed() == dict.fromkeys(CASE_IDS, 3)
     assert staged.attempts == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.from_tree(staged.tree).whole
+    assert Outcome.from_tree(staged.tree).is_complete
 
 
 def test_a_run_that_knows_enough_ends_between_rounds(stage: Stages) -> None:
@@ -48,9 +48,9 @@ def test_a_run_may_record_that_it_wanted_no_more(stage: Stages) -> None:
     staged = stage(passing())
     staged.enough = lambda: bool(staged.attempts)
     staged.run()
-    assert not Outcome.from_tree(staged.tree).whole
-    staged.tree.ended_after(1)
-    assert Outcome.from_tree(staged.tree).whole
+    assert not Outcome.from_tree(staged.tree).is_complete
+    staged.tree.record_launch_count(1)
+    assert Outcome.from_tree(staged.tree).is_complete
 
 
 def test_what_is_left_in_the_queue_is_cancelled_before_and_after(
@@ -75,7 +75,7 @@ def test_a_case_that_never_passes_is_given_up_and_not_green(stage: Stages) -> No
     staged.run()
     assert staged.attempts == {CASE_IDS[0]: 3, CASE_IDS[1]: 2}
     outcome = Outcome.from_tree(staged.tree)
-    assert not outcome.whole
+    assert not outcome.is_complete
     assert outcome.missing == {CASE_IDS[1]: 3}
     assert any("missing 3 x NetPIPE/mode=stream" in line for line in outcome.lines())
 
@@ -97,7 +97,7 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
     staged = stage(passing(), launches=1)
     launched: list[tuple[str, ...]] = []
 
-    def run(_site: object, block: list[Expected], folder: Path, *_: object) -> float:
+    def run(_site: object, block: list[ExpectedCase], folder: Path, *_: object) -> float:
         for item in block:
             launched.append(item.pairs[0].hosts)
             player(item, folder)
@@ -107,7 +107,7 @@ def test_a_pair_that_failed_is_launched_again_and_no_other(
         replace(staged.expected[0], pairs=(NodePair(0, 1, hosts),)) for hosts in pairs
     ]
     counts: list[int] = []
-    staged.progress.launching = lambda cases, launches, *_: counts.extend((cases, launches))
+    staged.progress.begin_launches = lambda cases, launches, *_: counts.extend((cases, launches))
     monkeypatch.setattr(session, "run_session", run)
     staged.run()
     assert counts == [1, 3], "one case, three launches"
@@ -119,7 +119,7 @@ def test_nothing_at_all_is_not_green(stage: Stages) -> None:
     staged = stage(lambda case, folder, before: None)
     staged.run()
     outcome = Outcome.from_tree(staged.tree)
-    assert not outcome.whole
+    assert not outcome.is_complete
     assert outcome.passed == {}
 
 
@@ -152,10 +152,10 @@ def test_a_killed_run_is_resumed_without_loss_or_doubling(stage: Stages, killed_
     with pytest.raises(KeyboardInterrupt):
         staged.run()
     assert sum(staged.passed().values()) == killed_after
-    assert not Outcome.from_tree(staged.tree).whole
+    assert not Outcome.from_tree(staged.tree).is_complete
     staged.run()
     assert staged.passed() == dict.fromkeys(CASE_IDS, 3)
-    assert Outcome.from_tree(staged.tree).whole
+    assert Outcome.from_tree(staged.tree).is_complete
 
 
 def test_two_campaigns_cannot_share_a_tree(stage: Stages) -> None:
@@ -175,7 +175,7 @@ def test_only_an_unfinished_run_is_resumed(stage: Stages) -> None:
 
 def test_a_changed_campaign_does_not_resume_an_old_run(stage: Stages) -> None:
     staged = stage(passing())
-    other = Expected(Case("New", (), "0" * 8, "local", "smp", "a"), "check.py", ())
+    other = ExpectedCase(Case("New", (), "0" * 8, "local", "smp", "a"), "check.py", ())
     with pytest.raises(UserError, match="has changed since this run began"):
         tree.require_same_matrix(staged.tree, Matrix((other,), ()))
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roundtrip.campaign import session
-from roundtrip.campaign.matrix import Expected, NodePair
+from roundtrip.campaign.matrix import ExpectedCase, NodePair
 from roundtrip.sites.site import Case
 
 expected = st.builds(
-    lambda check, test, partition, environ, budget: Expected(
+    lambda check, test, partition, environ, budget: ExpectedCase(
         Case(check, (), f"{check}{test}", "s", partition, environ),
         "check.py",
         (("budget", budget),),
@@ -32,7 +32,7 @@ expected = st.builds(
 
 
 @given(st.lists(expected, unique=True))
-def test_blocks_are_products_that_cover_each_case_once(wanted: list[Expected]) -> None:
+def test_blocks_are_products_that_cover_each_case_once(wanted: list[ExpectedCase]) -> None:
     once = {(item.case.id, item.case.hash): item for item in wanted}
     blocks = session.blocks(list(once.values()))
     assert Counter(item for block in blocks for item in block) == Counter(once.values())
@@ -47,7 +47,7 @@ def test_the_command_line_names_the_cases_exactly() -> None:
     partitions = {"smp": {"scheduler": "squeue"}}
     site = SimpleNamespace(name="local", checkout=Path("top"), partitions=partitions)
     cases = [Case("NetPIPE", (), "26ad4637", "local", "smp", e) for e in ("a", "ab")]
-    block = [Expected(case, "check.py", (("budget", "4"),)) for case in cases]
+    block = [ExpectedCase(case, "check.py", (("budget", "4"),)) for case in cases]
     line = session.command_line(site, block, Path("tree/rounds/001"), "smoke/1")  # type: ignore[arg-type]
     assert "--checkpath=check.py" in line
     assert "--system=local:smp" in line
@@ -64,7 +64,7 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
     site = SimpleNamespace(name="local", checkout=Path("top"), partitions=partitions)
     lists = {"a": ("n1", "n2"), "b": ("n1", "n2"), "c": ("n3", "n4"), "d": ()}
     wanted = [
-        Expected(Case("C", (), "0" * 8, "local", "smp", environ), "c.py", (), nodelist=nodes)
+        ExpectedCase(Case("C", (), "0" * 8, "local", "smp", environ), "c.py", (), nodelist=nodes)
         for environ, nodes in lists.items()
     ]
     blocks = session.blocks(wanted)
@@ -76,9 +76,9 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
     assert options == [["--job-option=nodelist=n1,n2"], ["--job-option=nodelist=n3,n4"], []]
 
 
-def meeting_in(round_: int, *hosts: str) -> Expected:
+def meeting_in(round_: int, *hosts: str) -> ExpectedCase:
     case = Case("NetPIPE", (("mode", "pingpong"),), "26ad4637", "s", "p", "tcp")
-    return Expected(case, "check.py", (), pairs=(NodePair(round_, 1, hosts),))
+    return ExpectedCase(case, "check.py", (), pairs=(NodePair(round_, 1, hosts),))
 
 
 def test_a_session_is_a_round_in_which_no_node_is_twice() -> None:
@@ -147,7 +147,7 @@ def test_time_of_building_is_no_time_of_launching(
     monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     partitions = {"smp": {"scheduler": "local"}}
     site = SimpleNamespace(name="local", checkout=tmp_path, partitions=partitions, environment={})
-    block = [Expected(Case("NetPIPE", (), "26ad4637", "local", "smp", "a"), "check.py", ())]
+    block = [ExpectedCase(Case("NetPIPE", (), "26ad4637", "local", "smp", "a"), "check.py", ())]
 
     def launched_s(folder: str) -> float:
         return session.run_session(site, block, tmp_path / folder, "x", 0, lambda *_: None)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import pytest
 
 from roundtrip import paths
 from roundtrip.campaign import matrix, model, session
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.errors import UserError
 from roundtrip.sites.site import Case, Site
 from roundtrip.toolchains.spec import catalogue
@@ -108,7 +108,7 @@ def test_a_value_without_a_test_is_named_with_legal_ones(tmp_path: Path) -> None
 
 def test_a_session_makes_the_tests_of_its_block_alone() -> None:
     block = [
-        Expected(
+        ExpectedCase(
             Case("NPB", (("benchmark", name), ("ranks", "2")), "0" * 8, "x", "p", "a"), "f", ()
         )
         for name in ("CG", "EP")
@@ -141,7 +141,7 @@ def test_a_deprecated_variable_that_we_use_ourselves_still_warns(tmp_path: Path)
     text = (CHECKOUT / "checks" / "netpipe" / "netpipe.py").read_text()
     folder = tmp_path / "checks" / "netpipe"
     folder.mkdir(parents=True)
-    for name in ("__init__.py", "asked.py", "workarounds.py", "netpipe/__init__.py"):
+    for name in ("__init__.py", "test_selection.py", "workarounds.py", "netpipe/__init__.py"):
         (tmp_path / "checks" / name).write_text((CHECKOUT / "checks" / name).read_text())
     (tmp_path / "checks" / "mixins").symlink_to(CHECKOUT / "checks" / "mixins")
     used = text.replace("    num_tasks = 2\n", '    num_tasks = 2\n    variables = {"A": "b"}\n')

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from roundtrip.campaign import nodes, round_robin
-from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.nodes import Node
 from roundtrip.campaign.tree import RunTree
@@ -20,7 +20,7 @@ from roundtrip.errors import UserError
 from roundtrip.sites.site import Case
 
 CASE = Case("NetPIPE", (("placement", "one-per-node"),), "12345678", "s", "p", "tcp")
-PLAN = Matrix((Expected(CASE, "f.py", (), "netpipe", nodes=2),), ())
+PLAN = Matrix((ExpectedCase(CASE, "f.py", (), "netpipe", nodes=2),), ())
 
 
 def campaign(folder: Path, **changes: Any) -> Campaign:
@@ -47,7 +47,7 @@ def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     said = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
     monkeypatch.setattr(nodes, "partition_nodes", lambda *_: said)
     first = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [one.pairs[0].hosts for one in first.launched] == [("a", "b")]
+    assert [one.pairs[0].hosts for one in first.launch_items] == [("a", "b")]
     pair, gone = first.lines()
     assert pair.startswith("pair  p: a and b, round ") and gone == "lost  p: c is drained: cable"
     tree = tmp_path / "pairs" / "s" / "20260101T000000Z"
@@ -57,7 +57,7 @@ def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     again = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, RunTree(tree))
     assert again.matrix == first.matrix
     other = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [one.pairs[0].hosts for one in other.launched] == [("b", "c")]
+    assert [one.pairs[0].hosts for one in other.launch_items] == [("b", "c")]
 
 
 def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
@@ -67,7 +67,7 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     monkeypatch.setattr(nodes, "partition_nodes", lambda *_: said)
     ordinary = campaign(tmp_path, nodes_line=None)
     night = round_robin.arrange_night(ordinary, site(), PLAN, tmp_path, None)
-    assert night.launched == list(PLAN.expected)
+    assert night.launch_items == list(PLAN.expected)
     assert list(night.lines()) == ["lost  p: c is drained: bad DIMM"]
     tree = tmp_path / "tree"
     tree.mkdir()

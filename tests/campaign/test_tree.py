@@ -52,7 +52,7 @@ def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> No
     run = begin(runs, report=True)
     run.finish()
     assert tree.newest_unfinished(runs, "night", "site").path == run.path
-    run.reported(tmp_path / "report.html")
+    run.record_report(tmp_path / "report.html")
     with pytest.raises(UserError, match="no unfinished run"):
         tree.newest_unfinished(runs, "night", "site")
 

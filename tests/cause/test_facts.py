@@ -34,20 +34,20 @@ def searched(
 
 def test_one_cause_is_named_with_its_share() -> None:
     found = searched(lambda new: STEP * (A in new))
-    assert (found.ending, found.named, found.relation) == (Ending.FOUND, (A,), None)
+    assert (found.ending, found.causes, found.relation) == (Ending.FOUND, (A,), None)
     assert found.share and found.share.low and found.share.high
     assert 0.8 < found.share.low <= 1 <= found.share.high < 1.2
-    assert found.lead[0][0] == A
+    assert found.ranking[0][0] == A
 
 
 @pytest.mark.parametrize("seed", [27, 72, 153, 214])
 def test_a_fact_whose_coins_were_those_of_the_cause_is_not_named(seed: int) -> None:
     """With these seeds that was so in each of the first pairs, enough of them to name a fact."""
-    assert searched(lambda new: 1.1 * (A in new), 1.1, seed).named == (A,)
+    assert searched(lambda new: 1.1 * (A in new), 1.1, seed).causes == (A,)
 
 
 def test_a_step_that_is_faster_is_explained_likewise() -> None:
-    assert searched(lambda new: -STEP * (A in new), -STEP).named == (A,)
+    assert searched(lambda new: -STEP * (A in new), -STEP).causes == (A,)
 
 
 def test_adding_up_acting_together_and_either_are_distinguished() -> None:
@@ -55,24 +55,24 @@ def test_adding_up_acting_together_and_either_are_distinguished() -> None:
     both = searched(lambda new: STEP * (A in new and B in new))
     either = searched(lambda new: STEP * (A in new or B in new))
     for found in (added, both, either):
-        assert {*found.named} == {A, B} and found.ending is Ending.FOUND
+        assert {*found.causes} == {A, B} and found.ending is Ending.FOUND
     assert [found.relation for found in (added, both, either)] == [
         Relation.ADD,
         Relation.TOGETHER,
         Relation.ANY,
     ]
-    assert all(abs(span.middle) < 0.2 for _, span in both.alone)
-    assert all(0.4 < span.middle < 0.6 for _, span in added.alone)
+    assert all(abs(span.middle) < 0.2 for _, span in both.single_shares)
+    assert all(0.4 < span.middle < 0.6 for _, span in added.single_shares)
 
 
 def test_a_step_that_is_gone_is_said_to_be_gone() -> None:
     found = searched(lambda new: 0.0)
-    assert (found.ending, found.named) == (Ending.ABSENT, ())
+    assert (found.ending, found.causes) == (Ending.ABSENT, ())
 
 
 def test_noise_that_hides_the_step_ends_in_cannot_tell() -> None:
     found = searched(lambda new: 0.02 * (A in new), 0.02, spread=0.2, budget=100)
-    assert (found.ending, found.named) == (Ending.UNKNOWN, ())
+    assert (found.ending, found.causes) == (Ending.UNKNOWN, ())
     assert found.launches <= 100
 
 
@@ -82,7 +82,7 @@ def test_wrong_causes_are_as_rare_as_promised() -> None:
     wrong = [
         seed
         for seed in range(100)
-        if {*searched(lambda new: 0.05 * (A in new), 0.05, seed, 0.02).named} - {A}
+        if {*searched(lambda new: 0.05 * (A in new), 0.05, seed, 0.02).causes} - {A}
     ]
     assert len(wrong) <= 5
 

@@ -63,7 +63,7 @@ def run(folder: Path, played: Played, planned: Plan | None = None, minutes: floa
     else:
         planned = planned or plan()
         opened.begin(planned)
-    return journal.go_on(planned, opened, played, minutes, lambda _: None)
+    return journal.run_search(planned, opened, played, minutes, lambda _: None)
 
 
 def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
@@ -88,19 +88,19 @@ def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) ->
     assert again == found and questions[0].arms == (0, 8)
     assert all(0 <= one.seconds < 10 for one in journal.read_entries(tmp_path / "search"))
     part, _ = journal.replay(plan(), journal.read_entries(tmp_path / "search")[:60])
-    assert isinstance(part, Changes) and not part.changes and part.open
+    assert isinstance(part, Changes) and not part.changes and part.open_intervals
 
 
 def test_facts_are_searched_likewise(tmp_path: Path) -> None:
     found = run(tmp_path / "search", Played(), plan("blame", 3))
     assert isinstance(found, Causes)
-    assert (found.ending, found.named) == (Ending.FOUND, ("v1",))
+    assert (found.ending, found.causes) == (Ending.FOUND, ("v1",))
 
 
 def test_a_version_that_cannot_be_built_is_skipped_with_a_printable_reason(tmp_path: Path) -> None:
     found = run(tmp_path / "search", Played(unbuilt=(4,)))
     assert isinstance(found, Changes)
-    assert found.skipped == {4: "make: error?"}
+    assert found.skip_reasons == {4: "make: error?"}
     assert [(one.before, one.after) for one in found.changes] == [(3, 5)]
 
 

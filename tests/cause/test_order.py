@@ -29,7 +29,7 @@ def searched(
 def test_the_first_slow_version_is_found(first: int) -> None:
     found = searched(lambda at: STEP * (at >= first))
     (change,) = found.changes
-    assert (change.before, change.after, found.open) == (first - 1, first, [])
+    assert (change.before, change.after, found.open_intervals) == (first - 1, first, [])
     assert change.step and change.step.low and change.step.high
     assert change.step.low < np.exp(STEP) < change.step.high
     assert len(found.probes) <= 5
@@ -39,7 +39,7 @@ def test_a_change_that_is_located_is_named_before_others_are_looked_for() -> Non
     whole = searched(lambda at: STEP * (at >= 11))
     cut = searched(lambda at: STEP * (at >= 11), budget=whole.launches - 4)
     (change,) = cut.changes
-    assert (change.before, change.after, change.step, cut.open) == (10, 11, None, [])
+    assert (change.before, change.after, change.step, cut.open_intervals) == (10, 11, None, [])
 
 
 def test_a_second_change_is_found_too() -> None:
@@ -49,13 +49,13 @@ def test_a_second_change_is_found_too() -> None:
 
 def test_versions_of_which_none_is_slower_have_no_change() -> None:
     found = searched(lambda at: 0.0)
-    assert found.differ is False and not found.changes and not found.probes
+    assert found.ends_differ is False and not found.changes and not found.probes
 
 
 def test_noise_that_hides_the_step_leaves_the_answer_open() -> None:
     found = searched(lambda at: 0.03 * (at >= 9), spread=0.5, budget=200)
     assert not found.changes
-    assert found.differ is None or found.open
+    assert found.ends_differ is None or found.open_intervals
 
 
 @pytest.mark.nightly
@@ -90,17 +90,17 @@ def ended(unbuilt: dict[int, str], first: int, failing: int | None = None) -> Ch
 
 def test_versions_that_cannot_be_built_are_skipped_with_the_reason() -> None:
     found = ended({11: "make failed", 12: "make failed"}, first=12)
-    assert found.skipped == {11: "make failed", 12: "make failed"}
+    assert found.skip_reasons == {11: "make failed", 12: "make failed"}
     assert [(one.before, one.after) for one in found.changes] == [(10, 13)]
 
 
 def test_a_version_whose_launches_fail_is_skipped() -> None:
     found = ended({}, first=7, failing=11)
-    assert found.skipped == {11: "its launches fail"}
+    assert found.skip_reasons == {11: "its launches fail"}
     assert [one.after for one in found.changes] == [7]
 
 
 def test_an_end_that_cannot_be_built_ends_the_search() -> None:
     found = ended({COUNT - 1: "make failed"}, first=7)
-    assert found.differ is None and not found.changes
-    assert found.skipped == {COUNT - 1: "make failed"}
+    assert found.ends_differ is None and not found.changes
+    assert found.skip_reasons == {COUNT - 1: "make failed"}

@@ -44,7 +44,7 @@ def searched(folder: Path, kind: str, arms: list[str], slow: Callable[[Hashable]
     )
     opened = Journal(folder / "search")
     opened.begin(plan)
-    journal.go_on(plan, opened, Noisy(slow), 5.0, lambda _: None)
+    journal.run_search(plan, opened, Noisy(slow), 5.0, lambda _: None)
     bundle = folder / "bundle"
     bundle.mkdir()
     page.make_bundle(opened.folder, bundle, "2026-11-25T13:00:00Z", None)

@@ -14,7 +14,7 @@ from roundtrip.campaign import nodes as campaign_nodes
 from roundtrip.campaign.nodes import Node
 from roundtrip.cause import checks, conduct, steps
 from roundtrip.cause.journal import write_plan
-from roundtrip.cause.steps import Found, Switch
+from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
 from roundtrip.collect import pseudonyms
 from roundtrip.errors import UserError
@@ -42,20 +42,22 @@ def test_the_planted_variable_can_be_switched(nights: Path) -> None:
     found = steps.find(SITE, STEPPED, "", None, nights)
     assert [one.variable for one in found.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
     assert found.switches[0].old is None and found.switches[0].new == "4096"
-    assert found.step > 0.05 and 0 < found.noise < 0.2
+    assert found.log_ratio > 0.05 and 0 < found.noise < 0.2
     assert not any(name.startswith("site configuration") for name, _ in found.others)
 
 
 @pytest.mark.nightly
 def test_a_night_searches_for_each_step_once(nights: Path) -> None:
-    found = steps.unexplained(SITE, "sixty-nights", (), nights)
+    found = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
     assert found is not None
     assert [one.variable for one in found.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
     searched = nights / "blame-sixty-nights" / SITE / "2026-11-20" / "r1" / "bundle"
     searched.mkdir(parents=True)
     write_plan(conduct.plan_blame(found, SITE), searched)
-    other = steps.unexplained(SITE, "sixty-nights", (), nights)
-    assert other is None or (other.title != found.title and abs(other.step) <= abs(found.step))
+    other = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
+    assert other is None or (
+        other.title != found.title and abs(other.log_ratio) <= abs(found.log_ratio)
+    )
 
 
 def test_a_budget_that_cannot_suffice_is_refused() -> None:
@@ -141,7 +143,7 @@ def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> Non
     ]
     switches, others = steps.split(changes)
     line = SimpleNamespace(series=SimpleNamespace(names={"case_id": "NetPIPE/a=b@s:p+new"}))
-    found = Found("c", line, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
+    found = SeriesStep("c", line, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
     known = steps.with_toolchain(found, "old")
     assert known.switches == (Switch(steps.TOOLCHAIN, "old", "new"),)
     assert known.switches[0].name == "toolchain old \N{RIGHTWARDS ARROW} new"
@@ -157,7 +159,7 @@ def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
-    listed = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", lost="down")]
+    listed = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", down_reason="down")]
     pseudonym = {"node-0000000a": "n1", "node-0000000b": "n2", "node-0000000c": "n3"}
     monkeypatch.setattr(campaign_nodes, "known_nodes", lambda site, names: {"p": listed})
     known = pseudonyms.HostNames(pseudonym, has_key=True)

@@ -20,7 +20,7 @@ from checks.osu.suite import find_osu
 job = Job.create(getscheduler("local")(), getlauncher(sys.argv[1])(), name="asks")
 environment = SimpleNamespace(extras=json.loads(sys.argv[2]))
 check = SimpleNamespace(simulated=False, current_environ=environment, build_job=job)
-print(find_osu.of_one_rank(check))
+print(find_osu.one_rank_command(check))
 """
 
 

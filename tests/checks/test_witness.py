@@ -24,19 +24,19 @@ Witnessed = witness.Witnessed
 def launched(tmp_path: Path, said: str, ranks: int, hosts: int) -> SimpleNamespace:
     (tmp_path / "err").write_text(said)
     check = SimpleNamespace(stagedir=tmp_path, stderr="err", num_tasks=ranks, num_hosts=hosts)
-    check.ran_on = lambda: Witnessed.ran_on(check)
+    check.rank_hosts = lambda: Witnessed.rank_hosts(check)
     return check
 
 
 def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
     check = SimpleNamespace(executable="printf", executable_opts=[], simulated=False)
-    Witnessed.witness(check)
+    Witnessed.wrap_executable(check)
     line = shlex.join(["%s-%s", "a b", "$c"])
     command = " ".join([check.executable, *check.executable_opts, line])
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout == "a b-$c"
     ran = launched(tmp_path, "a warning of the MPI\n" + done.stderr, 1, 1)
-    assert ran.ran_on().evaluate() == [platform.node()]
+    assert ran.rank_hosts().evaluate() == [platform.node()]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_which_library_a_rank_says(tmp_path: Path, name: str, is_one: bool) -> N
     )
     ldd.chmod(0o755)
     check = SimpleNamespace(executable="true", executable_opts=[], simulated=False)
-    Witnessed.witness(check)
+    Witnessed.wrap_executable(check)
     command = " ".join([check.executable, *check.executable_opts])
     path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=path)
@@ -69,13 +69,13 @@ def test_which_library_a_rank_says(tmp_path: Path, name: str, is_one: bool) -> N
 def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
     job = SimpleNamespace(launcher=SimpleNamespace(options=["--cfg=a:b"]))
     check = SimpleNamespace(executable="osu_bw", executable_opts=["-f"], simulated=True, job=job)
-    Witnessed.witness(check)
+    Witnessed.wrap_executable(check)
     assert [check.executable, *check.executable_opts] == ["osu_bw"]
     assert job.launcher.options == ["--cfg=a:b", "-map", "--log=smpi.thres:info"]
     said = "".join(f"[0.000000] [smpi/INFO] [rank {n}] -> odin{n}\n" for n in range(2))
     ran = launched(tmp_path, f"[0.000000] [smpi_config/INFO] You did not set\n{said}", 2, 2)
-    assert ran.ran_on().evaluate() == ["odin0", "odin1"]
-    assert Witnessed.ran_where_asked(ran).evaluate()
+    assert ran.rank_hosts().evaluate() == ["odin0", "odin1"]
+    assert Witnessed.ranks_are_complete(ran).evaluate()
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_ranks_and_nodes_are_counted_where_they_ran(
     tmp_path: Path, hosts: list[str], fault: str | None
 ) -> None:
     said = "".join(f"ROUNDTRIP RANK ON {host}\n" for host in hosts)
-    outcome = Witnessed.ran_where_asked(launched(tmp_path, said, 2, 2))
+    outcome = Witnessed.ranks_are_complete(launched(tmp_path, said, 2, 2))
     if fault is None:
         assert outcome.evaluate()
         return

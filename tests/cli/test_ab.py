@@ -17,7 +17,7 @@ from support.synthetic import TOOLCHAINS, Tree
 from typer.testing import CliRunner, Result
 
 from roundtrip.campaign import environment, matrix, session
-from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.cli import ab, app
 from roundtrip.cli.process import Terminated
@@ -51,7 +51,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         alike: bool = False,
         refused: Callable[[Campaign, object], Matrix] | None = None,
     ) -> Result:
-        def launch(site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
+        def launch(site: object, block: Sequence[ExpectedCase], folder: Path, *_: object) -> float:
             number = int(folder.name)
             before(number)
             for item in block:
@@ -69,7 +69,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         )
         monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
         cases = [Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", n) for n in (FAST, SLOW)]
-        plan = Matrix(tuple(Expected(case, "netpipe.py", (), "netpipe") for case in cases), ())
+        plan = Matrix(tuple(ExpectedCase(case, "netpipe.py", (), "netpipe") for case in cases), ())
         monkeypatch.setattr(matrix, "build_matrix", refused or (lambda declared, site: plan))
         monkeypatch.setattr(environment, "record_environment", record)
         monkeypatch.setattr(environment, "tuning_warnings", lambda _: ["UCX_TLS tunes MPI"])

@@ -80,8 +80,10 @@ def test_the_slow_commit_is_found_and_its_report_verified(
     text = page.read_text()
     assert "The first slow version is" in text and slow in text and "The probes" in text
     site = page.parents[2]
-    assert published.counting(site) == ([], []), "a search is no night"
-    assert [one.campaign for one in write.read_shelves(tmp_path / "reports")] == ["bisect-git"]
+    assert published.current_revisions(site) == ([], []), "a search is no night"
+    assert [one.campaign for one in write.read_campaign_sites(tmp_path / "reports")] == [
+        "bisect-git"
+    ]
 
 
 def test_commits_that_are_all_alike_have_no_change(bisected: Callable[..., Result]) -> None:

@@ -15,9 +15,9 @@ from support.synthetic import TOOLCHAINS, Tree
 from typer.testing import CliRunner, Result
 
 from roundtrip.campaign import environment, matrix, session
-from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.cause import steps
-from roundtrip.cause.steps import Found, Switch
+from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause
 from roundtrip.report import publish
 from roundtrip.report.pages.series import Change
@@ -43,15 +43,17 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
     rng = np.random.default_rng(1)
     case = Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", NAME)
     cases = (case, replace(case, environ=OLD))
-    plan = Matrix(tuple(Expected(one, "netpipe.py", (), "netpipe") for one in cases), ())
+    plan = Matrix(tuple(ExpectedCase(one, "netpipe.py", (), "netpipe") for one in cases), ())
     line = SimpleNamespace(
         label="mpi, 64 KiB",
         series=SimpleNamespace(names={**SERIES, "case_id": case.id}, lower_is_better=True),
     )
-    found = Found("ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),))  # type: ignore[arg-type]
+    found = SeriesStep(
+        "ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),)
+    )  # type: ignore[arg-type]
     known = dict(TOOLCHAINS)
 
-    def launch(site: object, block: Sequence[Expected], folder: Path, *_: object) -> float:
+    def launch(site: object, block: Sequence[ExpectedCase], folder: Path, *_: object) -> float:
         script = shlex.split(dict(block[0].variables)["prerun_cmds"])[1]
         slow = 1.5 if "export SLOW=1" in Path(script).read_text() else 1.0
         environ = block[0].case.environ
@@ -105,7 +107,7 @@ OTHER_MPI = steps.split([Change(NAME, "MPI library", "MPICH 4.0", "Open MPI 4.1"
 
 @pytest.mark.nightly
 def test_the_toolchain_of_before_is_switched_like_a_variable(played: Callable[..., Result]) -> None:
-    facts = {"switches": (SWITCHES[0], SWITCHES[2]), "others": OTHER_MPI, "step": -0.15}
+    facts = {"switches": (SWITCHES[0], SWITCHES[2]), "others": OTHER_MPI, "log_ratio": -0.15}
     done = played(f"--old-toolchain={OLD}", **facts)
     assert done.exit_code == 0, done.output
     assert f"toolchain {OLD} \N{RIGHTWARDS ARROW} {NAME} explains " in done.output

@@ -69,10 +69,10 @@ def test_the_first_dozen_of_series_is_named(
         )
         for number in range(series)
     }
-    again = SimpleNamespace(sentence="Launched again.", why_not="", series=every)
+    again = SimpleNamespace(sentence="Launched again.", skip_reason="", series=every)
     monkeypatch.setattr(confirmation.data, "read", lambda bundle: None)
-    monkeypatch.setattr(confirmation.history, "tonight", lambda held: None)
-    monkeypatch.setattr(confirmation.confirmation, "confirmed", lambda held, judged: again)
+    monkeypatch.setattr(confirmation.history, "judge_nights", lambda held: None)
+    monkeypatch.setattr(confirmation.confirmation, "read_confirmation", lambda held, judged: again)
     keys = confirmation.tell(runner.tree.path, Path("revision"), lines.append)
     assert keys == {str(number) for number in range(series)}
     assert lines[1:13] == [f"confirmed: series {number}" for number in range(12)]

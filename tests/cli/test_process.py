@@ -267,8 +267,8 @@ def test_a_title_is_no_markup() -> None:
         out = StringIO()
         console = Console(file=out, force_terminal=terminal, markup=common.console._markup)
         with TerminalProgress("[/b] [red]x", console) as progress:
-            progress.launching(1, 1, 60)
-            progress.result("OK", "[/b]")
+            progress.begin_launches(1, 1, 60)
+            progress.show_result("OK", "[/b]")
         assert "[/b] [red]x" in out.getvalue()
 
 
@@ -353,13 +353,13 @@ def test_a_revision_whose_number_no_integer_holds(built: Path, tmp_path: Path) -
 def test_a_finished_tree_is_not_another_night(built: Path) -> None:
     tree = built.parents[1]
     with pytest.raises(UserError, match="this run began without a night, not as 2027-01-01"):
-        run._existing("smoke", "local", False, tree, "2027-01-01")
+        run._run_to_resume("smoke", "local", False, tree, "2027-01-01")
     state = tree / "state.json"
     text = state.read_text()
     state.write_text(json.dumps({**json.loads(text), "night": "2026-12-31"}))
     try:
         with pytest.raises(UserError, match="began as night 2026-12-31, not as 2027-01-01"):
-            run._existing("smoke", "local", False, tree, "2027-01-01")
-        assert run._existing("smoke", "local", False, tree, "2026-12-31")
+            run._run_to_resume("smoke", "local", False, tree, "2027-01-01")
+        assert run._run_to_resume("smoke", "local", False, tree, "2026-12-31")
     finally:
         state.write_text(text)

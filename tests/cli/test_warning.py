@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from roundtrip.campaign import matrix, tree
-from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.cli import app, run
 from roundtrip.errors import UserError
 from roundtrip.sites.site import Case
@@ -37,7 +37,9 @@ def roundtrip_run(
     campaign = tmp_path / "night.toml"
     campaign.write_text(DECLARED.format(launches=launches))
     cases = [Case("NetPIPE", PARAMETERS, "0" * 8, "box", "smp", name) for name in ("a", "b")]
-    expected = (Expected(case, "netpipe.py", (), "netpipe", simulated=simulated) for case in cases)
+    expected = (
+        ExpectedCase(case, "netpipe.py", (), "netpipe", simulated=simulated) for case in cases
+    )
     plan = Matrix(tuple(expected), ())
 
     def measuring(*_: Any) -> None:

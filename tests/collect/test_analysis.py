@@ -42,9 +42,12 @@ def test_a_file_without_the_statistics_is_none() -> None:
 def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
     text = re.sub(r"(?m)^(advised_launches|many_bytes) = .*$", "", analysis.default_text())
     old = analysis.parse(text, FILE)
-    assert (old.statistics.advised_launches, old.of(Thresholds).many_bytes) == (9, 1024)
-    assert old.later == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
-    assert analysis.default().later == ""
+    assert (old.statistics.advised_launches, old.study_thresholds(Thresholds).many_bytes) == (
+        9,
+        1024,
+    )
+    assert old.defaults == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
+    assert analysis.default().defaults == ""
     with pytest.raises(UserError, match="'great_loss' is missing"):
         analysis.parse(text.replace("great_loss = 0.5", ""), FILE)
 
@@ -80,9 +83,9 @@ def test_a_wrong_threshold_of_history_is_named_with_its_line(
 def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
     table = '[history.minimum_effects]\nnetpipe = 0.02\n"netpipe bandwidth" = 0.05\n\n[nodes]'
     settings = analysis.parse(changed("[nodes]", table), FILE).history
-    assert settings.least("netpipe", "latency") == 0.02
-    assert settings.least("netpipe", "bandwidth") == 0.05
-    assert settings.least("npb", "time") == settings.minimum_effect
+    assert settings.least_effect("netpipe", "latency") == 0.02
+    assert settings.least_effect("netpipe", "bandwidth") == 0.05
+    assert settings.least_effect("npb", "time") == settings.minimum_effect
     for wrong in ("netpipe = 2", "netpipe = 'x'", "netpipe = true"):
         with pytest.raises(UserError, match=r"must be a number from 0 to 1"):
             analysis.parse(changed("[nodes]", f"[history.minimum_effects]\n{wrong}\n[nodes]"), FILE)

@@ -24,7 +24,7 @@ Maker = Callable[..., Any]
 
 def test_launches_too_many_replace_none_that_are_missing() -> None:
     counts = Counts({"a": 8, "b": 8}, {"a": 9, "b": 7})
-    assert (counts.completed, counts.wanted, counts.more) == (15, 16, 1)
+    assert (counts.completed, counts.target, counts.surplus) == (15, 16, 1)
     assert counts.missing == {"b": 1}
     assert counts.describe() == "15 of 16 launches completed; 1 more repeats disturbed ones"
 
@@ -58,7 +58,7 @@ def test_each_kind_of_disturbance_has_its_line() -> None:
     loads = tuple(f"load average {load} at the start, on 2 cores" for load in (3.4, 5.1))
     traced = "traced: process 812 (a debugger or the like) holds rank 1"
     disturbed = ((loads[0],), (loads[1], traced))
-    outcome = Outcome(Counts({"a": 2}, {"a": 2}), (), 0, disturbed=disturbed)
+    outcome = Outcome(Counts({"a": 2}, {"a": 2}), (), 0, disturbances=disturbed)
     assert [line for line in outcome.lines() if line.startswith("disturbed")] == [
         f"disturbed 2 x: {loads[0]}",
         f"disturbed 1 x: {traced}",

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.nights import Nights
 
 from roundtrip.collect import analysis, bundle, declared, manifest, pseudonyms
-from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, for_everybody
+from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, withhold_private
 from roundtrip.collect.environment import WITHHELD
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
@@ -302,7 +302,7 @@ def test_to_look_twice_changes_nothing(text: str) -> None:
 
 
 def test_what_people_write_for_everybody() -> None:
-    assert for_everybody("by alice@acme.org, see /home/alice") == "by [withheld], see [withheld]"
+    assert withhold_private("by alice@acme.org, see /home/alice") == "by [withheld], see [withheld]"
 
 
 def test_pseudonyms_in_fields() -> None:

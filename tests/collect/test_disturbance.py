@@ -181,17 +181,17 @@ def test_recorded_launches_say_what_was_done_to_them(name: str, expected: str) -
     kinds = {"throttled", "suspended", "the clock"}
     others = kinds - {next((kind for kind in kinds if expected.startswith(kind)), "")}
     assert not [one for one in disturbance.reasons(run, limits, 2) if one.startswith((*others,))]
-    partial = disturbance.partial(run, limits)
+    partial = disturbance.partial_reason(run, limits)
     assert bool(partial) == (name == "partial"), partial
 
 
 def test_a_launch_with_too_few_sizes_is_partial() -> None:
     limits = analysis.default().disturbance
-    assert disturbance.partial({"coverage": {"measured": 4, "wanted": 20}}, limits) == (
+    assert disturbance.partial_reason({"coverage": {"measured": 4, "wanted": 20}}, limits) == (
         "measured 4 of the 20 sizes of its coarse grid before its time was over"
     )
     for whole in (None, {"measured": 0, "wanted": 0}, {"measured": 18, "wanted": 20}):
-        assert disturbance.partial({"coverage": whole}, limits) == ""
+        assert disturbance.partial_reason({"coverage": whole}, limits) == ""
 
 
 FACTS = st.fixed_dictionaries(

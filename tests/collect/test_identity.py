@@ -138,9 +138,9 @@ def test_what_starts_a_program_may_not_change_its_arguments(ran: list[str], faul
 def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
     slow = {"preload": "LD_PRELOAD=/home/me/slow.so"}
     fault = "preloaded: rank 1 on a2 runs with LD_PRELOAD=/home/me/slow.so, not of the site"
-    assert identity.preloaded(CASE, run({}, slow)) == fault
-    assert identity.preloaded(CASE, run()) == ""
-    assert identity.preloaded({**CASE, "links": None}, run({}, slow)) == "", "the site's own"
+    assert identity.preload_reason(CASE, run({}, slow)) == fault
+    assert identity.preload_reason(CASE, run()) == ""
+    assert identity.preload_reason({**CASE, "links": None}, run({}, slow)) == "", "the site's own"
 
 
 @pytest.mark.parametrize(
@@ -253,10 +253,10 @@ def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, 
     (tmp_path / identity.ALLOCATION).write_text(text)
     read = Allocation.read(tmp_path)
     assert read == Allocation(nodes, "head", "7")
-    assert read.other_job("7") == read.other_job(None) == ""
-    assert read.other_job("8") == "mismatch: ran in job 7, but job 8 was submitted"
+    assert read.job_mismatch("7") == read.job_mismatch(None) == ""
+    assert read.job_mismatch("8") == "mismatch: ran in job 7, but job 8 was submitted"
     fault = "mismatch: ran outside of any job of Slurm, but job 8 was submitted"
-    assert Allocation(nodes, "head").other_job("8") == fault
+    assert Allocation(nodes, "head").job_mismatch("8") == fault
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_other_jobs_on_the_nodes_of_a_launch_are_named(
     lines = "".join(f"OTHER_JOB={other}\n" for other in others)
     (tmp_path / identity.ALLOCATION).write_text(text + lines)
     said = f"co-scheduled: Slurm ran {jobs} at the same time" if jobs else ""
-    assert Allocation.read(tmp_path).beside == said
+    assert Allocation.read(tmp_path).other_jobs == said
 
 
 @pytest.mark.parametrize(

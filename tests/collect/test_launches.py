@@ -36,7 +36,7 @@ def test_all_launches_of_a_good_run_passed(make_tree: Maker) -> None:
     assert launches[0].case_id == tree.case_id("mpich40-boost181")
     assert launches[0].case["study"] == "netpipe"
     assert launches[0].run["ranks"] == 2
-    assert not any(launch.disturbed for launch in launches)
+    assert not any(launch.disturbances for launch in launches)
 
 
 def test_session_1000_is_after_999(make_tree: Maker) -> None:
@@ -57,8 +57,8 @@ def test_an_empty_run_has_none(tmp_path: Path) -> None:
 
 def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
     launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
-    assert [bool(launch.disturbed) for launch in launches] == [False] * 4 + [True]
-    assert any("load average 4.4 at the start, on 2 cores" in r for r in launches[4].disturbed)
+    assert [bool(launch.disturbances) for launch in launches] == [False] * 4 + [True]
+    assert any("load average 4.4 at the start, on 2 cores" in r for r in launches[4].disturbances)
 
 
 def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Maker) -> None:
@@ -72,7 +72,7 @@ def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Make
     assert lack == "measured 4 of the 20 sizes of its coarse grid before its time was over"
     assert "load average 4.4 at the start, on 2 cores" in disturbances
     outcome = Outcome.from_tree(RunTree(tree.path))
-    assert not outcome.whole
+    assert not outcome.is_complete
     first, *_, partial, missing = outcome.lines()
     assert first == "1 case: 4 of 5 launches completed; 1 more only partial"
     assert partial == f"partial 1 x {tree.case_id(ENVIRON)}: {launches[4].reason}"

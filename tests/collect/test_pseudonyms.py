@@ -17,7 +17,7 @@ from support.hosts import pseudonym
 
 from roundtrip import paths
 from roundtrip.collect import bundle, pseudonyms
-from roundtrip.collect.pseudonyms import STABLE, Pseudonyms
+from roundtrip.collect.pseudonyms import PSEUDONYM, Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.report import data
 
@@ -88,7 +88,7 @@ def test_a_host_is_the_same_whoever_is_with_it_and_another_under_another_key() -
     alone = Pseudonyms(["N1.site"], KEY)
     among = Pseudonyms(["a", "n1", "z"], KEY)
     assert alone.pseudonym("n1.site") == among.pseudonym("n1") == N1
-    assert re.fullmatch(STABLE, N1)
+    assert re.fullmatch(PSEUDONYM, N1)
     assert Pseudonyms(["n1"], b"another").pseudonym("n1") != N1
 
 
@@ -247,8 +247,8 @@ def test_hosts_of_run_trees_stand_before_their_pseudonyms(runs: Path) -> None:
     key(runs)
     found = pseudonyms.known_hosts(SITE, runs)
     one, two, other = at_site("n1"), at_site("n2"), "node-00000000"
-    assert found.has_key and found.known[two] == "n2.cluster"
-    assert found.named(f"{one} is sick: {two}, {other}; my{one} and {one}-x.") == (
+    assert found.has_key and found.by_pseudonym[two] == "n2.cluster"
+    assert found.insert_names(f"{one} is sick: {two}, {other}; my{one} and {one}-x.") == (
         f"n1 ({one}) is sick: n2.cluster ({two}), {other}; my{one} and {one}-x."
     )
 
@@ -259,16 +259,16 @@ def test_hosts_that_slurm_lists_are_known_without_a_run_tree(runs: Path, tmp_pat
     sinfo.parent.mkdir()
     sinfo.write_text("#!/bin/sh\necho n7\necho n8\necho n7\n")
     sinfo.chmod(0o755)
-    found = pseudonyms.known_hosts(SITE, tmp_path / "none").known
+    found = pseudonyms.known_hosts(SITE, tmp_path / "none").by_pseudonym
     assert found == {at_site(host): host for host in ("n7", "n8")}
     sinfo.write_text("#!/bin/sh\nexit 1\n")
-    assert pseudonyms.known_hosts(SITE, tmp_path / "none").known == {}
+    assert pseudonyms.known_hosts(SITE, tmp_path / "none").by_pseudonym == {}
 
 
 def test_without_a_key_nothing_is_known_and_none_is_made(runs: Path) -> None:
     found = pseudonyms.known_hosts(SITE, runs)
-    assert not found.has_key and found.known == {}
-    assert found.named(at_site("n1")) == at_site("n1")
+    assert not found.has_key and found.by_pseudonym == {}
+    assert found.insert_names(at_site("n1")) == at_site("n1")
     assert not pseudonyms.site_key_file(SITE).exists()
 
 
@@ -284,4 +284,4 @@ def test_a_damaged_run_tree_names_nobody(runs: Path, text: str) -> None:
     key(runs)
     for file in runs.rglob("pairs.json"):
         file.write_text(text)
-    assert pseudonyms.known_hosts(SITE, runs).known == {}
+    assert pseudonyms.known_hosts(SITE, runs).by_pseudonym == {}

@@ -65,13 +65,13 @@ def test_each_limit_is_named(
 ) -> None:
     monkeypatch.setattr(reader, "SECONDS", 0)
     if "sleep" in body:
-        monkeypatch.setattr(reader, "_SILENT", 0.5)
-        monkeypatch.setattr(reader, "_ENDS", 0.1)
+        monkeypatch.setattr(reader, "_ANSWER_TIMEOUT_S", 0.5)
+        monkeypatch.setattr(reader, "_EXIT_TIMEOUT_S", 0.1)
     hostile = task(table.parent, monkeypatch, body)
     with Reader() as one:
         with pytest.raises(UserError, match=f"^{table}: [^\n]*{why}[^\n]*$"):
             list(one.run(hostile, [table]))
-        monkeypatch.setattr(reader, "_SILENT", 60.0)
+        monkeypatch.setattr(reader, "_ANSWER_TIMEOUT_S", 60.0)
         one.require([table])  # the next file has a process of its own
 
 
@@ -217,9 +217,9 @@ def test_a_bomb_is_set_aside_and_the_file_beside_it_is_taken(tmp_path: Path, nam
     make, why = BOMBS[name]
     make(tmp_path / name)
     (tmp_path / "Good.log").write_bytes(HEAD + ROW)
-    found = {one.name: one.read for one in bring.read_sources([tmp_path], UTC)}
+    found = {one.name: one.parsed for one in bring.read_sources([tmp_path], UTC)}
     assert found["Good.log"].rows["value"].to_list() == [1.5]
-    (aside,) = found[name].aside
+    (aside,) = found[name].rejects
     assert not found[name].rows.height
     assert re.search(why, aside.reason)
 

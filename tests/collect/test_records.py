@@ -48,7 +48,7 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], complaint
     file.write_text(json.dumps(data, indent=1))
     with pytest.raises(UserError) as caught:
         records.read_record(file)
-    assert complaint in caught.value.what
+    assert complaint in caught.value.message
     assert caught.value.line is not None
     line = file.read_text().splitlines()[caught.value.line - 1]
     assert f'"{next(iter(changes))}"' in line or changes.keys() & {"disturbance", "ring", "npb"}
@@ -75,7 +75,7 @@ def test_what_is_not_a_record(launch: Path, content: bytes, complaint: str) -> N
     (launch / "run.json").write_bytes(content)
     with pytest.raises(UserError, match="run.json") as caught:
         records.read_record(launch / "run.json")
-    assert complaint in caught.value.what
+    assert complaint in caught.value.message
     assert "\n" not in str(caught.value)
 
 
@@ -114,7 +114,7 @@ def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, complai
     file.write_text(analysis.default_text().replace(old, new))
     with pytest.raises(UserError) as caught:
         analysis.load(file)
-    assert complaint in caught.value.what
+    assert complaint in caught.value.message
     at = file.read_text().split(new)[0].count("\n") + 1
     assert (caught.value.file, caught.value.line) == (str(file), at)
 

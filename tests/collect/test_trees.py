@@ -163,4 +163,4 @@ def test_only_the_root_may_be_a_link(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"in/none: missing"):
         files.read_in_tree(root / "in" / "none", root)
     with pytest.raises(UserError, match="too large: 1 bytes; right are at most 0"):
-        files.read_in_tree(root / "in" / "file", root, most=0)
+        files.read_in_tree(root / "in" / "file", root, max_bytes=0)

@@ -29,9 +29,9 @@ def test_toolchains_of_one_run_are_claimed_by_round(tree: Tree, between: Between
     path = tree().path
     compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
     first = row(compared, "MPI, ping-pong, 1 B")
-    assert first.judged is not None
-    assert first.judged.interval.n == 10
-    assert first.judged.interval.median == pytest.approx(0.28 / 0.36, rel=0.05)
+    assert first.verdict is not None
+    assert first.verdict.interval.n == 10
+    assert first.verdict.interval.median == pytest.approx(0.28 / 0.36, rel=0.05)
     assert first.base.median == pytest.approx(0.28, rel=0.1)
     assert first.new.median == pytest.approx(0.36, rel=0.1)
     assert first.status is Status.REGRESSED
@@ -51,7 +51,7 @@ def test_all_claims_are_corrected_together_and_ranked_by_evidence(
 ) -> None:
     path = tree().path
     compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    judged = [one.judged for one in compared.rows if one.judged]
+    judged = [one.verdict for one in compared.rows if one.verdict]
     assert len(judged) == len(compared.rows) > 6
     assert [one.q for one in judged] == pytest.approx(q_values([one.p for one in judged]))
     assert [one.p for one in judged] == sorted(one.p for one in judged)
@@ -98,7 +98,7 @@ def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
         change_all(run, "run.json", MPICH)
     path = run.path
     compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    assert {one.judged.interval.n for one in compared.rows if one.judged} == {1}
+    assert {one.verdict.interval.n for one in compared.rows if one.verdict} == {1}
     assert compared.exit_status == 2
 
 
@@ -108,7 +108,7 @@ def test_emulated_is_never_compared_with_measured(tree: Tree, between: Between) 
     compared = between(one.path, other.path)
     assert compared.rows == ()
     assert compared.exit_status == 2
-    (refused,) = compared.refused
+    (refused,) = compared.refusals
     assert "measured and EMULATED WAN: RTT 2 ms" in refused
     assert len(compared.removed) == len(compared.added) == 2
 
@@ -128,7 +128,7 @@ def test_simulated_is_never_compared_with_measured(tree: Tree, between: Between)
     compared = between(one.path, other.path)
     assert compared.rows == ()
     assert compared.exit_status == 2
-    assert "measured and SIMULATED" in compared.refused[0]
+    assert "measured and SIMULATED" in compared.refusals[0]
 
 
 def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
@@ -163,8 +163,8 @@ def test_what_one_night_lacks_is_removed_or_added_and_never_paired_with_another(
     tree: Tree, between: Between
 ) -> None:
     compared = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
-    assert [unit.toolchain for unit in compared.removed] == [MPICH]
-    assert [unit.toolchain for unit in compared.added] == [THIRD]
+    assert [case.toolchain for case in compared.removed] == [MPICH]
+    assert [case.toolchain for case in compared.added] == [THIRD]
     assert {r.series.base.toolchain for r in compared.rows} == {OPENMPI}
 
 
@@ -237,9 +237,9 @@ def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: 
     sequential = between(*(side.replace(str(path), str(other)) for side in sides))
     assert sequential.is_sequential and not fixed.is_sequential
     assert "valid at whatever round" in " ".join(model.notes(sequential))
-    judged = {model.describe_series(r): r.judged for r in sequential.rows}
+    judged = {model.describe_series(r): r.verdict for r in sequential.rows}
     for one in fixed.rows:
-        assert judged[model.describe_series(one)] != one.judged
+        assert judged[model.describe_series(one)] != one.verdict
 
 
 def test_a_source_is_not_compared_with_itself(tree: Tree, between: Between) -> None:
@@ -256,8 +256,12 @@ def test_launches_are_not_compared_with_themselves(tree: Tree, between: Between)
             between(base, f"{path}:toolchain={MPICH}")
 
 
-@pytest.mark.parametrize(("would_do", "words"), [(None, "on par"), (7, "cannot tell: 7 would")])
-def test_the_outcome_of_an_open_claim_says_what_would_do(would_do: int | None, words: str) -> None:
-    judged = SimpleNamespace(would_do=would_do, words="cannot tell: 7 would")
-    row = SimpleNamespace(judged=judged, status=Status.ON_PAR, more=None)
+@pytest.mark.parametrize(
+    ("launches_needed", "words"), [(None, "on par"), (7, "cannot tell: 7 would")]
+)
+def test_the_outcome_of_an_open_claim_says_what_would_do(
+    launches_needed: int | None, words: str
+) -> None:
+    judged = SimpleNamespace(launches_needed=launches_needed, words="cannot tell: 7 would")
+    row = SimpleNamespace(verdict=judged, status=Status.ON_PAR, ratios_missing=None)
     assert model.describe_outcome(row) == words  # type: ignore[arg-type]

@@ -26,25 +26,25 @@ def comparison(tree: Callable[..., Any], between: Callable[..., Comparison]) -> 
     run = tree(environs=(OPENMPI, MPICH))
     path = run.path
     compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    unit = compared.rows[0].series.base
-    return replace(compared, removed=(replace(unit, toolchain=THIRD),), added=(unit,))
+    case = compared.rows[0].series.base
+    return replace(compared, removed=(replace(case, toolchain=THIRD),), added=(case,))
 
 
 @pytest.fixture
 def hostile(comparison: Comparison) -> Comparison:
     """All that others may have named is hostile."""
     first = comparison.rows[0]
-    unit = replace(first.series.base, parameters=HOSTILE)
+    case = replace(first.series.base, parameters=HOSTILE)
     point = replace(first.series.point, what=HOSTILE)
-    row = replace(first, series=Series(unit, unit, point), judged=None, why=HOSTILE)
+    row = replace(first, series=Series(case, case, point), verdict=None, why=HOSTILE)
     fact = Fact(HOSTILE, HOSTILE, "x")
     return replace(
         comparison,
         base=replace(comparison.base, name=HOSTILE),
         rows=(row, *comparison.rows[1:]),
         facts=(fact,),
-        removed=(unit,),
-        refused=(HOSTILE,),
+        removed=(case,),
+        refusals=(HOSTILE,),
     )
 
 
@@ -109,7 +109,7 @@ def test_the_table_shows_what_differs_and_with_all_the_rest(comparison: Comparis
     assert "What differs besides speed" in text
     assert "compiler" not in text
     assert "GNU 12.2.0" not in text
-    assert "compiler =" in forms.as_text(comparison, everything=True)
+    assert "compiler =" in forms.as_text(comparison, all_facts=True)
     assert (
         f"Removed: NetPIPE, mode pingpong, placement shared-memory, on local:smp with {THIRD}"
         in text
@@ -148,4 +148,4 @@ def test_of_many_facts_that_differ_three_are_shown(comparison: Comparison) -> No
     text = forms.as_text(replace(comparison, facts=facts))
     assert "fact 2" in text and "fact 3" not in text
     assert "and 2 others; --all shows every fact" in text
-    assert "fact 4" in forms.as_text(replace(comparison, facts=facts), everything=True)
+    assert "fact 4" in forms.as_text(replace(comparison, facts=facts), all_facts=True)

@@ -82,4 +82,4 @@ def test_what_is_not_there_fails(spec: str, complaint: str, sources: Sources) ->
 def test_a_selector_that_chooses_nothing_says_what_there_is(tree: Tree, sources: Sources) -> None:
     side = sources.side(f"{tree().path}:toolchain=nope")
     with pytest.raises(UserError, match=rf"no launch with toolchain=nope.*{OPENMPI}"):
-        _ = side.units
+        _ = side.cases

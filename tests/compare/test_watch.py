@@ -29,11 +29,11 @@ def watch(run: Any, **more: Any) -> tuple[Watch, list[str]]:
 
 def test_a_run_stops_when_decided(tree: Tree) -> None:
     watched, said = watch(tree(launches=20), fail_on=0.02)
-    compared = watched.judged()
+    compared = watched.compare()
     assert compared.is_sequential
     assert watched.pairs == 20
     open_ = sum(row.status is Status.CANNOT_TELL for row in compared.rows)
-    assert watched.enough() is (open_ == 0)
+    assert watched.should_stop() is (open_ == 0)
     (line,) = said
     decided = len(compared.rows) - open_
     assert line.startswith(f"round 20: {decided} of {len(compared.rows)} decided")
@@ -41,23 +41,23 @@ def test_a_run_stops_when_decided(tree: Tree) -> None:
 
 def test_what_is_open_is_said_with_how_long_it_will_take(tree: Tree) -> None:
     watched, said = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
-    assert not watched.enough()
+    assert not watched.should_stop()
     assert "; open: " in said[0]
     assert "more round" in said[0]
 
 
 def test_nothing_is_said_before_it_can_be(tree: Tree) -> None:
     watched, said = watch(tree(launches=5))
-    assert not watched.enough()
+    assert not watched.should_stop()
     assert said == []
 
 
 def test_a_side_that_never_comes_back_ends_the_run(tree: Tree) -> None:
     watched, said = watch(tree(launches=5, environs=(OPENMPI,)))
-    assert [watched.enough() for _ in range(4)] == [False, False, False, True]
+    assert [watched.should_stop() for _ in range(4)] == [False, False, False, True]
     assert said == ["no round launched both in the last 3: stopping"]
     with pytest.raises(UserError, match=f"no launch with toolchain={MPICH}"):
-        watched.judged()
+        watched.compare()
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_a_side_that_never_comes_back_ends_the_run(tree: Tree) -> None:
 )
 def test_what_an_open_claim_lacks_is_said(tree: Tree, more: int | None, said: str) -> None:
     watched, _ = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
-    compared = watched.judged()
+    compared = watched.compare()
     row = next(row for row in compared.rows if row.status is Status.CANNOT_TELL)
-    left = replace(compared, rows=(replace(row, more=more),))
+    left = replace(compared, rows=(replace(row, ratios_missing=more),))
     assert not comparison.is_decided(left)
     assert comparison.describe_status(left, 6).endswith(f"({said})")

@@ -163,7 +163,9 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             "phase": "measure",
             "metric": "half_round_trip_time",
         }
-        return Checks(here, items[TOOLCHAIN], root, switches, names, True, minutes, others=items)
+        return Checks(
+            here, items[TOOLCHAIN], root, switches, names, True, minutes, toolchain_items=items
+        )
 
     return prepare
 
@@ -191,7 +193,7 @@ def test_another_mpi_is_found_among_harmless_variables(
     assert isinstance(found, Causes)
     values = [one.value for one in opened.entries if one.value is not None]
     print(len(values), np.exp(np.median(values)), sentences.plain_sentences(asked, found))
-    assert found.named == (switches[0].name,)
+    assert found.causes == (switches[0].name,)
 
 
 def test_the_options_of_the_launcher_bind_the_ranks_of_an_arm(

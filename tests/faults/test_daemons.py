@@ -64,7 +64,7 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
     finally:
         start()
     assert trial.oracle.tree
-    (row,) = [one for one in scheduler_log.read(trial.oracle.tree) if one.instead][:1]
+    (row,) = [one for one in scheduler_log.read(trial.oracle.tree) if one.has_fallback][:1]
     assert row.end is not None and row.end - row.start >= 60
     assert "its accounting stayed away" in trial.log
 

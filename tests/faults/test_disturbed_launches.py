@@ -175,5 +175,5 @@ def test_a_launch_that_nobody_touched_has_no_such_mark(
     launch = Launch(netpipe, tmp_path, ranks=ranks)
     assert launch.marks() == []
     run = launch.record()
-    assert disturbance.partial(run, analysis.default().disturbance) == ""
+    assert disturbance.partial_reason(run, analysis.default().disturbance) == ""
     assert len(run["disturbance"]["cpu_s"]) == ranks

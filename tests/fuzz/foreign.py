@@ -14,7 +14,7 @@ from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.history import annotations
 from roundtrip.imported import bring, perflog, store
-from roundtrip.imported.values import LOGGED, VALUES, Read, comparable
+from roundtrip.imported.values import LOGGED_VALUES, VALUES, ParsedFile, select_comparable
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
 _NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))
@@ -38,25 +38,25 @@ def log(content: bytes, seed: bytes, folder: Path) -> bool:
         taken_from_seed = {good[line - 1] for line in whole}
         kept = {lines[line - 1] for line in read.rows["line"].unique()}
         assert set(lines) & taken_from_seed <= kept, "a good row was lost"
-    return not read.aside
+    return not read.rejects
 
 
 def any_file(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a report or a database is read with no fault."""
     read = bring.parse(content, datetime.UTC)
     _sound(read)
-    return not read.aside
+    return not read.rejects
 
 
-def _sound(read: Read) -> None:
+def _sound(read: ParsedFile) -> None:
     """What was read can be kept and made into nights, and every fault is one line."""
-    assert dict(read.rows.schema) == LOGGED
+    assert dict(read.rows.schema) == LOGGED_VALUES
     assert read.rows["value"].is_finite().all()
-    for fault in read.aside:
+    for fault in read.rejects:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
     rows = read.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
-    values, _ = comparable(rows, (), ())
-    found, provenance = store.form_nights(bring.as_kept(values, _NAMES))
+    values, _ = select_comparable(rows, (), ())
+    found, provenance = store.form_nights(bring.stored_rows(values, _NAMES))
     assert found.height <= values.height
     assert not found["median"].null_count() and not provenance["value"].null_count()
 
@@ -94,7 +94,7 @@ def _values() -> bytes:
 
     read = bring.parse((_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC)
     rows = read.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
-    table = bring.as_kept(comparable(rows, (), ("widgets",))[0], _NAMES)
+    table = bring.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
     written = io.BytesIO()
     table.select(*VALUES).write_parquet(written)
     return written.getvalue()

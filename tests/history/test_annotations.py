@@ -108,4 +108,4 @@ def test_a_fault_names_its_line(tmp_path: Path, text: str, line: int, why: str) 
     with pytest.raises(UserError) as fault:
         load(tmp_path, text)
     assert (fault.value.line, Path(fault.value.file or "").name) == (line, annotations.FILE_NAME)
-    assert why in fault.value.what and "\n" not in fault.value.what
+    assert why in fault.value.message and "\n" not in fault.value.message

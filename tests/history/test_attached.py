@@ -68,7 +68,7 @@ def test_annotations_are_those_of_the_checkout(
 def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
     newest = Nights(tmp_path, series=1).write(5)[-1] / "bundle"
     known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    before = known.before("2026-01-05T01:00:00Z", 2)
+    before = known.nights_before("2026-01-05T01:00:00Z", 2)
     assert before.nights["night"].str.slice(0, 10).to_list() == ["2026-01-03", "2026-01-04"]
     assert set(before.provenance["night"]) == set(before.nights["night"])
     copy = Path(shutil.copytree(newest, tmp_path / "copy"))

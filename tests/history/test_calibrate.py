@@ -40,7 +40,7 @@ def test_the_noise_of_each_series_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     found = site(np.random.default_rng(2).normal(0, 0.01, (40, 120)), monkeypatch)
     result = detection.calibrate(found, 60, 500, 1, SETTINGS)
-    assert result.false <= 1 and result.evidence == SETTINGS.evidence
+    assert result.false_alarms <= 1 and result.evidence == SETTINGS.evidence
 
 
 @pytest.mark.nightly
@@ -52,7 +52,7 @@ def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.Mon
         for row in stretches + rng.normal(0, 0.01, stretches.shape)
     ]
     result = detection.calibrate(found, 60, 500, 1, SETTINGS)
-    assert result.false > 1 >= result.kept
+    assert result.false_alarms > 1 >= result.remaining_alarms
     assert result.evidence > SETTINGS.evidence
     read = analysis.parse(
         detection.with_evidence(result.evidence, analysis.default_text()), Path("analysis.toml")

@@ -26,7 +26,7 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
     assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
     assert known.pairs["night"].n_unique() == 2
     found = judge(nodes.measures(known.pairs, THRESHOLDS.nodes), THRESHOLDS.nodes, 0.95)
-    why = {one.name: {str(e.measure.measure) for e in one.evidence} for one in found.named}  # type: ignore[attr-defined]
+    why = {one.name: {str(e.measure.measure) for e in one.evidence} for one in found.outliers}  # type: ignore[attr-defined]
     assert why.keys() == {pseudonym(3), pseudonym(9)}
     assert "latency" in why[pseudonym(3)] and "tail" in why[pseudonym(9)]
     # The cache gives the same, and so does what a later night takes with it.
@@ -55,7 +55,7 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
     assert found.history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
     assert found.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
     assert found.samples.collect().is_empty() and found.medians.is_empty()
-    assert found.passed("netpipe").is_empty() and found.launches.height == 16
+    assert found.study_launches("netpipe").is_empty() and found.launches.height == 16
 
 
 def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
 def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True).night(0)
     pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
-    names = [name for name, _ in nodes.split(pairs)]
+    names = [name for name, _ in nodes.split_measures(pairs)]
     assert {(name.measure, name.is_alone) for name in names} == {
         (measure, alone) for measure in ("latency", "tail", "bandwidth") for alone in (True, False)
     }

@@ -63,7 +63,7 @@ def test_each_fault_is_found_alone_with_advice(
     finding = next(f for f in doctor.examine(host, [], GOOD) if f.topic == topic)
     assert finding.advice
     assert "\n" not in finding.detail + finding.advice
-    assert doctor.possible([finding]) == (level == "warn")
+    assert doctor.can_measure([finding]) == (level == "warn")
 
 
 @pytest.mark.parametrize(

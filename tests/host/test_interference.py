@@ -103,7 +103,7 @@ def test_a_false_claim_warns() -> None:
 
 
 def test_without_variation_there_is_no_effect() -> None:
-    assert interference.effect(lambda block: block.others, blocks()) is None
+    assert interference.effect(lambda block: block.other_processors, blocks()) is None
 
 
 def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> None:

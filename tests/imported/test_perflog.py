@@ -9,7 +9,7 @@ import zoneinfo
 import pytest
 
 from roundtrip.imported import perflog
-from roundtrip.imported.values import SetAside
+from roundtrip.imported.values import Reject
 
 HEAD = (
     "job_completion_time|version|descr|display_name|system:partition+environ|jobid|result|"
@@ -26,9 +26,9 @@ def row(value: object = 10.5, time: str = "2026-11-03T01:00:00+00:00", **other: 
     )
 
 
-def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[SetAside]]:
+def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[Reject]]:
     read = perflog.parse(("\n".join(lines) + end).encode())
-    return read.rows.select("line", "value").rows(), read.aside
+    return read.rows.select("line", "value").rows(), read.rejects
 
 
 @pytest.mark.parametrize(
@@ -52,20 +52,20 @@ def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[S
 def test_a_damaged_row_is_set_aside(bad: str, why: str) -> None:
     rows, aside = parse(HEAD, row(1), bad, row(2))
     assert rows == [(2, 1), (4, 2)]
-    assert aside == [SetAside(3, why)]
+    assert aside == [Reject(3, why)]
 
 
 def test_a_row_that_is_not_utf8_is_set_aside() -> None:
     lines = [HEAD.encode(), row(1).encode(), row(1, descr="Größe").encode("latin-1")]
     read = perflog.parse(b"\n".join([*lines, row(2).encode(), b""]))
     assert read.rows["line"].to_list() == [2, 4]
-    assert read.aside == [SetAside(3, "not UTF-8 text")]
+    assert read.rejects == [Reject(3, "not UTF-8 text")]
 
 
 def test_a_last_line_without_its_end_is_cut_off() -> None:
     rows, aside = parse(HEAD, row(1), row(12.75), end="")
     assert rows == [(2, 1)]
-    assert aside == [SetAside(3, "cut off: the last line has no end")]
+    assert aside == [Reject(3, "cut off: the last line has no end")]
 
 
 def test_a_header_may_change_and_come_again() -> None:
@@ -79,7 +79,7 @@ def test_a_header_may_change_and_come_again() -> None:
 def test_rows_before_a_header_are_set_aside() -> None:
     rows, aside = parse(row(1), row(2), HEAD, row(3))
     assert rows == [(4, 3)]
-    assert aside == [SetAside(1, "2 rows before any header, which says what their columns are")]
+    assert aside == [Reject(1, "2 rows before any header, which says what their columns are")]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_rows_before_a_header_are_set_aside() -> None:
 def test_a_header_that_identifies_no_value_is_set_aside(header: str, why: str) -> None:
     rows, aside = parse(header, row(1), HEAD, row(2))
     assert rows == [(4, 2)]
-    assert aside == [SetAside(1, why)]
+    assert aside == [Reject(1, why)]
 
 
 def test_parametrized_and_plain_rows_may_be_mixed() -> None:
@@ -115,7 +115,7 @@ def test_a_delimiter_in_a_text_costs_a_row_only_where_readings_of_it_differ() ->
     rows, aside = parse(HEAD, row(1, descr="a|b"), row(2, descr="a|b|c"), row(3, name="A %p=a|b"))
     assert rows == [(2, 1), (3, 2)]
     # "A %p=a" might end the description: then the name is b.
-    assert aside == [SetAside(4, "14 columns; the header has 13")]
+    assert aside == [Reject(4, "14 columns; the header has 13")]
 
 
 def test_a_time_without_a_zone_is_of_the_zone_given() -> None:
@@ -146,4 +146,4 @@ def test_a_hundred_thousand_rows_take_less_than_a_second() -> None:
     read = perflog.parse(content)
     assert time.process_time() - begin < 3
     assert read.rows.height == 400_000
-    assert not read.aside
+    assert not read.rejects

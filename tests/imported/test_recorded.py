@@ -47,24 +47,24 @@ def read(kind: str, pattern: str) -> list[bring.Source]:
 )
 def test_every_value_is_read(kind: str, pattern: str, values: int) -> None:
     found = read(kind, pattern)
-    assert not [fault for one in found for fault in one.read.aside]
-    assert sum(one.read.rows.height for one in found) == values
+    assert not [fault for one in found for fault in one.parsed.rejects]
+    assert sum(one.parsed.rows.height for one in found) == values
     for one in found:
-        assert (one.read.rows["system"] == "tulip").all()
-        assert (one.read.rows["partition"] == "cpu").all()
-        stream = one.read.rows.filter(metric="copy")
+        assert (one.parsed.rows["system"] == "tulip").all()
+        assert (one.parsed.rows["partition"] == "cpu").all()
+        stream = one.parsed.rows.filter(metric="copy")
         assert set(stream.select("name", "environ").rows()) <= STREAM
         assert stream["value"].is_between(20_000, 22_000).all()
         assert (stream["unit"] == "MB/s").all()
         assert (stream["lower"] == -0.9).all() and not stream["upper"].count()
-        assert (one.read.rows.filter(metric="startup")["upper"] == 5).all()
+        assert (one.parsed.rows.filter(metric="startup")["upper"] == 5).all()
 
 
 @pytest.mark.parametrize("kind", ["4.6.3-default", "4.10.4-default"])
 def test_logs_and_reports_say_the_same(kind: str) -> None:
     keys = ["name", "environ", "metric", "value", "unit"]
-    logs = {row for one in read(kind, "*.log*") for row in one.read.rows.select(keys).rows()}
-    reports = {row for one in read(kind, "*.json") for row in one.read.rows.select(keys).rows()}
+    logs = {row for one in read(kind, "*.log*") for row in one.parsed.rows.select(keys).rows()}
+    reports = {row for one in read(kind, "*.json") for row in one.parsed.rows.select(keys).rows()}
     assert logs == reports
 
 
@@ -72,10 +72,10 @@ def test_a_description_with_the_delimiter_in_it_costs_no_row() -> None:
     content = (DATA / "4.10.4-default" / "Stream.log").read_text().splitlines()
     assert {line.count("|") for line in content[1:]} == {content[0].count("|") + 1}
     (found,) = read("4.10.4-default", "Stream.log")
-    assert found.read.rows["line"].n_unique() == 8
+    assert found.parsed.rows["line"].n_unique() == 8
 
 
 def test_rows_of_failed_tests_are_counted() -> None:
     (latency,) = read("4.10.4-multiline", "Latency.log")
-    assert latency.read.empty == 4
-    assert latency.read.rows.height == 3
+    assert latency.parsed.empty_rows == 4
+    assert latency.parsed.rows.height == 3

@@ -62,7 +62,7 @@ def test_a_file_is_unpacked_up_to_the_limit(
     monkeypatch.setattr(bring, "_MOST", 1000)
     text = b"x" * size
     packed = b"".join(gzip.compress(text[at : at + part]) for at in range(0, size, part))
-    content, fault = bring._unpacked(packed)
+    content, fault = bring._gunzip(packed)
     if size > 1000:
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:

@@ -24,5 +24,5 @@ def test_a_reference_with_one_limit_goes_before_the_unit() -> None:
 
 
 def test_what_the_user_says_comes_first() -> None:
-    assert lower_is_better("x_1", "MB/s", -0.1, None, says_lower=["x_*"]) is True
-    assert lower_is_better("y", "s", None, None, says_higher=["y"]) is False
+    assert lower_is_better("x_1", "MB/s", -0.1, None, lower_globs=["x_*"]) is True
+    assert lower_is_better("y", "s", None, None, higher_globs=["y"]) is False

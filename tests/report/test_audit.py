@@ -35,7 +35,7 @@ from support.audited import (
 from roundtrip.report.audit.section import RULES
 from roundtrip.report.audit.subject import Outcome, Subject
 from roundtrip.report.blocks import Cell, Column
-from roundtrip.report.units import Level, Quantity, Unit, pure
+from roundtrip.report.units import Level, Quantity, Unit, pure_number
 from roundtrip.stats.summaries import DEVIATION, GEOMETRIC_MEAN, MEAN, Kind, Summary
 from roundtrip.stats.verdicts import Verdict
 from roundtrip.studies.derivation import Pairing, Ratio
@@ -50,27 +50,27 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 1, showing(table(ratio(), columns=(Column("Arm"), Column("Ring / tree"))))  # no base
     yield 1, showing(table(ratio("Tree")))  # whose value is nowhere
     yield 1, showing(table(ratio("Ring"), ratio("Ring")))  # a ratio is no value of the base
-    yield 2, replace(SOUND, lost=launches().head(1))
+    yield 2, replace(SOUND, lost_launches=launches().head(1))
     mean_of_rates = Summary("bandwidth", Kind.RATE, "launches", MEAN)
     yield 3, with_facts(summaries=(TIME, mean_of_rates))
     yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEAN),))
     yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, GEOMETRIC_MEAN),))
     yield 4, with_facts(ratios=())  # and yet it claims some
     few = replace(judged()[Claim(1)].interval, n=1000)
-    yield 4, replace(SOUND, claims=judged(interval=few))  # more ratios than launches
-    yield 5, replace(SOUND, claims=judged(interval=replace(few, low=None, high=None, n=3)))
+    yield 4, replace(SOUND, verdicts=judged(interval=few))  # more ratios than launches
+    yield 5, replace(SOUND, verdicts=judged(interval=replace(few, low=None, high=None, n=3)))
     yield 5, showing(table(measured(level=0.9), words="Times in µs."))  # not the requested level
     yield 5, showing(table(measured(), words="Times in µs."))  # and which level is not said
     ninety = ("Bands are ", Level(0.9), " rank intervals.")
     yield 5, showing(table(), gallery(figure(chart()), caption=ninety))
     yield 6, with_facts(summaries=(Summary("time", Kind.COST, "launches", DEVIATION),))
-    yield 7, replace(SOUND, claims=judged(q=0.5))
-    yield 7, replace(SOUND, claims=judged(verdict=Verdict.SLOWER))
+    yield 7, replace(SOUND, verdicts=judged(q=0.5))
+    yield 7, replace(SOUND, verdicts=judged(verdict=Verdict.SLOWER))
     yield 8, replace(SOUND, samples=samples(launches(), 1))
     yield 8, showing(table(measured(), time(3.0)))
     yield 9, of_launches(compiler=None)
     yield 9, replace(SOUND, environment={})
-    yield 9, replace(SOUND, placed=["one/1"])
+    yield 9, replace(SOUND, placed_launches=["one/1"])
     yield 10, replace(SOUND, points=points({"clock_resolution_s": 1e-6}))
     yield 10, replace(SOUND, points=points({"clock_overhead_s": 1e-6}))
     yield 10, replace(SOUND, points=points({}, dict.fromkeys(CLOCK)))
@@ -93,13 +93,13 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 16, showing(gallery(figure(chart(unit=""))))
     yield 17, of_launches(started="2026-11-21T07:00:00Z")
     yield 18, replace(SOUND, points=points({}, {"batch": 8}))
-    yield 19, replace(SOUND, claims=judged(q=judged()[Claim(1)].p / 2))
+    yield 19, replace(SOUND, verdicts=judged(q=judged()[Claim(1)].p / 2))
     any_effect = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.0}))
     yield 20, replace(SOUND, analysis=any_effect)
-    yield 20, replace(SOUND, printed={})
-    yield 21, replace(SOUND, printed={})
+    yield 20, replace(SOUND, printed_files={})
+    yield 21, replace(SOUND, printed_files={})
     edited = SETTINGS.text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
-    yield 21, replace(SOUND, printed={edited: "“Provenance”"})
+    yield 21, replace(SOUND, printed_files={edited: "“Provenance”"})
     other = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.2}))
     yield 21, replace(SOUND, analysis=other)
     yield 22, showing(table(measured(value=2.1)))
@@ -115,14 +115,18 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     """(rule, a subject without the facts, what it says is missing)."""
     nothing = replace(SOUND, chapter=None)
     yield 1, nothing, "a section of the report about it"
-    yield 2, replace(SOUND, launches=launches().clear(), lost=launches().clear()), "launches"
+    yield (
+        2,
+        replace(SOUND, launches=launches().clear(), lost_launches=launches().clear()),
+        "launches",
+    )
     yield 3, with_facts(summaries=()), "how each number is summarised"
     yield 4, with_facts(ratios=None), "how each ratio is formed"
     yield 6, with_facts(summaries=()), "which statistic stands behind each number"
     yield 8, with_facts(tails=None), "of which values the slowest matter"
-    yield 9, with_facts(made_with=()), "what its programs are built with"
+    yield 9, with_facts(build_columns=()), "what its programs are built with"
     yield 10, with_facts(clock=""), "whose clock is read"
-    yield 10, with_facts(synchronised=""), "how ranks are synchronised"
+    yield 10, with_facts(synchronisation=""), "how ranks are synchronised"
     yield 10, with_facts(over_ranks=""), "how the times of ranks become one"
     yield (
         10,
@@ -147,7 +151,7 @@ NOTHING = {
     4: with_facts(ratios=()),
     5: SOUND,
     7: SOUND,
-    8: with_facts(tails=(), no_tails="times whole computations"),
+    8: with_facts(tails=(), no_tails_reason="times whole computations"),
     13: replace(SOUND, launches=launches().clear()),
     19: SOUND,
     20: SOUND,
@@ -174,7 +178,7 @@ def test_a_rule_without_facts_names_the_fact_or_says_that_there_is_no_case(numbe
         assert outcome.evidence.startswith("missing fact: ")
         assert fact in outcome.evidence
     if number in NOTHING:
-        outcome = held(number, replace(NOTHING[number], claims={}))
+        outcome = held(number, replace(NOTHING[number], verdicts={}))
         assert outcome.result == "not applicable", outcome
         assert not outcome.evidence.startswith("missing fact: ")
 
@@ -190,9 +194,9 @@ def test_no_rule_passes_on_no_facts() -> None:
         chapter=None,
         launches=empty,
         points=points().clear(),
-        claims={},
+        verdicts={},
         environment={},
-        printed={},
+        printed_files={},
     )
     # That launches completed, and how many, is a fact.
     results = {number: held(number, bare).result for number in range(1, len(RULES) + 1)}
@@ -203,7 +207,7 @@ def test_a_diagnostic_lets_normal_theory_pass() -> None:
     tested = Summary("time", Kind.COST, "launches", DEVIATION, "Normal, p")
     assert held(6, with_facts(summaries=(tested,))).result == "fail", "it is not shown"
     named = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
-    shown = table(time(0.1), Cell(pure(0.4)), columns=named)
+    shown = table(time(0.1), Cell(pure_number(0.4)), columns=named)
     both = replace(showing(shown).chapter, facts=replace(FACTS, summaries=(tested,)))  # type: ignore[type-var]
     assert held(6, replace(SOUND, chapter=both)).result == "pass"
 
@@ -227,7 +231,7 @@ def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares
     assert "ranks are not synchronised; the time of one rank is the sample" in evidence
     assert "barrier" not in evidence
     assert held(14, timed).evidence.endswith("caches: flushed")
-    undeclared = with_facts(clock="", synchronised="", over_ranks="", cache="")
+    undeclared = with_facts(clock="", synchronisation="", over_ranks="", cache="")
     assert held(10, replace(undeclared, launches=timed.launches)).result == "pass"
     silent = timed.launches.with_columns(
         timing_cache=pl.when(pl.col("case_id") == "one").then("timing_cache")

@@ -23,7 +23,7 @@ from roundtrip import studies
 from roundtrip.collect import bundle
 from roundtrip.report import build, data
 from roundtrip.report.audit import section
-from roundtrip.report.audit.section import RULES, Of
+from roundtrip.report.audit.section import RULES, Scope
 from roundtrip.report.audit.subject import Chapter
 from roundtrip.report.blocks import (
     Table,
@@ -39,11 +39,11 @@ def test_what_a_figure_draws_is_what_its_views_say() -> None:
     size = "Message size (bytes)"
     axes = [axis.title for view in plot.views for axis in (view.x, view.y) if axis]
     assert axes == [size, "Time (µs)", size, "Ratio to raw MPI"]
-    assert [view.shown for view in plot.views] == [2, 2]
-    assert [view.lines for view in plot.views] == [("sizes",)] * 2
-    assert (plot.shown, plot.views[0].bounds, ratio.bounds) == (4, (), (LINK,))
+    assert [view.interval_count for view in plot.views] == [2, 2]
+    assert [view.joined_points for view in plot.views] == [("sizes",)] * 2
+    assert (plot.interval_count, plot.views[0].bounds, ratio.bounds) == (4, (), (LINK,))
     bound = replace(plot.views[0].curves[0], bound="ideal")
-    assert replace(ratio, curves=(bound,)).lines == (), "nothing is measured on it"
+    assert replace(ratio, curves=(bound,)).joined_points == (), "nothing is measured on it"
     assert replace(ratio, curves=(bound,)).bounds == (LINK, "ideal")
 
 
@@ -64,7 +64,7 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
     there = {row[2] for row in texts} - {"A thing", "Another", "The campaign"}
     assert there == {read.launches["study"][0]}
     assert {row[0] for row in texts if row[2] in there} == {
-        f"C{number}" for number, rule in enumerate(RULES, 1) if rule.of is Of.LAUNCHES
+        f"C{number}" for number, rule in enumerate(RULES, 1) if rule.scope is Scope.LAUNCHES
     }
 
 

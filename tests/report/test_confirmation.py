@@ -20,7 +20,7 @@ from roundtrip.collect import manifest, records
 from roundtrip.history import ledger
 from roundtrip.report import confirmation, data, renderers
 from roundtrip.report.build import build
-from roundtrip.report.confirmation import Confirmed
+from roundtrip.report.confirmation import ConfirmationResult
 from roundtrip.report.pages import write
 from roundtrip.report.sections import history
 from roundtrip.stats.nights.verdicts import Verdict
@@ -82,9 +82,9 @@ def alone(revision: Path) -> Path:
     return redigested(revision)
 
 
-def said(revision: Path) -> Confirmed:
+def said(revision: Path) -> ConfirmationResult:
     held = read(revision)
-    return confirmation.confirmed(held, history.tonight(held))
+    return confirmation.read_confirmation(held, history.judge_nights(held))
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, wo
 
 def test_launches_on_other_nodes_than_those_of_the_night_are_named(revision: Path) -> None:
     held = read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff"))
-    again = confirmation.confirmed(held, history.tonight(held))
+    again = confirmation.read_confirmation(held, history.judge_nights(held))
     for one in again.series.values():
         assert one.sentence.endswith("of the control; 18 on other nodes than the night's")
         assert (again.record(one.line) or {})["on_other_nodes"] == 18
@@ -123,11 +123,13 @@ def test_launches_on_other_nodes_than_those_of_the_night_are_named(revision: Pat
 
 def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path) -> None:
     before = read(revision)
-    values = history.tonight(before).lines
+    values = history.judge_nights(before).lines
     alone(revision)
     after = read(launched(revision, slower(3.0)))
     assert after.medians.equals(before.medians) and after.launches.equals(before.launches)
-    assert [one.known for one in history.tonight(after).lines] == [one.known for one in values]
+    assert [one.history for one in history.judge_nights(after).lines] == [
+        one.history for one in values
+    ]
     known = ledger.read_ledger(alone(revision).parents[3], CAMPAIGN, SITE).nights
     assert known.filter(night=known["night"].max())["launches"].unique().to_list() == [2]
 
@@ -156,21 +158,23 @@ def test_a_night_that_launched_nothing_again_says_why(
     if note is not None:
         (revision / "bundle" / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note))
     held = read(redigested(revision))
-    assert confirmation.confirmed(held, history.tonight(held)).sentence == words
+    assert confirmation.read_confirmation(held, history.judge_nights(held)).sentence == words
     assert words in renderers.markdown(build(held))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
     held = read(redigested(revision))
-    assert confirmation.confirmed(held, history.tonight(held)) == Confirmed({})
+    assert confirmation.read_confirmation(held, history.judge_nights(held)) == ConfirmationResult(
+        {}
+    )
     assert "aunched again" not in renderers.markdown(build(held))
 
 
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
     writer = Nights(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
     held = read(writer.write(NIGHTS)[-1])
-    ((worse, control),) = confirmation.pairs(history.tonight(held))
+    ((worse, control),) = confirmation.pairs(history.judge_nights(held))
     assert control and control.series.names["case_id"] == worse.series.names["case_id"]
     assert control.series.names["variant"] == worse.series.names["variant"]
 
@@ -178,11 +182,11 @@ def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path)
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
     writer = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
     held = read(writer.write(NIGHTS)[-1])
-    assert [control for _, control in confirmation.pairs(history.tonight(held))] == [None] * 3
+    assert [control for _, control in confirmation.pairs(history.judge_nights(held))] == [None] * 3
 
 
 def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None:
-    judged = history.tonight(read(revision))
+    judged = history.judge_nights(read(revision))
     expected = {line.label: control for line, control in confirmation.pairs(judged)}
     assert len(confirmation.cases(judged)) == 2
     for seed in range(5):

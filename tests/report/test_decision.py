@@ -18,10 +18,10 @@ ENVIRON = "openmpi41-boost181"
 
 
 def judged(
-    values: int, would_do: int | None, verdict: Verdict = Verdict.CANNOT_TELL
+    values: int, launches_needed: int | None, verdict: Verdict = Verdict.CANNOT_TELL
 ) -> ClaimVerdict:
     interval: Interval = median_interval([1.1] * values, 0.95)
-    return ClaimVerdict(interval, 1.0, 1.0, verdict, 20, would_do)
+    return ClaimVerdict(interval, 1.0, 1.0, verdict, 20, launches_needed)
 
 
 def read(tree: Any) -> data.Data:
@@ -30,11 +30,11 @@ def read(tree: Any) -> data.Data:
 
 def why(tree: Any) -> str | None:
     held = read(tree)
-    return build.undecided(held, build.judge_report(held))
+    return build.undecided_reason(held, build.judge_report(held))
 
 
 @pytest.mark.parametrize(
-    ("values", "would_do", "launches", "advice"),
+    ("values", "launches_needed", "launches", "advice"),
     [
         (6, 11, 6, "6 launches of each case were made, 11 would do"),
         (1, 7, 1, "1 launch of each case was made, 7 would do"),
@@ -44,9 +44,9 @@ def why(tree: Any) -> str | None:
     ],
 )
 def test_the_advice_counts_the_launches_that_were_made(
-    values: int, would_do: int | None, launches: int, advice: str
+    values: int, launches_needed: int | None, launches: int, advice: str
 ) -> None:
-    assert build.advice({"a": judged(values, would_do)}, launches) == advice
+    assert build.advice({"a": judged(values, launches_needed)}, launches) == advice
 
 
 def test_the_claim_that_lacks_most_decides() -> None:
@@ -84,4 +84,4 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
 
 def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
     held = read(make_tree(launches=1, environs=(ENVIRON,)))
-    assert build.undecided(held, {}) == build.NO_CLAIM
+    assert build.undecided_reason(held, {}) == build.NO_CLAIM

@@ -74,11 +74,11 @@ def speeds(launches: pl.DataFrame, value: dict[str, float], rows: int) -> pl.Dat
 def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
     read: data.Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    launches = read.completed.sort("launch").with_columns(
+    launches = read.completed_launches.sort("launch").with_columns(
         environ=pl.format("mpi{}-boost181", pl.int_range(pl.len()) % 6),
         toolchain=pl.format("MPI {}", pl.int_range(pl.len()) % 6),
     )
-    monkeypatch.setattr(type(read), "passed", lambda self, study: launches)
+    monkeypatch.setattr(type(read), "study_launches", lambda self, study: launches)
     values = {f"mpi{number}-boost181": 10.0 - number for number in range(6)}
     study = type(NETPIPE)
     monkeypatch.setattr(study, "headline", lambda *_: speeds(launches, values, 11))
@@ -112,7 +112,7 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     ]
     where = labels.differences({place for place, _ in settings})
     rows = [headline._Row("Time", 8, *setting, "s", True) for setting in settings]
-    named = [headline._name(row, where[row.where]).replace("\xa0", " ") for row in rows]
+    named = [headline._name(row, where[row.setting]).replace("\xa0", " ") for row in rows]
     assert named == [
         "Time, in one node at 8 B",
         "Time at 8 B (more ranks than processors)",

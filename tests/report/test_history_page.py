@@ -21,12 +21,12 @@ from roundtrip.report.pages.series import (
     Calendar,
     Point,
     Series,
+    display_unit,
     series_key,
-    shown_in,
     split_series,
 )
 from roundtrip.report.units import Quantity
-from roundtrip.stats.nights.verdicts import Drift, Newest, SeriesHistory, Step, Verdict
+from roundtrip.stats.nights.verdicts import Drift, NewestNight, SeriesHistory, Step, Verdict
 
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=1>'
 STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
@@ -99,8 +99,10 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
 def young(generated: history.History, *nights: str) -> history.History:
     """The first nights of a history, of which no series can be judged yet."""
     first = generated.nights.filter(pl.col("night").is_in(nights))
-    known = {names: SeriesHistory(len(nights), why="too few") for names in generated.known}
-    return replace(generated, nights=first, known=known, notes=(), reports={})
+    known = {
+        names: SeriesHistory(len(nights), reason="too few") for names in generated.series_histories
+    }
+    return replace(generated, nights=first, series_histories=known, notes=(), reports={})
 
 
 def test_one_night_is_a_table_of_its_values_without_columns_for_another(
@@ -118,7 +120,7 @@ def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: history.His
     one = young(generated, years.night(0))
     other = one.nights.with_columns(nodes=pl.lit("elsewhere"), median=3 * pl.col("median"))
     both = replace(one, nights=pl.concat([one.nights, other]))
-    for pair in night_pairs(both.judged):
+    for pair in night_pairs(both.verdicts):
         points = pair.line.series.points
         assert len(points) == 2 and not pair.before and not pair.ratio
         assert isinstance(pair.newest, Quantity)
@@ -127,7 +129,7 @@ def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: history.His
 
 
 def shown(value: float, series: Series) -> float:
-    return value * shown_in(series)[0]
+    return value * display_unit(series)[0]
 
 
 def test_only_our_script_may_run(page: str) -> None:
@@ -145,7 +147,7 @@ def test_what_others_wrote_stays_text(generated: history.History) -> None:
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
     histories = {
-        tuple(one.names.values()): SeriesHistory(90, why=HOSTILE) for one in split_series(named)
+        tuple(one.names.values()): SeriesHistory(90, reason=HOSTILE) for one in split_series(named)
     }
     notes = [history.Note(years.night(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
@@ -164,7 +166,7 @@ def test_a_year_of_a_series_takes_less_than_thirty_kilobytes() -> None:
 
 
 def test_nights_stand_at_even_distances() -> None:
-    judged = years.make(2, 20).judged
+    judged = years.make(2, 20).verdicts
     drawn = str(chart.draw(judged.lines[0], judged, [])[0])
     frame = re.search(r'data-frame="([^"]+)"', drawn)
     assert frame
@@ -191,7 +193,7 @@ def test_a_link_to_each_report_and_a_night_without_one(generated: history.Histor
         (SeriesHistory(90, drift=Drift(1.1, 1.05, 1.2)), Verdict.DRIFTING),
         (SeriesHistory(90), Verdict.UNCHANGED),
         (SeriesHistory(90, (STEP,), drift=Drift(1.1, 1.05, 1.2)), Verdict.REGRESSED),
-        (SeriesHistory(3, why="3 nights"), Verdict.TOO_FEW_NIGHTS),
+        (SeriesHistory(3, reason="3 nights"), Verdict.TOO_FEW_NIGHTS),
     ],
 )
 def test_verdicts(series: SeriesHistory, verdict: Verdict) -> None:
@@ -213,10 +215,12 @@ def test_higher_may_be_better() -> None:
 
 def test_a_last_night_that_stands_out_comes_before_the_quiet_ones() -> None:
     loud = judgement(
-        SeriesHistory(90, newest=Newest(1.2, 0.9, 1.1, is_outside=True)), lower_is_better=True
+        SeriesHistory(90, newest_night=NewestNight(1.2, 0.9, 1.1, is_outside=True)),
+        lower_is_better=True,
     )
     quiet = judgement(
-        SeriesHistory(90, newest=Newest(1.0, 0.9, 1.1, is_outside=False)), lower_is_better=True
+        SeriesHistory(90, newest_night=NewestNight(1.0, 0.9, 1.1, is_outside=False)),
+        lower_is_better=True,
     )
     assert loud.ratio == "1.200 last night"
     assert quiet.ratio == ""
@@ -260,7 +264,7 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
     (mine,) = series.changes_of_series([change], {nodes[1], nodes[3]})
     assert str(mine) == "kernel: a → b on node-00000001"
     assert series.changes_of_series([change], {nodes[3]}) == []
-    assert series.merged([mine, *series.changes_of_series([change], {nodes[0]})]) == [
+    assert series.merge_changes([mine, *series.changes_of_series([change], {nodes[0]})]) == [
         series.Change("", "kernel", "a", "b", (nodes[0], nodes[1]))
     ]
 
@@ -313,7 +317,7 @@ def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
 def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> None:
     calendar = Calendar([years.night(index) for index in range(9)])
     wanted = {years.night(3)}
-    assert [calendar.near(years.night(at), wanted) is not None for at in range(7)] == [
+    assert [calendar.nearest(years.night(at), wanted) is not None for at in range(7)] == [
         *(False, True, True, True, True, True, False)
     ]
 
@@ -342,7 +346,7 @@ def test_nights_that_a_series_lacks_keep_their_place(generated: history.History)
 def test_times_are_printed_in_a_unit_that_fits() -> None:
     def shown(unit: str, *values: float) -> tuple[float, str]:
         points = tuple(Point("", "", value, None, None, "", 8, 0, "") for value in values)
-        return shown_in(Series("", {"unit": unit}, points, lower_is_better=True))
+        return display_unit(Series("", {"unit": unit}, points, lower_is_better=True))
 
     assert shown("s", 2e-6, 3e-6) == (1e6, "µs")
     assert shown("s", 2.0, 3.0) == (1.0, "s")

@@ -17,7 +17,7 @@ from roundtrip.collect import manifest
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Table, flat
+from roundtrip.report.blocks import Table, all_blocks
 from roundtrip.report.build import build
 from roundtrip.report.pages.series import split_series
 from roundtrip.report.sections import history
@@ -90,7 +90,7 @@ def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> 
     assert "takes 8" in slower and "% longer since 2026-02-0" in slower
     assert slower.endswith(", when package libucx0 changed from 1.13 to 1.14.")
     assert "Nothing else changed against 45 nights: of 8 series, 1 changed lately" in rest
-    tables = [block for block in flat(part.blocks) if isinstance(block, Table)]
+    tables = [block for block in all_blocks(part.blocks) if isinstance(block, Table)]
     (table,) = [one for one in tables if "level changed" in one.caption]
     row = [plain(cell.text) for cell in table.rows[0]]
     assert row[1] == "regressed, new" and row[2].endswith(" µs")
@@ -100,7 +100,7 @@ def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> 
 
 
 def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
-    tables = [one for one in flat(history.part(changed).blocks) if isinstance(one, Table)]
+    tables = [one for one in all_blocks(history.part(changed).blocks) if isinstance(one, Table)]
     rows = [row for one in tables for row in one.rows if row[0].origin]
     known = {one.key for one in split_series(changed.history.nights)}
     assert rows
@@ -118,7 +118,7 @@ def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
     )
     (table,) = [
         one
-        for one in flat(history.part(changed).blocks)
+        for one in all_blocks(history.part(changed).blocks)
         if isinstance(one, Table) and one.caption.startswith("This night")
     ]
     assert {row[0].origin for row in table.rows} <= build(changed).series - {""}

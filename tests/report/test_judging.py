@@ -33,7 +33,7 @@ def test_the_campaign_says_which_test(
 ) -> None:
     held = read(is_sequential)
     claims: dict[ToolchainComparison, list[float]] = {
-        key: one.ratios for key, one in Toolchains(held).compared.items()
+        key: one.ratios for key, one in Toolchains(held).comparisons.items()
     }
     assert held.is_sequential is is_sequential
     assert claims

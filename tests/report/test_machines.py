@@ -14,7 +14,7 @@ from roundtrip.collect import analysis
 from roundtrip.report.pages import machines, write
 from roundtrip.report.pages.history import History
 from roundtrip.report.pages.machines import Value
-from roundtrip.report.pages.write import Night, Shelf, Summary
+from roundtrip.report.pages.write import CampaignSite, Night, Summary
 
 NIGHTS = 5
 
@@ -55,7 +55,7 @@ def test_a_value_is_that_of_its_series_in_the_newest_night() -> None:
 def test_a_value_of_no_single_series_has_no_interval() -> None:
     peak = next(one for one in found(history()) if one.what == "Peak bandwidth")
     assert (peak.low, peak.high, peak.series) == (None, None, "")
-    assert str(peak.shown).endswith("MB/s") and "no CI" not in str(peak.shown)
+    assert str(peak.quantity).endswith("MB/s") and "no CI" not in str(peak.quantity)
 
 
 def test_a_night_that_was_disturbed_or_left_out_is_not_the_newest() -> None:
@@ -89,11 +89,11 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for name, factor in (("odin", 1.0), ("thor", 0.5))
     }
 
-    def summary(reports: Path, shelf: Shelf) -> Summary:
+    def summary(reports: Path, shelf: CampaignSite) -> Summary:
         return Summary(page="a", nights=1, values=tuple(sites[shelf.site]))
 
-    shelves = [Shelf("nightly", name, (Night("2026-01-01", ("a",)),)) for name in sites]
-    monkeypatch.setattr(write, "read_shelves", lambda _: iter(shelves))
+    shelves = [CampaignSite("nightly", name, (Night("2026-01-01", ("a",)),)) for name in sites]
+    monkeypatch.setattr(write, "read_campaign_sites", lambda _: iter(shelves))
     monkeypatch.setattr(write, "_write_history", summary)
     write.write_pages(tmp_path)
     return tmp_path / write.INDEX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from roundtrip.history.nodes import Name
+from roundtrip.history.nodes import MeasureName
 from roundtrip.report.sections import nodes
 
 
@@ -17,5 +17,5 @@ from roundtrip.report.sections import nodes
     ],
 )
 def test_a_level_has_its_unit_or_says_what_it_is(level: float, unit: str, text: str) -> None:
-    name = Name("netpipe", "smp", "openmpi", "latency", False, level, unit)
+    name = MeasureName("netpipe", "smp", "openmpi", "latency", False, level, unit)
     assert nodes._level(name) == text

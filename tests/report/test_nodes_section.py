@@ -50,8 +50,8 @@ def sick(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def values(figure: Figure) -> dict[str, Any]:
     """What the page's script knows of a map."""
-    assert isinstance(figure.shown, Heat)
-    return dict(json.loads(heat_json(figure.shown)))
+    assert isinstance(figure.content, Heat)
+    return dict(json.loads(heat_json(figure.content)))
 
 
 def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> None:
@@ -59,7 +59,7 @@ def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> Non
     assert first.startswith(f"{pseudonym(3)} is sick: latency ")
     assert "partners, two nights" in first
     assert last == f"Not measured: {GONE['node']} (drained)."
-    assert sick.asked[0].question == nodes.QUESTION
+    assert sick.top_parts[0].question == nodes.QUESTION
     assert all(len(one) <= 140 for one in (first, last))
 
 

@@ -15,7 +15,7 @@ from support.bundles import RECORDED
 from roundtrip.collect import bundle
 from roundtrip.history import ledger
 from roundtrip.report import publish, renderers, units
-from roundtrip.report.blocks import Table, flat
+from roundtrip.report.blocks import Table, all_blocks
 from roundtrip.report.build import build
 from roundtrip.report.data import read
 from roundtrip.report.pages import write
@@ -66,7 +66,7 @@ def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path)
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
     report = build(read(RECORDED / "ring"))
-    tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
+    tables = [b for part in report.parts for b in all_blocks(part.blocks) if isinstance(b, Table)]
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),
         ("when every byte is read, and the ratio of a region", 2),
@@ -91,7 +91,7 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
     found = {one.key: one for one in split_series(nights)}
     report = build(read(revision / "bundle"))
-    tables = [b for part in report.parts for b in flat(part.blocks) if isinstance(b, Table)]
+    tables = [b for part in report.parts for b in all_blocks(part.blocks) if isinstance(b, Table)]
     (latency,) = [one for one in tables if one.caption.startswith("Latency")]
     calm = [row for row in latency.rows if row[2].origin]
     assert len(calm) == 10

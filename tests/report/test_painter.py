@@ -195,7 +195,7 @@ def test_ticks_lie_on_the_axis_and_there_are_some(
     found = svg.ticks(scale, count)
     assert 1 <= len(found) <= 3 * count + 4
     assert list(found) == sorted(set(found))
-    assert all(-1e-6 <= scale.part(value) <= 1 + 1e-6 for value in found)
+    assert all(-1e-6 <= scale.position(value) <= 1 + 1e-6 for value in found)
     assert all(svg.tick_label(value, scale) for value in found)
 
 
@@ -235,7 +235,7 @@ def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
 
 
 def test_names_are_spread_apart_in_their_order() -> None:
-    placed = svg.apart({0: 10, 1: 11, 2: 12, 3: 90}, 15, 4, 100)
+    placed = svg.space_out({0: 10, 1: 11, 2: 12, 3: 90}, 15, 4, 100)
     assert sorted(placed, key=lambda name: placed[name]) == [0, 1, 2, 3]
     places = sorted(placed.values())
     assert all(b - a >= 15 for a, b in pairwise(places))

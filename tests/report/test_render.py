@@ -159,7 +159,7 @@ def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
 )
 def test_three_digits(value: float, shown: str) -> None:
     assert units.number(value) == shown
-    assert units.number(float("nan")) == units.number(float("inf")) == units.NOTHING
+    assert units.number(float("nan")) == units.number(float("inf")) == units.NO_VALUE
 
 
 def test_sizes_intervals_and_fractions() -> None:

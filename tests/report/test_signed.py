@@ -112,7 +112,7 @@ def test_a_night_says_who_signed_it_and_names_the_one_before(reports: Path) -> N
     assert second.measurement not in (second.digest, first.measurement)
     found = read(reports)
     assert found.warnings == found.remarks == ()
-    assert signature.summary(found.signed) == [f"2 nights signed by {signed.key}"]
+    assert signature.summary(found.signatures) == [f"2 nights signed by {signed.key}"]
 
 
 def test_openssh_verifies_it_with_the_public_half_alone(reports: Path, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_night_replaced_after_it_was_named_is_reported(reports: Path) -> None:
     unsigned(night(reports, 1), finished=None)
     found = read(reports)
     assert len(found.remarks) == 1 and "is not the one that it names before it" in found.remarks[0]
-    assert sorted(one.state for one in found.signed.values()) == ["signed", "unsigned"]
+    assert sorted(one.state for one in found.signatures.values()) == ["signed", "unsigned"]
 
 
 def test_a_foreign_key_says_so_until_the_site_lists_it(
@@ -256,10 +256,10 @@ def test_a_foreign_key_says_so_until_the_site_lists_it(
     folder = tmp_path / "checkout" / "site-configs" / "local"
     for part in ("campaigns", "checks", "site-configs/local"):
         (tmp_path / "checkout" / part).mkdir(parents=True)
-    (folder / signature.ALLOWED).write_text(f"local {checked.data['signer']}\n")
+    (folder / signature.ALLOWED_SIGNERS).write_text(f"local {checked.data['signer']}\n")
     monkeypatch.chdir(tmp_path / "checkout")
     assert signature.check_signature(revision / "bundle", checked).state == "signed"
-    (folder / signature.ALLOWED).write_text(f"else {checked.data['signer']}\n")
+    (folder / signature.ALLOWED_SIGNERS).write_text(f"else {checked.data['signer']}\n")
     assert signature.check_signature(revision / "bundle", checked).state == "foreign"
 
 
@@ -295,11 +295,11 @@ def test_the_key_of_a_variable_is_taken_or_missed(
     key = tmp_path / "shared"
     words = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
     subprocess.run([str(one) for one in words], check=True)
-    monkeypatch.setenv(signature.SIGNING, str(key))
+    monkeypatch.setenv(signature.KEY_VARIABLE, str(key))
     built = bundle.build(tree(tmp_path / "run", 1))
     signed = signature.check_signature(built, manifest.verify(built))
     assert signed.state == "signed" and signed.key.endswith("([withheld])")
-    monkeypatch.setenv(signature.SIGNING, str(tmp_path / "none"))
+    monkeypatch.setenv(signature.KEY_VARIABLE, str(tmp_path / "none"))
     said: list[str] = []
     bundle.build(tree(tmp_path / "other", 2), tell=said.append)
     assert said[0].endswith(

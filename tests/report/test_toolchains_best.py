@@ -70,7 +70,7 @@ def test_of_many_that_none_is_faster_than_a_few_are_named() -> None:
 
 def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
     found = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)), {})
-    assert [race.runners for race in found] == [("a", "b"), ("c", "d")]
+    assert [race.toolchains for race in found] == [("a", "b"), ("c", "d")]
     (answer,) = race_answers(found, TITLES)
     assert answer.text == (
         "MPI a is fastest for MPI at 1\N{NO-BREAK SPACE}B; open for MPI at 1\N{NO-BREAK SPACE}B.",

@@ -82,7 +82,7 @@ def test_the_faster_toolchain_is_named(tree: Any) -> None:
     assert ratio.endswith(f"{FAST} is faster")
     assert first[-1].startswith("10 of 10, first in ")
     assert {claim.family for claim in verdicts} == {Family.TOOLCHAINS}
-    (answer,) = part.each
+    (answer,) = part.panel_answers
     text = "".join(str(getattr(word, "text", word)) for word in answer.text)
     assert text.startswith(f"{SLOW} against {FAST}: of 12 comparisons, ")
     assert f"{FAST} is faster in " in text
@@ -125,7 +125,7 @@ def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
     move(tree, MPICH, by=10)
     part, verdicts = judged(tree)
     assert not verdicts
-    assert not (part.answers or part.each or part.summary)
+    assert not (part.answers or part.panel_answers or part.summary)
     assert f"{SLOW} against {FAST}" in refusals(part)
     assert "no round launched both" in refusals(part)
 
@@ -194,7 +194,7 @@ def test_builds_called_alike_go_by_their_environments(tree: Any) -> None:
         case = json.loads(file.read_text())
         file.write_text(json.dumps({**case, "extras": {"toolchain": "My MPI"}}))
     part, _ = judged(tree)
-    (answer,) = part.each
+    (answer,) = part.panel_answers
     assert str(getattr(answer.text[0], "text", "")) == (
         f"My MPI ({MPICH}) against My MPI ({OPENMPI})"
     )
@@ -213,7 +213,7 @@ def compared(made_of: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
     return {
         (one, other)
         for one, other in pairs
-        if speeds.may_differ(made_of[one], made_of[other], there)
+        if speeds.compared_factors(made_of[one], made_of[other], there)
     }
 
 
@@ -256,7 +256,7 @@ def test_the_page_counts_the_compared_pairs(
 def test_many_pairs_are_one_answer_that_counts_them(
     tree: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(judged(tree)[0].each) == 1
+    assert len(judged(tree)[0].panel_answers) == 1
     monkeypatch.setattr(toolchains, "_MOST_ANSWERS", 0)
-    [answer] = judged(tree)[0].each
+    [answer] = judged(tree)[0].panel_answers
     assert answer.text[-1] == "1 pairs of toolchains are compared below, by round."

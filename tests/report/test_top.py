@@ -28,14 +28,14 @@ def report(make_tree: Callable[..., Any]) -> Report:
 
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:
-    questions = [part.question for part in report.asked]
+    questions = [part.question for part in report.top_parts]
     of_study = {study.name: study.question for study in studies.load()}
     assert questions == [
         of_study["netpipe"],
         "Which MPI and which Boost is fastest here?",
         "Did every launch complete?",
     ]
-    for part in report.asked:
+    for part in report.top_parts:
         for answer in part.answers:
             assert len("".join(str(getattr(word, "text", word)) for word in answer.text)) <= _SHORT
     page, twin = renderers.html(report), renderers.markdown(report)

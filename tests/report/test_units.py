@@ -45,8 +45,8 @@ def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: st
         (Quantity(value=3e-6, unit=Unit.US, says_unit=True), "0.00000300 µs"),
         (Quantity(value=-12.4, unit=Unit.PERCENT, decimals=0, is_signed=True), "\N{MINUS SIGN}12"),
         (units.count(12345), "12345"),
-        (units.bytes_of(65_536), "64 KiB"),
-        (units.part(0.125), "12 %"),
+        (units.byte_size(65_536), "64 KiB"),
+        (units.percentage(0.125), "12 %"),
     ],
 )
 def test_a_quantity_prints_itself(shown: Quantity, text: str) -> None:
@@ -55,7 +55,7 @@ def test_a_quantity_prints_itself(shown: Quantity, text: str) -> None:
 
 def test_an_interval_keeps_its_level_and_prints_in_any_unit() -> None:
     found = median_interval([1e-6 * number for number in range(1, 10)], 0.9)
-    shown = Quantity.over(found, Unit.US, 1e6)
+    shown = Quantity.from_interval(found, Unit.US, 1e6)
     assert (shown.level, shown.n) == (0.9, 9)
     assert str(shown) == "5.00 [2.00,\N{NO-BREAK SPACE}8.00]"
 
@@ -63,7 +63,7 @@ def test_an_interval_keeps_its_level_and_prints_in_any_unit() -> None:
 def test_a_caption_names_no_other_level_than_its_intervals_have() -> None:
     found = median_interval([float(number) for number in range(1, 10)], 0.9)
     columns = Column("Arm"), Column("Time", "right", Unit.US)
-    rows = ((Cell("MPI"), Cell(Quantity.over(found, Unit.US))),)
+    rows = ((Cell("MPI"), Cell(Quantity.from_interval(found, Unit.US))),)
     assert "90" in Table(("Median, ", Level(found.level or 0), " interval."), columns, rows).caption
     with pytest.raises(ValueError, match="another level"):
         Table(("Median, ", Level(0.95), " interval."), columns, rows)
@@ -105,12 +105,12 @@ def test_which_values_are_better_follows_from_the_unit(unit: str, better: str) -
 
 def test_a_quantity_says_in_json_all_that_is_known_of_it() -> None:
     found = Interval(2.0, 1.0, 3.0, 8, 0.95)
-    measured = Quantity.over(found, "jobs/h", says_unit=True)
+    measured = Quantity.from_interval(found, "jobs/h", says_unit=True)
     emulated = replace(measured, kind="EMULATED NODES", is_lower_better=False)
     known = {"median": 2.0, "low": 1.0, "high": 3.0, "level": 0.95, "n": 8, "unit": "jobs/h"}
     assert measured.record() == {**known, "direction": "", "label": "measured"}
     assert emulated.record() == {**known, "direction": "higher", "label": "EMULATED NODES"}
-    assert str(measured.middle) == "2.00\N{NO-BREAK SPACE}jobs/h"
+    assert str(measured.without_interval) == "2.00\N{NO-BREAK SPACE}jobs/h"
 
 
 def test_a_change_of_nights_has_three_decimals_and_its_interval() -> None:

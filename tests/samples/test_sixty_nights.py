@@ -39,7 +39,7 @@ def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
     size = list(SERIES).index("size_bytes")
     slowed = {names: one for names, one in histories.items() if names[size] in SLOWED}
     assert (len(histories), len(slowed)) == (160, 40)
-    assert all(one.used == 60 for one in histories.values())
+    assert all(one.nights_used == 60 for one in histories.values())
     found = [one.steps for one in slowed.values() if one.steps]
     assert len(found) >= 30
     assert {len(steps) for steps in found} == {1}

@@ -103,16 +103,16 @@ def test_a_simulation_that_went_wrong_is_known_by_what_it_says(
     """Its status is that of success."""
     simgrid.read_platform(PLATFORMS / "odin.xml", 1e9).write(tmp_path, 2)
     command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", "2"]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOGGED]
+    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOG_OPTIONS]
     done = subprocess.run(
         [*command, program, how], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0
-    assert how in simgrid.fault(done.stderr).lower()
+    assert how in simgrid.simulation_fault(done.stderr).lower()
     right = subprocess.run(
         [*command, program], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
-    assert simgrid.fault(right.stderr) == ""
+    assert simgrid.simulation_fault(right.stderr) == ""
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_message_takes_what_the_platform_says(
 ) -> None:
     simgrid.read_platform(PLATFORMS / f"{name}.xml", 1e9, rtt).write(tmp_path, ranks)
     command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", str(ranks)]
-    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOGGED]
+    command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOG_OPTIONS]
     command += ["--cfg=smpi/simulate-computation:no", program]
     runs = [
         subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300).stdout

@@ -55,7 +55,7 @@ def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
     ],
 )
 def test_a_simulation_went_wrong_if_it_says_so(said: str, fault: str) -> None:
-    assert simgrid.fault(said) == fault
+    assert simgrid.simulation_fault(said) == fault
 
 
 def test_a_launch_that_ends_on_all_its_ranks_is_recorded(

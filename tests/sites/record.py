@@ -19,10 +19,10 @@ def main(file: Path) -> None:
     def ask(*command: str) -> str | None:
         if command[0] not in _SLURM:
             return None
-        said[" ".join(command)] = slurm.ask(*command)
+        said[" ".join(command)] = slurm.command_output(*command)
         return said[" ".join(command)]
 
-    probe.look(ask, Path("/nonexistent"))
+    probe.gather_facts(ask, Path("/nonexistent"))
     file.write_text(json.dumps(said, indent=1) + "\n")
 
 

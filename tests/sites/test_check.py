@@ -200,7 +200,7 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
         (tools / program).chmod(0o755)
 
     def compared() -> list[Finding]:
-        return check.compare_slurm(site, slurm.look_at_slurm())
+        return check.compare_slurm(site, slurm.gather_slurm_facts())
 
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")

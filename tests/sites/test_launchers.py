@@ -48,5 +48,5 @@ MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
 def test_what_places_is_replaced_and_what_binds_stays(
     launcher: str, there: list[str], one: list[str], two: list[str]
 ) -> None:
-    assert launchers.on_sockets(launcher, "one-socket", there) == one
-    assert launchers.on_sockets(launcher, "two-sockets", there) == two
+    assert launchers.socket_options(launcher, "one-socket", there) == one
+    assert launchers.socket_options(launcher, "two-sockets", there) == two

@@ -232,7 +232,7 @@ def test_what_was_written_is_tried(
     def check(*_: object) -> live.Result:
         result = live.Result()
         if not found or not mends:
-            result.fault("mpich40", "does not start", lines)
+            result.add_fault("mpich40", "does not start", lines)
         found.append(result)
         return result
 

@@ -238,9 +238,9 @@ def test_without_accounting_the_scheduler_is_squeue(
 def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     """Headers and libraries, or Spack builds it; where they are, and for the nodes that are."""
     found = (
-        Library("slurm", "22.05.8", "/opt/slurm", lacks="include/slurm/slurm.h"),
-        Library("ucx", "1.13.1", "/usr", lacks="include/ucp/api/ucp.h"),
-        Library("rdma-core", "44.0", "/usr", lacks="include/infiniband/verbs.h"),
+        Library("slurm", "22.05.8", "/opt/slurm", missing_file="include/slurm/slurm.h"),
+        Library("ucx", "1.13.1", "/usr", missing_file="include/ucp/api/ucp.h"),
+        Library("rdma-core", "44.0", "/usr", missing_file="include/infiniband/verbs.h"),
         Library("pmix", "4.2.2", "/opt/pmix"),
         Library("hwloc", "2.9.0", "/usr"),
         Library("libevent", "2.1.12", "/usr"),

@@ -63,7 +63,7 @@ def devices(folder: Path) -> Path:
 
 def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "read_host", lambda: HOST)
-    facts = probe.look(cluster, devices(tmp_path))
+    facts = probe.gather_facts(cluster, devices(tmp_path))
     assert facts.slurm == "23.11.1"
     assert facts.partition is not None
     assert facts.partition.features == ("cascadelake", "ib", "icelake")
@@ -71,7 +71,7 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         *("compute", 128),
         48,
     )
-    assert [one.name for one in facts.covering] == ["compute", "gpu"]
+    assert [one.name for one in facts.distinct_partitions] == ["compute", "gpu"]
     assert facts.accounting is False
     assert facts.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
     assert facts.binds_tasks is True
@@ -85,7 +85,7 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_machine_with_nothing_is_no_error(tmp_path: Path) -> None:
-    facts = probe.look(lambda *_: None, tmp_path)
+    facts = probe.gather_facts(lambda *_: None, tmp_path)
     assert replace(facts, **NO_PROCESSOR) == Facts()
     assert facts.partition is None
     assert facts.port is None
@@ -124,7 +124,7 @@ def test_the_target_is_what_the_processor_has(
     processor: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archspec.cpu, "host", lambda: archspec.cpu.TARGETS[processor])
-    assert probe.look(lambda *_: None, tmp_path).target == target
+    assert probe.gather_facts(lambda *_: None, tmp_path).target == target
 
 
 def test_a_library_without_headers_is_not_one_to_build_with(
@@ -143,12 +143,12 @@ def test_a_library_without_headers_is_not_one_to_build_with(
     def found() -> dict[str, probe.Library]:
         return {item.name: item for item in probe.find_libraries(cluster, "23.11.1")}
 
-    assert found()["slurm"].lacks == "include/slurm/slurm.h"
+    assert found()["slurm"].missing_file == "include/slurm/slurm.h"
     assert found()["slurm"].prefix == str(prefix)
-    assert found()["ucx"].lacks == "lib/libucp.so"
+    assert found()["ucx"].missing_file == "lib/libucp.so"
     library.parent.mkdir(parents=True)
     library.touch()
-    assert found()["ucx"].lacks is None
+    assert found()["ucx"].missing_file is None
     assert str(found()["slurm"]) == f"slurm 23.11.1 in {prefix}, without include/slurm/slurm.h"
 
 
@@ -164,7 +164,7 @@ def test_a_library_that_open_mpi_5_would_not_find_is_none_to_build_with(tmp_path
         return answers.get(command[1]) if command[-1] == "libevent" else None
 
     (found,) = probe.find_libraries(run, None)
-    assert found.lacks == "lib/libevent_core.so"
+    assert found.missing_file == "lib/libevent_core.so"
     (tmp_path / "lib/libevent_core.so").touch()
     (found,) = probe.find_libraries(run, None)
-    assert found.lacks is None
+    assert found.missing_file is None

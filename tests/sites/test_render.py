@@ -12,9 +12,11 @@ from roundtrip.sites import render
 from roundtrip.toolchains.spec import catalogue
 
 
-def environment(name: str, suites_in: str | None = None) -> dict[str, Any]:
+def environment(name: str, suites_toolchain: str | None = None) -> dict[str, Any]:
     toolchain = catalogue().toolchains[name]
-    return render.prebuilt_environment("local", "x", toolchain, {}, {}, suites_in=suites_in)
+    return render.prebuilt_environment(
+        "local", "x", toolchain, {}, {}, suites_toolchain=suites_toolchain
+    )
 
 
 @pytest.fixture
@@ -32,14 +34,16 @@ def test_suites_are_offered_where_somebody_built_them(store: Path) -> None:
     (store / "npb" / "openmpi41").mkdir(parents=True)
     offering = environment("openmpi41-boost181")
     assert offering["features"] == ["mpi", "boost", "npb-upstream"]
-    other = environment("openmpi41-boost174", suites_in="openmpi41-boost181")
+    other = environment("openmpi41-boost174", suites_toolchain="openmpi41-boost181")
     assert other["features"] == ["mpi", "boost"]
     assert "openmpi41-boost181 is enough" in other["extras"]["lacks"]["npb-upstream"]
 
 
 @pytest.mark.parametrize("name", ["smpi-boost174", "smpi-boost181"])
 def test_a_simulator_says_so(store: Path, name: str) -> None:
-    (mine,) = [environment(name, suites_in="smpi-boost181" if name == "smpi-boost174" else None)]
+    (mine,) = [
+        environment(name, suites_toolchain="smpi-boost181" if name == "smpi-boost174" else None)
+    ]
     assert mine["features"] == ["mpi", "boost", "simulated"]
     assert "simulated" not in environment("openmpi41-boost181")["features"]
 

@@ -56,24 +56,24 @@ def test_a_scale_is_nodes_and_ranks_in_each(
 def test_a_partition_is_offered_the_scales_that_fit(nodes: int, cores: int, fit: set[str]) -> None:
     offered = {"shared-memory", *scales.features(nodes, cores)}
     offered |= {"one-per-node"} if nodes > 1 else set()
-    found = {s for s in scales.SCALES if set(scales.needed(s, "all-cores")) <= offered}
+    found = {s for s in scales.SCALES if set(scales.features_for_scale(s, "all-cores")) <= offered}
     assert found == fit
 
 
 def test_a_number_of_ranks_needs_as_many_cores_or_nodes() -> None:
-    assert scales.counted(2, 2) == []
-    assert scales.counted(2, 1) == []
-    assert scales.counted(16, 16) == ["cores_16"]
-    assert scales.counted(16, 1) == ["nodes_16"]
-    assert scales.counted(32, 16) == ["cores_16"]
-    assert scales.counted(9, 9) == ["cores_16"]
+    assert scales.features_for_ranks(2, 2) == []
+    assert scales.features_for_ranks(2, 1) == []
+    assert scales.features_for_ranks(16, 16) == ["cores_16"]
+    assert scales.features_for_ranks(16, 1) == ["nodes_16"]
+    assert scales.features_for_ranks(32, 16) == ["cores_16"]
+    assert scales.features_for_ranks(9, 9) == ["cores_16"]
 
 
 def test_why_not() -> None:
-    assert scales.why("nodes_4", {"nodes": 2}) == "it has 2"
-    assert scales.why("cores_4", {}) == "it does not say how many cores it has"
-    assert scales.why("sockets_2", {"sockets": 1}) == "it has 1"
-    assert scales.why("osu", {}) is None
+    assert scales.shortage("nodes_4", {"nodes": 2}) == "it has 2"
+    assert scales.shortage("cores_4", {}) == "it does not say how many cores it has"
+    assert scales.shortage("sockets_2", {"sockets": 1}) == "it has 1"
+    assert scales.shortage("osu", {}) is None
 
 
 def test_slurm_says_how_large_its_partitions_are() -> None:

@@ -123,8 +123,8 @@ def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: P
     assert (usual["grid"]["extras"]["nodes"], usual["clusterA"]["extras"]["cores"]) == (8, 4)
     file.write_text(file.read_text().replace("/etc/slurm/slurm.conf", str(conf)))
     large = partitions(sites / "virtual")
-    assert set(scales.counted(32, 1)) <= set(large["grid"]["features"])
-    assert not set(scales.counted(32, 1)) <= set(usual["grid"]["features"])
+    assert set(scales.features_for_ranks(32, 1)) <= set(large["grid"]["features"])
+    assert not set(scales.features_for_ranks(32, 1)) <= set(usual["grid"]["features"])
     sizes = {name: (one["extras"]["nodes"], one["extras"]["cores"]) for name, one in large.items()}
     assert sizes == {"clusterA": (16, 2), "clusterB": (16, 2), "grid": (32, 2)}
 

@@ -44,7 +44,7 @@ def facts(name: str, without: str = "", **changed: str) -> Facts:
         return None if without and line.startswith(without) else answers.get(line)
 
     nothing = dict.fromkeys(("cpu", "target", "sockets", "cores"))
-    return replace(probe.look(run, Path("/nonexistent")), libraries=(), **nothing)  # type: ignore[arg-type]
+    return replace(probe.gather_facts(run, Path("/nonexistent")), libraries=(), **nothing)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +113,7 @@ def test_a_partition_that_is_down_is_not_measured() -> None:
     only = "".join(line + "\n" for line in broken.splitlines() if line.startswith("broken"))
     found = facts("mixed", **{"sinfo -h -o " + slurm.SINFO: only})
     assert [one.name for one in found.partitions] == ["broken"]
-    assert found.covering == []
+    assert found.distinct_partitions == []
 
 
 def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
@@ -199,11 +199,11 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")
     scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
     says = facts("plain").cluster
-    assert check.too_long(scripts[:1], site, says) == []
-    (fault,) = check.too_long(scripts, site, says)
+    assert check.time_limit_faults(scripts[:1], site, says) == []
+    (fault,) = check.time_limit_faults(scripts, site, says)
     assert fault == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
     free = replace(says, limits={"grid": replace(says.limits["grid"], longest_s=None)})
-    assert check.too_long(scripts, site, free) == []
+    assert check.time_limit_faults(scripts, site, free) == []
 
 
 @pytest.mark.parametrize(

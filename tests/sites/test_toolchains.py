@@ -40,7 +40,7 @@ def test_each_root_of_the_workloads_is_one_toolchain() -> None:
     assert {item.name for item in found} == NAMES
     assert len({item.root.hash for item in found}) == len(NAMES)
     for item in found:
-        assert item.mpi.hash in {spec.hash for spec in lock.reached(item.root.hash)}
+        assert item.mpi.hash in {spec.hash for spec in lock.closure(item.root.hash)}
         assert {"osu-micro-benchmarks", "npb"} == set(item.suites)
 
 
@@ -154,7 +154,9 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
     found = environments("infiniband", LAUNCH)
     assert set(installed_names(found)) == NAMES
-    assert not any("mvapich2" in name for name in installed_names(found, without=["mvapich2"]))
+    assert not any(
+        "mvapich2" in name for name in installed_names(found, excluded_mpis=["mvapich2"])
+    )
     lock = locks.read(active / "spack.lock")
     gone = next(item for item in toolchains(lock) if item.name == "mpich43-boost186")
     shutil.rmtree(prefix_of_spec(gone.root, lock))

@@ -17,8 +17,8 @@ from roundtrip.stats.planning import (
     components,
     fewest_launches,
     half_width,
+    joint_claims_needed,
     least_p,
-    needed_together,
     normality_p,
     reach,
     recommended_launches,
@@ -73,7 +73,7 @@ def test_alone_together_or_not_at_all(
     launches: int, claims: int, reached: Reach, together: int | None
 ) -> None:
     assert reach(launches, claims, LEVELS) is reached
-    assert needed_together(launches, claims, LEVELS) == together
+    assert joint_claims_needed(launches, claims, LEVELS) == together
 
 
 @given(st.integers(1, 40))

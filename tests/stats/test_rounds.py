@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from roundtrip.stats.rounds import Pairing, RoundLaunch, in_twos, pair_by_round
+from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import Verdict, judge
 
@@ -23,14 +23,14 @@ def launches(name: str, rounds: list[int], second: int = 0) -> list[RoundLaunch]
 def test_launches_of_a_round_are_a_pair() -> None:
     found = pair_by_round(launches("a", [1, 2, 3]), launches("b", [3, 1, 2], second=5))
     pairs = (("a1", "b1"), ("a2", "b2"), ("a3", "b3"))
-    assert found == Pairing(pairs, rounds=3, first=3, numbers=(1, 2, 3))
+    assert found == Pairing(pairs, rounds=3, first_count=3, round_numbers=(1, 2, 3))
 
 
 def test_of_rounds_in_twos_only_whole_ones_give_a_ratio() -> None:
     """Rounds 2 and 3 follow one another, and are no two."""
-    assert in_twos({1: 2.0, 2: 0.5, 3: 4.0, 4: 1.0}) == [1.0, 2.0]
-    assert in_twos({2: 2.0, 3: 3.0, 5: 9.0, 6: 1.0}) == [3.0]
-    assert in_twos({1: 2.0}) == [] == in_twos({})
+    assert double_round_ratios({1: 2.0, 2: 0.5, 3: 4.0, 4: 1.0}) == [1.0, 2.0]
+    assert double_round_ratios({2: 2.0, 3: 3.0, 5: 9.0, 6: 1.0}) == [3.0]
+    assert double_round_ratios({1: 2.0}) == [] == double_round_ratios({})
 
 
 def test_rounds_that_lack_one_are_left_out_and_counted() -> None:
@@ -42,7 +42,7 @@ def test_rounds_that_lack_one_are_left_out_and_counted() -> None:
 def test_blocks_one_after_the_other_are_refused() -> None:
     found = pair_by_round(launches("a", [1, 2, 3]), launches("b", [4, 5, 6]))
     assert found.pairs == ()
-    assert found.refused == (
+    assert found.refusal == (
         "no round launched both (one in rounds 1 to 3, the other in rounds 4 to 6): what was not "
         "interleaved cannot be compared"
     )
@@ -52,7 +52,7 @@ def test_two_campaigns_put_together_are_refused_though_their_rounds_are_called_a
     later = [RoundLaunch(f"b{k}", k, f"2026-11-22T07:{k:02d}:00Z") for k in (1, 2, 3)]
     found = pair_by_round(launches("a", [1, 2, 3]), later)
     assert found.pairs == ()
-    assert found.refused.startswith("round 1 was not over when the next one began")
+    assert found.refusal.startswith("round 1 was not over when the next one began")
 
 
 def test_without_times_the_rounds_are_believed() -> None:

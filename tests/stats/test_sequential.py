@@ -54,7 +54,9 @@ def test_to_swap_the_sides_turns_everything_over(sizes: list[float], at: float) 
 def test_equal_sides_are_called_different_in_no_more_series_than_the_level_allows(
     name: str,
 ) -> None:
-    logs = simulated.equal(simulated.MODELS[name], np.random.default_rng(7), 300, rounds=100)
+    logs = simulated.equal_log_ratios(
+        simulated.MODELS[name], np.random.default_rng(7), 300, rounds=100
+    )
     false = simulated.false_claims(logs)
     assert stats.binomtest(false, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
 
@@ -62,8 +64,8 @@ def test_equal_sides_are_called_different_in_no_more_series_than_the_level_allow
 def test_a_test_for_one_look_is_false_far_more_often_with_a_look_each_round() -> None:
     """What the simulation can find: it is no test that passes everything."""
     rng = np.random.default_rng(7)
-    logs = simulated.equal(simulated.MODELS["AR(1) 0.3"], rng, 40, rounds=60)
-    assert simulated.peeking(logs) > 5
+    logs = simulated.equal_log_ratios(simulated.MODELS["AR(1) 0.3"], rng, 40, rounds=60)
+    assert simulated.wilcoxon_false_claims(logs) > 5
 
 
 def test_without_a_random_order_a_drift_would_be_taken_for_a_difference() -> None:
@@ -75,7 +77,7 @@ def test_without_a_random_order_a_drift_would_be_taken_for_a_difference() -> Non
 def test_one_coin_for_two_rounds_keeps_the_level(drift: float) -> None:
     noise = simulated.steady(drift, 0.01)
     rng = np.random.default_rng(7)
-    logs = simulated.equal(noise, rng, 300, rounds=100, order=simulated.ABBA)
+    logs = simulated.equal_log_ratios(noise, rng, 300, rounds=100, order=simulated.ABBA)
     assert logs.shape == (300, 50)
     false = simulated.false_claims(logs)
     assert stats.binomtest(false, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
@@ -192,6 +194,6 @@ def test_more_claims_need_more_rounds() -> None:
     values = ratios(0.5, 0.02, 5)
     alone = sequential.rounds_to_come(values, LEVELS)
     among = sequential.rounds_to_come(values, LEVELS, claims=64)
-    lowered = sequential.rounds_to_come(values, LEVELS, claims=64, decided=31)
+    lowered = sequential.rounds_to_come(values, LEVELS, claims=64, decided_claims=31)
     assert alone and among and lowered
     assert alone < lowered < among

@@ -14,7 +14,15 @@ from roundtrip.report.plot import CIRCLE, SQUARE
 from roundtrip.report.units import Unit
 from roundtrip.stats.verdicts import Verdict, judge
 from roundtrip.studies import display
-from roundtrip.studies.display import Drawing, curve_rows, decades, dots, drawing, over_size, sizes
+from roundtrip.studies.display import (
+    Drawing,
+    curve_rows,
+    curves_over_size,
+    decades,
+    dots,
+    drawing,
+    size_scale,
+)
 from roundtrip.studies.panel import CasePanels
 from roundtrip.studies.study import BLUE, ORANGE, Arm, palette
 
@@ -44,14 +52,20 @@ def test_dots_have_a_bar_where_there_is_an_interval() -> None:
 def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> None:
     slow = Measured("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
     fast = Measured("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
-    one, other = map(drawing_of, over_size(drawings(fast, slow), "Over size", "Time", Unit.US))
+    one, other = map(
+        drawing_of, curves_over_size(drawings(fast, slow), "Over size", "Time", Unit.US)
+    )
     for svg in (one, other):
         ticks = re.findall(r">([0-9\u202f]+)</text>", svg)
         assert "10" in ticks and "1\u202f000\u202f000\u202f000" in ticks
         assert "Messages in a ring" in svg
     assert (one.count('class="band"'), one.count('class="line"')) == (2, 2)
     assert (other.count('class="band"'), other.count('class="line"')) == (0, 1)  # 3 launches
-    assert over_size([], "Nothing", "Time", Unit.US) == () == dots([], "Nothing", "Time", Unit.US)
+    assert (
+        curves_over_size([], "Nothing", "Time", Unit.US)
+        == ()
+        == dots([], "Nothing", "Time", Unit.US)
+    )
 
 
 def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_panel() -> None:
@@ -71,15 +85,15 @@ def test_an_arm_that_nobody_named_is_not_drawn_and_stretches_no_axis() -> None:
 
 
 def test_one_size_alone_has_an_axis_around_it() -> None:
-    axis = sizes(drawings(Measured("Barrier@a", {"mpi": 10}, sizes=(8,))))
-    assert (axis.low, axis.high, axis.part(8)) == (4.0, 16.0, pytest.approx(0.5))
+    axis = size_scale(drawings(Measured("Barrier@a", {"mpi": 10}, sizes=(8,))))
+    assert (axis.low, axis.high, axis.position(8)) == (4.0, 16.0, pytest.approx(0.5))
 
 
 def test_a_curve_that_leaves_the_axis_is_marked_at_its_end() -> None:
     fast = Measured("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
-    (figure,) = over_size(drawings(fast), "Time over size", "Time", Unit.US, (10.0, 1000.0))
+    (figure,) = curves_over_size(drawings(fast), "Time over size", "Time", Unit.US, (10.0, 1000.0))
     assert "MPI_Barrier ↑" in drawing_of(figure)
-    (figure,) = over_size(drawings(fast), "Time over size", "Time", Unit.US, (1e6, 1e7))
+    (figure,) = curves_over_size(drawings(fast), "Time over size", "Time", Unit.US, (1e6, 1e7))
     assert "MPI_Barrier ↓" in drawing_of(figure)
 
 

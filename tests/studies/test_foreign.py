@@ -27,9 +27,9 @@ def test_what_else_python_takes_for_a_number_is_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "-1", "1.0", "1_0", " 1", "\u0663", "9" * 16])
 def test_a_whole_number_has_digits_only(text: str) -> None:
     with pytest.raises(ValueError, match="is not a whole number"):
-        foreign.whole(text)
+        foreign.whole_number(text)
 
 
 def test_a_long_text_is_shown_in_part() -> None:
-    assert foreign.shown("x" * 100) == repr("x" * 60)
-    assert foreign.whole("007") == 7
+    assert foreign.quote("x" * 100) == repr("x" * 60)
+    assert foreign.whole_number("007") == 7

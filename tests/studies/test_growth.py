@@ -9,7 +9,7 @@ import pytest
 
 from roundtrip.report.blocks import Table
 from roundtrip.studies.growth import TIMES, Growth
-from roundtrip.studies.osu.curves import ideal
+from roundtrip.studies.osu.curves import ideal_time
 
 
 def times(of: dict[int, float], line: str = "a", kind: str = "", launches: int = 8) -> pl.DataFrame:
@@ -28,15 +28,15 @@ def efficiencies(growth: Growth) -> dict[int, float]:
 
 def test_a_tree_of_messages_is_ideal_and_half_as_fast_is_half_as_efficient() -> None:
     steps = {nodes: math.log2(4 * nodes) for nodes in (2, 4, 8)}
-    found = efficiencies(Growth.from_times(times(steps), ideal, 0.95))
+    found = efficiencies(Growth.from_times(times(steps), ideal_time, 0.95))
     assert found == pytest.approx({2: 100, 4: 100, 8: 100})
-    found = efficiencies(Growth.from_times(times({**steps, 8: 2 * steps[8]}), ideal, 0.95))
+    found = efficiencies(Growth.from_times(times({**steps, 8: 2 * steps[8]}), ideal_time, 0.95))
     assert found == pytest.approx({2: 100, 4: 100, 8: 50})
 
 
 def test_all_to_all_may_grow_with_the_ranks() -> None:
-    assert ideal("alltoall, 8 B", 33) == 32
-    assert ideal("barrier", 32) == 5
+    assert ideal_time("alltoall, 8 B", 33) == 32
+    assert ideal_time("barrier", 32) == 5
 
 
 def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
@@ -53,10 +53,10 @@ def test_few_launches_have_no_bar() -> None:
 
 
 def test_one_number_of_nodes_is_no_growth() -> None:
-    growth = Growth.from_times(times({4: 1.0}), ideal, 0.95)
+    growth = Growth.from_times(times({4: 1.0}), ideal_time, 0.95)
     assert not growth
     assert growth.blocks("x") == []
-    assert Growth.from_times(pl.DataFrame(schema=TIMES), ideal, 0.95).blocks("x") == []
+    assert Growth.from_times(pl.DataFrame(schema=TIMES), ideal_time, 0.95).blocks("x") == []
 
 
 def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> None:

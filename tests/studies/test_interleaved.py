@@ -14,7 +14,7 @@ from roundtrip.report.units import Unit, printable
 from roundtrip.stats.summaries import Kind
 from roundtrip.stats.verdicts import judge
 from roundtrip.studies.derivation import SPEEDS
-from roundtrip.studies.interleaved import shown_unit
+from roundtrip.studies.interleaved import display_unit
 from roundtrip.studies.study import BLUE, ORANGE, Arm, Contrast, PlannedCase, Study
 
 SIZES = (8, 1 << 20)
@@ -96,7 +96,7 @@ def test_it_claims_in_the_report_what_it_plans(
     claims = section.claims()
     assert planned.count == len(claims) == len(sizes)
     part = section.part(judge(claims, data.analysis.statistics))
-    (answer,), (panel,) = part.answers, part.each
+    (answer,), (panel,) = part.answers, part.panel_answers
     assert answer.text == ("Put is 3.2 times as fast.",)
     assert panel.tone == "plain"
     assert printable(str(panel.text[1])) == f": {values}Put is 3.2 times as fast."
@@ -127,11 +127,11 @@ def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
     assert section is not None
     assert section.claims() == {}
     part = section.part({})
-    assert [one.tone for one in part.each] == ["warn"]
+    assert [one.tone for one in part.panel_answers] == ["warn"]
     assert "was not compared with Send" in str(part.answers[0].text[0])
     verdicts = part.tables[1]
     assert verdicts.rows[0][1] == Cell("not measured", "muted")
 
 
 def test_what_is_printed_is_a_time_in_microseconds_or_as_it_was_measured() -> None:
-    assert (shown_unit(METRIC), shown_unit("bandwidth")) == (Unit.US, Unit.MB_S)
+    assert (display_unit(METRIC), display_unit("bandwidth")) == (Unit.US, Unit.MB_S)

@@ -58,7 +58,7 @@ def clone(tmp_path: Path) -> Path:
 def test_a_name_that_cannot_be_used_is_one_line(name: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(UserError) as caught:
         studies.create(name, tmp_path)
-    assert complaint in caught.value.what
+    assert complaint in caught.value.message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -66,7 +66,7 @@ def test_the_command_is_study_new_and_refuses_a_study_that_exists() -> None:
     """By the name that the guide gives it."""
     done = CliRunner().invoke(app, ["study", "new", "netpipe"])
     assert isinstance(done.exception, UserError)
-    assert "netpipe already exists" in done.exception.what
+    assert "netpipe already exists" in done.exception.message
 
 
 def test_nothing_is_overwritten_and_nothing_written_beside_it(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> Non
     for where, count in (("first", 1), ("second", 0)):
         case = PlannedCase("c", study.name, "Check", "local:smp", "any", {"case": where})
         planned = study.primary_claims([case], analysis.default())
-        assert [(claim.what, claim.count) for claim in planned] == [("a over b", 1)] * count
+        assert [(claim.description, claim.count) for claim in planned] == [("a over b", 1)] * count
         tested = [Comparison(study.name, ("c", where), one, 0) for one in study.contrasts]
         assert sum(claim.family is Family.PRIMARY for claim in tested) == count
 
@@ -136,7 +136,7 @@ def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
 
 def test_every_study_supplies_facts_of_its_own() -> None:
     supplied = [study.facts() for study in studies.load()]
-    assert all(facts.summaries and facts.made_with for facts in supplied)
+    assert all(facts.summaries and facts.build_columns for facts in supplied)
     assert len({id(facts) for facts in supplied}) == len(supplied)
 
 

@@ -25,12 +25,12 @@ def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> 
     panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10})]), STUDY, METRIC)
     (panel,) = panels.panels
     assert panel.label == "Open MPI, 2 ranks in one node"
-    assert panel.counted == "8 launches"
-    found = panels.at(panels.intervals, panel, variant="mpi", size_bytes=0)
+    assert panel.launch_count_text == "8 launches"
+    found = panels.interval_at(panels.intervals, panel, variant="mpi", size_bytes=0)
     assert found is not None
     in_us = Interval(*(round(x * 1e6, 6) for x in (found.median, found.low, found.high)), found.n)  # type: ignore[arg-type]
     assert in_us == Interval(13.5, 10.0, 17.0, 8)  # of 8 values the interval is all of them
-    assert panels.at(panels.intervals, panel, variant="ring") is None
+    assert panels.interval_at(panels.intervals, panel, variant="ring") is None
 
 
 def test_launches_that_failed_are_in_no_panel() -> None:
@@ -57,7 +57,7 @@ def test_panels_of_one_name_are_named_by_what_differs() -> None:
     panels = CasePanels(
         bundle([Measured("Barrier@a", {"mpi": 10}), other, elsewhere]), STUDY, METRIC
     )
-    assert {panel.key[0]: panel.apart for panel in panels.panels} == {
+    assert {panel.key[0]: panel.distinguishing_facts for panel in panels.panels} == {
         "Barrier@a": ("on local:smp",),
         "Barrier@b": ("algorithm tree", "on local:smp"),
         "Barrier@c": ("on local:ib",),
@@ -80,7 +80,7 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
     few = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
     data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}), few])
-    table = display.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
+    table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
     names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
     assert [column.name for column in table.columns] == names
     assert [[text(cell.text) for cell in row] for row in table.rows] == [
@@ -93,14 +93,14 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
 def test_what_is_emulated_says_so_in_each_of_its_quantities() -> None:
     emulated = setting_rows({"nodes": 2})
     data = bundle([Measured("Barrier@a", {"mpi": 10}, row={"emulation": emulated})])
-    table = display.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
+    table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
     (quantity,) = table.rows[0][1].quantities
     assert (quantity.label, quantity.direction) == ("EMULATED NODES", "lower")
 
 
 def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:
     data = bundle([Measured("Barrier@a", {"ring": 20}, sizes=(1, 1024))])
-    table = display.in_numbers(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
+    table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
     assert [text(column.name) for column in table.columns[1:]] == [
         *("Arm", "1 B", "1 KiB", "Launches")
     ]

@@ -51,7 +51,7 @@ def time(value: float, **more: Any) -> Cell:
 def measured(**changes: Any) -> Cell:
     """What the launches of the series measured."""
     found = median_interval([median * 1e6 for median in MEDIANS], LEVEL)
-    return Cell(replace(Quantity.over(found, Unit.US, series=KEY), **changes))
+    return Cell(replace(Quantity.from_interval(found, Unit.US, series=KEY), **changes))
 
 
 def ratio(base: str = "", **changes: Any) -> Cell:
@@ -84,10 +84,10 @@ FACTS = Facts(
     ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEDIAN),),
     tails=(Tail("time", {"phase": "measure"}),),
     clock="rank 0 reads its own clock",
-    synchronised="a barrier before each sample",
+    synchronisation="a barrier before each sample",
     over_ranks="the slowest rank",
     cache="warm",
-    made_with=("mpi_library", "compiler"),
+    build_columns=("mpi_library", "compiler"),
 )
 CLOCK = {"clock_resolution_s": 1e-9, "clock_overhead_s": 1e-9}
 
@@ -114,7 +114,7 @@ def chart(low: float | None = 0.9, between: str = "sizes", unit: str = Unit.US) 
     """A line with a band; "" what nobody says."""
     ends = [(low, 1.1), (low, 2.2)] if low is not None else [(None, None)] * 2
     points = tuple((x, float(x), *end, 9) for x, end in zip((1, 2), ends, strict=True))
-    curve = Curve("arm", ("#000000", "#ffffff"), points, between=between)
+    curve = Curve("arm", ("#000000", "#ffffff"), points, joined_points=between)
     x, y = Scale("Message size", Unit.BYTES, 1, 2, True), Scale("Time", unit, 0, 3, False)
     return View("Time", x, y, (curve,))
 
@@ -199,14 +199,14 @@ SOUND = Subject(
         part(table(), gallery(figure(limit()))), FACTS, study_named("thing", "A thing"), ()
     ),
     launches=launches(),
-    lost=launches().head(1).with_columns(reason=pl.lit("the node went down")),
+    lost_launches=launches().head(1).with_columns(reason=pl.lit("the node went down")),
     points=points(),
-    placed=frozenset(launches()["launch"]),
+    placed_launches=frozenset(launches()["launch"]),
     samples=samples(launches()),
-    claims=judged(),
+    verdicts=judged(),
     analysis=SETTINGS,
     environment={"host.json": {"cpu": {}}},
-    printed=PRINTED,
+    printed_files=PRINTED,
     origins=ORIGINS,
 )
 

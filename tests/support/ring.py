@@ -129,5 +129,5 @@ def table(of: Part, start: str) -> Table:
 
 
 def answer(of: Part) -> str:
-    (only,) = of.each
+    (only,) = of.panel_answers
     return "".join(word if isinstance(word, str) else word.text for word in only.text)

@@ -22,7 +22,7 @@ from roundtrip.report.pages.series import split_series
 from roundtrip.stats.nights.verdicts import (
     Drift,
     Incident,
-    Newest,
+    NewestNight,
     SeriesHistory,
     Step,
 )
@@ -129,17 +129,17 @@ def _provenance(nights: int) -> pl.DataFrame:
 def _history(planted: Planted, nights: int) -> SeriesHistory:
     if planted.a_year != 1.0:
         drift = Drift(planted.a_year, planted.a_year - 0.01, planted.a_year + 0.01)
-        return SeriesHistory(nights, drift=drift, would_see=0.031)
+        return SeriesHistory(nights, drift=drift, detectable_step=0.031)
     if planted.ratio != 1.0:
         near = 0.01 * planted.ratio
         step = Step(
             planted.night, planted.ratio, planted.ratio - near, planted.ratio + near,
             30 * (planted.ratio - 1) + 4, 4.3, nights - planted.night,
         )  # fmt: skip
-        return SeriesHistory(nights, (step,), would_see=0.029)
-    newest = Newest(1.002, 0.97, 1.03, is_outside=False)
+        return SeriesHistory(nights, (step,), detectable_step=0.029)
+    newest = NewestNight(1.002, 0.97, 1.03, is_outside=False)
     incidents = tuple(Incident(one, one, 1.5) for one in planted.spikes)
-    return SeriesHistory(nights, incidents=incidents, newest=newest, would_see=0.031)
+    return SeriesHistory(nights, incidents=incidents, newest_night=newest, detectable_step=0.031)
 
 
 if __name__ == "__main__":

@@ -83,10 +83,10 @@ def test_a_netem_link_that_is_down_loses_everything():
 
 
 def test_the_link_sees_single_packets_where_super_frames_would_be_coarse():
-    assert not LinkSettings(rtt=0.002).packets
-    assert not LinkSettings(rate=10e9).packets
-    assert LinkSettings(rate=1e8).packets
-    assert LinkSettings(loss=0.001).packets
+    assert not LinkSettings(rtt=0.002).needs_packets
+    assert not LinkSettings(rate=10e9).needs_packets
+    assert LinkSettings(rate=1e8).needs_packets
+    assert LinkSettings(loss=0.001).needs_packets
 
 
 def test_files_are_laid_over_those_of_slurm(tmp_path):

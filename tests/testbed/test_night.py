@@ -17,7 +17,7 @@ from roundtrip.collect.pseudonyms import Pseudonyms
 
 def test_its_campaign_is_one_over_all_nodes(tmp_path: Path) -> None:
     file = tmp_path / "pairs.toml"
-    file.write_text(night.CAMPAIGN.format(**vars(night.parsed([]))))
+    file.write_text(night.CAMPAIGN.format(**vars(night.parse_arguments([]))))
     campaign = model.load_campaign(file)
     assert campaign.in_pairs
     assert campaign.rounds_a_night == 4
@@ -30,7 +30,7 @@ def test_it_knows_nodes_by_the_pseudonyms_of_reports() -> None:
 
 def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> None:
     names = [f"a{n}" for n in range(1, 17)] + [f"b{n}" for n in range(1, 17)]
-    cases = night.patients(names)
+    cases = night.choose_cases(names)
     assert [(one.patient, one.control) for one in cases] == [
         *(("a2", "a3"), ("a4", "a5"), ("b2", "b3"), ("b4", "b5"))
     ]
@@ -54,7 +54,7 @@ def test_what_is_named_is_read_from_the_answer_in_json() -> None:
         "measures": [{"measure": "latency"}, {"measure": "tail"}, {"measure": "latency"}],
     }
     flaky = {"nodes": ["node-2", "node-3"], "failed": 3, "launches": 9}
-    assert night.named({"named": [slow, link], "flaky": [flaky]}, names) == {
+    assert night.node_verdicts({"named": [slow, link], "flaky": [flaky]}, names) == {
         "a1": "slow processor",
         "a2": "latency, tail",
         "a2 or a3": "flaky (3 of 9 failed)",
@@ -100,13 +100,13 @@ def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
     @contextmanager
     def booted(options: Any) -> Iterator[Any]:
         watch = lambda node, share: nullcontext()  # noqa: E731
-        yield SimpleNamespace(share=tmp_path, ok=lambda *words: "", crashing=watch)
+        yield SimpleNamespace(share=tmp_path, ok=lambda *words: "", crash_processes=watch)
 
     nights = {"quiet": iter(quiet), "sick": iter(sick)}
-    monkeypatch.setattr(night, "booted", booted)
-    answers = lambda bed, series, names: ("", dict.fromkeys(next(nights[series]), "latency"))  # noqa: E731
-    monkeypatch.setattr(night, "night", answers)
+    monkeypatch.setattr(night, "boot", booted)
+    answers = lambda cluster, series, names: ("", dict.fromkeys(next(nights[series]), "latency"))  # noqa: E731
+    monkeypatch.setattr(night, "measure_night", answers)
     cases = [night.Case(night.FAULTS[0], "a2", "a3"), night.Case(night.FAULTS[2], "b2", "b3")]
-    monkeypatch.setattr(night, "patients", lambda names: cases)
+    monkeypatch.setattr(night, "choose_cases", lambda names: cases)
     options = ["--nodes", "2+2", "--quiet", str(len(quiet)), "--sick", str(len(sick))]
     assert night.main(options) == status

@@ -16,8 +16,8 @@ from vclusterlib.state import State
 @pytest.fixture
 def state(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.delenv(states.INSIDE, raising=False)
-    return State.of("one")
+    monkeypatch.delenv(states.STATE_VARIABLE, raising=False)
+    return State.from_name("one")
 
 
 def test_lives_below_the_users_state_home(state, tmp_path):
@@ -29,30 +29,30 @@ def test_lives_below_the_users_state_home(state, tmp_path):
 def test_refuses_names_that_are_no_plain_folders(name, monkeypatch):
     if name:
         with pytest.raises(UserError, match="--name"):
-            State.of(name)
+            State.from_name(name)
     else:
-        monkeypatch.delenv(states.INSIDE, raising=False)
-        assert State.of(name).name == "default"
+        monkeypatch.delenv(states.STATE_VARIABLE, raising=False)
+        assert State.from_name(name).name == "default"
 
 
 def test_refuses_a_place_whose_sockets_slurm_could_not_make():
     """Slurm would requeue and hold every job: "launch failed requeued held"."""
-    State(Path("/" + "x" * 72)).require_room()
+    State(Path("/" + "x" * 72)).require_short_path()
     with pytest.raises(UserError, match="1 characters too long for Slurm's sockets"):
-        State(Path("/" + "x" * 73)).require_room()
+        State(Path("/" + "x" * 73)).require_short_path()
 
 
 def test_inside_a_cluster_its_own_state_is_the_default(state, monkeypatch):
-    monkeypatch.setenv(states.INSIDE, str(state.path))
-    assert State.of(None).path == state.path
-    assert State.of(None).inside
+    monkeypatch.setenv(states.STATE_VARIABLE, str(state.path))
+    assert State.from_name(None).path == state.path
+    assert State.from_name(None).is_inside
 
 
 def test_is_held_by_one_command_at_a_time_and_the_next_waits(state, capfd):
     order = []
 
     def second():
-        with State.of("one").locked():
+        with State.from_name("one").locked():
             order.append("second")
 
     thread = threading.Thread(target=second)

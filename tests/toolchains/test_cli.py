@@ -30,9 +30,9 @@ def test_listing_builds_nothing(tmp_path: Path) -> None:
     result = roundtrip(tmp_path, "--list")
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == [
-        each.name for each in catalogue().offered
+        each.name for each in catalogue().available_toolchains
     ]
-    assert result.stdout.count("not built") == len(catalogue().offered)
+    assert result.stdout.count("not built") == len(catalogue().available_toolchains)
     assert not (tmp_path / "by-key").exists()
 
 
@@ -40,7 +40,7 @@ def test_listing_lists_what_is_named(tmp_path: Path) -> None:
     name = catalogue().smoke[0]
     rows = roundtrip(tmp_path, "--list", name).stdout.splitlines()[1:]
     assert [row.split()[0] for row in rows] == [name]
-    measuring = [each for each in catalogue().offered if not each.mpi.kind.simulator]
+    measuring = [each for each in catalogue().available_toolchains if not each.mpi.kind.simulator]
     assert len(roundtrip(tmp_path, "--list", "--all").stdout.splitlines()[1:]) == len(measuring)
 
 

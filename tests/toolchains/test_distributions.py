@@ -52,7 +52,7 @@ def test_it_offers_what_is_installed_and_unpacked(
     listing = (LOCAL / f"{manager}-packages.txt").read_text()
     there = packages(distribution)
     assert set(facts.listed_packages(listing, ("campaign", "test"))) <= set(there)
-    boosts = {each.boost for each in on(distribution, monkeypatch).offered}
+    boosts = {each.boost for each in on(distribution, monkeypatch).available_toolchains}
     assert boosts
     for boost in boosts:
         if manager == "dnf":
@@ -68,7 +68,7 @@ def test_smoke_is_the_distribution_s_own_mpis_with_its_newest_boost(
 ) -> None:
     known = on(distribution, monkeypatch)
     assert known.smoke == names
-    assert set(names) <= {each.name for each in known.offered}
+    assert set(names) <= {each.name for each in known.available_toolchains}
     (check,) = load_campaign(ROOT / "campaigns" / "smoke.toml").checks
     assert check.toolchains == names
 
@@ -80,7 +80,7 @@ def test_the_distribution_s_own_series_takes_the_place_of_a_wheel(
     own, wheel = known.mpis["openmpi50"], known.mpis["mpich50"]
     assert (own.packages[0], own.pin, own.title) == ("openmpi-bin", None, "Open MPI 5.0")
     assert wheel.pin
-    offered = {each.mpi.name for each in known.offered}
+    offered = {each.mpi.name for each in known.available_toolchains}
     assert offered == {"openmpi50", "mpich42", "mpich50"}
     assert "openmpi41-boost181" in known.toolchains  # a name that other machines have
 
@@ -99,17 +99,21 @@ def test_a_series_that_the_family_accepts_names_the_mpi(
     version: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = on("debian14", monkeypatch, installed={"openmpi-bin": version})
-    own = [mpi.name for mpi in known.mpis.values() if mpi.offered and "openmpi-bin" in mpi.packages]
+    own = [
+        mpi.name
+        for mpi in known.mpis.values()
+        if mpi.is_available and "openmpi-bin" in mpi.packages
+    ]
     assert own == ([name] if name else [])
     assert known.last_boost.name == "boost188"  # of an unknown distribution, the newest
 
 
 def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     known = on("ubuntu24.04", monkeypatch)
-    assert not known.mpis["mpich40"].offered
+    assert not known.mpis["mpich40"].is_available
     assert "mpich42" not in known.mpis
     assert known.mpis["mpich40"] == catalogue().mpis["mpich40"].model_copy(
-        update={"offered": False}
+        update={"is_available": False}
     )
 
 

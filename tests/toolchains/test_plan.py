@@ -100,7 +100,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from roundtrip.toolchains.plan import Store
-with Store(Path(sys.argv[1])).locked(lambda: None):
+with Store(Path(sys.argv[1])).hold(lambda: None):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -121,7 +121,7 @@ def test_a_unit_is_made_once(tmp_path: Path) -> None:
     first, second = store.ensure("k", make), store.ensure("k", make)
     assert first == second == places[0]
     assert len(places) == 1
-    assert store.complete("k")
+    assert store.is_complete("k")
 
 
 def test_a_failed_unit_leaves_nothing(tmp_path: Path) -> None:
@@ -141,11 +141,11 @@ def test_leftovers_of_a_killed_build_are_removed_and_complete_units_stay(tmp_pat
     store.ensure("done", lambda place: None)
     (store.place("killed") / "lib").mkdir(parents=True)
     (tmp_path / "work" / "deb").mkdir(parents=True)
-    assert not store.complete("killed")
-    with store.locked(lambda: None):
+    assert not store.is_complete("killed")
+    with store.hold(lambda: None):
         assert not store.place("killed").exists()
         assert not (tmp_path / "work").exists()
-    assert store.complete("done")
+    assert store.is_complete("done")
 
 
 def test_removal_never_follows_a_link_out_of_the_store(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_removal_never_follows_a_link_out_of_the_store(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     store.place("killed").mkdir(parents=True)
     (store.place("killed") / "lib").symlink_to(system)
-    with store.locked(lambda: None):
+    with store.hold(lambda: None):
         pass
     assert not store.place("killed").exists()
     assert (system / "precious").exists()
@@ -163,14 +163,14 @@ def test_removal_never_follows_a_link_out_of_the_store(tmp_path: Path) -> None:
 
 def test_links(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert store.linked("name") is None
+    assert store.linked_key("name") is None
     for key in ("one", "two"):
         store.ensure(key, lambda place: None)
         store.link("name", key)
-        assert store.linked("name") == key
+        assert store.linked_key("name") == key
         assert (tmp_path / "name").resolve() == store.place(key)
     (store.place("two") / ".complete").unlink()
-    assert store.linked("name") is None
+    assert store.linked_key("name") is None
 
 
 def test_a_second_process_waits(tmp_path: Path) -> None:
@@ -189,6 +189,6 @@ def test_a_second_process_waits(tmp_path: Path) -> None:
         statuses.append(holder.poll())
         holder.communicate("go\n")
 
-    with Store(tmp_path).locked(waiting):
+    with Store(tmp_path).hold(waiting):
         assert statuses == [None]  # it was still held when we began to wait
         assert holder.returncode == 0

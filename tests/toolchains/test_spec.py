@@ -112,7 +112,7 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
 def test_a_fault_names_its_line(file: Path, old: str, new: str, fault: str, at: str) -> None:
     with pytest.raises(UserError) as caught:
         load(edit(file, old, new))
-    assert fault in caught.value.what
+    assert fault in caught.value.message
     assert caught.value.file == str(file)
     lines = file.read_text().splitlines()
     assert caught.value.line is not None
@@ -123,7 +123,9 @@ def test_selection() -> None:
     assert [t.name for t in KNOWN.select([])] == list(KNOWN.smoke)
     assert [t.name for t in KNOWN.select(["mpich50-boost174"] * 2)] == ["mpich50-boost174"]
     everything = KNOWN.select([], everything=True)
-    assert everything == [each for each in KNOWN.offered if not each.mpi.kind.simulator]
+    assert everything == [
+        each for each in KNOWN.available_toolchains if not each.mpi.kind.simulator
+    ]
     (simulator,) = KNOWN.select(["smpi-boost181"])
     assert simulator.mpi.kind.simulator
 

@@ -17,8 +17,8 @@ SETTINGS = analysis.default().nodes
         (nodes.Site(0.0), 0.0),
         (nodes.Site(0.03), 0.03),
         # A launch on two nodes of 1.5 % each, or on one: 2.5 % of all.
-        (nodes.Site(0.03, own=True), 0.025),
-        (nodes.Site(0.0, bad=0.2), 0.02),
+        (nodes.Site(0.03, is_per_node=True), 0.025),
+        (nodes.Site(0.0, bad_night_share=0.2), 0.02),
     ],
 )
 def test_launches_of_a_site_fail_as_often_as_it_says(site: nodes.Site, share: float) -> None:
@@ -30,6 +30,6 @@ def test_launches_of_a_site_fail_as_often_as_it_says(site: nodes.Site, share: fl
 
 
 def test_a_dead_node_is_named_and_a_site_without_failures_names_nobody() -> None:
-    assert nodes.falsely_flaky(nodes.Site(0.0), SETTINGS, 1) == 0
+    assert nodes.count_falsely_flaky(nodes.Site(0.0), SETTINGS, 1) == 0
     assert nodes.is_named(1.0, 1, nodes.Site(0.01), SETTINGS, 1)
     assert not nodes.is_named(0.0, 2, nodes.Site(0.0), SETTINGS, 1)

@@ -153,7 +153,7 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
 ) -> None:
     grid().write(tmp_path, 2)
     words = ["-np", "2", "-platform", "platform.xml", "-hostfile", "hosts.txt"]
-    words += ["--cfg=smpi/simulate-computation:no", *options, *simgrid.LOGGED]
+    words += ["--cfg=smpi/simulate-computation:no", *options, *simgrid.LOG_OPTIONS]
     done = subprocess.run(
         [simgrid.smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
         cwd=tmp_path,

@@ -71,18 +71,18 @@ def measure(tree: str = "") -> Iterator[str]:
             )
 
 
-def count(whole: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, int]:
+def count(run_data: Data, draw: Draw, reports: int = REPORTS) -> tuple[int, int, int]:
     """(reports with a false claim, claims, false claims) among `reports` drawn reports.
 
     `draw` makes the launches of one report.  The seed is fixed, so the same run gives the same
     numbers.  UserError if the run has no two toolchains that share a case and a round.
     """
     rng = np.random.default_rng(SEED)
-    levels = whole.analysis.statistics
-    samples = whole.samples.collect().lazy()
+    levels = run_data.analysis.statistics
+    samples = run_data.samples.collect().lazy()
     bad_reports = claims = false_claims = 0
     for _ in range(reports):
-        report = replace(whole, launches=draw(whole.launches, rng), samples=samples)
+        report = replace(run_data, launches=draw(run_data.launches, rng), samples=samples)
         section = toolchains.section(report)
         verdicts = judge(section.claims(), levels) if section else {}
         if not verdicts:

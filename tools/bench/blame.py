@@ -18,7 +18,7 @@ import polars as pl
 from roundtrip import paths
 from roundtrip.cause.facts import Ending, Facts, find_causes
 from roundtrip.cause.order import find_changes
-from roundtrip.cause.questions import bar, evidence, is_look, is_within
+from roundtrip.cause.questions import evidence, evidence_threshold, is_look, is_within
 from roundtrip.cause.simulation import Noise, simulate
 from roundtrip.stats.sequential import Floats
 from tools.bench.sequential import rate
@@ -64,8 +64,11 @@ def effect_of(kind: str, causes: tuple[str, ...], size: float) -> Callable[[obje
     return effect
 
 
-def one_by_one(
-    facts: list[str], effect: Callable[[object], float], draw: Callable[[int], Floats], whole: float
+def single_fact_search(
+    facts: list[str],
+    effect: Callable[[object], float],
+    draw: Callable[[int], Floats],
+    full_effect: float,
 ) -> tuple[set[str], int]:
     """Each fact alone against all old until it differs or has less than half of the step."""
     answers, launches = set(), 0
@@ -77,15 +80,15 @@ def one_by_one(
             launches += 2
             if not is_look(len(logs)):
                 continue
-            if evidence(logs) >= bar(0.05 / len(facts)):
+            if evidence(logs) >= evidence_threshold(0.05 / len(facts)):
                 answers.add(fact)
                 break
-            if is_within(logs, whole / 2, 0.05 / len(facts)):
+            if is_within(logs, full_effect / 2, 0.05 / len(facts)):
                 break
     return answers, launches
 
 
-def plain(
+def plain_bisection(
     facts: list[str], effect: Callable[[object], float], draw: Callable[[int], Floats]
 ) -> tuple[set[str], int]:
     """Bisection over the facts in their order, each probe of `_FIXED` launches against a threshold
@@ -117,14 +120,16 @@ def _search_row(
         noise(rng, 0, begin=True)
         result = simulate(find_causes(facts, full_effect, number), effect, noise, rng, BUDGET)
         is_decided = result.ending is Ending.FOUND
-        answers_by_method = {"search": set(result.named) if is_decided else set()}
-        if not is_decided and set(result.named) - set(causes):
-            answers_by_method["search"] = set(result.named)
+        answers_by_method = {"search": set(result.causes) if is_decided else set()}
+        if not is_decided and set(result.causes) - set(causes):
+            answers_by_method["search"] = set(result.causes)
         launch_counts["search"].append(result.launches)
         draw = partial(_shuffled, noise, rng)
-        answers_by_method["one by one"], launches = one_by_one(facts, effect, draw, full_effect)
+        answers_by_method["one by one"], launches = single_fact_search(
+            facts, effect, draw, full_effect
+        )
         launch_counts["one by one"].append(launches)
-        answers_by_method["plain"], launches = plain(facts, effect, draw)
+        answers_by_method["plain"], launches = plain_bisection(facts, effect, draw)
         launch_counts["plain"].append(launches)
         for name, answers in answers_by_method.items():
             tally[name][_word(answers, set(causes))] += 1
@@ -161,22 +166,22 @@ def _order_row(noise: Noise, count: int, size: float, rng: Rng, total: Counter[s
         result = simulate(
             find_changes(count, step / 4), partial(_level, change_version, step), noise, rng, BUDGET
         )
-        is_whole = result.differ and not result.open
+        is_whole = result.ends_differ and not result.open_intervals
         is_right = [change.after for change in result.changes] == [change_version]
         # What is open still must hold the change; else the turn was wrong.
-        is_wrong = result.differ is False or (
+        is_wrong = result.ends_differ is False or (
             any(change.after != change_version for change in result.changes)
             or (
-                bool(result.open)
+                bool(result.open_intervals)
                 and not result.changes
-                and not any(a < change_version <= b for a, b in result.open)
+                and not any(a < change_version <= b for a, b in result.open_intervals)
             )
         )
         tally["right" if is_whole and is_right else "wrong" if is_wrong else "cannot tell"] += 1
         launch_counts.append(result.launches)
         versions = [str(version) for version in range(1, count)]
         effect = effect_of("one", (str(change_version),), step)
-        answers, plain_launches = plain(versions, effect, partial(_shuffled, noise, rng))
+        answers, plain_launches = plain_bisection(versions, effect, partial(_shuffled, noise, rng))
         plain_errors += answers != {str(change_version)}
     total.update(tally)
     return (

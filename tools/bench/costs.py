@@ -129,8 +129,8 @@ def history(count: int = NIGHTS, series: int = SERIES) -> Iterator[str]:
     yield f"until a browser has drawn the page: {opening}"
 
 
-def _page(records: ledger.Ledger, verdicts: nights.Judged) -> str:
-    series = {tuple(line.series.names.values()): line.known for line in verdicts.lines}
+def _page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
+    series = {tuple(line.series.names.values()): line.history for line in verdicts.lines}
     assert len(series) == sum(1 for _ in split_series(records.nights))  # noqa: S101
     return page.render(page.History(CAMPAIGN, SITE, records.nights, records.provenance, series))
 

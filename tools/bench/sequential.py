@@ -65,7 +65,9 @@ MODELS: dict[str, Noise] = {
 }
 
 
-def equal(noise: Noise, rng: Rng, series: int, rounds: int = ROUNDS, order: str = RANDOM) -> Floats:
+def equal_log_ratios(
+    noise: Noise, rng: Rng, series: int, rounds: int = ROUNDS, order: str = RANDOM
+) -> Floats:
     """Log ratios of two equal toolchains in rounds of this `order`: shape (series, rounds).
 
     Of ABBA the means over two rounds: shape (series, rounds / 2).
@@ -98,7 +100,7 @@ def false_reports(rng: Rng, reports: int) -> int:
     return false_count
 
 
-def peeking(logs: Floats) -> int:
+def wilcoxon_false_claims(logs: Floats) -> int:
     """As `false_claims`, by the test of Wilcoxon that is asked after each round from the 6th on."""
     return sum(
         any(stats.wilcoxon(row[:n], method="approx").pvalue < LEVEL for n in range(6, len(row)))
@@ -121,7 +123,7 @@ def rounds_on_par(margin: float, spread: float, rng: Rng, series: int = 500) -> 
 
 def launches_needed(order: str, effect: float, noise: Noise, rng: Rng, series: int = 300) -> float:
     """Median number of launches until a single claim of this `effect` is told."""
-    logs = equal(noise, rng, series, order=order) + math.log1p(effect)
+    logs = equal_log_ratios(noise, rng, series, order=order) + math.log1p(effect)
     return 2 * ORDERS[order] * _first_rounds(log_wealth(logs, np.zeros(1))[:, 0])[0]
 
 
@@ -131,17 +133,17 @@ def _first_rounds(wealth: Floats) -> tuple[float, float]:
     return float(np.median(rounds)), float(np.quantile(rounds, 0.9, method="higher"))
 
 
-def rate(false: int, of: int) -> str:
+def rate(count: int, total: int) -> str:
     """``3 of 100 (3.0 % [0.6, 8.5])``, with the exact interval at 95 %."""
-    low, high = stats.binomtest(false, of).proportion_ci(method="exact")
-    return f"{false} of {of} ({100 * false / of:.1f} % [{100 * low:.1f}, {100 * high:.1f}])"
+    low, high = stats.binomtest(count, total).proportion_ci(method="exact")
+    return f"{count} of {total} ({100 * count / total:.1f} % [{100 * low:.1f}, {100 * high:.1f}])"
 
 
 def _orders(rng: Rng) -> Iterator[str]:
     """Both orders beside each other, with and without a drift inside rounds."""
     for drift, order in itertools.product(_DRIFTS, ORDERS):
         noise = steady(drift, _SPREAD)
-        false_count = false_claims(equal(noise, rng, _FEWER, order=order))
+        false_count = false_claims(equal_log_ratios(noise, rng, _FEWER, order=order))
         launch_counts = {
             effect: launches_needed(order, effect, noise, rng) for effect in (0.02, 0.05, 0.1)
         }
@@ -162,10 +164,10 @@ def measure() -> Iterator[str]:
     """
     rng = np.random.default_rng(SEED)
     for name, noise in MODELS.items():
-        logs = equal(noise, rng, SERIES)
+        logs = equal_log_ratios(noise, rng, SERIES)
         yield f"false claims, {name}: {rate(false_claims(logs), SERIES)}, level {100 * LEVEL:g} %"
     yield f"false reports, {CLAIMS} claims, AR(1) 0.3: {rate(false_reports(rng, 500), 500)}"
-    false_count = peeking(equal(MODELS["AR(1) 0.3"], rng, 100))
+    false_count = wilcoxon_false_claims(equal_log_ratios(MODELS["AR(1) 0.3"], rng, 100))
     yield f"false claims of Wilcoxon's test, asked after each round: {rate(false_count, 100)}"
     for spread in (0.02, 0.05):
         for effect in (0.02, 0.05, 0.10):

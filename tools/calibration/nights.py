@@ -198,7 +198,7 @@ class Task:
     change: Change | None = None
 
     @property
-    def changed(self) -> np.ndarray:
+    def change_mask(self) -> np.ndarray:
         """Which series have the change."""
         return np.asarray((np.arange(self.series) % _CHANGED == 0) & (self.change is not None))
 
@@ -209,12 +209,12 @@ class Task:
         rng = np.random.default_rng(key)
         values = model(rng, self.series, self.nights)
         if self.change:
-            selection = values[self.changed]
+            selection = values[self.change_mask]
             self.change.plant(rng, selection)
-            values[self.changed] = selection
+            values[self.change_mask] = selection
         return SD * values
 
-    def judged(self, nights: int | None = None) -> list[SeriesHistory]:
+    def histories(self, nights: int | None = None) -> list[SeriesHistory]:
         """What is known of each of its series, after so many nights; all by default."""
         logs = self.logs()[:, :nights]
         return judge(logs, np.full(logs.shape, -1), self.settings)
@@ -232,20 +232,20 @@ class Counts:
 
 def alarms(task: Task, looks: Sequence[int | None] = (None,)) -> Counts:
     """What was said of a site where nothing changed, after any of these nights; None: the last."""
-    by_series = list(zip(*(task.judged(nights) for nights in looks), strict=True))
+    by_series = list(zip(*(task.histories(nights) for nights in looks), strict=True))
     step_count = sum(any(history.steps for history in histories) for histories in by_series)
     worse_count = sum(any(map(_is_worse, histories)) for histories in by_series)
     return Counts(task.series, step_count, worse_count)
 
 
-def detected(task: Task) -> Counts:
+def count_detections(task: Task) -> Counts:
     """Of the series with a change: how many are said to have it at its place, or are worse.
 
     Of a change of spread: how many have a change point anywhere.
     """
     histories = [
         history
-        for history, is_changed in zip(task.judged(), task.changed, strict=True)
+        for history, is_changed in zip(task.histories(), task.change_mask, strict=True)
         if is_changed
     ]
     if not task.change:
@@ -305,7 +305,7 @@ def power(series: int, processes: int, settings: NightSettings) -> Iterator[Outp
 
         def count(model: str, change: Change) -> Counts:
             sites = _sites(series, model, change.nights, settings, change)
-            return _total(pool.map(detected, sites))
+            return _total(pool.map(count_detections, sites))
 
         yield f"power, {series} series a row, a change in one of five:"
         for model, change in (

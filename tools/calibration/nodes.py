@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from roundtrip.stats.nodes.failures import Outcomes, flaky
+from roundtrip.stats.nodes.failures import Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import Measure, judge
 from roundtrip.stats.nodes.launches import Launches
 from roundtrip.stats.settings import NodeSettings
@@ -52,32 +52,32 @@ NOISES: Mapping[str, Noise] = {
 
 
 @dataclass(frozen=True)
-class Sick:
+class NodeDefect:
     """What is wrong with a node: seconds on each message, share of messages lost, a factor."""
 
-    added: float = 0.0
-    lost: float = 0.0
-    slower: float = 1.0
+    added_s: float = 0.0
+    loss: float = 0.0
+    slowdown: float = 1.0
 
 
 #: Planted together, in nodes 3, 11 and 20.
-PLANTED: Mapping[int, tuple[str, Sick]] = {
-    3: ("+100 us", Sick(added=100e-6)),
-    11: ("0.5 % loss", Sick(lost=0.005)),
-    20: ("core at half speed", Sick(slower=2.0)),
+PLANTED_DEFECTS: Mapping[int, tuple[str, NodeDefect]] = {
+    3: ("+100 us", NodeDefect(added_s=100e-6)),
+    11: ("0.5 % loss", NodeDefect(loss=0.005)),
+    20: ("core at half speed", NodeDefect(slowdown=2.0)),
 }
 
 
 @dataclass(frozen=True)
 class Site:
-    """`usual`: share of launches that fail; `own`: each node has its own rate, up to `usual`.
+    """A `failure_share` of the launches; `is_per_node`: each node has its own, up to that.
 
-    In one night of ten, `bad` of the launches fail.
+    In one night of ten, `bad_night_share` of the launches fail.
     """
 
-    usual: float
-    own: bool = False
-    bad: float = 0.0
+    failure_share: float
+    is_per_node: bool = False
+    bad_night_share: float = 0.0
 
 
 SITES = {
@@ -85,8 +85,8 @@ SITES = {
     "0.3 % fail": Site(0.003),
     "1 % fail": Site(0.01),
     "3 % fail": Site(0.03),
-    "each node 0 to 3 %": Site(0.03, own=True),
-    "0.3 %, bad nights 20 %": Site(0.003, bad=0.2),
+    "each node 0 to 3 %": Site(0.03, is_per_node=True),
+    "0.3 %, bad nights 20 %": Site(0.003, bad_night_share=0.2),
 }
 #: The node that crashes; what share of its launches fail, and within how many nights it is named.
 _CRASHES = 5
@@ -99,7 +99,9 @@ def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[
     yield f"nodes: {runs * NIGHTS} quiet nights of {NODES} nodes, {ROUNDS} rounds a night"
     with ProcessPoolExecutor(processes) as pool:
         for noise in NOISES:
-            night_counts = list(pool.map(partial(quiet, noise, settings=settings), range(runs)))
+            night_counts = list(
+                pool.map(partial(false_naming_nights, noise, settings=settings), range(runs))
+            )
             yield (
                 f"  {noise:<12} {sum(night_counts)} nights with a false naming: "
                 f"{_in_hundred(sum(night_counts), runs * NIGHTS)}"
@@ -109,13 +111,15 @@ def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[
             yield Estimate(row, sum(map(bool, night_counts)), runs, Demand(demand, is_most=True))
         yield f"  named within two nights, of {runs * 4} runs; and healthy nodes named"
         for noise in NOISES:
-            namings = list(pool.map(partial(planted, noise, settings=settings), range(runs * 4)))
+            namings = list(
+                pool.map(partial(named_nodes, noise, settings=settings), range(runs * 4))
+            )
             hits = {
                 name: sum(node in naming for naming in namings)
-                for node, (name, _) in PLANTED.items()
+                for node, (name, _) in PLANTED_DEFECTS.items()
             }
             shares = ", ".join(f"{name} {_share(hit, len(namings))}" for name, hit in hits.items())
-            false_count = sum(bool(naming - PLANTED.keys()) for naming in namings)
+            false_count = sum(bool(naming - PLANTED_DEFECTS.keys()) for naming in namings)
             yield f"  {noise:<12} {shares}; {false_count} false"
             for name, hit in hits.items():
                 # Of two peaks, one is as far off as these nodes: nothing is promised.
@@ -131,7 +135,7 @@ def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator
     yield f"flaky nodes: {site_months} months of each kind of site; nodes falsely named"
     with ProcessPoolExecutor(processes) as pool:
         for name, site in SITES.items():
-            count = sum(pool.map(partial(falsely_flaky, site, settings), range(runs)))
+            count = sum(pool.map(partial(count_falsely_flaky, site, settings), range(runs)))
             share = _in_hundred(count, site_months, "site-months ")
             yield f"  {name:<22} {count}: {share}"
             row, demand = f"nodes falsely called flaky, {name}", Demand(0.01, is_most=True)
@@ -147,21 +151,21 @@ def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator
                 yield Estimate(row, hits, 4 * runs)
 
 
-def quiet(noise: str, seed: int, settings: NodeSettings) -> int:
+def false_naming_nights(noise: str, seed: int, settings: NodeSettings) -> int:
     """Of `NIGHTS` quiet nights, asked one after the other, those with a naming."""
     rng = np.random.default_rng([1, list(NOISES).index(noise), seed])
     measures = _measures(rng, NOISES[noise], NIGHTS, {}, settings)
     return sum(bool(_named(measures, night, settings)) for night in range(NIGHTS))
 
 
-def planted(noise: str, seed: int, settings: NodeSettings) -> set[int]:
-    """The nodes named after two nights with those of `PLANTED`."""
+def named_nodes(noise: str, seed: int, settings: NodeSettings) -> set[int]:
+    """The nodes named after two nights with those of `PLANTED_DEFECTS`."""
     rng = np.random.default_rng([2, list(NOISES).index(noise), seed])
-    sick = {node: sickness for node, (_, sickness) in PLANTED.items()}
-    return _named(_measures(rng, NOISES[noise], 2, sick, settings), 1, settings)
+    defects = {node: defect for node, (_, defect) in PLANTED_DEFECTS.items()}
+    return _named(_measures(rng, NOISES[noise], 2, defects, settings), 1, settings)
 
 
-def falsely_flaky(site: Site, settings: NodeSettings, seed: int) -> int:
+def count_falsely_flaky(site: Site, settings: NodeSettings, seed: int) -> int:
     """Nodes named in `SITE_NIGHTS` nights of a site where none is flaky."""
     rng = np.random.default_rng([3, seed])
     return len(_nights_of_naming(_outcomes(site, SITE_NIGHTS, {}, rng), settings))
@@ -180,13 +184,13 @@ def _named(measures: list[Measure], night: int, settings: NodeSettings) -> set[i
     ]
     return {
         int(member)
-        for verdict in judge(history, settings, 0.95).named
+        for verdict in judge(history, settings, 0.95).outliers
         for member in verdict.members
     }
 
 
 def _measures(
-    rng: Rng, noise: Noise, nights: int, sick: Mapping[int, Sick], settings: NodeSettings
+    rng: Rng, noise: Noise, nights: int, defects: Mapping[int, NodeDefect], settings: NodeSettings
 ) -> list[Measure]:
     """Latency, tail and bandwidth of the same launches."""
     pairs, night, round_ = design(nights)
@@ -200,19 +204,19 @@ def _measures(
     def noisy(effect: np.ndarray) -> Launches:
         return launches(effect + load + node_noise[pairs].sum(axis=1) + noise(rng, night.size))
 
-    sick_pairs = [[sick.get(int(node), Sick()) for node in pair] for pair in pairs]
-    slowdown = np.array([max(sickness.slower for sickness in pair) for pair in sick_pairs])
+    defect_pairs = [[defects.get(int(node), NodeDefect()) for node in pair] for pair in pairs]
+    slowdown = np.array([max(defect.slowdown for defect in pair) for pair in defect_pairs])
     times = slowdown * _LATENCY + np.array(
-        [sum(sickness.added for sickness in pair) for pair in sick_pairs]
+        [sum(defect.added_s for defect in pair) for pair in defect_pairs]
     )
     losses = rng.binomial(
-        MESSAGES, [2 * sum(sickness.lost for sickness in pair) for pair in sick_pairs]
+        MESSAGES, [2 * sum(defect.loss for defect in pair) for pair in defect_pairs]
     )
     tail = np.log1p(losses * _TIMEOUT / MESSAGES / times) + 0.5 * np.abs(noise(rng, night.size))
     return [
-        Measure("latency", noisy(np.log(times)), settings.least(is_tail=False)),
-        Measure("tail", launches(tail), settings.least(is_tail=True)),
-        Measure("bandwidth", noisy(np.zeros(night.size)), settings.least(is_tail=False)),
+        Measure("latency", noisy(np.log(times)), settings.least_effect(is_tail=False)),
+        Measure("tail", launches(tail), settings.least_effect(is_tail=True)),
+        Measure("bandwidth", noisy(np.zeros(night.size)), settings.least_effect(is_tail=False)),
     ]
 
 
@@ -240,12 +244,14 @@ def _outcomes(site: Site, nights: int, crash_rates: Mapping[int, float], rng: Rn
     node = np.r_[pairs.ravel(), np.tile(np.arange(NODES), nights)]
     kind = np.repeat([0, 1], [night.size, solo_nights.size])
     night = np.r_[night, solo_nights]
-    pass_rates = np.full(night.size, 1.0 if site.own else 1 - site.usual)
-    node_rates = site.usual * rng.random(NODES) if site.own else np.zeros(NODES)
+    pass_rates = np.full(night.size, 1.0 if site.is_per_node else 1 - site.failure_share)
+    node_rates = site.failure_share * rng.random(NODES) if site.is_per_node else np.zeros(NODES)
     node_rates[list(crash_rates)] = list(crash_rates.values())
     np.multiply.at(pass_rates, launch, 1 - node_rates[node])
-    if site.bad:
-        pass_rates = np.where((rng.random(nights) < 0.1)[night], 1 - site.bad, pass_rates)
+    if site.bad_night_share:
+        pass_rates = np.where(
+            (rng.random(nights) < 0.1)[night], 1 - site.bad_night_share, pass_rates
+        )
     failures = rng.random(night.size) > pass_rates
     return Outcomes(tuple(map(str, range(NODES))), failures, night, 2 * night + kind, launch, node)
 
@@ -265,7 +271,7 @@ def _nights_of_naming(outcomes: Outcomes, settings: NodeSettings) -> dict[int, i
             (np.cumsum(mask) - 1)[outcomes.launch[member_mask]],
             outcomes.node[member_mask],
         )
-        for name in (name for group in flaky(window, settings) for name in group.names):
+        for name in (name for group in find_flaky_nodes(window, settings) for name in group.names):
             night_by_node.setdefault(int(name), last)
     return night_by_node
 

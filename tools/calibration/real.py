@@ -28,7 +28,7 @@ from pydantic import TypeAdapter, ValidationError
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError
 from roundtrip.report import painter, svg
-from roundtrip.report.drawing import INK, MUTED, coloured
+from roundtrip.report.drawing import INK, MUTED, colour_group
 from roundtrip.report.svg import element, number
 from roundtrip.stats.nights.judge import judge
 from roundtrip.stats.nights.segments import separation
@@ -88,7 +88,7 @@ def lines(
         point_lists = _points(series, settings)
         permutations: list[np.ndarray] = []
         for values, points in zip(series, point_lists, strict=True):
-            steps = list(obvious(values))
+            steps = list(obvious_steps(values))
             is_hit = [any(abs(step - point) <= _NEAR for point in points) for step in steps]
             is_near = [any(0 < step - other <= _ANOTHER for other in steps) for step in steps]
             hits, total = hits + sum(is_hit), total + len(steps)
@@ -115,7 +115,7 @@ def lines(
             yield Estimate(row, events, trials, demand)
 
 
-def obvious(values: np.ndarray) -> Iterator[int]:
+def obvious_steps(values: np.ndarray) -> Iterator[int]:
     """Where the steps are that anyone sees at a glance, the clearest first."""
     score = np.zeros(values.size)
     for at in range(_WINDOW, values.size - _WINDOW + 1):
@@ -138,10 +138,10 @@ def obvious(values: np.ndarray) -> Iterator[int]:
 
 
 def _points(series: Sequence[np.ndarray], settings: NightSettings) -> list[list[int]]:
-    return [[step.night for step in history.steps] for history in judged(series, settings)]
+    return [[step.night for step in history.steps] for history in judge_series(series, settings)]
 
 
-def judged(series: Sequence[np.ndarray], settings: NightSettings) -> list[SeriesHistory]:
+def judge_series(series: Sequence[np.ndarray], settings: NightSettings) -> list[SeriesHistory]:
     """What is known of series of any lengths, logarithms, that are judged as one site."""
     if not series:
         return []
@@ -168,7 +168,7 @@ def _quiet(values: np.ndarray, points: Sequence[int]) -> Iterator[np.ndarray]:
 
 def picture(series: Mapping[str, np.ndarray], others: Mapping[str, Detectors]) -> str:
     """The SVG: `series` are logarithms by ``source/series``, in the order of their nights."""
-    histories = judged(list(series.values()), analysis.default().history)
+    histories = judge_series(list(series.values()), analysis.default().history)
     names = [
         "Roundtrip",
         *dict.fromkeys(name for detectors in others.values() for name in detectors),
@@ -206,7 +206,7 @@ def _panel(
     yield svg.text(_short(name), 0, 14, class_="ink", fill=INK)
     dots = "".join(f"M{number(x)},{number(y)}h0" for x, y in zip(xs, ys, strict=True))
     paint = {"fill": "none", "stroke-width": 2, "stroke-linecap": "round", "d": dots}
-    yield coloured(_POINTS, element("path", paint))
+    yield colour_group(_POINTS, element("path", paint))
     nights_by_detector: dict[str, Sequence[int]] = {
         "Roundtrip": [step.night for step in history.steps],
         **detectors,
@@ -219,7 +219,9 @@ def _panel(
         ticks = "".join(svg.path(((x, begin), (x, top + _LANE - 1))) for x in places)
         axis = svg.path(((0.0, top + _LANE - 1), (_WIDTH, top + _LANE - 1)))
         yield element("path", {"stroke": MUTED, "stroke-opacity": ".35", "d": axis})
-        yield coloured(colour, element("path", {"fill": "none", "stroke-width": 1.6, "d": ticks}))
+        yield colour_group(
+            colour, element("path", {"fill": "none", "stroke-width": 1.6, "d": ticks})
+        )
         words = f"{detector}: {len(places)}"
         yield svg.text(words, _WIDTH + 6, top + _LANE - 1, font_size=11)
     spans = f"spans {np.exp(high - low):.2f} times"

@@ -103,7 +103,7 @@ def find_change(tree: RunTree) -> str:
         file, old = Path(pin["file"]), pin["sha256"]
         new = programs.digest(file)
         if new != old:
-            name = identity.by_name(pin["file"])
+            name = identity.describe_file(pin["file"])
             change = f"{identity.MISMATCH}{pin['what']} {name} has changed since the run began"
             return f"{change}: sha256 {old[:12]} then, {new[:12] if new else 'unreadable'} now"
     return ""
@@ -130,7 +130,7 @@ def _pinned(tree: RunTree) -> Iterator[tuple[str, Path]]:
     yield "campaign", tree.path / "campaign.toml"
     if lock := active_lock():
         yield "lock file", lock
-    lists = sorted(tree.path.glob(f"builds/*/*/*/*/*/*/{programs.LISTED}"))
+    lists = sorted(tree.path.glob(f"builds/*/*/*/*/*/*/{programs.PROGRAMS_FILE}"))
     # A full disk leaves an empty one of a build that failed.
     listings = (file for file in lists if file.stat().st_size)
     executables = {Path(program) for file in listings for program in files.read_json(file)}

@@ -30,7 +30,7 @@ class NodePair:
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedCase:
     """A case that the campaign asks for and that cannot run on this site."""
 
     case: str
@@ -38,7 +38,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedCase:
     """A case that must complete: the file and the study of its check, its variables, and whether
     its values come from a simulator.
 
@@ -61,17 +61,17 @@ class Expected:
         """What is launched: the case, and the nodes if there is one choice of them."""
         return self.case.id, self.pairs[0].hosts if len(self.pairs) == 1 else ()
 
-    def launches(self, each: int) -> int:
-        """The launches of the case, `each` for each of its node pairs."""
-        return each * max(1, len(self.pairs))
+    def launches(self, per_pair: int) -> int:
+        """The launches of the case, `per_pair` for each of its node pairs."""
+        return per_pair * max(1, len(self.pairs))
 
 
 @dataclass(frozen=True)
 class Matrix:
     """The cases to run and the cases to skip; no case is in both, or twice in one."""
 
-    expected: tuple[Expected, ...]
-    skipped: tuple[Skipped, ...]
+    expected: tuple[ExpectedCase, ...]
+    skipped: tuple[SkippedCase, ...]
 
 
 def build_matrix(campaign: Campaign, site: Site) -> Matrix:
@@ -91,8 +91,8 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
         build = "spack install" if site.spack else " ".join(["roundtrip toolchains", *names])
         raise UserError(f"site '{site.name}' has no toolchain yet; build some: {build}")
     _require_values(campaign, site, tests)
-    expected: dict[str, Expected] = {}
-    skipped: dict[str, Skipped] = {}
+    expected: dict[str, ExpectedCase] = {}
+    skipped: dict[str, SkippedCase] = {}
     for plan in campaign.checks:
         plan_tests = _tests(plan, tests, campaign)
         for test, partition, environ in _combinations(plan, plan_tests, site, campaign):
@@ -109,7 +109,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                         plan,
                     )
                 features = site.toolchains[environ].get("features", [])
-                expected[case.id] = Expected(
+                expected[case.id] = ExpectedCase(
                     cases[case.id],
                     test["@file"],
                     variables,
@@ -119,7 +119,7 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
                 )
             else:
                 reason = _why_not(test, site, partition, environ)
-                skipped[case.id] = Skipped(case.id, reason)
+                skipped[case.id] = SkippedCase(case.id, reason)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
         summary = "; ".join(sorted(reasons))
@@ -222,8 +222,8 @@ def _require_value(
     try:
         _set([replace(plan, variables={variable: value})], site, test_by_check)
     except UserError as error:
-        match = _RIGHT.search(error.what)
-        reason = match[0] if match else error.what
+        match = _RIGHT.search(error.message)
+        reason = match[0] if match else error.message
         fault = f"check '{plan.name}': {variable} = {value[:60]!r}: {reason}"
         raise campaign.fault(fault, plan) from None
 
@@ -288,7 +288,7 @@ def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> 
         return f"it is not simulated: {reason}"
     remedies = {**test.get("remedies", {}), **toolchain.get("extras", {}).get("lacks", {})}
     for feature in test.get("needs", []):
-        if shortage := scales.why(feature, config.get("extras", {})):
+        if shortage := scales.shortage(feature, config.get("extras", {})):
             remedies[feature] = shortage
     gaps = [
         f"{feature} ({remedies[feature]})" if feature in remedies else feature
@@ -310,14 +310,14 @@ def shared_cases(plan: Matrix, campaign: Campaign) -> Matrix:
             f"site '{simulation.case.system}' simulates: it gives the same values each time, so "
             "there is nothing to repeat until two differ; a campaign runs both"
         )
-    groups: dict[tuple[object, ...], list[Expected]] = {}
+    groups: dict[tuple[object, ...], list[ExpectedCase]] = {}
     for item in plan.expected:
         case = item.case
         groups.setdefault((case.check, case.parameters, case.partition), []).append(item)
     shared_items = [item for items in groups.values() if len(items) == 2 for item in items]
     single_cases = [item.case for items in groups.values() if len(items) < 2 for item in items]
     reason = "the other toolchain cannot run it: nothing to compare it with"
-    skipped = (*plan.skipped, *(Skipped(case.id, reason) for case in single_cases))
+    skipped = (*plan.skipped, *(SkippedCase(case.id, reason) for case in single_cases))
     if not shared_items:
         reasons = "; ".join(sorted({item.reason for item in plan.skipped})) or reason
         raise UserError(f"no case that both toolchains can run: {reasons}", campaign.file)

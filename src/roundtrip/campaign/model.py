@@ -67,9 +67,9 @@ class Campaign:
         """Whether launches take pairs of all nodes, and each node alone."""
         return self.nodes_line is not None
 
-    def fault(self, what: str, plan: CheckPlan) -> UserError:
+    def fault(self, message: str, plan: CheckPlan) -> UserError:
         """The error that says what is wrong with the table of `plan`."""
-        return UserError(what, self.file, plan.line)
+        return UserError(message, self.file, plan.line)
 
 
 def find_campaign(name: str, folder: Path) -> Path:
@@ -203,13 +203,13 @@ def campaign_name(base: str, new: str) -> str:
 
 
 def select_checks(
-    declared: Sequence[CheckPlan], specs: Sequence[str], variables: Sequence[str]
+    campaign_plans: Sequence[CheckPlan], specs: Sequence[str], variables: Sequence[str]
 ) -> tuple[CheckPlan, ...]:
     """The checks that ``roundtrip ab`` launches.
 
     Parameters
     ----------
-    declared
+    campaign_plans
         Those of a campaign; all of them are launched without `specs`.
     specs
         ``NAME`` or ``NAME:parameter=value,...``, a parameter with several values as often.  Other
@@ -219,7 +219,7 @@ def select_checks(
 
     UserError for another form.
     """
-    plans = [_changed(spec, declared) for spec in specs] or list(declared)
+    plans = [_changed(spec, campaign_plans) for spec in specs] or list(campaign_plans)
     changes = {key: values[-1] for key, values in _assigned(variables, "--set").items()}
     return tuple(replace(plan, variables={**plan.variables, **changes}) for plan in plans)
 

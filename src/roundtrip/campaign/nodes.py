@@ -64,11 +64,11 @@ def _term(tokens: list[str], features: set[str]) -> bool:
 
 @dataclass(frozen=True)
 class Node:
-    """A node as Slurm reports it; `lost` is why no job can run on it, "" if one can."""
+    """A node as Slurm reports it; `down_reason` is why no job can run on it, "" if one can."""
 
     name: str
     state: str
-    lost: str = ""
+    down_reason: str = ""
     features: tuple[str, ...] = ()
 
 
@@ -136,9 +136,9 @@ def parse_sinfo(listing: str) -> list[Node]:
         name, state, feature_list, reason = line.split("|", 3)
         mark = next((meaning for sign, meaning in _OUT.items() if sign in state), "")
         word = re.sub(r"[^a-z_].*", "", state.lower())
-        lost = "" if word in _IN_USE and not mark else _why(reason.strip(), mark)
+        down_reason = "" if word in _IN_USE and not mark else _why(reason.strip(), mark)
         features = () if feature_list == "(null)" else tuple(filter(None, feature_list.split(",")))
-        nodes[name] = Node(name, word or state, lost, features)
+        nodes[name] = Node(name, word or state, down_reason, features)
     return sorted(nodes.values(), key=lambda node: _numbered(node.name))
 
 
@@ -146,11 +146,11 @@ def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
     """Note in the tree of a run what Slurm reported of the nodes of each partition."""
     partitions = {
         partition: {
-            "hosts": [node.name for node in node_list if not node.lost],
+            "hosts": [node.name for node in node_list if not node.down_reason],
             "not_measured": [
-                {"host": node.name, "state": node.state, "reason": node.lost}
+                {"host": node.name, "state": node.state, "reason": node.down_reason}
                 for node in node_list
-                if node.lost
+                if node.down_reason
             ],
         }
         for partition, node_list in nodes.items()

@@ -18,7 +18,7 @@ from roundtrip.errors import UserError
 from roundtrip.stats.planning import (
     Reach,
     fewest_launches,
-    needed_together,
+    joint_claims_needed,
     reach,
     recommended_launches,
 )
@@ -34,34 +34,34 @@ class Outlook:
     """
 
     campaign: Campaign
-    primary: tuple[PlannedClaims, ...]
+    claims: tuple[PlannedClaims, ...]
     toolchains: tuple[str, ...]
     levels: Levels
     simulated: bool = False
 
     @property
-    def count(self) -> int:
+    def claim_count(self) -> int:
         """The number of primary claims, which are tested together."""
-        return sum(claim.count for claim in self.primary)
+        return sum(claim.count for claim in self.claims)
 
     @property
     def reach(self) -> Reach:
         """Which of the primary claims can get a verdict with the launches of the campaign."""
-        return reach(self.campaign.launches, self.count, self.levels)
+        return reach(self.campaign.launches, self.claim_count, self.levels)
 
     @property
     def _enough(self) -> str:
-        minimum = fewest_launches(self.count, self.levels)
-        recommendation = recommended_launches(self.count, self.levels)
+        minimum = fewest_launches(self.claim_count, self.levels)
+        recommendation = recommended_launches(self.claim_count, self.levels)
         suffix = f" ({recommendation} recommended)" if recommendation > minimum else ""
         return f"{minimum}{suffix} are enough"
 
     def require_enough_launches(self) -> None:
         """UserError if so few launches can support no primary claim, however large a difference."""
-        if self.count and self.reach is Reach.UNDERPOWERED:
+        if self.claim_count and self.reach is Reach.UNDERPOWERED:
             raise UserError(
                 f"launches = {self.campaign.launches} is too few for a verdict on any of the "
-                f"{self.count} primary claims: {self._enough}; to run it without verdicts: "
+                f"{self.claim_count} primary claims: {self._enough}; to run it without verdicts: "
                 "--allow-underpowered",
                 self.campaign.file,
                 self.campaign.launches_line,
@@ -69,35 +69,36 @@ class Outlook:
 
     def warning(self) -> str | None:
         """What too few launches mean for the claims; None if each claim can get a verdict alone."""
-        if not self.count or self.reach is Reach.ALONE:
+        if not self.claim_count or self.reach is Reach.ALONE:
             return None
         count = self.campaign.launches
         launches = f"{count} launch{'' if count == 1 else 'es'} of each case"
-        quorum = needed_together(self.campaign.launches, self.count, self.levels)
+        quorum = joint_claims_needed(self.campaign.launches, self.claim_count, self.levels)
         if quorum is None:
-            return f"{launches} support none of {self.count} primary claims; {self._enough}"
+            return f"{launches} support none of {self.claim_count} primary claims; {self._enough}"
         return (
-            f"{launches} support {self.count} primary claims only together: {quorum} must be as "
-            f"clear as can be before any gets a verdict; {self._enough}"
+            f"{launches} support {self.claim_count} primary claims only together: {quorum} must be "
+            f"as clear as can be before any gets a verdict; {self._enough}"
         )
 
     def lines(self) -> Iterator[str]:
         """The lines of ``--dry-run`` that say what can be claimed."""
-        for claim in self.primary:
-            yield f"claim {claim.count} x {claim.case}: {claim.what}"
+        for claim in self.claims:
+            yield f"claim {claim.count} x {claim.case}: {claim.description}"
         if len(self.toolchains) > 1:
             yield f"claim toolchains, pairwise, by round: {', '.join(self.toolchains)}"
         if self.simulated:
             yield "claims: none: a simulation gives the same values each time"
             return
-        if not self.count:
+        if not self.claim_count:
             suffix = "; toolchains are compared" if len(self.toolchains) > 1 else ""
             yield f"claims: no primary claims are planned: descriptive{suffix}"
             return
         yield (
-            f"claims: {self.count} primary, tested together; {self.campaign.launches} launches "
-            f"declared, {fewest_launches(self.count, self.levels)} needed for any one of them, "
-            f"{recommended_launches(self.count, self.levels)} recommended"
+            f"claims: {self.claim_count} primary, tested together; "
+            f"{self.campaign.launches} launches declared, "
+            f"{fewest_launches(self.claim_count, self.levels)} needed for any one of them, "
+            f"{recommended_launches(self.claim_count, self.levels)} recommended"
         )
         if warning := self.warning():
             yield f"warning: {warning}"
@@ -148,17 +149,18 @@ def primary_claims(
 class Outcome:
     """How many launches were planned and passed, and why others failed or are partial.
 
-    `silence` says how long Slurm did not answer, `displaced` how many launches it displaced; each
-    is "" if there is nothing to say.  `disturbed` has a tuple of reasons for each disturbed launch.
+    `outage_note` says how long Slurm did not answer, `displacement_note` how many launches it
+    displaced; each is "" if there is nothing to say.  `disturbances` has a tuple of reasons for
+    each disturbed launch.
     """
 
     counts: Counts
     failures: tuple[str, ...]
     skipped: int
-    partial: tuple[str, ...] = ()
-    silence: str = ""
-    displaced: str = ""
-    disturbed: tuple[tuple[str, ...], ...] = ()
+    partial_reasons: tuple[str, ...] = ()
+    outage_note: str = ""
+    displacement_note: str = ""
+    disturbances: tuple[tuple[str, ...], ...] = ()
 
     @staticmethod
     def from_tree(tree: RunTree) -> Outcome:
@@ -167,18 +169,18 @@ class Outcome:
         launches = scan(tree.path)
         return Outcome(
             counts=Counts(
-                asked={item["case"]: item["launches"] for item in state["expected"]},
+                targets={item["case"]: item["launches"] for item in state["expected"]},
                 passed=Counter(item.case_id for item in launches if item.status == "passed"),
                 partial=sum(item.status == "partial" for item in launches),
             ),
             failures=_reasons(launches, "failed"),
-            partial=_reasons(launches, "partial"),
+            partial_reasons=_reasons(launches, "partial"),
             skipped=len(state["skipped"]),
-            silence=scheduler_log.describe_run(tree.path),
-            displaced=completion.describe_displaced(
+            outage_note=scheduler_log.describe_run(tree.path),
+            displacement_note=completion.describe_displaced(
                 i.reason for i in launches if i.status == completion.DISPLACED
             ),
-            disturbed=tuple(i.disturbed for i in launches if i.disturbed),
+            disturbances=tuple(i.disturbances for i in launches if i.disturbances),
         )
 
     @property
@@ -192,23 +194,23 @@ class Outcome:
         return self.counts.missing
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every case has its launches; False without cases: nothing is no success."""
-        return bool(self.counts.asked) and not self.missing
+        return bool(self.counts.targets) and not self.missing
 
     def lines(self) -> Iterator[str]:
         """The outcome in lines for people, the worst last."""
-        cases = len(self.counts.asked)
+        cases = len(self.counts.targets)
         yield f"{cases} case{'s' if cases != 1 else ''}: {self.counts.describe()}"
         if self.skipped:
             yield f"{self.skipped} cases cannot run on this site (listed in the report)"
-        if self.silence:
-            yield self.silence
-        if self.displaced:
-            yield self.displaced
-        for disturbance, count in _kinds(self.disturbed):
+        if self.outage_note:
+            yield self.outage_note
+        if self.displacement_note:
+            yield self.displacement_note
+        for disturbance, count in _kinds(self.disturbances):
             yield f"disturbed {count} x: {disturbance}"
-        for reason, count in Counter(self.partial).items():
+        for reason, count in Counter(self.partial_reasons).items():
             yield f"partial {count} x {reason}"
         for reason, count in Counter(self.failures).items():
             yield f"failed {count} x {reason}"

@@ -20,7 +20,7 @@ _CLOCK_FROM_S = 100.0
 class TerminalProgress:
     """Shows what is done, what runs now, and how long it will take; prints failures at once.
 
-    A campaign has two stages, which the calls `building` and `launching` begin.
+    A campaign has two stages, which the calls `begin_builds` and `begin_launches` begin.
     """
 
     def __init__(self, title: str, console: Console, every_s: float = 60.0) -> None:
@@ -54,16 +54,16 @@ class TerminalProgress:
         self._over.set()
         self._bar.stop()
 
-    def building(self, builds: int, now: Callable[[], str]) -> None:
+    def begin_builds(self, builds: int, now: Callable[[], str]) -> None:
         """`builds` programs will be built; `now()` says which one, how far, and how long yet."""
         self._say(f"{self._title}: building what it launches")
         self._begin(f"{self._title}: building", builds, now)
 
-    def built(self, seconds: float) -> None:
+    def end_builds(self, seconds: float) -> None:
         """Every build has succeeded or failed, after so many seconds."""
         self._say(f"built in {duration(seconds)}")
 
-    def launching(
+    def begin_launches(
         self, cases: int, launches: int, limit_s: float, note: Callable[[], str] = str
     ) -> None:
         """The time limit of the campaign starts: `limit_s` seconds for so many launches.
@@ -75,20 +75,20 @@ class TerminalProgress:
         self._begin(self._title, launches, str)
         self._limit_s, self._note = limit_s, note
 
-    def expect(self, launches: int) -> None:
+    def set_remaining(self, launches: int) -> None:
         """`launches` are still to come."""
         self._bar.update(self._task, total=self._bar.tasks[0].completed + launches)
 
-    def running(self, name: str) -> None:
+    def show_test(self, name: str) -> None:
         """ReFrame begins the test `name`."""
         self._now = lambda: name
 
-    def waiting(self, why: str) -> None:
-        """Nothing runs; `why` is the reason."""
-        self._now = lambda: why
-        self._say(why)
+    def show_wait(self, reason: str) -> None:
+        """Nothing runs; `reason` says why."""
+        self._now = lambda: reason
+        self._say(reason)
 
-    def result(self, verdict: str, name: str, counts: bool = True) -> None:
+    def show_result(self, verdict: str, name: str, counts: bool = True) -> None:
         """ReFrame finished the test `name`; one that does not count is shown only if it failed."""
         if counts:
             self._bar.advance(self._task)

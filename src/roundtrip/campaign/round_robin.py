@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from roundtrip import files
 from roundtrip.campaign import nodes
-from roundtrip.campaign.matrix import Expected, Matrix, NodePair
+from roundtrip.campaign.matrix import ExpectedCase, Matrix, NodePair
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.nodes import Node
 from roundtrip.campaign.tree import RunTree
@@ -65,13 +65,13 @@ class RoundRobin:
     before: tuple[int, ...]
     rounds: tuple[int, ...]
 
-    def pairs(self, lost: frozenset[str] = frozenset()) -> list[NodePair]:
-        """This night's node pairs, without those of a node in `lost`."""
+    def pairs(self, down_hosts: frozenset[str] = frozenset()) -> list[NodePair]:
+        """This night's node pairs, without those of a node in `down_hosts`."""
         return [
             NodePair(number, night, tuple(self.hosts[place] for place in places))
             for night, number in enumerate(self.rounds, 1)
             for places in self._places(number)
-            if not lost & {self.hosts[place] for place in places}
+            if not down_hosts & {self.hosts[place] for place in places}
         ]
 
     def _places(self, number: int) -> list[tuple[int, ...]]:
@@ -95,12 +95,12 @@ class NightPlan:
     partitions: Mapping[str, PartitionPlan]
     schema: int = 1
 
-    def pairs_for(self, item: Expected) -> tuple[NodePair, ...]:
+    def pairs_for(self, item: ExpectedCase) -> tuple[NodePair, ...]:
         """The node pairs that a case is launched on."""
         pairs = self.partitions[item.case.partition].pairs
         return tuple(pair for pair in pairs if len(pair.hosts) == item.nodes)
 
-    def assign(self, expected: Sequence[Expected]) -> tuple[Expected, ...]:
+    def assign(self, expected: Sequence[ExpectedCase]) -> tuple[ExpectedCase, ...]:
         """The cases with the node pairs that each is launched on."""
         return tuple(replace(item, pairs=self.pairs_for(item)) for item in expected)
 
@@ -112,14 +112,14 @@ class NightPlan:
 
 
 def plan_night(
-    expected: Sequence[Expected],
-    known: Mapping[str, Sequence[Node]],
+    expected: Sequence[ExpectedCase],
+    node_lists: Mapping[str, Sequence[Node]],
     budget: int | None,
-    last: Path | None,
+    last_run: Path | None,
 ) -> NightPlan:
-    """The night of `expected` on the `known` nodes of each partition.
+    """The night of `expected` on the nodes of each partition, `node_lists`.
 
-    `budget` is the number of rounds, None for all; `last` is the tree of the last night, where
+    `budget` is the number of rounds, None for all; `last_run` is the tree of the last night, where
     there is one: rounds that were launched least often come first.  UserError if too few nodes of
     a partition work.
     """
@@ -128,8 +128,8 @@ def plan_night(
         sizes.setdefault(item.case.partition, set()).add(item.nodes)
     plans = {}
     for partition, group_sizes in sizes.items():
-        hosts = tuple(node.name for node in known[partition])
-        outages = {node.name: node for node in known[partition] if node.lost}
+        hosts = tuple(node.name for node in node_lists[partition])
+        outages = {node.name: node for node in node_lists[partition] if node.down_reason}
         if len(hosts) - len(outages) < max(group_sizes):
             reasons = "; ".join(f"{name} is {node.state}" for name, node in outages.items())
             raise UserError(
@@ -137,7 +137,7 @@ def plan_night(
                 f"measure; {max(group_sizes)} are needed{f': {reasons}' if reasons else ''}"
             )
         round_robins = [
-            _next_rounds(size, hosts, budget, _last_rounds(last, partition, size))
+            _next_rounds(size, hosts, budget, _last_rounds(last_run, partition, size))
             for size in sorted(group_sizes)
         ]
         pairs = (
@@ -147,7 +147,7 @@ def plan_night(
     return NightPlan(plans)
 
 
-def one_per_pair(expected: Sequence[Expected]) -> list[Expected]:
+def split_by_pair(expected: Sequence[ExpectedCase]) -> list[ExpectedCase]:
     """The cases, one for each of its node pairs."""
     return [
         pair_item
@@ -228,9 +228,9 @@ class Night:
     nodes: Mapping[str, Sequence[Node]] = field(default_factory=dict)
 
     @property
-    def launched(self) -> list[Expected]:
+    def launch_items(self) -> list[ExpectedCase]:
         """What the runner launches: each case, or each case for each node pair."""
-        return one_per_pair(self.matrix.expected)
+        return split_by_pair(self.matrix.expected)
 
     def write(self, run_dir: Path) -> None:
         """Note plan and nodes in the tree of a new run."""
@@ -249,8 +249,8 @@ class Night:
                 yield f"pair  {partition}: {hosts}, round {pair.pair_round}"
         for partition, node_list in self.nodes.items():
             for node in node_list:
-                if node.lost:
-                    yield f"lost  {partition}: {node.name} is {node.state}: {node.lost}"
+                if node.down_reason:
+                    yield f"lost  {partition}: {node.name} is {node.state}: {node.down_reason}"
 
 
 def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
@@ -269,18 +269,18 @@ def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
 
 
 def arrange_night(
-    campaign: Campaign, site: Site, plan: Matrix, runs: Path, begun: RunTree | None
+    campaign: Campaign, site: Site, plan: Matrix, runs: Path, resumed_run: RunTree | None
 ) -> Night:
-    """The night of a campaign: that which `begun` began, or the one after the last below `runs`.
+    """The night of a campaign: that of `resumed_run`, or the one after the last below `runs`.
 
     UserError, of a campaign on all nodes, if Slurm does not list them, or too few of a partition
     work.  Any other campaign has them listed if Slurm lists them.
     """
     partitions = {item.case.partition for item in plan.expected}
     if not campaign.in_pairs:
-        return Night(plan, nodes={} if begun else nodes.known_nodes(site, partitions))
-    if begun:
-        night, node_lists = read_plan(begun.path), {}
+        return Night(plan, nodes={} if resumed_run else nodes.known_nodes(site, partitions))
+    if resumed_run:
+        night, node_lists = read_plan(resumed_run.path), {}
     else:
         node_lists = nodes.nodes_by_partition(site, partitions)
         last_run = newest_plan(runs / campaign.name / site.name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from roundtrip.campaign import environment, nodes, scheduler, session, tree
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.progress import TerminalProgress, duration
 from roundtrip.campaign.scheduler import Pauses, Queue
@@ -43,10 +43,10 @@ class Runner:
     campaign: Campaign
     site: Site
     tree: RunTree
-    expected: Sequence[Expected]
+    expected: Sequence[ExpectedCase]
     progress: TerminalProgress
     #: Called before each round; True ends the run, whatever is missing.
-    enough: Callable[[], bool] = lambda: False
+    should_stop: Callable[[], bool] = lambda: False
     #: When the time limit is over, on the clock ``time.monotonic``; known once it runs.
     deadline: float = 0.0
     _failures: Counter[Key] = field(default_factory=Counter)
@@ -68,7 +68,7 @@ class Runner:
         launches = self.campaign.launches * len(self.expected)
         cases = len({item.case.id for item in self.expected})
         note = self._waits_for if self._wait else str
-        self.progress.launching(cases, launches, limit_s, note)
+        self.progress.begin_launches(cases, launches, limit_s, note)
         try:
             self._cancel()
             in_time = self._rounds()
@@ -87,11 +87,11 @@ class Runner:
 
     def _rounds(self) -> bool:
         lengths_s: list[float] = []
-        pauses = Pauses(self.deadline, self.progress.waiting, self.site.environment)
-        while (items := self._wanted()) and not self.enough():
+        pauses = Pauses(self.deadline, self.progress.show_wait, self.site.environment)
+        while (items := self._wanted()) and not self.should_stop():
             if self._is_changed():
                 return True
-            self.progress.expect(self._left(items))
+            self.progress.set_remaining(self._left(items))
             length_s = statistics.median(lengths_s) if lengths_s else 0.0
             if lengths_s and time.monotonic() + length_s > self.deadline:
                 return False
@@ -117,8 +117,8 @@ class Runner:
 
     def _waits_for(self) -> str:
         """What the run waits for: an answer of Slurm, or a place in its queue."""
-        silence = self._wait.now() if self._wait else ""
-        return silence or self._queue.now()
+        silence = self._wait.status() if self._wait else ""
+        return silence or self._queue.status()
 
     @cached_property
     def _queue(self) -> Queue:
@@ -128,7 +128,7 @@ class Runner:
     def _label(self) -> str:
         return f"{self.campaign.name}/{self.site.name}/{self.tree.path.name}"
 
-    def _round(self, items: Sequence[Expected]) -> tuple[float, str]:
+    def _round(self, items: Sequence[ExpectedCase]) -> tuple[float, str]:
         """Launch each case once.  Return the duration, s, and why no launch completed.
 
         The reason is the most frequent one by which Slurm alone prevented launches, "" if a launch
@@ -155,7 +155,7 @@ class Runner:
                 self._wait,
             )
             if self._wait:
-                lost_s = self._wait.since(start)
+                lost_s = self._wait.outage_s(start)
                 seconds -= lost_s or 0.0
                 if lost_s is not None:
                     excuses |= dict.fromkeys((item.key for item in block), _NO_ANSWER)
@@ -168,7 +168,7 @@ class Runner:
             ((reason, _),) = Counter(excuses[key] for key in failures).most_common(1)
         return max(0.0, seconds), reason
 
-    def _blocks(self, items: Sequence[Expected], number: int) -> list[list[Expected]]:
+    def _blocks(self, items: Sequence[ExpectedCase], number: int) -> list[list[ExpectedCase]]:
         """The sessions of a round, in their order."""
         seed = self.campaign.abba_seed
         sides = [items] if seed is None else session.abba_order(items, seed, number)
@@ -197,19 +197,19 @@ class Runner:
     def _on_event(self, kind: str, name: str) -> None:
         words = session.case_label(name)
         if kind == "RUN":
-            self.progress.running(words)
+            self.progress.show_test(words)
         else:
-            self.progress.result(kind, words, counts=not session.is_fixture(name))
+            self.progress.show_result(kind, words, counts=not session.is_fixture(name))
 
     def _passed(self) -> tuple[Counter[Key], Counter[Key]]:
         """Numbers of launches that passed, by case; and of those that were not disturbed."""
         launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
         return (
             Counter(launch.key for launch in launches),
-            Counter(launch.key for launch in launches if not launch.disturbed),
+            Counter(launch.key for launch in launches if not launch.disturbances),
         )
 
-    def _wanted(self) -> list[Expected]:
+    def _wanted(self) -> list[ExpectedCase]:
         """Cases that need another launch: first those with too few, then the disturbed ones."""
         pass_counts, clean_counts = self._passed()
         candidates = [item for item in self.expected if not self._given_up(item, pass_counts)]
@@ -221,11 +221,11 @@ class Runner:
             if clean_counts[item.key] < self.campaign.launches and pass_counts[item.key] < limit
         ]
 
-    def _given_up(self, item: Expected, pass_counts: Counter[Key]) -> bool:
+    def _given_up(self, item: ExpectedCase, pass_counts: Counter[Key]) -> bool:
         limit = GIVE_UP_AFTER if not pass_counts[item.key] else self.campaign.launches
         return self._failures[item.key] >= limit
 
-    def _left(self, items: Iterable[Expected]) -> int:
+    def _left(self, items: Iterable[ExpectedCase]) -> int:
         pass_counts, _ = self._passed()
         return sum(max(1, self.campaign.launches - pass_counts[item.key]) for item in items)
 
@@ -239,46 +239,50 @@ def _words(launch: Launch) -> str:
     return f"{launch.reason}\n{error.decode(errors='replace')}"
 
 
-def launch_confirmation(night: Runner, cases: Collection[str], launches: int) -> str:
+def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -> str:
     """Launch each of `cases` so often, in rounds; why none was launched, "" if one was.
 
-    `night` has run, and was given ``confirm``.  Each case is launched on the nodes that its
+    `runner` has run, and was given ``confirm``.  Each case is launched on the nodes that its
     launches of the night ran on, where Slurm has them in use.  A round that would not end in time
     is not begun; the first one is expected to take as long as launches of the night did.
     """
-    items = [item for item in night.expected if item.case.id in cases and not item.simulated]
-    budget_s = min(60 * (night.campaign.confirm_minutes or 0.0), night.deadline - time.monotonic())
-    round_s = night.launch_s * len(items)
+    items = [item for item in runner.expected if item.case.id in cases and not item.simulated]
+    budget_s = min(
+        60 * (runner.campaign.confirm_minutes or 0.0), runner.deadline - time.monotonic()
+    )
+    round_s = runner.launch_s * len(items)
     reason = ""
     if not items:
         reason = "none of the cases is launched by this campaign"
     elif budget_s <= 0 or round_s > budget_s:
         reason = f"no time was left: a round takes {duration(round_s)}, of {duration(budget_s)}"
     note = {"schema": 1, "launches": launches, "why_not": reason}
-    (night.tree.path / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note) + "\n")
+    (runner.tree.path / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note) + "\n")
     if reason:
         return reason
-    items = list(_on_same_nodes(night, items))
-    inner = tree.inner_tree(night.tree, records.CONFIRMATION, items, launches)
-    title = f"{night.campaign.title}: launching again what was worse"
+    items = list(_on_same_nodes(runner, items))
+    inner = tree.inner_tree(runner.tree, records.CONFIRMATION, items, launches)
+    title = f"{runner.campaign.title}: launching again what was worse"
     campaign = replace(
-        night.campaign, title=title, launches=launches, time_limit_minutes=budget_s / 60
+        runner.campaign, title=title, launches=launches, time_limit_minutes=budget_s / 60
     )
     with inner:
-        Runner(campaign, night.site, inner, items, night.progress).run()
+        Runner(campaign, runner.site, inner, items, runner.progress).run()
     return ""
 
 
-def _on_same_nodes(night: Runner, items: Sequence[Expected]) -> Iterator[Expected]:
+def _on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Iterator[ExpectedCase]:
     """The cases, with the node list of their launches of the night where Slurm has all in use."""
-    node_lists = nodes.known_nodes(night.site, {item.case.partition for item in items})
+    node_lists = nodes.known_nodes(runner.site, {item.case.partition for item in items})
     host_names = {
-        partition: {node.name.partition(".")[0]: node.name for node in node_list if not node.lost}
+        partition: {
+            node.name.partition(".")[0]: node.name for node in node_list if not node.down_reason
+        }
         for partition, node_list in node_lists.items()
     }
     host_counts: defaultdict[str, Counter[frozenset[str]]] = defaultdict(Counter)
-    for launch in scan(night.tree.path):
-        if launch.status == "passed" and not launch.disturbed:
+    for launch in scan(runner.tree.path):
+        if launch.status == "passed" and not launch.disturbances:
             hosts = frozenset(host.partition(".")[0] for host in launch.run["hosts"])
             host_counts[launch.case_id][hosts] += 1
     for item in items:

@@ -54,10 +54,10 @@ class SlurmWait:
         }
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return time.time() >= self.deadline
 
-    def now(self) -> str:
+    def status(self) -> str:
         """What to show while Slurm does not answer; "" while it answers."""
         waits = [item for item in scheduler_log.read(self.run_dir) if item.end is None]
         if not waits:
@@ -66,10 +66,10 @@ class SlurmWait:
             f"waiting for Slurm, which does not answer, for {time.time() - waits[-1].start:.0f} s"
         )
 
-    def since(self, moment: float) -> float | None:
+    def outage_s(self, moment: float) -> float | None:
         """Seconds without an answer after `moment` (since 1970); None if Slurm always answered."""
-        spells = scheduler_log.spells(scheduler_log.read(self.run_dir))
-        overlaps = [(max(start, moment), end) for start, end in spells if end >= int(moment)]
+        outages = scheduler_log.outages(scheduler_log.read(self.run_dir))
+        overlaps = [(max(start, moment), end) for start, end in outages if end >= int(moment)]
         return sum(end - start for start, end in overlaps if end > start) if overlaps else None
 
 
@@ -135,7 +135,7 @@ def cancel_and_wait(label: str, environment: Mapping[str, str], wait: SlurmWait)
     wait is over; UserError as of `cancel`.
     """
     while cancel(label, environment, wait):
-        if wait.over:
+        if wait.is_over:
             raise NoAnswerError("jobs that were cancelled do not end")
         time.sleep(1)
 
@@ -155,7 +155,7 @@ class Queue:
     _asked: float = field(default=float("-inf"), init=False)
     _known: str = field(default="", init=False)
 
-    def now(self) -> str:
+    def status(self) -> str:
         """For people; "" if none of them waits, or Slurm does not say."""
         if time.monotonic() - self._asked >= self.every_s:
             self._known = describe_wait(self._ask(), self.comment, time.time())
@@ -250,14 +250,14 @@ class Pauses:
         """Something was measured: the next pause is a short one."""
         self._next_s = _FIRST_S
 
-    def take(self, why: str) -> bool:
-        """Pause, because of `why` a round measured nothing; False if the time is over before."""
-        if why == completion.MAINTENANCE and (maintenances := self._maintenances()):
+    def take(self, reason: str) -> bool:
+        """Pause, because of `reason` a round measured nothing; False if the time is over before."""
+        if reason == completion.MAINTENANCE and (maintenances := self._maintenances()):
             return self._wait_for(maintenances[0])
         pause_s = min(self._next_s, self.deadline - time.monotonic())
         if pause_s <= 0:
             return False
-        self.tell(f"{why}: trying again in {pause_s:.0f} s")
+        self.tell(f"{reason}: trying again in {pause_s:.0f} s")
         time.sleep(pause_s)
         self._next_s = min(2 * self._next_s, _LONGEST_S)
         return True

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from roundtrip.campaign import scheduler
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.progress import TerminalProgress, duration
 from roundtrip.campaign.tree import RunTree
 from roundtrip.collect.completion import SessionReport
@@ -47,44 +47,44 @@ def case_label(name: str) -> str:
     return f"{match['test'].replace(' %', ' ')} with {match['environ']}" if match else name
 
 
-def blocks(wanted: Sequence[Expected]) -> list[list[Expected]]:
+def blocks(items: Sequence[ExpectedCase]) -> list[list[ExpectedCase]]:
     """Split cases into the fewest groups that one ReFrame command line can name exactly.
 
     One command line selects a product of tests and toolchains on one partition, with one set of
     variables, on the same nodes.  Each block is such a product; or one case on the node pairs of a
     round.
     """
-    toolchains: dict[tuple[object, ...], dict[str, Expected]] = defaultdict(dict)
-    pair_groups: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
-    for item in wanted:
+    toolchains: dict[tuple[object, ...], dict[str, ExpectedCase]] = defaultdict(dict)
+    pair_groups: dict[tuple[object, ...], list[ExpectedCase]] = defaultdict(list)
+    for item in items:
         if item.pairs:
             pair_groups[item.case, item.variables, item.pairs[0].pair_round].append(item)
             continue
         case = item.case
         test = (case.hash, case.partition, case.check, item.variables, item.nodelist)
         toolchains[test][case.environ] = item
-    products: dict[tuple[object, ...], list[Expected]] = defaultdict(list)
+    products: dict[tuple[object, ...], list[ExpectedCase]] = defaultdict(list)
     for (_, *test_key), item_by_environ in toolchains.items():
         key = (*test_key, tuple(sorted(item_by_environ)))
         products[key].extend(item_by_environ.values())
     return [*products.values(), *pair_groups.values()]
 
 
-def abba_order(wanted: Sequence[Expected], seed: int, number: int) -> list[list[Expected]]:
+def abba_order(items: Sequence[ExpectedCase], seed: int, number: int) -> list[list[ExpectedCase]]:
     """The cases of round `number`, from 1 on, by toolchain, in the order to launch them.
 
     Two rounds, 1 and 2, then 3 and 4, share a coin: AB BA or BA AB, so that a steady drift leaves
     their mean ratio as it is.  The coins follow from a seed in the campaign's file, so a resumed
     run goes on with them, whatever rounds it lost.
     """
-    environs = sorted({item.case.environ for item in wanted})
+    environs = sorted({item.case.environ for item in items})
     coin = random.Random(f"{seed} {(number + 1) // 2}").random() < 0.5  # noqa: S311  no secret
     if coin == (number % 2 == 0):
         environs.reverse()
-    return [[item for item in wanted if item.case.environ == environ] for environ in environs]
+    return [[item for item in items if item.case.environ == environ] for environ in environs]
 
 
-def command_line(site: Site, block: Sequence[Expected], folder: Path, label: str) -> list[str]:
+def command_line(site: Site, block: Sequence[ExpectedCase], folder: Path, label: str) -> list[str]:
     """The ReFrame command line that launches each case of `block` once, below `folder`."""
     case = block[0].case
     return [
@@ -98,7 +98,7 @@ def command_line(site: Site, block: Sequence[Expected], folder: Path, label: str
     ]
 
 
-def _case_arguments(site: Site, block: Sequence[Expected], folder: Path) -> list[str]:
+def _case_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) -> list[str]:
     """The ReFrame command line that names the cases of `block`, all on one partition."""
     arguments = [
         "reframe",
@@ -118,14 +118,14 @@ def _case_arguments(site: Site, block: Sequence[Expected], folder: Path) -> list
     return [*arguments, f"--prgenv=^({environs})$"]
 
 
-def _side_by_side(site: Site, block: Sequence[Expected]) -> bool:
+def _side_by_side(site: Site, block: Sequence[ExpectedCase]) -> bool:
     """Whether the launches of a block may run together: its nodes share no link, and the site
     says that this is enough.  All others run one at a time, so that none disturbs another."""
     partition = site.partitions[block[0].case.partition]
     return bool(block[0].pairs and partition.get("extras", {}).get("side_by_side"))
 
 
-def _pair_variables(site: Site, block: Sequence[Expected]) -> dict[str, str]:
+def _pair_variables(site: Site, block: Sequence[ExpectedCase]) -> dict[str, str]:
     """Environment variables by which ReFrame makes each test once for each node pair of `block`,
     and knows how many jobs may run at a time; none without pairs, which are all of one round."""
     pairs = [pair for item in block for pair in item.pairs]
@@ -139,7 +139,7 @@ def _pair_variables(site: Site, block: Sequence[Expected]) -> dict[str, str]:
     return variables
 
 
-def _test_variables(block: Sequence[Expected]) -> dict[str, str]:
+def _test_variables(block: Sequence[ExpectedCase]) -> dict[str, str]:
     """Environment variables that select the tests of a block: all products of their parameters."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for item in block:
@@ -151,7 +151,7 @@ def _test_variables(block: Sequence[Expected]) -> dict[str, str]:
 
 def run_session(
     site: Site,
-    block: Sequence[Expected],
+    block: Sequence[ExpectedCase],
     folder: Path,
     label: str,
     lock_descriptor: int,
@@ -181,7 +181,7 @@ def run_session(
 
 def build_session(
     site: Site,
-    block: Sequence[Expected],
+    block: Sequence[ExpectedCase],
     folder: Path,
     lock_descriptor: int,
     on_event: Listener,
@@ -263,7 +263,7 @@ def _die_with_parent() -> None:
 
 
 def build_all(
-    site: Site, expected: Iterable[Expected], tree: RunTree, progress: TerminalProgress
+    site: Site, expected: Iterable[ExpectedCase], tree: RunTree, progress: TerminalProgress
 ) -> None:
     """Let ReFrame build all that `expected` needs, and launch nothing.
 
@@ -271,27 +271,27 @@ def build_all(
     """
     groups = build_representatives(expected)
     watch = _BuildWatch(sum(len(group) for group in groups), progress)
-    progress.building(watch.builds, watch)
+    progress.begin_builds(watch.builds, watch)
     start = time.monotonic()
     for group in groups:
         watch.folder = tree.next_build()
         build_session(site, group, watch.folder, tree.lock_descriptor, watch.on_event)
-    progress.built(time.monotonic() - start)
+    progress.end_builds(time.monotonic() - start)
 
 
-def build_representatives(expected: Iterable[Expected]) -> list[list[Expected]]:
+def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[ExpectedCase]]:
     """One case for each check, partition and toolchain: all cases of these need the same program.
 
     The cases of one list are on one partition with the same toolchains, so that one command line
     of ReFrame names them.
     """
-    representatives: dict[tuple[str, str, str], Expected] = {}
+    representatives: dict[tuple[str, str, str], ExpectedCase] = {}
     for item in expected:
         representatives.setdefault((item.case.partition, item.case.check, item.case.environ), item)
-    items_by_check: dict[tuple[str, str], list[Expected]] = defaultdict(list)
+    items_by_check: dict[tuple[str, str], list[ExpectedCase]] = defaultdict(list)
     for (partition, check, _), item in representatives.items():
         items_by_check[partition, check].append(item)
-    groups: dict[tuple[str, tuple[str, ...]], list[Expected]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[str, ...]], list[ExpectedCase]] = defaultdict(list)
     for (partition, _), items in items_by_check.items():
         groups[partition, tuple(sorted(item.case.environ for item in items))] += items
     return list(groups.values())
@@ -317,7 +317,7 @@ class _BuildWatch:
         else:
             self._took.append(time.monotonic() - self._start)
             self._name = ""
-            self._progress.result(kind, name)
+            self._progress.show_result(kind, name)
 
     def __call__(self) -> str:
         if not self._name:

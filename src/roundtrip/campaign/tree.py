@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from roundtrip import model, paths
-from roundtrip.campaign.matrix import Expected, Matrix
+from roundtrip.campaign.matrix import ExpectedCase, Matrix
 from roundtrip.campaign.model import Campaign
 from roundtrip.campaign.progress import duration
 from roundtrip.collect import analysis, records
@@ -103,17 +103,17 @@ class RunTree:
         """Record that every expected launch has completed."""
         self.write_state(finished=_utc(datetime.now(UTC)))
 
-    def ended_after(self, launches: int) -> None:
+    def record_launch_count(self, launches: int) -> None:
         """Record that so many launches of each case are all that the run wanted."""
         cases = [{**item, "launches": launches} for item in self.state["expected"]]
         self.write_state(expected=cases)
 
-    def reported(self, page: Path) -> None:
+    def record_report(self, page: Path) -> None:
         """Record where the report is."""
         self.write_state(report=str(page))
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every launch completed, and the report was made if one was wanted."""
         state = self.state
         return state.get("finished") is not None and state.get("report") != "wanted"
@@ -197,7 +197,9 @@ def create_tree(
     return tree
 
 
-def inner_tree(tree: RunTree, name: str, expected: Sequence[Expected], launches: int) -> RunTree:
+def inner_tree(
+    tree: RunTree, name: str, expected: Sequence[ExpectedCase], launches: int
+) -> RunTree:
     """A tree inside that of a run, new or resumed, for launches that are no part of the run.
 
     It expects `launches` of each case `expected`, and is judged by the thresholds of the run.
@@ -240,7 +242,7 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
     UserError if there is none.
     """
     for tree in _newest_first(runs / campaign / site):
-        if not tree.complete:
+        if not tree.is_complete:
             return tree
     message = f"no unfinished run of '{campaign}' on site '{site}' to resume"
     raise UserError(message, runs / campaign / site)

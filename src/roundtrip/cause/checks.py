@@ -19,7 +19,7 @@ import polars as pl
 
 from roundtrip import paths
 from roundtrip.campaign import nodes, scheduler, session, tree
-from roundtrip.campaign.matrix import Expected
+from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.tree import RunTree
 from roundtrip.cause.journal import arm_name
 from roundtrip.cause.steps import Switch
@@ -41,11 +41,11 @@ _SERIES = ("case", "variant", "size_bytes", "phase", "metric")
 class Checks:
     """Launches `item` on `site`, below `root`; the result is the median of the series `names`.
 
-    `others`: the same case of other toolchains, by their names.
+    `toolchain_items`: the same case of other toolchains, by their names.
     """
 
     site: Site
-    item: Expected
+    item: ExpectedCase
     root: RunTree
     switches: Sequence[Switch]
     names: dict[str, Any]
@@ -53,7 +53,7 @@ class Checks:
     minutes: float
     #: Of each set of nodes of `switches`, the names of its hosts.
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    others: Mapping[str, Expected] = field(default_factory=dict)
+    toolchain_items: Mapping[str, ExpectedCase] = field(default_factory=dict)
     _wait: scheduler.SlurmWait | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -121,12 +121,12 @@ class Checks:
             raise UserError(f"its result is {value:g}; right is a number above 0")
         return value if self.lower_is_better else 1 / value
 
-    def _item(self, arm: Hashable) -> Expected:
+    def _item(self, arm: Hashable) -> ExpectedCase:
         """The case with the toolchain of an arm."""
         names = (switch.value(arm) or "" for switch in self.switches if switch.is_toolchain)
-        return self.others.get(next(names, ""), self.item)
+        return self.toolchain_items.get(next(names, ""), self.item)
 
-    def _tree(self, arm: Hashable, item: Expected) -> RunTree:
+    def _tree(self, arm: Hashable, item: ExpectedCase) -> RunTree:
         """The run tree of an arm, with the script that sets its variables."""
         name = hashlib.sha256(arm_name(arm).encode()).hexdigest()[:12]
         arm_tree = RunTree(self.root.path / "arms" / name)
@@ -148,7 +148,7 @@ def variables(switches: Sequence[Switch], arm: Hashable) -> str:
 
 
 def find_hosts(
-    site: Site, item: Expected, switches: Sequence[Switch]
+    site: Site, item: ExpectedCase, switches: Sequence[Switch]
 ) -> dict[str, tuple[str, ...]]:
     """The hosts of each set of nodes on which `item` can be launched now, by its pseudonyms.
 
@@ -165,9 +165,9 @@ def find_hosts(
     live_nodes = {
         node.name.partition(".")[0]: node.name
         for node in nodes.known_nodes(site, [partition] if node_sets else []).get(partition, ())
-        if not node.lost
+        if not node.down_reason
     }
-    host_names = pseudonyms.known_hosts(site.name, paths.runs()).known if live_nodes else {}
+    host_names = pseudonyms.known_hosts(site.name, paths.runs()).by_pseudonym if live_nodes else {}
     hosts = {}
     for node_set in node_sets:
         names = [

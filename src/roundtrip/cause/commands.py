@@ -24,7 +24,7 @@ from roundtrip.errors import UserError, printable
 #: The last line of output that explains a failure.
 _LONGEST = 200
 _BUILT, _LOG = "built.json", "build.log"
-Done = subprocess.CompletedProcess[str]
+Process = subprocess.CompletedProcess[str]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Commands:
 
     def build(self, arm: Hashable) -> str:
         """Fetch and build a version, unless that was done; why it cannot be built, else ""."""
-        version, folder = self._of(arm)
+        version, folder = self._locate(arm)
         record = folder / _BUILT
         if not record.exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -73,7 +73,7 @@ class Commands:
 
     def launch(self, arm: Hashable) -> float:
         """The result of a launch, turned round if more of it is better; UserError if it failed."""
-        version, folder = self._of(arm)
+        version, folder = self._locate(arm)
         start = time.monotonic()
         process = self._run(version, folder, f"{version.prepare} && {self.launch_command}")
         value = time.monotonic() - start
@@ -91,7 +91,7 @@ class Commands:
             raise UserError(f"its result is {value:g}; right is a number above 0")
         return 1 / value if self.higher_is_better else value
 
-    def _of(self, arm: Hashable) -> tuple[Version, Path]:
+    def _locate(self, arm: Hashable) -> tuple[Version, Path]:
         assert isinstance(arm, int)  # noqa: S101
         version = self.versions[arm]
         key = hashlib.sha256(repr((version, self.build_command)).encode()).hexdigest()[:16]
@@ -152,8 +152,8 @@ def _git(repository: Path, *arguments: str) -> str:
 _SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)@=?(?P<version>[\w.-]+)(?P<rest>.*)")
 
 
-def spack_versions(old: str, new: str, between: Sequence[str] = ()) -> list[Version]:
-    """Specs of a package from `old` to `new`, of the versions that Spack knows or of `between`.
+def spack_versions(old: str, new: str, candidates: Sequence[str] = ()) -> list[Version]:
+    """Specs of a package from `old` to `new`, of the versions that Spack knows or of `candidates`.
 
     UserError for another form, two packages, or versions that Spack does not list.
     """
@@ -161,7 +161,7 @@ def spack_versions(old: str, new: str, between: Sequence[str] = ()) -> list[Vers
     if not ends[0] or not ends[1] or ends[0]["name"] != ends[1]["name"]:
         raise UserError(f"{old} and {new}: right are two versions of one package, as name@1.2.3")
     name, rest = ends[1]["name"], ends[1]["rest"]
-    versions = list(between) or _spack_knows(name)
+    versions = list(candidates) or _package_versions(name)
     end_versions = [end["version"] for end in ends if end]
     if unknown_versions := [version for version in end_versions if version not in versions]:
         raise UserError(
@@ -181,7 +181,7 @@ def spack_versions(old: str, new: str, between: Sequence[str] = ()) -> list[Vers
     ]
 
 
-def _spack_knows(name: str) -> list[str]:
+def _package_versions(name: str) -> list[str]:
     """The versions of a package, oldest first."""
     try:
         process = subprocess.run(
@@ -220,6 +220,6 @@ def variable_versions(name: str, old: str, new: str, values: Sequence[str]) -> l
     return [Version(f"{name}={value}", variables=((name, value),)) for value in all_values]
 
 
-def _last_line(process: Done) -> str:
+def _last_line(process: Process) -> str:
     lines = [line for line in (process.stdout + "\n" + process.stderr).splitlines() if line.strip()]
     return printable(lines[-1].strip()[:_LONGEST]) if lines else f"status {process.returncode}"

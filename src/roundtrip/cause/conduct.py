@@ -20,11 +20,11 @@ from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal, Launcher, Plan
 from roundtrip.cause.order import Changes
 from roundtrip.cause.simulation import normal, simulate
-from roundtrip.cause.steps import Found, search_name
+from roundtrip.cause.steps import SeriesStep, search_name
 from roundtrip.errors import UserError, printable, writing
 
 #: Searches that are simulated for a forecast, and launches of each at most.
-_FUTURES, _MOST = 3, 3000
+_SIMULATIONS, _MOST = 3, 3000
 Tell = Callable[[str], None]
 
 
@@ -33,25 +33,25 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def plan_blame(found: Found, site: str) -> Plan:
+def plan_blame(step: SeriesStep, site: str) -> Plan:
     """The plan of a new search for what made a step."""
     return Plan(
         kind="blame",
-        title=found.title,
-        measures=found.label[:1000],
-        name=search_name(found.campaign),
+        title=step.title,
+        measures=step.label[:1000],
+        name=search_name(step.campaign),
         site=site,
         started=now(),
         seed=secrets.randbits(32),
-        arms=[printable(switch.name)[:1000] for switch in found.switches],
-        step=found.step,
-        others=[[name[:1000], test] for name, test in found.others],
+        arms=[printable(switch.name)[:1000] for switch in step.switches],
+        step=step.log_ratio,
+        others=[[name[:1000], test] for name, test in step.others],
     )
 
 
 def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> None:
     """UserError if launches of so many seconds leave no time to decide anything."""
-    min_launches = journal.FEWEST * launches_a_round
+    min_launches = journal.MIN_SEARCH_ROUNDS * launches_a_round
     min_minutes = min_launches * launch_s / 60
     if min_minutes > minutes:
         raise UserError(
@@ -62,12 +62,12 @@ def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> No
 
 def is_begun(plan: Plan) -> bool:
     """Whether the newest search asks the same of the same facts; one that ended has a report."""
-    newest = _newest(plan)
+    newest = _newest_journal(plan)
     saved_plan = newest.read() if newest else plan
     return newest is not None and (saved_plan.title, saved_plan.arms) == (plan.title, plan.arms)
 
 
-def _newest(plan: Plan) -> Journal | None:
+def _newest_journal(plan: Plan) -> Journal | None:
     plan_files = sorted((paths.runs() / plan.name / plan.site).glob(f"*/{journal.PLAN}"))
     return Journal(plan_files[-1].parent) if plan_files else None
 
@@ -83,7 +83,7 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
         with writing(place):
             new_journal.begin(plan)
         return plan, new_journal
-    newest = _newest(plan)
+    newest = _newest_journal(plan)
     if newest is None:
         raise UserError(f"no search '{plan.name}' on site '{plan.site}' to resume", place)
     saved_plan = newest.read()
@@ -98,28 +98,28 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
 
 
 @contextmanager
-def held(opened: Journal) -> Iterator[None]:
+def hold_search(search_journal: Journal) -> Iterator[None]:
     """Hold the folder of a search; UserError if another process does."""
-    with (opened.folder / "lock").open("w") as lock:
+    with (search_journal.folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError("this search is running already", opened.folder) from None
+            raise UserError("this search is running already", search_journal.folder) from None
         yield
 
 
-def forecast(plan: Plan, noise: float, step: float) -> str:
+def forecast(plan: Plan, noise: float, log_ratio: float) -> str:
     """How many launches a search with this plan takes, if launches scatter by `noise` and the step
-    has the log ratio `step`; the middle of some simulated ones."""
+    has the log ratio `log_ratio`; the middle of some simulated ones."""
     rng = np.random.default_rng(plan.seed)
 
     def effect(arm: Hashable) -> float:
         if isinstance(arm, int):
-            return step * (arm >= len(plan.arms) // 2)
-        return step * (isinstance(arm, frozenset) and plan.arms[0] in arm)
+            return log_ratio * (arm >= len(plan.arms) // 2)
+        return log_ratio * (isinstance(arm, frozenset) and plan.arms[0] in arm)
 
     counts = []
-    for _ in range(_FUTURES):
+    for _ in range(_SIMULATIONS):
         result: Causes | Changes = simulate(plan.search(), effect, normal(noise), rng, _MOST)
         counts.append(result.launches)
     median = int(np.median(counts))
@@ -127,7 +127,7 @@ def forecast(plan: Plan, noise: float, step: float) -> str:
     builds = ""
     if plan.kind == "bisect":
         builds = f" and {2 + math.ceil(math.log2(max(2, len(plan.arms) - 1)))} versions"
-    size = 100 * math.expm1(abs(step))
+    size = 100 * math.expm1(abs(log_ratio))
     return (
         f"expected: {count} launches{builds}, if the step is {size:.3g} % and launches scatter by "
         f"{100 * noise:.3g} %"
@@ -135,22 +135,24 @@ def forecast(plan: Plan, noise: float, step: float) -> str:
 
 
 def conduct(
-    plan: Plan, opened: Journal, launcher: Launcher, minutes: float, tell: Tell
+    plan: Plan, search_journal: Journal, launcher: Launcher, minutes: float, tell: Tell
 ) -> Causes | Changes:
     """Search for so many minutes of launching at most; what was found.  Interrupted, it raises."""
-    with held(opened), writing(opened.folder):
-        return journal.go_on(plan, opened, launcher, minutes, tell)
+    with hold_search(search_journal), writing(search_journal.folder):
+        return journal.run_search(plan, search_journal, launcher, minutes, tell)
 
 
-def publish(opened: Journal, tell: Tell) -> Path:
+def publish(search_journal: Journal, tell: Tell) -> Path:
     """Publish the report of a search; its page."""
     from roundtrip.cause import page
     from roundtrip.report import publish as reports
 
-    with writing(opened.folder):
-        target = files.partial_folder(opened.folder)
+    with writing(search_journal.folder):
+        target = files.partial_folder(search_journal.folder)
         try:
-            page.make_bundle(opened.folder, target, now(), revision(paths.checkout()).commit)
+            page.make_bundle(
+                search_journal.folder, target, now(), revision(paths.checkout()).commit
+            )
             return reports.publish(target, paths.reports(), tell=tell) / reports.PAGE
         finally:
             shutil.rmtree(target, ignore_errors=True)

@@ -41,7 +41,7 @@ from roundtrip.cause.questions import (
     Question,
     Search,
     Span,
-    bar,
+    evidence_threshold,
     is_above,
     is_look,
     is_within,
@@ -57,14 +57,14 @@ MOST = 2 / 3
 #: the step is not there any more.
 _NAMING, _CONFIRMING, _RELATION, _ABSENT = (part * ERROR for part in (0.4, 0.2, 0.2, 0.2))
 #: Evidence from which on the effect of a fact is subtracted from what is bet on others.
-_LIKELY = 1.0
+_LIKELY_EVIDENCE = 1.0
 #: Estimated share of the step from which on named facts are confirmed, in place of a search for
 #: more.
-_WORTH = 0.6
+_CONFIRM_SHARE = 0.6
 
 Facts = frozenset[str]
 #: Rounds after which how several facts act is left open: their sum may lie between two answers.
-_MOST_ALONE = 16
+_MAX_SINGLE_ROUNDS = 16
 #: Mixed pairs in a round.
 SPLITS = 2
 #: Launches of a round that screens facts.
@@ -98,41 +98,41 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True)
 class Causes:
-    """What a search over facts found: the `named` ones, and which `share` of the step they explain.
+    """What a search over facts found: the `causes`, and which `share` of the step they explain.
 
-    `alone`: the share of each when it alone is new.  `step`: all new over all old, in times.
-    `lead` orders all facts by evidence, with the share that each seems to have.
+    `single_shares`: the share of each when it alone is new.  `step`: all new over all old, in
+    times.  `ranking` orders all facts by evidence, with the share that each seems to have.
     """
 
     ending: Ending
-    named: tuple[str, ...]
+    causes: tuple[str, ...]
     share: Span | None
     step: Interval | None
     relation: Relation | None = None
-    alone: tuple[tuple[str, Span], ...] = ()
-    lead: tuple[tuple[str, Span], ...] = ()
+    single_shares: tuple[tuple[str, Span], ...] = ()
+    ranking: tuple[tuple[str, Span], ...] = ()
     launches: int = 0
 
 
 @dataclass
-class _Seen:
-    """The rounds of a search, by what they were to show; the facts that are `named` so far."""
+class _RoundRecord:
+    """The rounds of a search, by what they were to show, and the facts named so far."""
 
     facts: Sequence[str]
-    named: tuple[str, ...] = ()
+    named_facts: tuple[str, ...] = ()
     steps: list[float] = field(default_factory=list)
     coins: list[list[int]] = field(default_factory=list)
     splits: list[float] = field(default_factory=list)
     #: For each split: the effect of each fact as it shows there, and the step beside it.
     effects: list[list[float]] = field(default_factory=list)
-    screened: list[float] = field(default_factory=list)
+    screen_steps: list[float] = field(default_factory=list)
     #: What the named facts do not explain, and the step beside it.
-    rests: list[float] = field(default_factory=list)
-    confirmed: list[float] = field(default_factory=list)
+    residuals: list[float] = field(default_factory=list)
+    confirm_steps: list[float] = field(default_factory=list)
     is_confirmed: bool = False
     #: The effect of each named fact alone, and of all of them.
-    singles: list[list[float]] = field(default_factory=list)
-    together: list[float] = field(default_factory=list)
+    single_effects: list[list[float]] = field(default_factory=list)
+    joint_effects: list[float] = field(default_factory=list)
     launches: int = 0
     evidence: Floats = field(default_factory=lambda: np.zeros(0))
 
@@ -142,31 +142,31 @@ class _Seen:
             self.evidence = log_wealth(np.asarray(self.effects).T, np.zeros(1))[:, 0, -1]
         return is_due
 
-    def strong(self, error: float) -> list[str]:
+    def strong_facts(self, error: float) -> list[str]:
         """The facts with an effect, but those that no pair sets apart from another one of them."""
-        indices = np.flatnonzero(self.evidence >= bar(error))
+        indices = np.flatnonzero(self.evidence >= evidence_threshold(error))
         coins = np.asarray(self.coins, dtype=int).reshape(-1, len(self.facts))[:, indices]
         matches = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
         return [self.facts[index] for index in indices[matches == 1].tolist()]
 
-    def forget(self, named: tuple[str, ...]) -> None:
+    def forget(self, named_facts: tuple[str, ...]) -> None:
         """Other facts are named: what was to confirm the earlier ones says nothing of them."""
-        self.named, self.is_confirmed = named, False
-        self.rests, self.confirmed, self.singles, self.together = [], [], [], []
+        self.named_facts, self.is_confirmed = named_facts, False
+        self.residuals, self.confirm_steps, self.single_effects, self.joint_effects = [], [], [], []
 
     def add_split(self, coins: list[int], split: float) -> None:
         """Add a mixed pair; what likely facts contribute to it follows from the earlier ones."""
-        effects = self._known()
+        effects = self._likely_effects()
         total = float(np.dot(coins, effects))
         pairs = zip(coins, effects, strict=True)
         self.effects.append([coin * (split - total + coin * effect) for coin, effect in pairs])
         self.coins.append(coins)
         self.splits.append(split)
 
-    def _known(self) -> Floats:
+    def _likely_effects(self) -> Floats:
         """The effects of the likely facts, by least squares; 0 of the others."""
         effects = np.zeros(len(self.facts))
-        indices = np.flatnonzero(self.evidence >= _LIKELY)
+        indices = np.flatnonzero(self.evidence >= _LIKELY_EVIDENCE)
         if indices.size and len(self.splits) > indices.size:
             columns = np.asarray(self.coins, dtype=float)[:, indices]
             effects[indices] = np.linalg.lstsq(columns, np.asarray(self.splits), rcond=None)[0]
@@ -179,28 +179,28 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
     Its arms are sets of facts that are new.  `seed` draws the coins.
     """
     old, new = Facts(), frozenset(facts)
-    record, sign = _Seen(facts), math.copysign(1.0, step)
+    record, sign = _RoundRecord(facts), math.copysign(1.0, step)
     named_facts: tuple[str, ...] = ()
     namings = number = failures = 0
     while True:
         if record.look():
-            strong_facts = record.strong(_NAMING / len(facts))
+            strong_facts = record.strong_facts(_NAMING / len(facts))
             if new_facts := [fact for fact in strong_facts if fact not in named_facts]:
                 named_facts, namings = (*named_facts, *new_facts), namings + 1
                 record.forget(named_facts)
         if not named_facts and is_within(record.steps, abs(step) / 2, _ABSENT):
             return _causes(Ending.ABSENT, record, sign)
-        kind = _next(record, _CONFIRMING / 2**namings, sign)
+        kind = _next_kind(record, _CONFIRMING / 2**namings, sign)
         if kind is None:
             return _causes(Ending.FOUND, record, sign)
         number += 1
         coins = [_coins(len(facts), f"{seed} {number} {split}") for split in range(SPLITS)]
         answer = yield Question(kind, (old, new, *_arms(kind, record, coins)))
-        failures = 0 if answer and answer.complete() else failures + 1
+        failures = 0 if answer and answer.complete_values() else failures + 1
         if answer is None or failures > PATIENCE * len(facts):
             return _causes(Ending.UNKNOWN, record, sign)
         record.launches += answer.launches
-        if values := answer.complete():
+        if values := answer.complete_values():
             _add(record, kind, values, coins)
 
 
@@ -209,11 +209,11 @@ def _coins(count: int, seed: str) -> list[int]:
     return [rng.choice((-1, 1)) for _ in range(count)]
 
 
-def _arms(kind: Kind, record: _Seen, coins: Sequence[Sequence[int]]) -> list[Facts]:
+def _arms(kind: Kind, record: _RoundRecord, coins: Sequence[Sequence[int]]) -> list[Facts]:
     """What is launched besides all old and all new."""
-    new, named_facts = frozenset(record.facts), frozenset(record.named)
+    new, named_facts = frozenset(record.facts), frozenset(record.named_facts)
     if kind is Kind.ALONE:
-        return [named_facts, *(frozenset([fact]) for fact in record.named)]
+        return [named_facts, *(frozenset([fact]) for fact in record.named_facts)]
     fact_sets = [named_facts]
     if kind is Kind.SCREEN:
         fact_sets = [
@@ -223,48 +223,53 @@ def _arms(kind: Kind, record: _Seen, coins: Sequence[Sequence[int]]) -> list[Fac
     return [arm for fact_set in fact_sets for arm in (fact_set, new - fact_set)]
 
 
-def _add(record: _Seen, kind: Kind, values: Sequence[float], coins: Sequence[list[int]]) -> None:
+def _add(
+    record: _RoundRecord, kind: Kind, values: Sequence[float], coins: Sequence[list[int]]
+) -> None:
     old, new, *others = values
     record.steps.append(new - old)
     if kind is Kind.SCREEN:
         for index, draw in enumerate(coins):
             record.add_split(draw, others[2 * index] - others[2 * index + 1])
-            record.screened.append(new - old)
+            record.screen_steps.append(new - old)
     elif kind is Kind.CONFIRM:
         named_only, others_only = others
-        record.rests.append((new - named_only + others_only - old) / 2)
-        record.confirmed.append(new - old)
+        record.residuals.append((new - named_only + others_only - old) / 2)
+        record.confirm_steps.append(new - old)
     else:
         joint_effect, *single_effects = others
-        record.singles.append([value - old for value in single_effects])
-        record.together.append(joint_effect - old)
+        record.single_effects.append([value - old for value in single_effects])
+        record.joint_effects.append(joint_effect - old)
 
 
-def _next(record: _Seen, error: float, sign: float) -> Kind | None:
+def _next_kind(record: _RoundRecord, error: float, sign: float) -> Kind | None:
     """What the next round is to show; None if all is."""
-    named_facts = record.named
+    named_facts = record.named_facts
     if not named_facts:
         return Kind.SCREEN
     if len(named_facts) < len(record.facts):
-        rests, steps = sign * np.asarray(record.rests), sign * np.asarray(record.confirmed)
+        residuals, steps = (
+            sign * np.asarray(record.residuals),
+            sign * np.asarray(record.confirm_steps),
+        )
         if not record.is_confirmed:
-            record.is_confirmed = is_above((1 - MOST) * steps - rests, 0.0, error)
+            record.is_confirmed = is_above((1 - MOST) * steps - residuals, 0.0, error)
         if not record.is_confirmed:
-            is_few = len(record.rests) < max(LEAST_ROUNDS, len(record.steps) // 4)
-            is_likely = is_few or np.median(rests) <= (1 - _WORTH) * np.median(steps)
+            is_few = len(record.residuals) < max(LEAST_ROUNDS, len(record.steps) // 4)
+            is_likely = is_few or np.median(residuals) <= (1 - _CONFIRM_SHARE) * np.median(steps)
             return Kind.CONFIRM if is_likely else Kind.SCREEN
-    is_open = len(named_facts) > 1 and len(record.singles) < _MOST_ALONE
+    is_open = len(named_facts) > 1 and len(record.single_effects) < _MAX_SINGLE_ROUNDS
     if is_open and _relation(record, sign) is Relation.UNKNOWN:
         return Kind.ALONE
     return None
 
 
-def _relation(record: _Seen, sign: float) -> Relation:
+def _relation(record: _RoundRecord, sign: float) -> Relation:
     """How the named facts act: the sum of each alone against all of them together."""
-    if not record.singles:
+    if not record.single_effects:
         return Relation.UNKNOWN
-    single_sum = sign * np.asarray(record.singles).sum(axis=1)
-    joint_effect = sign * np.asarray(record.together)
+    single_sum = sign * np.asarray(record.single_effects).sum(axis=1)
+    joint_effect = sign * np.asarray(record.joint_effects)
     error = _RELATION / 2
     if is_above(joint_effect / 2 - single_sum, 0.0, error):
         return Relation.TOGETHER
@@ -277,31 +282,32 @@ def _relation(record: _Seen, sign: float) -> Relation:
     return Relation.UNKNOWN
 
 
-def _lead(record: _Seen) -> tuple[tuple[str, Span], ...]:
+def _ranking(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:
     """By fact, the share of the step that its splits show, the most evident first."""
     if not record.effects:
         return ()
     effects, level = np.asarray(record.effects), ERROR / len(record.facts)
     order = np.argsort(-record.evidence, kind="stable")
     return tuple(
-        (record.facts[index], share(effects[:, index], record.screened, level)) for index in order
+        (record.facts[index], share(effects[:, index], record.screen_steps, level))
+        for index in order
     )
 
 
-def _causes(ending: Ending, record: _Seen, sign: float) -> Causes:
-    named_facts = record.named
+def _causes(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
+    named_facts = record.named_facts
     span: Span | None = None
     if named_facts and len(named_facts) == len(record.facts):
         span = Span(1.0, 1.0, 1.0)
-    elif record.rests:
-        rest = share(record.rests, record.confirmed, ERROR)
-        low, high = (None if end is None else 1 - end for end in (rest.high, rest.low))
-        span = Span(1 - rest.middle, low, high)
-    singles = np.asarray(record.singles)
+    elif record.residuals:
+        residual = share(record.residuals, record.confirm_steps, ERROR)
+        low, high = (None if end is None else 1 - end for end in (residual.high, residual.low))
+        span = Span(1 - residual.middle, low, high)
+    single_effects = np.asarray(record.single_effects)
     shares = tuple(
-        (fact, share(singles[:, index], record.together, ERROR))
+        (fact, share(single_effects[:, index], record.joint_effects, ERROR))
         for index, fact in enumerate(named_facts)
-        if record.singles
+        if record.single_effects
     )
     return Causes(
         ending,
@@ -310,6 +316,6 @@ def _causes(ending: Ending, record: _Seen, sign: float) -> Causes:
         ratio(record.steps),
         _relation(record, sign) if len(named_facts) > 1 else None,
         shares,
-        _lead(record),
+        _ranking(record),
         record.launches,
     )

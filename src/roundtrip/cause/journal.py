@@ -30,7 +30,7 @@ from roundtrip.model import Name, Record, Table, Text, Time
 
 PLAN, LAUNCHES = published.SEARCH, "launches.jsonl"
 #: Rounds without which no search decides anything.
-FEWEST = 10
+MIN_SEARCH_ROUNDS = 10
 #: Characters of a reason that are kept.
 _LONGEST = 300
 
@@ -172,7 +172,7 @@ def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list
             return result, questions
 
 
-def go_on(
+def run_search(
     plan: Plan,
     journal: Journal,
     launcher: Launcher,
@@ -197,11 +197,11 @@ def go_on(
                 _launch(plan, journal, launcher, question, number)
                 lengths.append(time.monotonic() - start)
                 left_s -= lengths[-1]
-                if number == 1 and FEWEST * lengths[0] > 60 * minutes:
+                if number == 1 and MIN_SEARCH_ROUNDS * lengths[0] > 60 * minutes:
                     raise UserError(
                         f"the budget of {minutes:g} min cannot suffice: a round takes "
-                        f"{lengths[0]:.0f} s, and at least {FEWEST} are needed; right is more than "
-                        f"{math.ceil(FEWEST * lengths[0] / 60)} min"
+                        f"{lengths[0]:.0f} s, and at least {MIN_SEARCH_ROUNDS} are needed; right "
+                        f"is more than {math.ceil(MIN_SEARCH_ROUNDS * lengths[0] / 60)} min"
                     )
             answer = answers(journal.entries, question, number)
         try:
@@ -234,7 +234,7 @@ def _launch(
         try:
             value = math.log(launcher.launch(question.arms[at]))
         except UserError as error:
-            reason = printable(error.what)[:_LONGEST]
+            reason = printable(error.message)[:_LONGEST]
         journal.add(
             Entry(round=number, at=at, value=value, seconds=time.monotonic() - start, why=reason)
         )

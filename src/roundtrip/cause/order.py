@@ -27,8 +27,8 @@ from roundtrip.cause.questions import (
     Question,
     Search,
     Span,
-    bar,
     evidence,
+    evidence_threshold,
     is_look,
     is_within,
     ratio,
@@ -67,9 +67,9 @@ class Probe:
     at which share of their gap it lies, 0 at `low`, and after how many rounds that was decided."""
 
     low: int
-    at: int
+    place: int
     high: int
-    turn: str
+    verdict: str
     share: Span
     rounds: int
 
@@ -80,13 +80,13 @@ class Changes:
 
     changes: list[Change] = field(default_factory=list)
     #: The change lies between these, if time was over first.
-    open: list[tuple[int, int]] = field(default_factory=list)
+    open_intervals: list[tuple[int, int]] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
-    skipped: dict[int, str] = field(default_factory=dict)
+    skip_reasons: dict[int, str] = field(default_factory=dict)
     #: The last version over the first, in times.
     step: Interval | None = None
     #: Whether first and last are proven to differ; None if that is not known.
-    differ: bool | None = None
+    ends_differ: bool | None = None
     launches: int = 0
 
 
@@ -95,61 +95,64 @@ class _OverError(Exception):
     """No more launches."""
 
 
-def find_changes(count: int, least: float) -> Search[Changes]:
+def find_changes(count: int, min_step: float) -> Search[Changes]:
     """Search for the first slow ones of `count` versions, whose places 0, 1, ... are the arms.
 
-    `least`: a log ratio of the ends that is nearer to 0 than this is no step.
+    `min_step`: a log ratio of the ends that is nearer to 0 than this is no step.
     """
     result = Changes()
     with contextlib.suppress(_OverError):
-        yield from _search(result, count, least)
+        yield from _search(result, count, min_step)
     result.changes.sort(key=lambda change: change.before)
     return result
 
 
-def _search(result: Changes, count: int, least: float) -> Search[None]:
+def _search(result: Changes, count: int, min_step: float) -> Search[None]:
     first, last = 0, count - 1
     steps: list[float] = []
-    while result.differ is None:
+    while result.ends_differ is None:
         (step,) = yield from _gaps(result, "whether they differ", [(first, last)])
         steps.append(step)
         if is_look(len(steps)):
             result.step = ratio(steps)
-            if evidence(steps) >= bar(_ENDS) and abs(np.median(steps)) >= least / 2:
-                result.differ = True
-            elif is_within(steps, least, _ENDS):
-                result.differ = False
-    if not result.differ:
+            if (
+                evidence(steps) >= evidence_threshold(_ENDS)
+                and abs(np.median(steps)) >= min_step / 2
+            ):
+                result.ends_differ = True
+            elif is_within(steps, min_step, _ENDS):
+                result.ends_differ = False
+    if not result.ends_differ:
         return
     size = abs(float(np.median(steps)))
-    result.open = [(first, last)]
+    result.open_intervals = [(first, last)]
     number = 0
-    while result.open:
-        low, high = result.open[0]
+    while result.open_intervals:
+        low, high = result.open_intervals[0]
         before, after = yield from _halve(result, low, high, _PROBES / 2**number)
-        result.open = result.open[1:]
+        result.open_intervals = result.open_intervals[1:]
         result.changes.append(Change(before, after, None))
         gaps = [(a, b) for a, b in ((low, before), (after, high)) if a < b]
-        margin = max(least, _LEAST_SHARE * size)
-        further_gaps, change_size = yield from _beyond(
+        margin = max(min_step, _LEAST_SHARE * size)
+        further_gaps, change_size = yield from _further_gaps(
             result, (before, after), gaps, margin, _BEYOND / 2**number
         )
         result.changes[-1] = Change(before, after, change_size)
-        result.open += further_gaps
+        result.open_intervals += further_gaps
         number += 1
 
 
 def _halve(result: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
     """The neighbours between which a change lies, of the versions that can be built."""
     probe_error = error / max(1, (high - low - 1).bit_length())
-    while candidates := [at for at in range(low + 1, high) if at not in result.skipped]:
+    while candidates := [at for at in range(low + 1, high) if at not in result.skip_reasons]:
         at = min(candidates, key=lambda candidate: abs(2 * candidate - low - high))
         probe = yield from _probe(result, low, at, high, probe_error)
         if probe is None:
             continue
         result.probes.append(probe)
-        low, high = (low, at) if probe.turn == SLOW else (at, high)
-        result.open = [(low, high), *result.open[1:]]
+        low, high = (low, at) if probe.verdict == SLOW else (at, high)
+        result.open_intervals = [(low, high), *result.open_intervals[1:]]
     return low, high
 
 
@@ -159,18 +162,18 @@ def _probe(result: Changes, low: int, at: int, high: int, error: float) -> Searc
     gaps: list[list[float]] = []
     while True:
         row = yield from _gaps(result, "which end it equals", pairs, at)
-        if at in result.skipped:
+        if at in result.skip_reasons:
             return None
         gaps.append(row)
         if is_look(len(gaps)):
             strength = [evidence(column) for column in np.asarray(gaps).T]
-            if max(strength) >= bar(error):
-                turn = SLOW if strength[0] >= strength[1] else FAST
+            if max(strength) >= evidence_threshold(error):
+                verdict = SLOW if strength[0] >= strength[1] else FAST
                 below, above = np.asarray(gaps).T
-                return Probe(low, at, high, turn, share(below, below + above, ERROR), len(gaps))
+                return Probe(low, at, high, verdict, share(below, below + above, ERROR), len(gaps))
 
 
-def _beyond(
+def _further_gaps(
     result: Changes,
     change: tuple[int, int],
     gaps: list[tuple[int, int]],
@@ -185,7 +188,9 @@ def _beyond(
         columns = np.asarray(rows).T
         for at in list(open_places):
             logs = columns[at + 1]
-            differs = evidence(logs) >= bar(error) and abs(np.median(logs)) >= margin / 2
+            differs = (
+                evidence(logs) >= evidence_threshold(error) and abs(np.median(logs)) >= margin / 2
+            )
             if is_look(len(rows)) and (differs or is_within(logs, margin, error)):
                 open_places.remove(at)
                 further_gaps += [gaps[at]] if differs else []
@@ -214,10 +219,10 @@ def _gaps(
             )
             skips = {at: "its launches fail" for at in arms if failures[at] >= PATIENCE}
         if skips:
-            result.skipped |= skips
+            result.skip_reasons |= skips
             if {*skips} != {middle}:
                 raise _OverError
             return [0.0] * len(pairs)
-        if values := answer.complete():
+        if values := answer.complete_values():
             by_arm = dict(zip(arms, values, strict=True))
             return [by_arm[b] - by_arm[a] for a, b in pairs]

@@ -62,7 +62,7 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
     Why launches failed stays on the site: what programs print may name anything.
     """
     plan, entries = read_plan(folder), read_entries(folder)
-    redact = disclosure.for_everybody
+    redact = disclosure.withhold_private
     others = [[redact(word) for word in row] for row in plan.others]
     fields = {
         "title": redact(plan.title),
@@ -106,7 +106,7 @@ def report(bundle: Path) -> Report:
     )
     parts = (cause_part, _rounds(plan, entries, questions), _method(plan))
     launches = [entry for entry in entries if entry.value is not None]
-    attempts = len(launches) + len(_failed(entries))
+    attempts = len(launches) + len(_failed_entries(entries))
     properties = (
         ("Campaign", plan.name),
         ("Site", plan.site),
@@ -132,7 +132,7 @@ def _caption(result: Causes | Changes) -> str:
 
 def _tone(result: Causes | Changes) -> Tone:
     if isinstance(result, Changes):
-        return "warn" if result.differ is None or result.open else "plain"
+        return "warn" if result.ends_differ is None or result.open_intervals else "plain"
     return "warn" if result.ending is Ending.UNKNOWN else "plain"
 
 
@@ -141,14 +141,14 @@ def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
     if isinstance(result, Changes):
         title, axis_note = "Versions between two others", "the older is 0 %, the newer is 100 %"
         rows = [
-            (_short(plan.arms[probe.at]), probe.share)
+            (_short(plan.arms[probe.place]), probe.share)
             for probe in sorted(result.probes, key=_place)
         ]
     else:
-        rows = [(_short(name), span) for name, span in result.lead]
-        if result.share and result.named:
-            rows.insert(0, (_short(" and ".join(result.named), ", confirmed"), result.share))
-        rows += [(_short(name, ", alone"), span) for name, span in result.alone]
+        rows = [(_short(name), span) for name, span in result.ranking]
+        if result.share and result.causes:
+            rows.insert(0, (_short(" and ".join(result.causes), ", confirmed"), result.share))
+        rows += [(_short(name, ", alone"), span) for name, span in result.single_shares]
     rows = [(name, span) for name, span in rows if span.low is not None][:_MOST_ROWS]
     if not rows:
         return
@@ -180,7 +180,7 @@ def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
         width=420,
     )
     plot = Plot(title, axis_note, (view,))
-    yield Figure("arms", plot.about(view), plot)
+    yield Figure("arms", plot.describe(view), plot)
 
 
 def _short(name: str, suffix: str = "") -> str:
@@ -191,7 +191,7 @@ def _short(name: str, suffix: str = "") -> str:
 
 
 def _place(probe: order.Probe) -> int:
-    return probe.at
+    return probe.place
 
 
 def _clip(value: float) -> float:
@@ -224,24 +224,24 @@ def _table(caption: str, columns: str, rows: Iterable[Sequence[object]]) -> Tabl
 
 def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
     if isinstance(result, Causes):
-        lead = [
-            (name, "open" if span.low is None else span, "named" * (name in result.named))
-            for name, span in result.lead
+        ranking = [
+            (name, "open" if span.low is None else span, "named" * (name in result.causes))
+            for name, span in result.ranking
         ]
-        if lead:
+        if ranking:
             caption = (
                 "Each fact by mixed arms, most evident first; the intervals hold at once. Open: "
                 "these rounds bound no share of it."
             )
-            yield _table(caption, "Fact|Share of the step>|Verdict", lead)
+            yield _table(caption, "Fact|Share of the step>|Verdict", ranking)
         if plan.others:
             columns = "Cannot be switched from here|What would test it"
             yield _table("Facts that differ as well.", columns, plan.others)
         return
     probes = [
         (
-            *(plan.arms[place] for place in (probe.at, probe.low, probe.high)),
-            "slow already" if probe.turn == SLOW else "not slow yet",
+            *(plan.arms[place] for place in (probe.place, probe.low, probe.high)),
+            "slow already" if probe.verdict == SLOW else "not slow yet",
             probe.share,
             probe.rounds,
         )
@@ -250,15 +250,16 @@ def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
     if probes:
         columns = "Version|After|Before|It is|Share of their gap>|Rounds>"
         yield _table("The probes in their order: each halves what is left.", columns, probes)
-    if result.skipped:
+    if result.skip_reasons:
         yield Items(
             tuple(
-                (Code(plan.arms[place]), f": {reason}") for place, reason in result.skipped.items()
+                (Code(plan.arms[place]), f": {reason}")
+                for place, reason in result.skip_reasons.items()
             )
         )
 
 
-def _failed(entries: Sequence[Entry]) -> list[Entry]:
+def _failed_entries(entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.at is not None and entry.value is None]
 
 

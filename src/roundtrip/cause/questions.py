@@ -52,7 +52,7 @@ class Answer:
         """How many launches completed."""
         return sum(value is not None for value in self.values)
 
-    def complete(self) -> list[float] | None:
+    def complete_values(self) -> list[float] | None:
         """All values; None if one is missing."""
         values = [value for value in self.values if value is not None]
         return values if len(values) == len(self.values) and not self.unbuilt else None
@@ -88,7 +88,7 @@ def evidence(logs: Sequence[float] | Floats, at: float = 0.0) -> float:
     return float(log_wealth(values, np.array([at]))[0, -1]) if values.size else 0.0
 
 
-def bar(error: float) -> float:
+def evidence_threshold(error: float) -> float:
     """The evidence that exceeds chance at any time with a probability of `error` at most."""
     return -math.log(error)
 
@@ -97,7 +97,7 @@ def is_above(logs: Sequence[float] | Floats, at: float, error: float) -> bool:
     """Whether the true value of `logs` is proven to be above `at`."""
     if not is_look(len(logs)) or float(np.median(logs)) <= at:
         return False
-    return evidence(logs, at) >= bar(error)
+    return evidence(logs, at) >= evidence_threshold(error)
 
 
 def is_within(logs: Sequence[float] | Floats, margin: float, error: float) -> bool:
@@ -119,7 +119,7 @@ def share(part: Sequence[float] | Floats, whole: Sequence[float] | Floats, error
     if parts.size < LEAST_ROUNDS:
         return Span(middle, None, None)
     wealth = log_wealth(parts - grid[:, None] * wholes, np.zeros(1))[:, 0, -1]
-    shares = grid[wealth < bar(error)]
+    shares = grid[wealth < evidence_threshold(error)]
     if not shares.size or shares[0] == grid[0] or shares[-1] == grid[-1]:
         return Span(middle, None, None)
     low, high = float(shares[0]), float(shares[-1])

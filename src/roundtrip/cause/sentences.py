@@ -13,12 +13,12 @@ from roundtrip.report.blocks import Code, Strong, Text
 from roundtrip.stats.summaries import Interval
 
 
-def describe(plan: Plan, found: Causes | Changes) -> Iterator[Text]:
+def describe(plan: Plan, result: Causes | Changes) -> Iterator[Text]:
     """What was found, a sentence each, the answer first."""
-    if isinstance(found, Changes):
-        yield from _describe_changes(plan, found)
+    if isinstance(result, Changes):
+        yield from _describe_changes(plan, result)
     else:
-        yield from _describe_causes(plan, found)
+        yield from _describe_causes(plan, result)
 
 
 def sentence(bundle: Path) -> str:
@@ -27,11 +27,11 @@ def sentence(bundle: Path) -> str:
     return plain_sentences(plan, replay(plan, read_entries(bundle))[0])[0]
 
 
-def plain_sentences(plan: Plan, found: Causes | Changes) -> list[str]:
+def plain_sentences(plan: Plan, result: Causes | Changes) -> list[str]:
     """`describe` as plain lines."""
     return [
         "".join(getattr(part, "text", str(part)) for part in sentence)
-        for sentence in describe(plan, found)
+        for sentence in describe(plan, result)
     ]
 
 
@@ -45,9 +45,9 @@ def times(step: Interval | None) -> str:
 
 def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
     names: list[Code | str] = []
-    for number, name in enumerate(result.named):
+    for number, name in enumerate(result.causes):
         names += [" and "] * bool(number) + [Code(name)]
-    verb = "explains" if len(result.named) == 1 else "explain"
+    verb = "explains" if len(result.causes) == 1 else "explain"
     if result.ending is Ending.ABSENT:
         yield (
             Strong("The step cannot be reproduced: "),
@@ -56,28 +56,28 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
     elif result.ending is Ending.FOUND and result.share:
         relation = f", {result.relation}" if result.relation else ""
         yield (*names, f" {verb} {result.share} of the step ({times(result.step)}){relation}.")
-    elif result.named:
+    elif result.causes:
         claim = f"{verb} perhaps {result.share} of the step" if result.share else "is a cause"
         yield (Strong("Not proven to be all: "), *names, f" {claim} ({times(result.step)}).")
     else:
-        lead = f" The most evident so far is {result.lead[0][0]}." if result.lead else ""
+        leader = f" The most evident so far is {result.ranking[0][0]}." if result.ranking else ""
         yield (
             Strong("Cannot tell "),
             f"after {result.launches} launches: all new takes "
-            f"{times(result.step)} the time of all old.{lead}",
+            f"{times(result.step)} the time of all old.{leader}",
         )
-    if result.alone:
-        shares = "; ".join(f"{name}: {span}" for name, span in result.alone)
+    if result.single_shares:
+        shares = "; ".join(f"{name}: {span}" for name, span in result.single_shares)
         yield (
             f"Alone they have of what both have together: {shares}."
             if result.relation is not Relation.UNKNOWN
             else f"Each alone: {shares}.",
         )
     if plan.others:
-        yield (_left_over(plan, result),)
+        yield (_describe_others(plan, result),)
 
 
-def _left_over(plan: Plan, result: Causes) -> str:
+def _describe_others(plan: Plan, result: Causes) -> str:
     """What is said of facts that cannot be switched."""
     names = ", ".join(row[0] for row in plan.others)
     low = result.step.low if result.step and plan.step > 0 else None
@@ -91,7 +91,7 @@ def _left_over(plan: Plan, result: Causes) -> str:
 
 def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:
     first, last = plan.arms[0], plan.arms[-1]
-    if result.differ is False:
+    if result.ends_differ is False:
         yield (
             Strong("No change: "),
             Code(last),
@@ -100,9 +100,9 @@ def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:
             ".",
         )
         return
-    if result.differ is None:
+    if result.ends_differ is None:
         skips = "; ".join(
-            f"{plan.arms[place]} {reason}" for place, reason in result.skipped.items()
+            f"{plan.arms[place]} {reason}" for place, reason in result.skip_reasons.items()
         )
         yield (
             Strong("Cannot tell "),
@@ -126,7 +126,7 @@ def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:
             else ", the one before it.",
             "" if change.step else " Whether there is another change is open.",
         )
-    for low, high in result.open:
+    for low, high in result.open_intervals:
         yield (
             Strong("Not found yet: "),
             "a change lies after ",

@@ -16,7 +16,7 @@ import polars as pl
 from roundtrip.cause.journal import read_plan
 from roundtrip.collect import analysis, reader
 from roundtrip.collect.disclosure import DIGEST
-from roundtrip.collect.pseudonyms import STABLE
+from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.errors import UserError, printable
 from roundtrip.history import annotations as remarks
 from roundtrip.history import ledger, published
@@ -33,12 +33,12 @@ _VARIABLE = re.compile(
 )
 #: A value that only its digest stands for cannot be set.
 _DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST}(?: |$)")
-_NODES = re.compile(rf"{STABLE}(?:, {STABLE})*")
+_NODES = re.compile(rf"{PSEUDONYM}(?:, {PSEUDONYM})*")
 #: What changes whenever something that the site sets does.
-_FOLLOWS = ("site configuration",)
+_DEPENDENTS = ("site configuration",)
 #: What changes with the launcher's options, or with a variable that binds ranks.
 _BINDING = "binding"
-_NAMED = 4
+_MAX_LABELS = 4
 #: The variable of a switch between two toolchains.
 TOOLCHAIN = "toolchain"
 _INSTALL = (
@@ -73,7 +73,7 @@ _TESTS = (
         "launch once more with the old options of the launcher, and compare: roundtrip compare",
     ),
 )
-_OTHERWISE = "set it back for a night, and run the campaign"
+_DEFAULT_TEST = "set it back for a night, and run the campaign"
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,13 @@ class Switch:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A step of a series of `campaign`: log ratio of times, positive if slower; since `night`."""
+class SeriesStep:
+    """A step of a series of `campaign`: `log_ratio` of times, positive if slower; since `night`."""
 
     campaign: str
     line: Line
     night: str
-    step: float
+    log_ratio: float
     noise: float
     switches: tuple[Switch, ...]
     others: tuple[tuple[str, str], ...]
@@ -142,27 +142,27 @@ class Found:
         return f"What changed {self.label} on {self.night[:10]}?"[:1000]
 
 
-def without_nodes(found: Found) -> Found:
+def without_nodes(step: SeriesStep) -> SeriesStep:
     """The same where launches cannot be sent to the nodes of before and those of now."""
-    switches = tuple(switch for switch in found.switches if not switch.is_nodes)
-    if switches == found.switches:
-        return found
-    names = [switch.name for switch in found.switches if switch.is_nodes]
+    switches = tuple(switch for switch in step.switches if not switch.is_nodes)
+    if switches == step.switches:
+        return step
+    names = [switch.name for switch in step.switches if switch.is_nodes]
     others = [(name, _test(Change("", NODE_SET, "", ""))) for name in names]
-    return replace(found, switches=switches, others=(*found.others, *others))
+    return replace(step, switches=switches, others=(*step.others, *others))
 
 
-def with_toolchain(found: Found, old: str) -> Found:
+def with_toolchain(step: SeriesStep, old: str) -> SeriesStep:
     """The same where toolchain `old` is that of the series as it was before the step.
 
     It stands for all facts of which installing the old one is the test.  UserError if none differs.
     """
-    new = str(found.line.series.names["case_id"]).rpartition("+")[2]
-    others = tuple(fact for fact in found.others if fact[1] != _INSTALL)
-    if old == new or others == found.others:
+    new = str(step.line.series.names["case_id"]).rpartition("+")[2]
+    others = tuple(fact for fact in step.others if fact[1] != _INSTALL)
+    if old == new or others == step.others:
         reason = "it is the one of this series" if old == new else f"nothing of {new} differs"
-        raise UserError(f"--old-toolchain {old}: {reason} since {found.night[:10]}")
-    return replace(found, switches=(*found.switches, Switch(TOOLCHAIN, old, new)), others=others)
+        raise UserError(f"--old-toolchain {old}: {reason} since {step.night[:10]}")
+    return replace(step, switches=(*step.switches, Switch(TOOLCHAIN, old, new)), others=others)
 
 
 def search_name(campaign: str) -> str:
@@ -170,7 +170,7 @@ def search_name(campaign: str) -> str:
     return f"blame-{campaign}"[:100]
 
 
-def find(site: str, series: str, night: str, campaign: str | None, reports: Path) -> Found:
+def find(site: str, series: str, night: str, campaign: str | None, reports: Path) -> SeriesStep:
     """The step of the one series whose name holds `series`, on date `night` or the newest.
 
     UserError without such a series or step, with several, and if facts contradict each other.
@@ -186,7 +186,7 @@ def find(site: str, series: str, night: str, campaign: str | None, reports: Path
     if not candidates:
         raise UserError(f"no step in {printable(lines[0][1].label)}: nothing to explain")
     if len(candidates) > 1:
-        labels = "; ".join(printable(line.label) for _, line, _ in candidates[:_NAMED])
+        labels = "; ".join(printable(line.label) for _, line, _ in candidates[:_MAX_LABELS])
         raise UserError(
             f"{len(candidates)} series with a step have {series!r} in their name: {labels}"
         )
@@ -195,16 +195,16 @@ def find(site: str, series: str, night: str, campaign: str | None, reports: Path
     if not matches:
         dates = ", ".join(step[0][:10] for step in steps)
         raise UserError(f"--night {night}: no step began then; right is one of: {dates}")
-    return _found(name, line, matches[-1])
+    return _series_step(name, line, matches[-1])
 
 
-def unexplained(
-    site: str, campaign: str, confirmed: Collection[str], reports: Path
-) -> Found | None:
+def largest_unexplained(
+    site: str, campaign: str, confirmed_keys: Collection[str], reports: Path
+) -> SeriesStep | None:
     """The largest step of a campaign on a site that a search can explain and none was made for.
 
-    It is worse, nobody accepted it, and launches of the last night `confirmed` it (keys of series)
-    or nights did; something that can be switched from here changed with it.
+    It is worse, nobody accepted it, and launches of the last night confirmed it (its key is in
+    `confirmed_keys`) or nights did; something that can be switched from here changed with it.
     """
     titles = {
         read_plan(revision / published.BUNDLE).title
@@ -216,17 +216,17 @@ def unexplained(
     for name, line, calendar in _lines(site, "", campaign, reports):
         judgement = line.judgement
         is_sure = judgement.verdict is Verdict.REGRESSED or (
-            judgement.verdict is Verdict.WORSE_LAST_NIGHT and line.series.key in confirmed
+            judgement.verdict is Verdict.WORSE_LAST_NIGHT and line.series.key in confirmed_keys
         )
         if not (judgement.is_alarm and is_sure and (steps := _steps(line, calendar))):
             continue
         try:
-            candidate = _found(name, line, steps[-1])
+            candidate = _series_step(name, line, steps[-1])
         except UserError:  # its facts contradict each other
             continue
         if candidate.switches and candidate.title not in titles:
             candidates.append(candidate)
-    return max(candidates, key=lambda candidate: abs(candidate.step), default=None)
+    return max(candidates, key=lambda candidate: abs(candidate.log_ratio), default=None)
 
 
 #: Since which night, by which ratio, and what changed there.
@@ -235,30 +235,30 @@ _Step = tuple[str, float, Sequence[Change]]
 
 def _steps(line: Line, calendar: Sequence[str]) -> list[_Step]:
     """The change points of a series, and the last night if it was worse."""
-    pairs = zip(line.known.steps, line.causes, strict=True)
+    pairs = zip(line.history.steps, line.causes, strict=True)
     steps: list[_Step] = [(calendar[point.night], point.ratio, causes) for point, causes in pairs]
-    newest = line.judgement.newest
+    newest = line.judgement.newest_night
     return [*steps, (calendar[-1], newest.ratio, line.changes)] if newest else steps
 
 
-def _found(campaign: str, line: Line, step: _Step) -> Found:
+def _series_step(campaign: str, line: Line, step: _Step) -> SeriesStep:
     night, ratio, changes = step
     size = math.log(ratio) if line.series.lower_is_better else -math.log(ratio)
     switches, others = split(changes)
-    return Found(campaign, line, night, size, _noise(line), switches, others)
+    return SeriesStep(campaign, line, night, size, _noise(line), switches, others)
 
 
-def launch_s(found: Found, site: str, reports: Path) -> float:
+def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
     """How long a launch of its case ran in the newest night, s; 0 if that is not known.
 
     UserError for a damaged bundle.
     """
-    revisions = published.counting(reports / found.campaign / site)[0]
+    revisions = published.current_revisions(reports / step.campaign / site)[0]
     if not revisions:
         return 0.0
     reader.require(revisions[-1].bundle)
     launches = data.read(revisions[-1].bundle).launches
-    case_launches = launches.filter(pl.col("case_id") == found.line.series.names["case_id"])
+    case_launches = launches.filter(pl.col("case_id") == step.line.series.names["case_id"])
     duration = case_launches["elapsed_s"].median()
     return float(duration) if isinstance(duration, float) else 0.0
 
@@ -308,14 +308,14 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
             raise UserError(
                 f"facts contradict each other: {switches[name].name}, and {switch.name}"
             )
-    follows = _FOLLOWS if switches else ()
+    dependents = _DEPENDENTS if switches else ()
     if any(variable == LAUNCHER_OPTIONS or "BIND" in variable.upper() for variable in switches):
-        follows = (*follows, _BINDING)
-    others = [fact for fact in others if not fact[0].startswith(follows)]
+        dependents = (*dependents, _BINDING)
+    others = [fact for fact in others if not fact[0].startswith(dependents)]
     return tuple(switches.values()), tuple(others)
 
 
 def _test(change: Change) -> str:
     name = change.name.casefold()
     tests = (test for words, test in _TESTS if any(word in name for word in words))
-    return next(tests, _OTHERWISE)
+    return next(tests, _DEFAULT_TEST)

@@ -20,7 +20,7 @@ from roundtrip.cli.common import say
 from roundtrip.cli.compare import ALL, FAIL_ON, FORMAT, OUTPUT, Format, fraction, write
 from roundtrip.cli.process import INTERRUPTED
 from roundtrip.collect import analysis
-from roundtrip.errors import UserError, require_place, writing
+from roundtrip.errors import UserError, require_writable, writing
 from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.sites import software
 from roundtrip.sites.site import Site
@@ -79,12 +79,12 @@ def ab(
             raise UserError(f"{name!r} is no toolchain: {NAME_WORDS}")
     minutes, threshold = common.minutes(budget), fraction(fail_on)
     if output:
-        require_place(output)
+        require_writable(output)
     checkout = paths.checkout()
     here = Site(site, checkout)
     software.require_ready(here)
     scratch = Path(context.with_resource(tempfile.TemporaryDirectory(prefix="roundtrip-ab-")))
-    run_tree = _newest(base, new, site) if resume else None
+    run_tree = _newest_run(base, new, site) if resume else None
     if run_tree:
         content = (run_tree.path / "campaign.toml").read_text(encoding="utf-8")
     else:
@@ -99,7 +99,7 @@ def ab(
     try:
         plan = matrix.shared_cases(matrix.build_matrix(declaration, here), declaration)
     except UserError as error:  # of a file that the user never sees
-        raise UserError(error.what) if error.file == str(declaration.file) else error from None
+        raise UserError(error.message) if error.file == str(declaration.file) else error from None
     context.with_resource(tree.hold_site(here, declaration.name, wait, say))
     if run_tree:
         tree.require_same_matrix(run_tree, plan)
@@ -148,16 +148,16 @@ def _measure(
                 session.build_all(here, plan.expected, run_tree, progress)
                 environment.record_pins(run_tree)
                 runner = Runner(declaration, here, run_tree, plan.expected, progress)
-                runner.enough = watch.enough
+                runner.should_stop = watch.should_stop
                 is_over = not runner.run()
             except process.Terminated:
                 say("stopped by TERM: judging what is there")
                 is_over = True
             except KeyboardInterrupt:
                 is_interrupted = True
-        run_tree.ended_after(max(Outcome.from_tree(run_tree).passed.values(), default=0))
+        run_tree.record_launch_count(max(Outcome.from_tree(run_tree).passed.values(), default=0))
         outcome = Outcome.from_tree(run_tree)
-        if outcome.whole and not is_interrupted:
+        if outcome.is_complete and not is_interrupted:
             run_tree.finish()
     if stop_reason := run_tree.state.get("stopped"):
         say(f"stopped: {stop_reason}; what was measured before is kept")
@@ -168,17 +168,17 @@ def _measure(
         say(f"{ending}; nothing is lost. Go on with: {resume_command}")
     say(f"run: {run_tree.path}")
     try:
-        comparison = watch.judged()
+        comparison = watch.compare()
     except UserError as error:
         if not is_interrupted:
             raise
-        say(f"nothing to compare yet: {error.what}")
+        say(f"nothing to compare yet: {error.message}")
         return INTERRUPTED
     write(comparison, form, output, everything)
     return INTERRUPTED if is_interrupted else comparison.exit_status
 
 
-def _newest(base: str, new: str, site: str) -> tree.RunTree:
+def _newest_run(base: str, new: str, site: str) -> tree.RunTree:
     """The newest run of the two toolchains on `site`, ended or not; UserError if there is none."""
     folder = paths.runs() / model.campaign_name(base, new) / site
     state_files = sorted(folder.glob("*/state.json"))

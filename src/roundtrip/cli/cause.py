@@ -30,10 +30,10 @@ from roundtrip.sites.site import Site
 if TYPE_CHECKING:
     from roundtrip.cause.facts import Causes
     from roundtrip.cause.journal import Journal, Plan
-    from roundtrip.cause.steps import Found
+    from roundtrip.cause.steps import SeriesStep
 
 
-class Over(StrEnum):
+class VersionKind(StrEnum):
     """What the versions are."""
 
     GIT = "git"
@@ -46,7 +46,7 @@ def bisect(
     context: typer.Context,
     old: Annotated[str, typer.Argument(help="The older version: a commit, a spec or a value.")],
     new: Annotated[str, typer.Argument(help="The newer one, in which it is slower, or faster.")],
-    over: Annotated[Over, typer.Option(help="What the versions are.")],
+    over: Annotated[VersionKind, typer.Option(help="What the versions are.")],
     launch: Annotated[
         str, typer.Option(metavar="COMMAND", help="Measures a version, in its build folder.")
     ],
@@ -105,9 +105,9 @@ def bisect(
     if metric and groups != 1:
         raise UserError(f"--metric {metric!r}: right is a regular expression with one group")
     value_list = [value for value in values.split(",") if value]
-    if over is Over.GIT:
+    if over is VersionKind.GIT:
         versions = commands.git_versions(repository, old, new)
-    elif over is Over.SPACK:
+    elif over is VersionKind.SPACK:
         versions = commands.spack_versions(old, new, value_list)
     else:
         versions = commands.variable_versions(variable, old, new, value_list)
@@ -149,7 +149,7 @@ def bisect(
     typer.echo(f"{result.launches} launches, {launcher.builds} builds")
     typer.echo(f"report: {conduct.publish(journal, say)}")
     write_pages(paths.reports())
-    is_step = getattr(result, "differ", None)
+    is_step = getattr(result, "ends_differ", None)
     raise typer.Exit(2 if is_step is None else int(is_step))
 
 
@@ -194,7 +194,7 @@ def blame(
     for switch in step.switches:
         say(f"can be switched: {switch.name}")
     plan = conduct.plan_blame(step, site)
-    say(conduct.forecast(plan, max(step.noise, 1e-4), step.step))
+    say(conduct.forecast(plan, max(step.noise, 1e-4), step.log_ratio))
     launch_s = steps.launch_s(step, site, paths.reports())
     conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
     if dry_run:
@@ -202,42 +202,45 @@ def blame(
     here = Site(site, paths.checkout())
     path = model.find_campaign(step.campaign, paths.checkout() / "campaigns")
     declaration = model.load_campaign(path)
-    launchable, step = _prepare(declaration, here, step)
+    setup, step = _prepare(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     process.on_term()
     option = [f"--old-toolchain={old_toolchain}"] if old_toolchain else []
     resume_command = shlex.join(["roundtrip", "blame", site, series, *option, "--resume"])
     search = conduct.open_journal(conduct.plan_blame(step, site), resume)
-    causes = _search(here, declaration, launchable, step, *search, minutes, resume_command)
+    causes = _search(here, declaration, setup, step, *search, minutes, resume_command)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
-def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]) -> None:
+def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collection[str]) -> None:
     """Search for what made the largest confirmed step of a campaign, as its `blame` declares.
 
-    `confirmed` are keys of series.  Each step is searched for once; a search that a night could not
-    end goes on in the next one.  What prevents one is a warning: the night has its report.
+    `confirmed_keys` are keys of series.  Each step is searched for once; a search that a night
+    could not end goes on in the next one.  What prevents one is a warning: the night has its
+    report.
     """
     from roundtrip.cause import conduct, steps  # as above
     from roundtrip.cause.facts import LAUNCHES_A_ROUND
 
-    minutes = declared.blame_minutes
+    minutes = declaration.blame_minutes
     assert minutes is not None  # noqa: S101  the caller asked
     try:
-        step = steps.unexplained(here.name, declared.name, confirmed, paths.reports())
+        step = steps.largest_unexplained(
+            here.name, declaration.name, confirmed_keys, paths.reports()
+        )
         if step is None:
             return
         say(f"searching for what made {step.label} {_percent(step)} since {step.night[:10]}")
         launch_s = steps.launch_s(step, here.name, paths.reports())
         conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-        launchable, step = _prepare(declared, here, step)
+        setup, step = _prepare(declaration, here, step)
         plan = conduct.plan_blame(step, here.name)
         process.on_term()
         resume_command = (
             f"the next night, or: {shlex.join(['roundtrip', 'blame', here.name, step.label])}"
         )
         search = conduct.open_journal(plan, conduct.is_begun(plan))
-        _search(here, declared, launchable, step, *search, minutes, f"{resume_command} --resume")
+        _search(here, declaration, setup, step, *search, minutes, f"{resume_command} --resume")
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
@@ -246,20 +249,22 @@ def after_night(here: Site, declared: model.Campaign, confirmed: Collection[str]
         process.ignore_term()
 
 
-def _percent(step: Found) -> str:
-    return f"{100 * math.expm1(step.step):+.1f} %"
+def _percent(step: SeriesStep) -> str:
+    return f"{100 * math.expm1(step.log_ratio):+.1f} %"
 
 
 @dataclass(frozen=True)
-class _Launchable:
+class _CaseSetup:
     """The case of a step; the same of other toolchains; the hosts of each set of nodes."""
 
-    item: matrix.Expected
-    others: dict[str, matrix.Expected]
+    item: matrix.ExpectedCase
+    toolchain_items: dict[str, matrix.ExpectedCase]
     hosts: dict[str, tuple[str, ...]]
 
 
-def _prepare(declaration: model.Campaign, here: Site, step: Found) -> tuple[_Launchable, Found]:
+def _prepare(
+    declaration: model.Campaign, here: Site, step: SeriesStep
+) -> tuple[_CaseSetup, SeriesStep]:
     """What is launched for a step, and what of the step can be launched now.
 
     UserError if the campaign does not launch the case here, or simulates it, or if nothing is left.
@@ -285,13 +290,15 @@ def _prepare(declaration: model.Campaign, here: Site, step: Found) -> tuple[_Lau
     if not step.switches:
         raise UserError(f"nothing that differs since {step.night[:10]} can be switched now")
     names = (switch.old for switch in step.switches if switch.is_toolchain)
-    others = {name: _with_toolchain(declaration, here, item, name) for name in names if name}
-    return _Launchable(item, others, hosts), step
+    toolchain_items = {
+        name: _with_toolchain(declaration, here, item, name) for name in names if name
+    }
+    return _CaseSetup(item, toolchain_items, hosts), step
 
 
 def _with_toolchain(
-    declaration: model.Campaign, here: Site, item: matrix.Expected, name: str
-) -> matrix.Expected:
+    declaration: model.Campaign, here: Site, item: matrix.ExpectedCase, name: str
+) -> matrix.ExpectedCase:
     """The same case with another toolchain; UserError if the site cannot launch it."""
     if name not in here.toolchains:
         names = ", ".join(sorted(here.toolchains))
@@ -316,8 +323,8 @@ def _with_toolchain(
 def _search(
     here: Site,
     declaration: model.Campaign,
-    launchable: _Launchable,
-    step: Found,
+    setup: _CaseSetup,
+    step: SeriesStep,
     plan: Plan,
     journal: Journal,
     minutes: float,
@@ -333,7 +340,7 @@ def _search(
     from roundtrip.cause.checks import Checks
     from roundtrip.cause.facts import Causes, Ending
 
-    case_matrix = matrix.Matrix((launchable.item, *launchable.others.values()), ())
+    case_matrix = matrix.Matrix((setup.item, *setup.toolchain_items.values()), ())
     root = _root(journal.folder, declaration, here, case_matrix)
     series = step.line.series
     try:
@@ -342,14 +349,14 @@ def _search(
             _require_built(root)
         launcher = Checks(
             here,
-            launchable.item,
+            setup.item,
             root,
             step.switches,
             dict(series.names),
             series.lower_is_better,
             minutes,
-            launchable.hosts,
-            launchable.others,
+            setup.hosts,
+            setup.toolchain_items,
         )
         causes = conduct.conduct(plan, journal, launcher, minutes, say)
     except KeyboardInterrupt:
@@ -359,7 +366,7 @@ def _search(
     lines = sentences.plain_sentences(plan, causes)
     for line in lines:
         typer.echo(line)
-    if causes.named and causes.ending is Ending.FOUND:
+    if causes.causes and causes.ending is Ending.FOUND:
         accept = ["roundtrip", "history", here.name, "--accept", step.label]
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
     typer.echo(f"report: {conduct.publish(journal, say)}")

@@ -85,10 +85,10 @@ def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Pa
     return folder, [campaign] if campaign else names
 
 
-def no_night(folder: Path, site: str, campaign: str | None, of: str = "") -> UserError:
-    """What to raise where a site has no published night, or none `of` some kind."""
+def no_night(folder: Path, site: str, campaign: str | None, kind: str = "") -> UserError:
+    """What to raise where a site has no published night, or none of this `kind`."""
     prefix = f"campaign '{campaign}' on " if campaign else ""
-    return UserError(f"no published night of {prefix}site '{site}'{of}", folder)
+    return UserError(f"no published night of {prefix}site '{site}'{kind}", folder)
 
 
 def read_ledger(

@@ -11,7 +11,7 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app
-from roundtrip.errors import UserError, require_place, writing
+from roundtrip.errors import UserError, require_writable, writing
 
 if TYPE_CHECKING:
     from roundtrip.compare.model import Comparison
@@ -62,7 +62,7 @@ def compare(
     """
     threshold = fraction(fail_on)
     if output:
-        require_place(output)
+        require_writable(output)
     if new is not None and (toolchains or by):
         raise UserError("--toolchains and --by choose two sides of one source: leave NEW out")
     from roundtrip.compare import comparison, side  # takes a second to load
@@ -74,7 +74,7 @@ def compare(
             one, other = ({"toolchain": name} for name in toolchains)
             sides = (sources.side(base, one), sources.side(base, other))
         elif by:
-            sides = _halves(sources, base, by)
+            sides = _sides_by_key(sources, base, by)
         else:
             raise UserError(
                 "one source: name a second one, or use --toolchains OLD NEW or --by KEY"
@@ -84,13 +84,13 @@ def compare(
     raise typer.Exit(result.exit_status)
 
 
-def _halves(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
+def _sides_by_key(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
     """The two sides of a source that has two values of `key`."""
     from roundtrip.compare.side import KEYS
 
     if key not in KEYS:
         raise UserError(f"--by {key}: legal are {', '.join(KEYS)}")
-    values = sorted({str(getattr(unit, key)) for unit in sources.side(source).units})
+    values = sorted({str(getattr(case, key)) for case in sources.side(source).cases})
     if len(values) != 2:
         raise UserError(
             f"{source} has {len(values)} values of {key}, not two ({'; '.join(values)}): "
@@ -112,7 +112,7 @@ def fraction(text: str | None, option: str = "--fail-on") -> float | None:
 
 
 def write(
-    compared: Comparison, form: Format, output: Path | None, everything: bool = False
+    comparison: Comparison, form: Format, output: Path | None, everything: bool = False
 ) -> None:
     """Print the comparison, or write it to `output`."""
     from rich.console import Console
@@ -120,14 +120,14 @@ def write(
     from roundtrip.compare import forms
 
     if form is Format.TABLE:
-        text = forms.as_text(compared, everything, None if output else Console())
+        text = forms.as_text(comparison, everything, None if output else Console())
     else:
         render = {
             Format.JSON: forms.as_json,
             Format.MARKDOWN: forms.as_markdown,
             Format.JUNIT: forms.as_junit,
         }[form]
-        text = render(compared, everything)
+        text = render(comparison, everything)
     if output is None:
         typer.echo(text, nl=False)
     else:

@@ -15,7 +15,7 @@ from roundtrip.errors import UserError
 from roundtrip.history import ledger
 from roundtrip.history.annotations import load_site
 from roundtrip.report import confirmation, data, units
-from roundtrip.report.nights import Judged
+from roundtrip.report.nights import NightVerdicts
 from roundtrip.report.sections import history
 from roundtrip.stats.nights.newest import Confirmation
 from roundtrip.stats.planning import recommended_launches
@@ -33,7 +33,7 @@ def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
     if not Outcome.from_tree(night.tree).passed:
         return
     try:
-        verdicts = _judged(night.tree.path)
+        verdicts = _judge_night(night.tree.path)
         worse, cases = len(confirmation.pairs(verdicts)), confirmation.cases(verdicts)
         if not worse:
             return
@@ -52,10 +52,10 @@ def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> frozenset
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
     night_data = data.read(revision / "bundle")
-    verdicts = history.tonight(night_data)
-    relaunch = confirmation.confirmed(night_data, verdicts)
+    verdicts = history.judge_nights(night_data)
+    relaunch = confirmation.read_confirmation(night_data, verdicts)
     say(relaunch.sentence)
-    results = [] if relaunch.why_not else list(relaunch.series.values())
+    results = [] if relaunch.skip_reason else list(relaunch.series.values())
     for result in results[:_MOST]:
         say(f"{result.sentence}: {result.line.label}")
     if len(results) > _MOST:
@@ -65,7 +65,7 @@ def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> frozenset
     )
 
 
-def _judged(run_dir: Path) -> Judged:
+def _judge_night(run_dir: Path) -> NightVerdicts:
     """Every series after this night, as its report will judge them."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
         bundle_path = bundle.build(run_dir, Path(folder))
@@ -75,4 +75,4 @@ def _judged(run_dir: Path) -> Judged:
             paths.reports(), bundle_manifest.data["campaign"], bundle_manifest.data["site"], notes
         )
         ledger.attach(bundle_path, bundle_manifest, site_ledger, notes)
-        return history.tonight(data.read(bundle_path))
+        return history.judge_nights(data.read(bundle_path))

@@ -84,11 +84,11 @@ def lines() -> Iterator[str]:
         yield f"run     {run.path} ({state})"
     if night:
         yield f"night   {night}"
-    yield f"next    {_next(site_name, run, night)}"
+    yield f"next    {_next_command(site_name, run, night)}"
     yield "help    roundtrip --help"
 
 
-def _next(site_name: str, run: Run | None, night: Path | None) -> str:
+def _next_command(site_name: str, run: Run | None, night: Path | None) -> str:
     if run and not run.is_complete:
         return f"roundtrip run {run.campaign} --site {run.site} --resume"
     if night:

@@ -17,20 +17,20 @@ from roundtrip import paths
 from roundtrip.cli import app, common
 from roundtrip.cli.common import warn
 from roundtrip.collect import pseudonyms
-from roundtrip.errors import UserError, printable, require_place, writing
+from roundtrip.errors import UserError, printable, require_writable, writing
 
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
-    from roundtrip.report.confirmation import Confirmed
-    from roundtrip.report.nights import Judged, Line
+    from roundtrip.report.confirmation import ConfirmationResult
+    from roundtrip.report.nights import Line, NightVerdicts
 
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
-_STILL = ("unchanged", "wandering", "too few nights")
+_QUIET_VERDICTS = ("unchanged", "wandering", "too few nights")
 #: Pairs of values that are printed of series that cannot be judged; ``--all`` shows every series.
-_PAIRS = 20
+_MAX_PAIRS = 20
 #: So many series are named that changed by less than the least effect.
-_SMALL = 5
+_MAX_SMALL = 5
 #: In place of a name of a series: every series.
 _ALL = "--all"
 #: Simulated histories are the same each time.
@@ -67,16 +67,16 @@ def history(
     The newest nights first.  Exit status: 0 nothing got worse; 1 something did that nobody
     accepted (worse last night, regressed, flapping); 2 bad input.
     """
-    _require_sense(accept, reason, since)
+    _require_consistent_options(accept, reason, since)
     folder, names = common.campaigns(reports, site, campaign)
-    results = {name: _judged(folder, name, site, since) for name in names}
+    results = {name: _judge_campaign(folder, name, site, since) for name in names}
     verdicts_of = {name: result[0] for name, result in results.items() if result}
     signatures = {name: result[1] for name, result in results.items() if result}
     hosts = pseudonyms.known_hosts(site, paths.runs())
     if not verdicts_of:
         raise common.no_night(folder, site, campaign)
     relaunches = {
-        name: _again(folder, name, site, verdicts) for name, verdicts in verdicts_of.items()
+        name: _read_relaunch(folder, name, site, verdicts) for name, verdicts in verdicts_of.items()
     }
     lines_of = {name: _lines(verdicts, series) for name, verdicts in verdicts_of.items()}
     if series and not any(lines_of.values()):
@@ -104,7 +104,9 @@ def history(
     raise typer.Exit(int(is_worse))
 
 
-def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged, list[str]] | None:
+def _judge_campaign(
+    reports: Path, campaign: str, site: str, since: str
+) -> tuple[NightVerdicts, list[str]] | None:
     """The series of a campaign on a site, and who signed its nights; None without a night.
 
     Warnings are printed.
@@ -122,21 +124,23 @@ def _judged(reports: Path, campaign: str, site: str, since: str) -> tuple[Judged
     acceptances = [note for note in notes if note.kind == annotations.ACCEPTED]
     settings = analysis.for_site(site).history
     verdicts = nights.judge(ledger.nights, ledger.provenance, settings, acceptances, since)
-    return verdicts, signature.summary(ledger.signed)
+    return verdicts, signature.summary(ledger.signatures)
 
 
-def _again(reports: Path, campaign: str, site: str, verdicts: Judged) -> Confirmed:
+def _read_relaunch(
+    reports: Path, campaign: str, site: str, verdicts: NightVerdicts
+) -> ConfirmationResult:
     """What the newest night launched again; nothing, and a warning, if it cannot be read."""
     from roundtrip.report import confirmation
 
     try:
-        return confirmation.confirmed_of_site(reports / campaign / site, verdicts)
+        return confirmation.read_site_confirmation(reports / campaign / site, verdicts)
     except UserError as error:
         warn(printable(str(error)))
-    return confirmation.NOTHING
+    return confirmation.NO_CONFIRMATION
 
 
-def _require_sense(accept: str, reason: str, since: str) -> None:
+def _require_consistent_options(accept: str, reason: str, since: str) -> None:
     """UserError for options that do not fit each other."""
     if bool(accept) != bool(reason):
         raise UserError("--accept SERIES and --reason TEXT belong together")
@@ -146,7 +150,7 @@ def _require_sense(accept: str, reason: str, since: str) -> None:
         raise UserError(f"--since {since!r}: right is a date such as 2026-11-03") from None
 
 
-def _accept(site: str, text: str, reason: str, verdicts_of: Mapping[str, Judged]) -> None:
+def _accept(site: str, text: str, reason: str, verdicts_of: Mapping[str, NightVerdicts]) -> None:
     """Write the annotations that accept the level of series; UserError if none is meant."""
     from roundtrip.history import annotations
 
@@ -162,7 +166,7 @@ def _accept(site: str, text: str, reason: str, verdicts_of: Mapping[str, Judged]
     print(f"accepted up to {newest}: {len(pairs)} series, in {file}")
 
 
-def _lines(verdicts: Judged, series: str) -> list[Line]:
+def _lines(verdicts: NightVerdicts, series: str) -> list[Line]:
     pattern = series.casefold()
     return [line for line in verdicts.lines if pattern in _label(line).casefold()]
 
@@ -173,8 +177,8 @@ def _label(line: Line) -> str:
 
 def _print(
     title: str,
-    verdicts: Judged,
-    relaunch: Confirmed,
+    verdicts: NightVerdicts,
+    relaunch: ConfirmationResult,
     lines: Sequence[Line],
     everything: bool,
     hosts: HostNames,
@@ -188,43 +192,45 @@ def _print(
     nights = f"{number} night{'s' * (number > 1)}, {first[:10]} to {last[:10]}"
     print(f"{title}: {nights}; {len(verdicts.lines)} series: {counts}")
     if relaunch.sentence:
-        print(f"  {hosts.named(printable(relaunch.sentence))}")
+        print(f"  {hosts.insert_names(printable(relaunch.sentence))}")
     if all(line.judgement.verdict == "too few nights" for line in lines):
         _pairs(verdicts, lines, everything, hosts)
         return
     visible_lines = [line for line in lines if everything or _is_shown(line)]
     table = Table(*_COLUMNS, box=None)
     for line in visible_lines:
-        table.add_row(*map(hosts.named, _cells(line, verdicts, relaunch)))
+        table.add_row(*map(hosts.insert_names, _cells(line, verdicts, relaunch)))
     if visible_lines:
         common.show(table)
     else:
         print("  nothing changed that these nights can show")
     reasons = Counter(
-        line.judgement.why for line in lines if line.judgement.verdict == "too few nights"
+        line.judgement.reason for line in lines if line.judgement.verdict == "too few nights"
     )
     for reason, count in sorted(reasons.items()) if not everything else ():
         print(f"  {count} series have too few nights: {reason}")
-    for line in [line for line in lines if line.is_small][:_SMALL]:
-        step = line.known.steps[-1]
+    for line in [line for line in lines if line.is_small][:_MAX_SMALL]:
+        step = line.history.steps[-1]
         since = verdicts.calendar.label(verdicts.calendar.nights[step.night])
         size = f"{units.change(step.ratio)} since {since}, less than the least effect"
-        print(f"  no alarm: {hosts.named(_label(line))}: {size}")
-    if (rest := sum(line.is_small for line in lines) - _SMALL) > 0:
+        print(f"  no alarm: {hosts.insert_names(_label(line))}: {size}")
+    if (rest := sum(line.is_small for line in lines) - _MAX_SMALL) > 0:
         print(f"  no alarm: {rest} more series that changed by less than the least effect")
 
 
-def _pairs(verdicts: Judged, lines: Sequence[Line], everything: bool, hosts: HostNames) -> None:
+def _pairs(
+    verdicts: NightVerdicts, lines: Sequence[Line], everything: bool, hosts: HostNames
+) -> None:
     """The two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import answers
 
-    print(f"  {printable(answers.young_sentence(verdicts))}")
+    print(f"  {printable(answers.too_few_nights_sentence(verdicts))}")
     keys = {line.series.key for line in lines}
     pairs = [pair for pair in answers.night_pairs(verdicts) if pair.line.series.key in keys]
-    limit = len(pairs) if everything else _PAIRS
+    limit = len(pairs) if everything else _MAX_PAIRS
     table = Table("series", "night before", "last night", "ratio", "distance", box=None)
     for pair in pairs[:limit]:
-        label = hosts.named(_label(pair.line))
+        label = hosts.insert_names(_label(pair.line))
         table.add_row(label, *map(str, (pair.before, pair.newest, pair.ratio, pair.distance)))
     common.show(table)
     if len(pairs) > limit:
@@ -235,28 +241,30 @@ def _pairs(verdicts: Judged, lines: Sequence[Line], everything: bool, hosts: Hos
 
 def _is_shown(line: Line) -> bool:
     """Whether the series changed, its newest night stands alone, or a change point is revised."""
-    is_changed = line.judgement.verdict not in _STILL
-    return is_changed or bool(line.judgement.ratio) or bool(line.revised)
+    is_changed = line.judgement.verdict not in _QUIET_VERDICTS
+    return is_changed or bool(line.judgement.ratio) or bool(line.revisions)
 
 
-def _cells(line: Line, verdicts: Judged, relaunch: Confirmed) -> tuple[str, ...]:
+def _cells(line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult) -> tuple[str, ...]:
     from roundtrip.report import units
 
     judgement = line.judgement
     since = verdicts.calendar.label(line.night) if line.night else ""
     sensitivity = (
-        f"{units.percent(judgement.would_see)} within 10 nights"
-        if judgement.would_see is not None
+        f"{units.percent(judgement.detectable_step)} within 10 nights"
+        if judgement.detectable_step is not None
         else ""
     )
-    is_marked = judgement.is_news and judgement.newest is None  # the last night is always new
+    is_marked = judgement.is_news and judgement.newest_night is None  # the last night is always new
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
-    remarks = (line.changed or judgement.why, *line.revised, relaunch.describe_line(line))
+    remarks = (line.changes_text or judgement.reason, *line.revisions, relaunch.describe_line(line))
     reason = "; ".join(printable(remark) for remark in remarks if remark)
     return verdict, _label(line), judgement.ratio, since, reason, sensitivity
 
 
-def _record(campaign: str, line: Line, verdicts: Judged, relaunch: Confirmed) -> dict[str, Any]:
+def _record(
+    campaign: str, line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult
+) -> dict[str, Any]:
     judgement, step = line.judgement, line.judgement.step
     return {
         "campaign": campaign,
@@ -268,15 +276,15 @@ def _record(campaign: str, line: Line, verdicts: Judged, relaunch: Confirmed) ->
         "since": line.night,
         "ratio": step.ratio if step else None,
         "interval": [step.low, step.high] if step else None,
-        "drift_a_year": line.known.drift.a_year if line.known.drift else None,
+        "drift_a_year": line.history.drift.yearly_ratio if line.history.drift else None,
         "changes": [asdict(change) for change in line.changes],
-        "would_have_seen": judgement.would_see,
+        "would_have_seen": judgement.detectable_step,
         "alarm": judgement.is_alarm,
-        "shares_of_modes": asdict(line.known.shares) if line.known.shares else None,
-        "newest": asdict(line.known.newest) if line.known.newest else None,
+        "shares_of_modes": asdict(line.history.shares) if line.history.shares else None,
+        "newest": asdict(line.history.newest_night) if line.history.newest_night else None,
         "steps": [
             {**asdict(point), "night": verdicts.calendar.nights[point.night]}
-            for point in line.known.steps
+            for point in line.history.steps
         ],
         "incidents": [
             {
@@ -284,24 +292,28 @@ def _record(campaign: str, line: Line, verdicts: Judged, relaunch: Confirmed) ->
                 "last": verdicts.calendar.nights[incident.last],
                 "ratio": incident.ratio,
             }
-            for incident in line.known.incidents
+            for incident in line.history.incidents
         ],
         "revisions": [
             {
-                "reported": verdicts.calendar.nights[revision.reported.night],
-                "ratio": revision.reported.ratio,
-                "now": verdicts.calendar.nights[revision.now.night] if revision.now else None,
-                "why": revision.why,
+                "reported": verdicts.calendar.nights[revision.old_step.night],
+                "ratio": revision.old_step.ratio,
+                "now": verdicts.calendar.nights[revision.new_step.night]
+                if revision.new_step
+                else None,
+                "why": revision.reason,
             }
-            for revision in line.known.revisions
+            for revision in line.history.revisions
         ],
-        "revised": list(line.revised),
-        "minimum_effect": line.known.least,
+        "revised": list(line.revisions),
+        "minimum_effect": line.history.least_effect,
         "accepted": (
-            {"up_to": line.accepted.last, "reason": line.accepted.text} if line.accepted else None
+            {"up_to": line.acceptance.last, "reason": line.acceptance.text}
+            if line.acceptance
+            else None
         ),
         "confirmation": relaunch.record(line),
-        "why": judgement.why,
+        "why": judgement.reason,
     }
 
 
@@ -333,7 +345,7 @@ def calibrate(
     if write and write.exists():
         raise UserError("there is a file already: nothing is overwritten", write)
     if write:
-        require_place(write)
+        require_writable(write)
     notes, thresholds = annotations.load_site(site), analysis.for_site(site)
     settings = thresholds.history
     noises = []
@@ -352,8 +364,8 @@ def calibrate(
     )
     typer.echo(f"change points of these nights: {sum(noise.steps for noise in noises)}")
     typer.echo(
-        f"{result.false} of {result.simulated} simulated quiet histories of {result.nights} nights "
-        f"have a change point; with the evidence below, {result.kept}"
+        f"{result.false_alarms} of {result.simulated} simulated quiet histories of {result.nights} "
+        f"nights have a change point; with the evidence below, {result.remaining_alarms}"
     )
     typer.echo(f"evidence = {result.evidence:.1f}")
     if write:

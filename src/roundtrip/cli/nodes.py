@@ -15,35 +15,36 @@ import typer
 
 from roundtrip import paths
 from roundtrip.cli import app, common
-from roundtrip.collect.pseudonyms import STABLE
+from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.errors import UserError
 
 if TYPE_CHECKING:
     from roundtrip.collect.pseudonyms import HostNames
-    from roundtrip.history.nodes import Absent, SlowProcessor
-    from roundtrip.stats.nodes.failures import Flaky
+    from roundtrip.history.nodes import AbsentNode, SlowProcessor
+    from roundtrip.stats.nodes.failures import FlakyNode
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 
 #: More characters of a reason to drain a node tell an operator nothing.
-_REASON = 200
+_MAX_REASON = 200
 
 
 @dataclass(frozen=True)
 class _Verdict:
     """What the nights of a campaign say, and which nodes the newest of them did not measure.
 
-    `slow`: nodes whose processor is slow.  `marks`: what is not real hardware, by environment.
+    `slow_processors`: nodes whose processor is slow.  `marks`: what is not real hardware, by
+    environment.
     """
 
-    judged: NodeVerdicts
-    slow: dict[str, SlowProcessor]
-    flaky: tuple[Flaky, ...]
-    gone: list[Absent]
+    node_verdicts: NodeVerdicts
+    slow_processors: dict[str, SlowProcessor]
+    suspects: tuple[FlakyNode, ...]
+    absences: list[AbsentNode]
     marks: dict[str, str]
 
     def is_alarm(self) -> bool:
-        has_failed = any(absence.is_failed for absence in self.gone)
-        return bool(self.judged.named or self.flaky) or has_failed
+        has_failed = any(absence.is_failed for absence in self.absences)
+        return bool(self.node_verdicts.outliers or self.suspects) or has_failed
 
 
 @app.command()
@@ -92,31 +93,32 @@ def nodes(
     else:
         for name, verdict in verdicts.items():
             for line in _lines(verdict):
-                print(hosts.named(units.printable(f"{name}: {line}")))
+                print(hosts.insert_names(units.printable(f"{name}: {line}")))
     raise typer.Exit(int(any(verdict.is_alarm() for verdict in verdicts.values())))
 
 
 def _lines(verdict: _Verdict) -> list[str]:
     from roundtrip.report import nodes as words
 
-    node_verdicts, marks = verdict.judged, verdict.marks
-    mark = words.marked(marks, marks)
+    node_verdicts, marks = verdict.node_verdicts, verdict.marks
+    mark = words.environ_mark(marks, marks)
     lines = [
         f"{words.title(outlier, marks)}: "
-        f"{words.named(outlier, node_verdicts, verdict.slow.get(outlier.name))}."
-        for outlier in node_verdicts.named
+        + words.describe_outlier(outlier, node_verdicts, verdict.slow_processors.get(outlier.name))
+        + "."
+        for outlier in node_verdicts.outliers
     ]
     lines += [
-        f"{words.flaky_title(suspect, mark)}: {words.flaky(suspect, 'failed')}"
-        for suspect in verdict.flaky
+        f"{words.flaky_title(suspect, mark)}: {words.describe_flaky(suspect, 'failed')}"
+        for suspect in verdict.suspects
     ]
-    lines = lines or [words.healthy(node_verdicts, marks)]
+    lines = lines or [words.describe_healthy(node_verdicts, marks)]
     lines += (
-        [words.too_few(node_verdicts.too_few)]
-        if node_verdicts.too_few and node_verdicts.named
+        [words.describe_too_few(node_verdicts.unjudged_nodes)]
+        if node_verdicts.unjudged_nodes and node_verdicts.outliers
         else []
     )
-    lines += [_describe_absent(absence) for absence in verdict.gone]
+    lines += [_describe_absent(absence) for absence in verdict.absences]
     return lines
 
 
@@ -127,17 +129,20 @@ def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) ->
         for target, fault in _reasons(verdict):
             reasons.setdefault(target, []).append(f"{campaign}: {fault}")
     for target, faults in reasons.items():
-        host = hosts.known.get(target)
+        host = hosts.by_pseudonym.get(target)
         if host is None:
-            print(f"no command for {hosts.named(target)}: {_no_command(target)}", file=sys.stderr)
+            print(
+                f"no command for {hosts.insert_names(target)}: {_no_command(target)}",
+                file=sys.stderr,
+            )
             continue
-        reason = f"roundtrip {'; '.join(faults)}"[:_REASON]
+        reason = f"roundtrip {'; '.join(faults)}"[:_MAX_REASON]
         words = ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
         print(shlex.join(words))
 
 
 def _no_command(target: str) -> str:
-    if re.fullmatch(STABLE, target):
+    if re.fullmatch(PSEUDONYM, target):
         return "no host of this name is in `sinfo` or in a run tree here"
     return "it is no single node"
 
@@ -147,12 +152,14 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
     from roundtrip.report import nodes as words
     from roundtrip.report import units
 
-    node_verdicts = verdict.judged
-    for outlier in node_verdicts.named:
-        reason = words.named(outlier, node_verdicts, verdict.slow.get(outlier.name))
+    node_verdicts = verdict.node_verdicts
+    for outlier in node_verdicts.outliers:
+        reason = words.describe_outlier(
+            outlier, node_verdicts, verdict.slow_processors.get(outlier.name)
+        )
         yield outlier.name, units.printable(reason)
-    for suspect in verdict.flaky:
-        reason = words.flaky(suspect, "failed").removesuffix(".")
+    for suspect in verdict.suspects:
+        reason = words.describe_flaky(suspect, "failed").removesuffix(".")
         yield " or ".join(suspect.names), units.printable(reason)
 
 
@@ -161,7 +168,7 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     from roundtrip.collect import analysis
     from roundtrip.history import nodes
     from roundtrip.report import labels
-    from roundtrip.stats.nodes.failures import flaky
+    from roundtrip.stats.nodes.failures import find_flaky_nodes
     from roundtrip.stats.nodes.judge import judge
 
     ledger = common.read_ledger(reports, campaign, site)
@@ -172,13 +179,13 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     return _Verdict(
         judge(measures, thresholds.nodes, thresholds.statistics.confidence_level),
         nodes.slow_processors(ledger.pairs, thresholds.nodes),
-        flaky(nodes.outcomes(ledger.pairs), thresholds.nodes),
+        find_flaky_nodes(nodes.outcomes(ledger.pairs), thresholds.nodes),
         nodes.absent_nodes(reports / campaign / site, ledger.pairs),
-        labels.from_history(ledger.provenance),
+        labels.marks_from_history(ledger.provenance),
     )
 
 
-def _describe_absent(absence: Absent) -> str:
+def _describe_absent(absence: AbsentNode) -> str:
     last = f"last on {absence.last[:10]}" if absence.last else "nor in any night before"
     reason = f"{absence.state}: {absence.reason}"
     return (
@@ -194,35 +201,42 @@ def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> di
         "named": [
             _named(name, outlier, verdict)
             for name, verdict in verdicts.items()
-            for outlier in verdict.judged.named
+            for outlier in verdict.node_verdicts.outliers
         ],
         "flaky": [
             {
                 "campaign": name,
                 "nodes": list(suspect.names),
-                "failed": suspect.here[0],
-                "launches": suspect.here[1],
-                "failed_elsewhere": suspect.elsewhere[0],
-                "launches_elsewhere": suspect.elsewhere[1],
+                "failed": suspect.counts[0],
+                "launches": suspect.counts[1],
+                "failed_elsewhere": suspect.other_counts[0],
+                "launches_elsewhere": suspect.other_counts[1],
                 "nights": suspect.nights,
                 "chance": suspect.chance,
             }
             for name, verdict in verdicts.items()
-            for suspect in verdict.flaky
+            for suspect in verdict.suspects
         ],
         "cannot_tell": [
-            {"campaign": name, "node": node.name, "launches": node.launches, "rounds": node.rounds}
+            {
+                "campaign": name,
+                "node": node.name,
+                "launches": node.launches,
+                "rounds": node.extra_rounds,
+            }
             for name, verdict in verdicts.items()
-            for node in verdict.judged.too_few
+            for node in verdict.node_verdicts.unjudged_nodes
         ],
         "not_measured": [
             {"campaign": name, **asdict(absence)}
             for name, verdict in verdicts.items()
-            for absence in verdict.gone
+            for absence in verdict.absences
         ],
     }
     text = json.dumps(record)
-    return record | {"hosts": {key: host for key, host in hosts.known.items() if key in text}}
+    return record | {
+        "hosts": {key: host for key, host in hosts.by_pseudonym.items() if key in text}
+    }
 
 
 def _named(campaign: str, outlier: Outlier, verdict: _Verdict) -> dict[str, Any]:
@@ -231,7 +245,7 @@ def _named(campaign: str, outlier: Outlier, verdict: _Verdict) -> dict[str, Any]
     marks = verdict.marks
     measures = []
     for evidence in outlier.evidence:
-        name, test = words.measure_name(evidence), evidence.tested
+        name, test = words.measure_name(evidence), evidence.unit_effect
         ends = [
             None if end is None else words.percent(end, name.measure)
             for end in (test.low, test.high)
@@ -257,6 +271,6 @@ def _named(campaign: str, outlier: Outlier, verdict: _Verdict) -> dict[str, Any]
         "kind": str(outlier.kind),
         "name": outlier.name,
         "nodes": list(outlier.members),
-        "slow_processor": outlier.name in verdict.slow,
+        "slow_processor": outlier.name in verdict.slow_processors,
         "measures": measures,
     }

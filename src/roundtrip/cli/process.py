@@ -24,7 +24,7 @@ from roundtrip import __version__
 from roundtrip.errors import UserError, refusal
 
 #: Processes besides the two threads for each processor: the programs that a command runs.
-_MORE = 8
+_PROGRAMS = 8
 #: Address space that a report of a small bundle reserves, bytes, and more for each processor.  It
 #: uses an eighth of that as memory.
 _SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
@@ -45,7 +45,7 @@ def require_resources() -> None:
             f"the address space is limited to {limit >> 10} kB: right is `ulimit -v unlimited`, "
             f"or {space >> 10} at least"
         )
-    thread_count = 2 * processors + _MORE
+    thread_count = 2 * processors + _PROGRAMS
     release = threading.Event()
     threads = [threading.Thread(target=release.wait, daemon=True) for _ in range(thread_count)]
     start_count = 0
@@ -93,7 +93,7 @@ def status_of(command: Callable[[], object]) -> int:
 
     `command` returns its own status, or any other object for success.
     """
-    _open()
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
@@ -102,7 +102,7 @@ def status_of(command: Callable[[], object]) -> int:
     except UserError as error:
         return _print_error(str(error), USER)
     except _Usage as error:
-        return _misused(error)
+        return _print_usage_error(error)
     except (KeyboardInterrupt, typer.Abort):
         return _print_error("interrupted", INTERRUPTED)
     except BrokenPipeError:
@@ -120,7 +120,7 @@ def status_of(command: Callable[[], object]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _misused(error: Any) -> int:
+def _print_usage_error(error: Any) -> int:
     """Say which argument is wrong; without any argument, print the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
@@ -152,7 +152,7 @@ def _bug(error: BaseException) -> str:
     return f"this is a bug in roundtrip ({type(error).__name__}); what happened is in {place}"
 
 
-def _open() -> None:
+def _open_streams() -> None:
     """Open the null device for each standard stream that the caller has closed.
 
     Else the next file that is opened would take its number, and get what is printed.

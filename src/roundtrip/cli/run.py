@@ -91,7 +91,9 @@ def run(
     if allow_mute:
         say("warning: --allow-mute is called --allow-underpowered now")
     may_be_underpowered = allow_underpowered or allow_mute or declaration.allow_untold
-    if not may_be_underpowered and not _existing(declaration.name, site, resume, tree_path, night):
+    if not may_be_underpowered and not _run_to_resume(
+        declaration.name, site, resume, tree_path, night
+    ):
         outlook.require_enough_launches()
     if warning := outlook.warning():
         say(f"warning: {warning}")
@@ -99,11 +101,11 @@ def run(
         say(f"warning: {warning}")
     if not all(item.simulated for item in plan.expected):  # simulated times need no quiet machine
         context.with_resource(tree.hold_site(here, declaration.name, wait, say))
-    run_tree = _existing(declaration.name, site, resume, tree_path, night)
-    if night and run_tree and run_tree.complete:
+    run_tree = _run_to_resume(declaration.name, site, resume, tree_path, night)
+    if night and run_tree and run_tree.is_complete:
         say(f"night {night} has been measured: {run_tree.state['report'] or run_tree.path}")
         return
-    if run_tree and not _goes_on(run_tree, plan, declaration.file, night):
+    if run_tree and not _can_resume(run_tree, plan, declaration.file, night):
         run_tree = None
     arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), run_tree)
     plan = arrangement.matrix
@@ -122,7 +124,7 @@ def run(
                 environment.record_environment(here, plan, run_tree.path / "env")
                 session.build_all(here, plan.expected, run_tree, progress)
                 environment.record_pins(run_tree)
-                runner = Runner(declaration, here, run_tree, arrangement.launched, progress)
+                runner = Runner(declaration, here, run_tree, arrangement.launch_items, progress)
                 in_time = runner.run()
                 if report and declaration.confirm_minutes:
                     confirmation.launch(runner, thresholds.statistics, say)
@@ -134,14 +136,14 @@ def run(
                 raise typer.Exit(130) from None
         process.ignore_term()
         outcome = Outcome.from_tree(run_tree)
-        if outcome.whole:
+        if outcome.is_complete:
             run_tree.finish()
     if stop_reason := run_tree.state.get("stopped"):
         say(f"stopped: {stop_reason}; what was measured before is kept")
-    if not in_time and not outcome.whole:
+    if not in_time and not outcome.is_complete:
         limit, counts = f"{declaration.time_limit_minutes:g} minutes", outcome.counts
         say(
-            f"time limit of {limit} ended this run after {counts.completed} of {counts.wanted} "
+            f"time limit of {limit} ended this run after {counts.completed} of {counts.target} "
             f"launches; go on with: {resume_command}"
         )
     for line in outcome.lines():
@@ -151,12 +153,12 @@ def run(
         page = publish_run(run_tree.path)
         is_decided = _is_decided(page.parent / "bundle", declaration) or declaration.allow_untold
         confirmed_keys = confirmation.tell(run_tree.path, page.parent, say)
-        if outcome.whole:
+        if outcome.is_complete:
             with writing(run_tree.path):
-                run_tree.reported(page)
+                run_tree.record_report(page)
             if declaration.blame_minutes and not is_stopped:
                 cause.after_night(here, declaration, confirmed_keys)
-    raise typer.Exit(0 if outcome.whole and is_decided else 1)
+    raise typer.Exit(0 if outcome.is_complete and is_decided else 1)
 
 
 def _is_decided(bundle: Path, declaration: model.Campaign) -> bool:
@@ -164,7 +166,7 @@ def _is_decided(bundle: Path, declaration: model.Campaign) -> bool:
     from roundtrip.report import build, data
 
     report_data = data.read(bundle)
-    if not (reason := build.undecided(report_data, build.judge_report(report_data))):
+    if not (reason := build.undecided_reason(report_data, build.judge_report(report_data))):
         return True
     say(f"measured, but nothing can be decided: {reason}")
     if not declaration.allow_untold:
@@ -172,7 +174,7 @@ def _is_decided(bundle: Path, declaration: model.Campaign) -> bool:
     return False
 
 
-def _goes_on(
+def _can_resume(
     run_tree: tree.RunTree, plan: matrix.Matrix, campaign: Path, night: str | None
 ) -> bool:
     """Whether the run is of this matrix, and nothing has changed since it began.
@@ -190,7 +192,7 @@ def _goes_on(
     return True
 
 
-def _existing(
+def _run_to_resume(
     campaign: str, site: str, resume: bool, path: Path | None, night: str | None
 ) -> tree.RunTree | None:
     """The run to resume; None to begin one.

@@ -20,14 +20,14 @@ from roundtrip.cli import app, common
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError, writing
 from roundtrip.host import facts
-from roundtrip.host.doctor import Finding, examine, possible
-from roundtrip.toolchains.build import build, pending
+from roundtrip.host.doctor import Finding, can_measure, examine
+from roundtrip.toolchains.build import build, pending_plans
 from roundtrip.toolchains.plan import BuildError, Store, states
 from roundtrip.toolchains.spec import Toolchain, catalogue
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: What a wheel holds of a campaign folder; a checkout has these folders itself.
-_SHIPPED = Path(studies.__file__).parents[1] / "shipped"
+_SHIPPED_FOLDER = Path(studies.__file__).parents[1] / "shipped"
 
 
 @app.command()
@@ -36,12 +36,12 @@ def init(folder: Annotated[Path, typer.Argument(help="A new folder, or an empty 
 
     Exit status: 0 laid out; 2, a UserError, if the folder is not empty or this is a checkout.
     """
-    if not _SHIPPED.is_dir():
+    if not _SHIPPED_FOLDER.is_dir():
         raise UserError("this roundtrip runs from a checkout, which is a campaign folder itself")
     with writing(folder):
         if folder.exists() and next(folder.iterdir(), None):
             raise UserError("not empty: a campaign folder is laid out in a new one", folder)
-        shutil.copytree(_SHIPPED, folder, dirs_exist_ok=True)
+        shutil.copytree(_SHIPPED_FOLDER, folder, dirs_exist_ok=True)
     typer.echo(f"laid out {folder}; next, in it: roundtrip doctor, then roundtrip run smoke")
 
 
@@ -60,10 +60,10 @@ def doctor(
     missing_packages = (
         None if versions is None else [name for name in packages if name not in versions]
     )
-    toolchain_states = states(catalogue().offered, Store(paths.toolchains()))
+    toolchain_states = states(catalogue().available_toolchains, Store(paths.toolchains()))
     host = facts.read_host()
     findings = examine(host, missing_packages, toolchain_states)
-    if not quick and possible(findings):
+    if not quick and can_measure(findings):
         findings += _aa_test(host.autogroup)
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
@@ -72,7 +72,7 @@ def doctor(
             text.append(f"\n-> {finding.advice}", style="dim")
         table.add_row(Text(finding.level, style=_STYLES[finding.level]), finding.topic, text)
     Console(markup=False).print(table)
-    if not possible(findings):
+    if not can_measure(findings):
         raise typer.Exit(1)
 
 
@@ -101,14 +101,14 @@ def toolchains(
     all_toolchains = catalogue()
     selection = all_toolchains.select(names or [], everything)
     if listing:
-        _show(selection if names or everything else all_toolchains.offered, store)
+        _show(selection if names or everything else all_toolchains.available_toolchains, store)
         return
-    if not pending(selection, store):
+    if not pending_plans(selection, store):
         print(f"toolchains: {len(selection)} good, nothing to build")
         return
     try:
-        with _Board() as board, store.locked(board.waiting):
-            build(pending(selection, store), store, board.report)
+        with _Board() as board, store.hold(board.report_wait):
+            build(pending_plans(selection, store), store, board.report)
     except BuildError as error:
         print(f"roundtrip: {error.explain()}", file=sys.stderr)
         raise typer.Exit(1) from None
@@ -139,21 +139,21 @@ class _Board:
         if self._progress.console.is_terminal:
             self._progress.stop()
 
-    def waiting(self) -> None:
+    def report_wait(self) -> None:
         print("toolchains: another build of them is running; waiting for it")
 
-    def report(self, name: str, doing: str) -> None:
+    def report(self, name: str, state: str) -> None:
         if not self._progress.console.is_terminal:
             if name not in self._tasks:
                 self._tasks[name] = (TaskID(0), time.monotonic())
-                print(f"toolchains: {name} ({doing}) ...", flush=True)
-            elif doing == "good":
+                print(f"toolchains: {name} ({state}) ...", flush=True)
+            elif state == "good":
                 print(f"toolchains: {name}: good, {time.monotonic() - self._tasks[name][1]:.0f} s")
             return
         if name not in self._tasks:
             self._tasks[name] = (self._progress.add_task(name, total=1), time.monotonic())
         task = self._tasks[name][0]
-        self._progress.update(task, description=f"{name:20} {doing}", completed=doing == "good")
+        self._progress.update(task, description=f"{name:20} {state}", completed=state == "good")
 
 
 study_app = typer.Typer(no_args_is_help=True, help="List the studies, or begin a new one.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _PAGE, _FACTS, _SUMMARY = "report.html", "report.json", "summary.md"
 #: How many of the rows that an import sets aside are printed; set-aside.txt has all of them.
-_SHOWN = 20
+_MAX_PRINTED = 20
 _OUTPUTS = ", ".join(outputs.OUTPUTS)
 
 
@@ -197,8 +197,8 @@ def publish_reports(
             print(f"refused: {error}", file=sys.stderr)
             refusals += 1
             continue
-        status = "already there" if copy.was_there else "published"
-        typer.echo(f"{status}: {copy.path}{f' ({copy.signed})' if copy.signed else ''}")
+        status = "already there" if copy.existed else "published"
+        typer.echo(f"{status}: {copy.path}{f' ({copy.signer})' if copy.signer else ''}")
     if write_pages(to):
         typer.echo(f"index: {to / INDEX}")
     raise typer.Exit(int(refusals > 0))
@@ -220,11 +220,11 @@ def _preview(revisions: Sequence[Path], to: Path) -> bool:
             is_refused = True
             continue
         new_count = sum(field.is_new for field in fields)
-        changed_count = sum(bool(field.fresh) and not field.is_new for field in fields)
+        changed_count = sum(bool(field.new_values) and not field.is_new for field in fields)
         typer.echo(
             f"{source}: {len(fields)} fields, {new_count} new, {changed_count} with new values"
         )
-        for field in sorted(fields, key=lambda field: (not field.is_new, not field.fresh)):
+        for field in sorted(fields, key=lambda field: (not field.is_new, not field.new_values)):
             typer.echo(f"  {field.line}")
     return is_refused
 
@@ -261,21 +261,21 @@ def bring(
     lower, higher = lower_is_better or [], higher_is_better or []
     options = Options(_zone(timezone), timezone, lower, higher)
     result = bring_in(paths.reports(), campaign, site, places, options)
-    if result.folder is None and len(result.aside) == 1:
-        raise UserError(result.aside[0])
-    for line in result.aside[:_SHOWN]:
+    if result.folder is None and len(result.rejects) == 1:
+        raise UserError(result.rejects[0])
+    for line in result.rejects[:_MAX_PRINTED]:
         print(line, file=sys.stderr)
-    if rest := result.aside[_SHOWN:]:
+    if rest := result.rejects[_MAX_PRINTED:]:
         print(f"and {len(rest)} more", file=sys.stderr)
     if result.folder is None:
         raise UserError(f"nothing usable in {result.files} files")
     typer.echo(
         f"{result.values} values of {result.series} series from {result.files} files, "
-        f"{result.empty} rows without a value, {len(result.aside)} set aside"
+        f"{result.empty_rows} rows without a value, {len(result.rejects)} set aside"
     )
     typer.echo(f"imported: {result.folder}")
     write_pages(paths.reports())
-    raise typer.Exit(int(bool(result.aside)))
+    raise typer.Exit(int(bool(result.rejects)))
 
 
 def _zone(name: str) -> datetime.tzinfo:

@@ -99,7 +99,7 @@ def new(
     """
     if software not in ("spack", "toolchains"):
         raise UserError(f"--software is `spack` or `toolchains`, not '{software}'")
-    facts = probe.look()
+    facts = probe.gather_facts()
     for line in facts.lines():
         typer.echo(line)
     folder = write_site(name, facts, paths.checkout(), partition or (), software)
@@ -122,7 +122,7 @@ def lock(
     label: tuple[str, ...] = ()
     if active and file is None and (site := Site(active, paths.checkout())).spack:
         software.require_current(lock_file, site)
-        label = site.declared.label if site.declared else ()
+        label = site.declaration.label if site.declaration else ()
     status = print_findings(one_build_per_mpi(lock_file, label))
     table = Table("environment", "concrete spec", "MPI", "Boost", box=None)
     for item in toolchains.toolchains(lock_file, label):

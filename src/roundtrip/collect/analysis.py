@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from roundtrip import files, paths, studies, tables
 from roundtrip.errors import UserError
-from roundtrip.model import Limit, Table, extended
+from roundtrip.model import Limit, Table, extend_model
 from roundtrip.stats.settings import Levels, NightSettings
 from roundtrip.stats.settings import NodeSettings as NodeSettings
 
@@ -47,8 +47,8 @@ class _Shared(Table):
 class Analysis:
     """The whole file; `text` is copied into the bundle and printed in the report.
 
-    `later` is TOML with the thresholds that the file does not have, because it is older than they
-    are; "" if it has all.
+    `defaults` is TOML with the thresholds that the file does not have, because it is older than
+    they are; "" if it has all.
     """
 
     disturbance: Disturbance
@@ -56,18 +56,18 @@ class Analysis:
     history: NightSettings
     nodes: NodeSettings
     text: str
-    later: str = ""
+    defaults: str = ""
     #: Each study's own table, by its class.
     studies: Mapping[type, Any] = field(default_factory=dict)
 
-    def of(self, kind: type[_Thresholds]) -> _Thresholds:
+    def study_thresholds(self, kind: type[_Thresholds]) -> _Thresholds:
         """The thresholds of the study whose class of them is `kind`."""
         table: _Thresholds = self.studies[kind]
         return table
 
 
 #: Tables that a file may lack, beside those of studies: it is then older than the table.
-_LATER = ("history", "nodes")
+_OPTIONAL_TABLES = ("history", "nodes")
 
 
 def default_text() -> str:
@@ -118,13 +118,13 @@ def parse(text: str, file: Path) -> Analysis:
     file_tables, places = tables.parse(text, file)
     study_models = {study.name: study.thresholds for study in studies.load() if study.thresholds}
     package = files.parse_toml(default_text())
-    defaults = {name: package[name] for name in (*_LATER, *study_models)}
+    defaults = {name: package[name] for name in (*_OPTIONAL_TABLES, *study_models)}
     model = tables.validate({**defaults, **file_tables}, _file(), places, file)
     thresholds = {name: getattr(model, name) for name in (*_Shared.model_fields, *study_models)}
     return Analysis(
         **{name: thresholds[name] for name in _Shared.model_fields},
         text=text,
-        later=_later(file_tables, thresholds),
+        defaults=_missing_toml(file_tables, thresholds),
         studies={kind: thresholds[name] for name, kind in study_models.items()},
     )
 
@@ -134,10 +134,10 @@ def _file() -> type[_Shared]:
     study_models = {
         study.name: (study.thresholds, ...) for study in studies.load() if study.thresholds
     }
-    return extended(_Shared, study_models)
+    return extend_model(_Shared, study_models)
 
 
-def _later(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
+def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
     """As TOML: what is used of the tables given, and not given."""
     lines: list[str] = []
     for name, values in thresholds.items():

@@ -114,8 +114,8 @@ def _write(
     (folder / "campaign.toml").write_bytes(public_campaign(campaign, names).encode())
     environment.write(folder / "env", names)
     facts = {**_facts(state, names), **nodes_not_measured(run_dir, names)}
-    if names.refused:
-        note = {"schema": 1, "looked_like_credentials": sorted(names.refused)}
+    if names.credential_places:
+        note = {"schema": 1, "looked_like_credentials": sorted(names.credential_places)}
         (folder / "env" / WITHHELD).write_text(json.dumps(note, indent=1) + "\n")
     return manifest.write(folder, facts)
 

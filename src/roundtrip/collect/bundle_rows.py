@@ -24,12 +24,12 @@ from roundtrip.collect.run_record import (
     Place,
     PointFacts,
     RankDisturbance,
-    Simulated,
+    Simulation,
     Speed,
     Synchronisation,
     Timing,
 )
-from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, newer, optional
+from roundtrip.model import Amount, Count, Host, Label, Sha256, Text, column, newer_column, optional
 from roundtrip.studies.derivation import METRICS
 
 Status = Literal["passed", "partial", "failed", "displaced", "missing", "skipped"]
@@ -44,25 +44,27 @@ _Build = Annotated[str, Field(pattern=_BUILD)]
 _Cell = Annotated[str, Field(max_length=20_000)]
 NodeSet = Annotated[str, Field(max_length=100_000)]
 
-SIMULATED = {f"simulated_{name}": field for name, field in Simulated.model_fields.items()}
+SIMULATION = {f"simulated_{name}": field for name, field in Simulation.model_fields.items()}
 #: What simulated a launch, by its column, in words.
-TITLES = {name: f"simulated: {field.title}" for name, field in SIMULATED.items()}
+TITLES = {name: f"simulated: {field.title}" for name, field in SIMULATION.items()}
 NODE_FACTS = tuple(name for name in NodeFacts.model_fields if name not in ("host", "adapters"))
 TIMING = tuple(f"timing_{name}" for name in Timing.model_fields)
 
 
-def _simulated(name: str, is_required: bool) -> Rule:
+def _simulation_rule(name: str, is_required: bool) -> Rule:
     """Stands with each simulated launch that passed, unless it may be missing, and no other."""
     is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
     cell = pl.col(name)
-    holds = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
-    return Rule(name, holds, "what `simulated` says")
+    condition = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
+    return Rule(name, condition, "what `simulated` says")
 
 
 class Case(Row):
     """A launch; those that failed, are missing or were skipped included."""
 
-    across = tuple(_simulated(name, field.is_required()) for name, field in SIMULATED.items())
+    extra_rules = tuple(
+        _simulation_rule(name, field.is_required()) for name, field in SIMULATION.items()
+    )
 
     launch: str = column("the launch; `missing/N` and `skipped/N` never were")
     case_id: str = column("the case")
@@ -84,7 +86,7 @@ class Case(Row):
     elapsed_s: Amount | None = optional("how long the program ran", "s")
     ranks: _Number | None = optional("ranks", "count")
     hosts: list[Host] | None = optional("pseudonyms of its hosts")
-    nodes_down: list[Host] | None = newer(
+    nodes_down: list[Host] | None = newer_column(
         "of a launch that failed: those that Slurm took for down, or that had lost its step"
     )
     emulated: bool | None = optional(
@@ -108,24 +110,26 @@ class Case(Row):
     clock: str | None = optional("the clock")
     clock_resolution_s: Amount | None = optional("its step", "s")
     clock_overhead_s: Amount | None = optional("what a reading costs", "s")
-    timing_clock: Clock | None = newer("whose clock is read: `one rank`, `each rank`")
-    timing_synchronisation: Synchronisation | None = newer(
+    timing_clock: Clock | None = newer_column("whose clock is read: `one rank`, `each rank`")
+    timing_synchronisation: Synchronisation | None = newer_column(
         "what ranks wait for before a sample: `barrier`, `message`, `none`"
     )
-    timing_over_ranks: OverRanks | None = newer("whose time is the sample: `one rank`, `maximum`")
-    timing_cache: Cache | None = newer(
+    timing_over_ranks: OverRanks | None = newer_column(
+        "whose time is the sample: `one rank`, `maximum`"
+    )
+    timing_cache: Cache | None = newer_column(
         "the caches before a sample: `warm`, `flushed`; `several`, here and above, if samples "
         "differ"
     )
-    simulated_simgrid: Label | None = newer(
+    simulated_simgrid: Label | None = newer_column(
         "version of the SimGrid that simulated it; this and the next three are empty where "
         "nothing is simulated"
     )
-    simulated_platform: Label | None = newer("the simulated platform")
-    simulated_platform_sha256: Sha256 | None = newer("sha256 of the platform's file")
-    simulated_host_flops: Speed | None = newer("speed of one of its hosts", "flop/s")
+    simulated_platform: Label | None = newer_column("the simulated platform")
+    simulated_platform_sha256: Sha256 | None = newer_column("sha256 of the platform's file")
+    simulated_host_flops: Speed | None = newer_column("speed of one of its hosts", "flop/s")
     mpi_library: str | None = optional("what the MPI library says of itself")
-    mpi_build: _Build | None = newer(
+    mpi_build: _Build | None = newer_column(
         "the loaded MPI library: `gnu:` and its build id, or `sha256:` and its digest"
     )
     boost: str | None = optional("version of Boost")
@@ -177,7 +181,7 @@ class Parameter(Row):
 class Emulation(Parameter):
     """A fact of what was emulated for a launch."""
 
-    across = (
+    extra_rules = (
         Rule(
             "number",
             ~pl.col("name").is_in(["wan_rtt_ms", "hub_mbit_s"])
@@ -228,7 +232,7 @@ class Median(Row):
     than 6 samples.
     """
 
-    across = (
+    extra_rules = (
         INTERVAL,
         Rule(
             "unit",
@@ -271,7 +275,7 @@ ROWS: Mapping[str, type[Row]] = {
     "disturbance": DisturbanceRow,
 }
 #: Tables that a bundle may lack.
-LATER = ("nodes",)
+OPTIONAL_TABLES = ("nodes",)
 #: Of the studies whose workload says something of its own: a row a launch.
 DETAIL_ROWS: Mapping[str, type[Row]] = {
     study: create_model(f"{study} row", __base__=(cast(type[Row], record), _InLaunch))

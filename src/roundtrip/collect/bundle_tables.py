@@ -23,8 +23,8 @@ from roundtrip.collect.bundle_rows import (
     ALL,
     DETAIL_ROWS,
     LABELS,
-    LATER,
     MEDIANS,
+    OPTIONAL_TABLES,
     ROWS,
     Median,
     Sample,
@@ -36,7 +36,7 @@ from roundtrip.collect.columns import (
     Schema,
     cells,
     columns,
-    later,
+    newer_columns,
     rules,
     setting_rows,
     value,
@@ -50,13 +50,13 @@ _MOST_ROWS = 1 << 22
 _OTHER_TYPES = "columns of other types than this version of roundtrip writes"
 
 
-def write_tables(made: Tables, bundle: Path) -> None:
+def write_tables(tables: Tables, bundle: Path) -> None:
     """Write all tables into the folder `bundle`."""
-    for name, frame in made.frames.items():
+    for name, frame in tables.frames.items():
         write_frame(frame, bundle / f"{name}.parquet")
-    if made.details:
+    if tables.details:
         (bundle / "details").mkdir()
-    for study, frame in made.details.items():
+    for study, frame in tables.details.items():
         write_frame(frame, bundle / "details" / f"{study}.parquet")
 
 
@@ -74,7 +74,7 @@ def read_tables(bundle: Path) -> Tables:
     tables = Tables(
         {
             name: _whole(file, row)
-            if (file := bundle / f"{name}.parquet").exists() or name not in LATER
+            if (file := bundle / f"{name}.parquet").exists() or name not in OPTIONAL_TABLES
             else pl.DataFrame(schema=columns(row))
             for name, row in ROWS.items()
         },
@@ -108,7 +108,7 @@ def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = Non
     The columns `missing`, by default those that came later, may be missing.
     """
     schema = columns(row)
-    optional_columns = later(row) if missing is None else missing
+    optional_columns = newer_columns(row) if missing is None else missing
     _require_columns(pl.scan_parquet(file).collect_schema().names(), schema, optional_columns, file)
     frame = pl.scan_parquet(
         file,
@@ -127,7 +127,7 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
     schema = columns(row)
     with decoding(file):
         file_schema = pl.read_parquet_schema(file)
-        _require_columns(file_schema, schema, later(row), file)
+        _require_columns(file_schema, schema, newer_columns(row), file)
         if file_schema != {name: schema[name] for name in file_schema}:
             raise UserError(_OTHER_TYPES, file)
         all_names = list(names or schema)
@@ -171,12 +171,12 @@ _PASSED = (
 )
 
 
-def require_tables(made: Tables, file: Callable[[str], Path]) -> None:
+def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
     """UserError for the first value that no launch can have.
 
     `file` gives the file of a table, for messages: of ``cases``, or ``details/<study>``.
     """
-    launches = made.frames["cases"]
+    launches = tables.frames["cases"]
     passed_launches = launches.filter(pl.col("status") == "passed")
     for name in _PASSED:
         if passed_launches[name].null_count():
@@ -184,29 +184,31 @@ def require_tables(made: Tables, file: Callable[[str], Path]) -> None:
     if passed_launches.is_empty():
         raise UserError("no launch completed: nothing to report", file("cases"))
     _require_once(launches, ["launch"], "a launch has two rows", file("cases"))
-    for name, frame in made.frames.items():
+    for name, frame in tables.frames.items():
         require_rows(frame, ROWS[name], file(name))
     launch_ids = launches.select("launch")
     passed_launches = passed_launches.select(*LABELS)
     for name in ("parameters", "emulation", "placement", "nodes", "disturbance"):
-        require_known(made.frames[name], launch_ids, "no launch of cases.parquet", file(name))
-    require_known(made.frames["points"], passed_launches, "no launch that passed", file("points"))
+        require_launches(tables.frames[name], launch_ids, "no launch of cases.parquet", file(name))
+    require_launches(
+        tables.frames["points"], passed_launches, "no launch that passed", file("points")
+    )
     for name in ("parameters", "emulation"):
-        frame, fault = made.frames[name], "a name has two rows for one launch"
+        frame, fault = tables.frames[name], "a name has two rows for one launch"
         _require_once(frame, ["launch", "name"], fault, file(name))
-    if {*launches.filter("emulated")["launch"]} != {*made.frames["emulation"]["launch"]}:
+    if {*launches.filter("emulated")["launch"]} != {*tables.frames["emulation"]["launch"]}:
         raise UserError("emulated is not as emulation.parquet has it", file("cases"))
-    for study, frame in made.details.items():
+    for study, frame in tables.details.items():
         _require_details(study, frame, launches, file(f"details/{study}"))
 
 
-def require_samples(taken: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
+def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
     """UserError for samples that no reader would have accepted, or of no launch that passed."""
     passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
-    keys = taken.select(*LABELS).unique().sort("launch")
-    require_known(keys.collect(), passed_launches, "no launch that passed", file)
+    keys = rows.select(*LABELS).unique().sort("launch")
+    require_launches(keys.collect(), passed_launches, "no launch that passed", file)
     is_complete = pl.all_horizontal(pl.all().is_not_null().all())
-    if not taken.select(is_complete & samples.all_good()).collect().item():
+    if not rows.select(is_complete & samples.all_rows_valid()).collect().item():
         raise UserError("rows that no launch can have measured: units, numbers or blanks", file)
 
 
@@ -218,29 +220,31 @@ def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Pa
 def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
     """UserError for the first cell of a table of rows `row` that breaks one of their rules."""
     for rule in rules(row):
-        violations = frame.filter(rule.broken)
+        violations = frame.filter(rule.violation)
         if not violations.is_empty():
-            raise UserError(f"{rule.column} {_shown(violations[rule.column][0], rule)}", file)
+            raise UserError(
+                f"{rule.column} {_describe_violation(violations[rule.column][0], rule)}", file
+            )
 
 
-def _shown(cell: Any, rule: Rule) -> str:
-    if cell is None and rule.right.startswith("a text"):
+def _describe_violation(cell: Any, rule: Rule) -> str:
+    if cell is None and rule.requirement.startswith("a text"):
         return "is empty where it cannot be"
     text = printable(str(cell.to_list() if isinstance(cell, pl.Series) else cell)[:60])
-    return f"{text!r} is not {rule.right}"
+    return f"{text!r} is not {rule.requirement}"
 
 
-def require_known(found: pl.DataFrame, launches: pl.DataFrame, whose: str, file: Path) -> None:
+def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path) -> None:
     """UserError unless every row is of one of `launches`, by all its columns."""
-    unknown_rows = found.join(launches, on=launches.columns, how="anti", nulls_equal=True)
+    unknown_rows = rows.join(launches, on=launches.columns, how="anti", nulls_equal=True)
     if not unknown_rows.is_empty():
         name = printable(str(unknown_rows["launch"][0])[:200])
-        raise UserError(f"rows of {name!r}, which is {whose}", file)
+        raise UserError(f"rows of {name!r}, which is {reason}", file)
 
 
 def _require_details(study: str, frame: pl.DataFrame, launches: pl.DataFrame, file: Path) -> None:
     study_launches = launches.filter(pl.col("study") == study).select("launch")
-    require_known(frame, study_launches, f"no launch of {study}", file)
+    require_launches(frame, study_launches, f"no launch of {study}", file)
     _require_once(frame, ["launch"], "a launch has two rows", file)
     for row in frame.iter_rows(named=True):
         if fault := model.fault(DETAILS[study], value(DETAILS[study], row)):
@@ -357,9 +361,9 @@ def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> 
     return table.select(*MEDIANS).sort(_ORDER)
 
 
-def write_medians(made: pl.DataFrame, bundle: Path) -> None:
+def write_medians(medians: pl.DataFrame, bundle: Path) -> None:
     """Write launch medians, columns `MEDIANS`, into the folder `bundle`."""
-    write_frame(made, bundle / MEDIANS_FILE)
+    write_frame(medians, bundle / MEDIANS_FILE)
 
 
 def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
@@ -387,20 +391,20 @@ def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
     medians = read_table(file, Median)
     require_rows(medians, Median, file)
     passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
-    require_known(medians.select(*LABELS), passed_launches, "no launch that passed", file)
+    require_launches(medians.select(*LABELS), passed_launches, "no launch that passed", file)
     _require_once(medians, _KEYS, "a series has two rows for one launch", file)
     return medians
 
 
-def require_medians(made: pl.DataFrame, derived: pl.DataFrame, bundle: Path) -> None:
+def require_medians(medians: pl.DataFrame, derived_medians: pl.DataFrame, bundle: Path) -> None:
     """UserError unless the launch medians of a bundle are those of its samples.
 
     Both have the columns `MEDIANS` in the order of `of`.
     """
     numbers = ["median", "low", "high"]
-    same = made.drop(numbers).equals(derived.drop(numbers))
+    same = medians.drop(numbers).equals(derived_medians.drop(numbers))
     for name in numbers if same else ():
-        one, other = made[name], derived[name]
+        one, other = medians[name], derived_medians[name]
         near = (one - other).abs() <= _NEAR * other.abs()
         same &= (one.is_null() == other.is_null()).all() and bool(near.drop_nulls().all())
     if not same:

@@ -30,29 +30,29 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """`holds` is true of every good cell of `column`, which may be null if it is `nullable`;
-    `right` says in words what it must be."""
+    """`condition` is true of every good cell of `column`, which may be null if it is `nullable`;
+    `requirement` says in words what it must be."""
 
     column: str
-    holds: pl.Expr
-    right: str
+    condition: pl.Expr
+    requirement: str
     nullable: bool = False
 
     @property
-    def broken(self) -> pl.Expr:
+    def violation(self) -> pl.Expr:
         """Whether a row breaks the rule."""
         is_null = pl.col(self.column).is_null()
-        is_good = is_null | self.holds if self.nullable else self.holds
+        is_good = is_null | self.condition if self.nullable else self.condition
         return ~is_good.fill_null(False)
 
 
 class Row(Record):
     """A row of a table: a field is a column, and what may be None may be null.
 
-    `across` are rules that the types of single columns do not say.
+    `extra_rules` are rules that the types of single columns do not say.
     """
 
-    across: ClassVar[tuple[Rule, ...]] = ()
+    extra_rules: ClassVar[tuple[Rule, ...]] = ()
 
 
 @cache
@@ -61,7 +61,7 @@ def columns(model: type[Record]) -> Schema:
     return {name: _dtype(schema) for name, schema in _properties(model).items()}
 
 
-def later(model: type[Record]) -> frozenset[str]:
+def newer_columns(model: type[Record]) -> frozenset[str]:
     """The columns that an older bundle lacks."""
     return frozenset(n for n, schema in _properties(model).items() if schema.get("later"))
 
@@ -71,9 +71,9 @@ def rules(model: type[Row]) -> tuple[Rule, ...]:
     """What the cells of a table of such rows must be."""
     column_rules = []
     for name, schema in _properties(model).items():
-        holds, right = _holds(_bare(schema), pl.col(name))
-        column_rules.append(Rule(name, holds, right, nullable=_is_nullable(schema)))
-    return (*column_rules, *model.across)
+        condition, requirement = _condition(_bare(schema), pl.col(name))
+        column_rules.append(Rule(name, condition, requirement, nullable=_is_nullable(schema)))
+    return (*column_rules, *model.extra_rules)
 
 
 def guide(model: type[Record]) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _dtype(schema: Mapping[str, Any]) -> Any:
             return _TYPES[kind][0]
 
 
-def _holds(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
+def _condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
     """Whether a cell that is not null fits, and what it must be in words."""
     low = schema.get("exclusiveMinimum", schema.get("minimum"))
     match schema["type"]:
@@ -141,32 +141,34 @@ def _holds(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
             return cell.is_in(schema["enum"]), f"one of {', '.join(schema['enum'])}"
         case "array":
             items = _bare(schema["items"])
-            holds, right = _holds(items, pl.element())
+            condition, requirement = _condition(items, pl.element())
             is_null = pl.element().is_null()
-            holds = is_null | holds if _is_nullable(schema["items"]) else holds.fill_null(False)
-            return cell.list.eval(holds).list.all(), f"a list, each {right}"
+            condition = (
+                is_null | condition if _is_nullable(schema["items"]) else condition.fill_null(False)
+            )
+            return cell.list.eval(condition).list.all(), f"a list, each {requirement}"
         case "string":
             return _is_text(schema, cell)
         case "number" if low is None:
             return cell.is_finite(), "a finite number"
         case "number" | "integer" if low is not None:
             high, is_open = schema["maximum"], "exclusiveMinimum" in schema
-            holds = cell.is_between(low, high, "right" if is_open else "both")
-            return holds, f"{'above' if is_open else 'from'} {low:g} to {high:g}"
+            condition = cell.is_between(low, high, "right" if is_open else "both")
+            return condition, f"{'above' if is_open else 'from'} {low:g} to {high:g}"
     return cell.is_not_null(), {"integer": "a whole number"}.get(schema["type"], "yes or no")
 
 
 def _is_text(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
     least, most = schema.get("minLength", 0), schema.get("maxLength")
     pattern = schema.get("pattern")
-    holds = cell.str.len_chars().is_between(least, most) if most else cell.is_not_null()
-    right = f"a text of up to {most}" if most else "a text"
+    condition = cell.str.len_chars().is_between(least, most) if most else cell.is_not_null()
+    requirement = f"a text of up to {most}" if most else "a text"
     if pattern:
-        holds &= cell.str.contains(pattern)
-        right = WORDS.get(pattern, f"a text of {least} to {most} printable characters")
+        condition &= cell.str.contains(pattern)
+        requirement = WORDS.get(pattern, f"a text of {least} to {most} printable characters")
     if pattern == TIME:
-        holds &= cell.str.to_datetime("%Y-%m-%dT%H:%M:%SZ", strict=False).is_not_null()
-    return holds, right
+        condition &= cell.str.to_datetime("%Y-%m-%dT%H:%M:%SZ", strict=False).is_not_null()
+    return condition, requirement
 
 
 def _cell(schema: Mapping[str, Any], value: Any) -> Any:

@@ -36,13 +36,13 @@ def _line(text: str) -> str:
     """
     first, *rest = text.strip().splitlines() or [""]
     words = [line for line in rest if line.strip() and not _MARK.fullmatch(line.strip())]
-    if rest and _FAILED.search(first):
+    if rest and _COMMAND_FAILURE.search(first):
         first = f"{first} {words[-1].strip() if words else 'it said nothing'}"
     return printable(first)[:500]
 
 
 #: How ReFrame begins, and divides, what it tells of a command that failed.
-_FAILED = re.compile(r"command '.*' failed with exit code \d+:$")
+_COMMAND_FAILURE = re.compile(r"command '.*' failed with exit code \d+:$")
 _MARK = re.compile(r"--- std(out|err) ---")
 
 
@@ -106,10 +106,10 @@ class TestCase:
 
 @dataclass(frozen=True)
 class SessionReport:
-    """A run report; `whole` is False if it cannot be read, because the session was killed."""
+    """A run report; `is_complete` is False if it cannot be read, because the session was killed."""
 
     tests: tuple[TestCase, ...]
-    whole: bool
+    is_complete: bool
 
     @staticmethod
     def read(file: Path, root: Path | None = None) -> SessionReport:
@@ -174,7 +174,7 @@ _NOISE = re.compile(
     r"|Failing at address|Signal code|^slurmstepd|^srun: "
 )
 #: Lines, and blocks between rules, in which a partner complains or a launcher explains.
-_OF_OTHERS = re.compile(
+_PARTNER_WORDS = re.compile(
     r"connection|peer|broken pipe|unreachable|endpoint|Primary job +terminated"
     r"|detected that one or more processes exited",
     re.IGNORECASE,
@@ -211,7 +211,7 @@ def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
     node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
     down_nodes = {node for number, node in enumerate(nodes) if number in node_numbers}
     for node_list in _NODE_DOWN.findall(error):
-        down_nodes.update(identity.expanded(node_list) or ())
+        down_nodes.update(identity.expand_nodes(node_list) or ())
     return down_nodes & {*nodes}
 
 
@@ -220,10 +220,12 @@ def _own(error: str) -> list[str]:
     blocks = _RULE.split(error)
     # What is between two rules is one message.
     own_blocks = [
-        block for n, block in enumerate(blocks) if n % 2 == 0 or not _OF_OTHERS.search(block)
+        block for n, block in enumerate(blocks) if n % 2 == 0 or not _PARTNER_WORDS.search(block)
     ]
     lines = [line.strip() for block in own_blocks for line in block.splitlines()]
-    return [line for line in lines if line and not (_NOISE.search(line) or _OF_OTHERS.search(line))]
+    return [
+        line for line in lines if line and not (_NOISE.search(line) or _PARTNER_WORDS.search(line))
+    ]
 
 
 def _last(lines: list[str]) -> str:
@@ -241,12 +243,12 @@ _DISPLACED_BY = {
     FORGOTTEN: "lost by a controller that restarted without its state",
 }
 #: What slurmstepd appends to the standard error of a job that it ends (slurmstepd/mgr.c's words).
-_ENDED = re.compile(
+_PREEMPTION = re.compile(
     r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
     re.MULTILINE,
 )
 #: Slurm's reason of a job that waits, with which ReFrame cancels it.
-_KEPT = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
+_MAINTENANCE_REASON = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
 
 
 def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> str:
@@ -257,9 +259,9 @@ def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> st
     """
     if is_forgotten:
         return FORGOTTEN
-    if _ENDED.search(error):
+    if _PREEMPTION.search(error):
         return PREEMPTED
-    return MAINTENANCE if _KEPT.search(reason) else ""
+    return MAINTENANCE if _MAINTENANCE_REASON.search(reason) else ""
 
 
 def describe_displaced(reasons: Iterable[str]) -> str:
@@ -284,39 +286,44 @@ class Counts:
     A case gets more launches than asked for when some of its launches were disturbed.
     """
 
-    asked: Mapping[str, int]
+    targets: Mapping[str, int]
     passed: Mapping[str, int]
     #: Launches that measured only a part of their sizes; none of these has passed.
     partial: int = 0
 
     @property
-    def wanted(self) -> int:
+    def target(self) -> int:
         """Launches asked for, of all cases."""
-        return sum(self.asked.values())
+        return sum(self.targets.values())
 
     @property
     def completed(self) -> int:
         """Launches asked for that completed; an extra launch of one case replaces no other case."""
-        return sum(min(self.passed.get(case, 0), count) for case, count in self.asked.items())
+        return sum(min(self.passed.get(case, 0), count) for case, count in self.targets.items())
 
     @property
-    def more(self) -> int:
+    def surplus(self) -> int:
         """Launches that passed beyond those asked for."""
         return sum(self.passed.values()) - self.completed
 
     @property
     def missing(self) -> dict[str, int]:
         """How many launches each case lacks; cases that lack none are left out."""
-        shortfalls = {case: count - self.passed.get(case, 0) for case, count in self.asked.items()}
+        shortfalls = {
+            case: count - self.passed.get(case, 0) for case, count in self.targets.items()
+        }
         return {case: count for case, count in shortfalls.items() if count > 0}
 
     def describe(self) -> str:
         """For people: ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
         more = ""
-        if self.more:
-            more = f"; {self.more} more {'repeats' if self.more == 1 else 'repeat'} disturbed ones"
+        if self.surplus:
+            more = (
+                f"; {self.surplus} more "
+                f"{'repeats' if self.surplus == 1 else 'repeat'} disturbed ones"
+            )
         partial = f"; {self.partial} more only partial" if self.partial else ""
-        return f"{self.completed} of {self.wanted} launches completed{more}{partial}"
+        return f"{self.completed} of {self.target} launches completed{more}{partial}"
 
 
 def count_launches(rows: Iterable[tuple[str, str, int | None]]) -> Counts:

@@ -18,7 +18,7 @@ from roundtrip import files
 from roundtrip.collect import analysis
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.errors import UserError
-from roundtrip.model import Few, Table
+from roundtrip.model import SmallCount, Table
 from roundtrip.tables import Strings
 
 _Names = Annotated[Strings, Field(min_length=1)]
@@ -63,10 +63,10 @@ class CampaignTable(Table):
     title: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="one line for people; the name of the file by default"
     )
-    launches: Annotated[Few, Field(ge=1)] = Field(
+    launches: Annotated[SmallCount, Field(ge=1)] = Field(
         1, description="launches of each case; `--dry-run` says how many the claims need"
     )
-    extra_launches: Few = Field(
+    extra_launches: SmallCount = Field(
         0, description="at most so many more of a case whose launches were disturbed"
     )
     time_limit_minutes: Annotated[float, Field(gt=0, le=366 * 24 * 60)] = Field(
@@ -97,7 +97,7 @@ class CampaignTable(Table):
         description="`all`: checks of two nodes run on pairs of all nodes of a Slurm partition, "
         "those of one node on each",
     )
-    rounds_a_night: Annotated[Few, Field(ge=1)] | None = Field(
+    rounds_a_night: Annotated[SmallCount, Field(ge=1)] | None = Field(
         None,
         description='with `nodes = "all"`: rounds of the schedule in one night; the next night '
         "goes on; all by default",

@@ -97,8 +97,8 @@ _LONGEST = 10_000
 class Disclosure:
     """The rules of one site.  It names hosts as `names` does.
 
-    `words` are names that stand in private fields (accounts, users): no text keeps them.  `refused`
-    lists the places, as ``file field``, of values that looked like credentials.
+    `words` are names that stand in private fields (accounts, users): no text keeps them.
+    `credential_places` lists the places, as ``file field``, of values that looked like credentials.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Disclosure:
         digest: Callable[[str], str] | None = None,
     ) -> None:
         self.pseudonym, self.switch_pseudonym = names.pseudonym, names.switch_pseudonym
-        self.refused: set[str] = set()
+        self.credential_places: set[str] = set()
         #: ``private-`` and 12 hex digits; another `digest` where there is no key of a site.
         self.digest = digest or (lambda value: f"private-{names.digest(value)[:12]}")
         self._message = names.message
@@ -132,7 +132,7 @@ class Disclosure:
         """As `text`, for what names no host of the run by its name alone."""
         public_text, is_credential = self._cut(text, path)
         if is_credential and place:
-            self.refused.add(place)
+            self.credential_places.add(place)
         return public_text
 
     def library(self, text: str) -> str:
@@ -148,7 +148,7 @@ class Disclosure:
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
         public_name = name if _NAME.fullmatch(name) else self.digest(name)
         if _SECRETIVE.search(name) or self._cut(text, _PATH)[1]:
-            self.refused.add(f"{place} {public_name}")
+            self.credential_places.add(f"{place} {public_name}")
         elif (
             (name.startswith(TUNING) or name in SLURM)
             and _VALUE.fullmatch(text)
@@ -195,6 +195,6 @@ class Disclosure:
         return whole[:begin] + digest + whole[begin + len(secret) :]
 
 
-def for_everybody(text: str) -> str:
+def withhold_private(text: str) -> str:
     """What a person wrote to be published, such as an annotation: what is private is withheld."""
     return Disclosure(Pseudonyms((), b""), digest=lambda _: "[withheld]").redact(text)

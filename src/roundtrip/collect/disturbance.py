@@ -32,16 +32,16 @@ def reasons(
     placement = run.get("placement") or []
     if one_machine:
         placement = [{**place, "host": ""} for place in placement]
-    throttle_reasons = tuple(_throttled(facts, placement, limits))
+    throttle_reasons = tuple(_throttle_reasons(facts, placement, limits))
     return (
         *_machine_reasons(facts, run, limits, cores),
         *throttle_reasons,
-        *_stopped(facts, limits),
+        *_stop_reasons(facts, limits),
         # Who is throttled waits for a processor, too: for the kernel both are one.
-        *(() if throttle_reasons else _starved(facts, placement, limits)),
-        *_clocks(facts, limits),
-        *_watched(facts),
-        *_crowded(run, placement),
+        *(() if throttle_reasons else _starvation_reasons(facts, placement, limits)),
+        *_clock_reasons(facts, limits),
+        *_tracer_reasons(facts),
+        *_crowding_reasons(run, placement),
     )
 
 
@@ -52,7 +52,7 @@ def processors(file: Path, root: Path | None = None) -> int | None:
     return logical if isinstance(logical, int) and logical > 0 else None
 
 
-def partial(run: Mapping[str, Any], limits: Disturbance) -> str:
+def partial_reason(run: Mapping[str, Any], limits: Disturbance) -> str:
     """Why the launch with this run.json is only a part of one; "" if it is whole.
 
     Whole is one that measured the coarse grid of its sizes, which its programs measure first.
@@ -84,7 +84,7 @@ def _machine_reasons(
         yield f"load average {load:.1f} at the start, on {cores} cores"
 
 
-def _throttled(
+def _throttle_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
 ) -> Iterator[str]:
     """The kernel sums over the processors of a cgroup, which all ranks of a host may share."""
@@ -104,7 +104,7 @@ def _throttled(
         yield words
 
 
-def _stopped(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
     for rank, (suspended_s,) in _by_rank(facts, "suspended_s"):
         if suspended_s > limits.stop_s:
             yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
@@ -130,7 +130,7 @@ def _stopped(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
         )
 
 
-def _starved(
+def _starvation_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
 ) -> Iterator[str]:
     """Ranks that share processors with each other wait for each other, which disturbs nothing."""
@@ -165,7 +165,7 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
             yield min(1.0, waited_s / duration_s), rank
 
 
-def _clocks(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
+def _clock_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
     for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error"):
         if abs(rate - 1) - error > limits.clock_rate:
             yield f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0"
@@ -182,14 +182,16 @@ def _clocks(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
             break
 
 
-def _watched(facts: Mapping[str, Any]) -> Iterator[str]:
+def _tracer_reasons(facts: Mapping[str, Any]) -> Iterator[str]:
     for rank, (tracer,) in _by_rank(facts, "tracer"):
         if tracer:
             yield f"traced: process {tracer:.0f} (a debugger or the like) holds rank {rank}"
             break
 
 
-def _crowded(run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _crowding_reasons(
+    run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
     """Two ranks that are bound to the one processor, where the node has one for each rank."""
     counts = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
     ranks_on = Counter(place["host"] for place in placement)

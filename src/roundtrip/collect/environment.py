@@ -23,7 +23,7 @@ WITHHELD = "withheld.json"
 #: The key of the digest of all fields that have no name here.
 _REST = "withheld"
 #: ``<file>.resumed-<n>`` is what a resumed run recorded where it differs.
-_AGAIN = ".resumed-"
+_RESUMED_SUFFIX = ".resumed-"
 #: What of a value may leave: of data at a place.
 Rule = Callable[[Disclosure, Any, str], Any]
 
@@ -209,21 +209,21 @@ class Environment:
         """Words of private fields, which no text may hold: accounts, users, values of variables."""
         yield self.owner
         for name, text in self.texts.items():
-            if (data := _json(text)) is not None and _known(name):
+            if (data := _json(text)) is not None and _rule_of(name):
                 yield from _words(data, "")
 
     def write(self, folder: Path, names: Disclosure) -> None:
         """Write the files to a new folder, as far as they may leave the site."""
         folder.mkdir()
         for name, text in self.texts.items():
-            rule, data = _known(name), _json(text)
+            rule, data = _rule_of(name), _json(text)
             if rule and data is not None:
                 content = json.dumps(rule(names, data, name), indent=1, ensure_ascii=False) + "\n"
                 (folder / name).write_bytes(content.encode())
 
 
-def _known(name: str) -> Rule | None:
-    return _FILES.get(name.split(_AGAIN)[0])
+def _rule_of(name: str) -> Rule | None:
+    return _FILES.get(name.split(_RESUMED_SUFFIX)[0])
 
 
 #: Options of a scheduler that name an account, a person, a folder or nodes.

@@ -69,13 +69,14 @@ class Allocation:
     """The nodes of a job by their names in Slurm, the host where it was submitted, or "", and the
     job's number, or "".
 
-    `beside`: which other jobs ran on these nodes when the launch began or ended, in words, or "".
+    `other_jobs`: which other jobs ran on these nodes when the launch began or ended, in words, or
+    "".
     """
 
     nodes: tuple[str, ...]
-    submitted: str
+    submit_host: str
     job: str = ""
-    beside: str = ""
+    other_jobs: str = ""
 
     @staticmethod
     def read(folder: Path, root: Path | None = None) -> Allocation:
@@ -83,26 +84,26 @@ class Allocation:
         lines = files.read_text_in_tree(folder / ALLOCATION, root).splitlines()
         variables = dict(line.split("=", 1) for line in lines if "=" in line)
         node_list = variables.get("SLURM_JOB_NODELIST", "")
-        nodes = expanded(node_list)
+        nodes = expand_nodes(node_list)
         if nodes is None:
             raise UserError(f"{node_list[:60]!r} is no list of nodes", folder / ALLOCATION)
         submit_host = _short(variables.get("SLURM_SUBMIT_HOST", ""))
         job = variables.get("SLURM_JOB_ID", "")
-        return Allocation(nodes, submit_host, job, _beside(lines, nodes, variables))
+        return Allocation(nodes, submit_host, job, _other_jobs(lines, nodes, variables))
 
-    def other_job(self, submitted: str | None) -> str:
-        """That the launch ran in another job than the `submitted` one; "" if it did not."""
-        if not submitted or self.job == submitted:
+    def job_mismatch(self, submitted_job: str | None) -> str:
+        """That the launch ran in another job than the `submitted_job`; "" if it did not."""
+        if not submitted_job or self.job == submitted_job:
             return ""
         place = f"in job {self.job}" if self.job else "outside of any job of Slurm"
-        return MISMATCH + printable(f"ran {place}, but job {submitted} was submitted")
+        return MISMATCH + printable(f"ran {place}, but job {submitted_job} was submitted")
 
 
-def _beside(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
+def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
     """The other jobs that squeue has listed in `lines`, in words; "" without one."""
     jobs = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
     shared_nodes = {
-        (job, uid): {*nodes} & {*(expanded(node_list) or ())}
+        (job, uid): {*nodes} & {*(expand_nodes(node_list) or ())}
         for job, uid, node_list in jobs
         if job != variables.get("SLURM_JOB_ID")
     }
@@ -118,13 +119,13 @@ def _beside(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, 
     return f"co-scheduled: Slurm ran job {job} of {user}{more} on {places} at the same time"
 
 
-def expanded(listed: str) -> tuple[str, ...] | None:
+def expand_nodes(node_list: str) -> tuple[str, ...] | None:
     """The nodes of a list as Slurm writes it; None if it is none."""
-    spans = re.findall(r"(\d+)-(\d+)", listed)
-    if not _HOSTS.fullmatch(listed) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
+    spans = re.findall(r"(\d+)-(\d+)", node_list)
+    if not _HOSTS.fullmatch(node_list) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
         return None
     try:
-        return tuple(slurm.expand_hosts(listed))
+        return tuple(slurm.expand_hosts(node_list))
     except UserError:
         return None
 
@@ -134,29 +135,29 @@ def needs_allocation(case: Record) -> bool:
     return case.get("scheduler") == "slurm" and not case["simulated"]
 
 
-def fault(case: Record, run: Record, allocation: Allocation | None, moved: int) -> str:
+def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes: int) -> str:
     """Why this is not the launch that was asked for, in one line; "" if nothing says so.
 
-    `moved` is the sum of the sizes of its samples [bytes].
+    `moved_bytes` is the sum of the sizes of its samples [bytes].
     """
     ranks: Sequence[Record] = run.get("identity") or ()
     problem = (
-        _among_ranks(ranks)
-        or _promised(case, ranks)
-        or _linked(case, ranks)
-        or _other_arguments(case, run, ranks)
-        or (_elsewhere(run, ranks, allocation) if allocation else "")
-        or ("" if case["simulated"] else _transport(case, run, moved))
+        _rank_fault(ranks)
+        or _toolchain_fault(case, ranks)
+        or _library_fault(case, ranks)
+        or _argument_fault(case, run, ranks)
+        or (_place_fault(run, ranks, allocation) if allocation else "")
+        or ("" if case["simulated"] else _transport_fault(case, run, moved_bytes))
     )
     return MISMATCH + printable(problem) if problem else ""
 
 
-def is_version(library: str, says: str, version: str, exactly: bool = False) -> bool:
+def is_version(library: str, prefix: str, version: str, exactly: bool = False) -> bool:
     """Whether an MPI library that describes itself so is of the family whose description begins
-    with `says`, blanks and colons after it apart, and of `version`, or of one that begins with it
+    with `prefix`, blanks and colons after it apart, and of `version`, or of one that begins with it
     unless `exactly`."""
     end = r"(?!\.?\d)" if exactly else r"(?!\d)"
-    return re.match(re.escape(says) + r"[\s:]*" + re.escape(version) + end, library) is not None
+    return re.match(re.escape(prefix) + r"[\s:]*" + re.escape(version) + end, library) is not None
 
 
 def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
@@ -167,7 +168,10 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
     ranks, program = run.get("identity") or (), case.get("program") or {}
     rank = ranks[0] if ranks else {}
     if digest := rank.get("program_sha256") or program.get("sha256"):
-        yield (f"program {by_name(str(program.get('file', run['workload'])))}", "sha256"), digest
+        yield (
+            (f"program {describe_file(str(program.get('file', run['workload'])))}", "sha256"),
+            digest,
+        )
     if (tuning := case.get("tuning")) is not None:
         variables = "; ".join(f"{name}={value}" for name, value in tuning.items())
         yield (environ, "tuning by the user"), variables or "none"
@@ -182,7 +186,7 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
             yield (f"node {node['host']}", f"interface {name}"), state
 
 
-def preloaded(case: Record, run: Record) -> str:
+def preload_reason(case: Record, run: Record) -> str:
     """That a variable of the user brings code into the ranks that no site declares; "" if none."""
     for rank in run.get("identity") or () if case.get("links") else ():
         if rank.get("preload"):
@@ -190,7 +194,7 @@ def preloaded(case: Record, run: Record) -> str:
     return ""
 
 
-def by_name(file: str) -> str:
+def describe_file(file: str) -> str:
     """A file by its name, which all may know, and its path, which leaves no site."""
     return f"{Path(file).name} ({file})"
 
@@ -203,7 +207,7 @@ def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
     )
 
 
-def _among_ranks(ranks: Sequence[Record]) -> str:
+def _rank_fault(ranks: Sequence[Record]) -> str:
     for other in ranks[1:]:
         for name, words in _OF_RANK.items():
             first, second = ranks[0].get(name), other.get(name)
@@ -212,7 +216,7 @@ def _among_ranks(ranks: Sequence[Record]) -> str:
     return ""
 
 
-def _promised(case: Record, ranks: Sequence[Record]) -> str:
+def _toolchain_fault(case: Record, ranks: Sequence[Record]) -> str:
     mpi = case.get("mpi") or {}
     for rank in ranks if mpi else ():
         library = rank.get("library")
@@ -222,25 +226,25 @@ def _promised(case: Record, ranks: Sequence[Record]) -> str:
     return ""
 
 
-def _linked(case: Record, ranks: Sequence[Record]) -> str:
+def _library_fault(case: Record, ranks: Sequence[Record]) -> str:
     links, libraries = case.get("links") or "", case.get("libraries") or {}
     for rank in ranks if links else ():
         if rank.get("file") and rank["file"] != links:
-            return _loaded(rank, rank["file"], links, "LD_LIBRARY_PATH or LD_PRELOAD")
+            return _describe_library(rank, rank["file"], links, "LD_LIBRARY_PATH or LD_PRELOAD")
     for rank in ranks if links else ():
         for name, file in (rank.get("libraries") or {}).items():
             library = libraries.get(name, file)
             if Path(file).parent != Path(library).parent:  # versions may differ between nodes
-                return _loaded(rank, file, library, "LD_LIBRARY_PATH")
+                return _describe_library(rank, file, library, "LD_LIBRARY_PATH")
     return ""
 
 
-def _loaded(rank: Record, file: str, library: str, cause: str) -> str:
-    path, target = by_name(_shown(file)), by_name(_shown(library))
+def _describe_library(rank: Record, file: str, library: str, cause: str) -> str:
+    path, target = describe_file(_shown(file)), describe_file(_shown(library))
     return f"{_who(rank)} loaded {path}, but the program links {target}: {cause} brings another"
 
 
-def _other_arguments(case: Record, run: Record, ranks: Sequence[Record]) -> str:
+def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
     """Of a program of ours: what stands between check and program has changed its arguments."""
     arguments, command = case.get("arguments"), run.get("command")
     is_ours = any(rank.get("program_sha256") for rank in ranks)
@@ -260,7 +264,7 @@ def _other_arguments(case: Record, run: Record, ranks: Sequence[Record]) -> str:
     return f"the program ran {difference}; the check asked for {_shown(lack) if lack else 'less'}"
 
 
-def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
+def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
     """A rank on no node of the job.
 
     A host may have another name than Slurm's for its node.  Launchers pass variables on, so a name
@@ -274,7 +278,7 @@ def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> 
             return f"ran on {host}, outside of any job of Slurm"
         if _short(host) in map(_short, allocation.nodes):
             continue
-        is_login = _short(host) == allocation.submitted
+        is_login = _short(host) == allocation.submit_host
         if name in allocation.nodes and name_counts[name] == 1 and not is_login:
             continue
         remark = "where the job was submitted" if is_login else "which Slurm did not allocate"
@@ -282,7 +286,7 @@ def _elsewhere(run: Record, ranks: Sequence[Record], allocation: Allocation) -> 
     return ""
 
 
-def _transport(case: Record, run: Record, moved: int) -> str:
+def _transport_fault(case: Record, run: Record, moved_bytes: int) -> str:
     """Of a launch with one rank on each of several nodes: its data took another way than asked.
 
     What the kernel's interfaces sent tells it, whatever MPI says.  Where the nodes share a kernel
@@ -290,7 +294,7 @@ def _transport(case: Record, run: Record, moved: int) -> str:
     memory.
     """
     nodes = run.get("nodes") or ()
-    if len(nodes) < 2 or len(nodes) != run["ranks"] or moved < _LEAST_BYTES:
+    if len(nodes) < 2 or len(nodes) != run["ranks"] or moved_bytes < _LEAST_BYTES:
         return ""
     counts = [count for node in nodes if (count := node.get("sent_bytes"))]
     if len(counts) != len(nodes):
@@ -300,14 +304,16 @@ def _transport(case: Record, run: Record, moved: int) -> str:
     )
     extras = case.get("extras") or {}
     request = f"{extras.get('transport')} on {extras.get('device')}"
-    traffic = f"interface {interface} sent {most_bytes} bytes of the {moved} that were measured"
-    if extras.get("transport") in _RDMA and most_bytes >= _MOST_SHARE * moved:
+    traffic = (
+        f"interface {interface} sent {most_bytes} bytes of the {moved_bytes} that were measured"
+    )
+    if extras.get("transport") in _RDMA and most_bytes >= _MOST_SHARE * moved_bytes:
         return f"{traffic}: TCP, where {request} was asked for"
     boots = {node.get("boot") for node in nodes}
     is_shared_kernel = (
         len(boots) == 1 and boots != {None} and not any(node.get("adapters") for node in nodes)
     )
-    if is_shared_kernel and most_bytes < _LEAST_SHARE * moved:
+    if is_shared_kernel and most_bytes < _LEAST_SHARE * moved_bytes:
         return f"{traffic}, the most of all: shared memory, where the network was asked for"
     return ""
 

@@ -26,11 +26,11 @@ class Launch:
     """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it left none.
 
     `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
-    `nodes` are what Slurm allocated to it.  `disturbed` says why its timings are doubtful; a
+    `nodes` are what Slurm allocated to it.  `disturbances` say why its timings are doubtful; a
     disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
-    `rows` that of its rows alone.  `nodes_down` are the nodes that Slurm blames for its failure.
-    `round` is the folder of its session, `campaign_round` the round of that session, None if it is
-    not recorded.
+    `rows_digest` that of its rows alone.  `nodes_down` are the nodes that Slurm blames for its
+    failure.  `round` is the folder of its session, `campaign_round` the round of that session, None
+    if it is not recorded.
     """
 
     id: str
@@ -44,9 +44,9 @@ class Launch:
     run: dict[str, Any] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     nodes_down: tuple[str, ...] = ()
-    disturbed: tuple[str, ...] = ()
+    disturbances: tuple[str, ...] = ()
     digest: str = ""
-    rows: str = ""
+    rows_digest: str = ""
     campaign_round: int | None = None
 
     @property
@@ -68,9 +68,9 @@ class Contents:
     case: dict[str, Any]
     run: dict[str, Any]
     nodes: tuple[str, ...]
-    beside: str
+    other_jobs: str
     digest: str
-    rows: str
+    rows_digest: str
     fault: str
 
 
@@ -87,30 +87,32 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
     case: dict[str, Any] = {}
     run: dict[str, Any] = {}
     nodes: tuple[str, ...] = ()
-    other_jobs = digest = rows = ""
+    other_jobs = digest = rows_digest = ""
     try:
         case = records.read_record(folder / "case.json", root)
         allocation = _allocation(folder, root, case)
-        nodes, other_jobs = (allocation.nodes, allocation.beside) if allocation else ((), "")
+        nodes, other_jobs = (allocation.nodes, allocation.other_jobs) if allocation else ((), "")
         run = records.read_record(folder / "run.json", root)
         content = files.read_in_tree(folder / SAMPLES, root, files.MOST_SAMPLES)
-        digest, rows = samples.digest(content), samples.digest_of_rows(content)
+        digest, rows_digest = samples.digest(content), samples.digest_of_rows(content)
         sample_file = samples.parse_limited(content, folder / SAMPLES)
         fault = _fault(case, run, sample_file, digest)
         if not fault and (link_record := link.read(folder, root)):
             fault = link.fault(link_record)
-        fault = fault or _other_identity(case, run, allocation, sample_file)
+        fault = fault or _identity_fault(case, run, allocation, sample_file)
     except UserError as error:
         fault = str(error)
-    return Contents(case, run, nodes, other_jobs, digest, rows, fault.replace(f"{folder}/", ""))
+    return Contents(
+        case, run, nodes, other_jobs, digest, rows_digest, fault.replace(f"{folder}/", "")
+    )
 
 
-def other_identity(folder: Path) -> str:
+def identity_fault(folder: Path) -> str:
     """Whether the launch in `folder` ran something else, or elsewhere, than was asked for; "" if
     not.  UserError if its files cannot be read."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
     sample_file = samples.read(folder / SAMPLES)
-    return _other_identity(case, run, _allocation(folder, folder, case), sample_file)
+    return _identity_fault(case, run, _allocation(folder, folder, case), sample_file)
 
 
 def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> identity.Allocation | None:
@@ -118,7 +120,7 @@ def _allocation(folder: Path, root: Path, case: dict[str, Any]) -> identity.Allo
     return identity.Allocation.read(folder, root) if is_needed else None
 
 
-def _other_identity(
+def _identity_fault(
     case: dict[str, Any],
     run: dict[str, Any],
     allocation: identity.Allocation | None,
@@ -127,7 +129,7 @@ def _other_identity(
     return identity.fault(case, run, allocation, int(sample_file.frame["size_bytes"].sum()))
 
 
-def _unmeasured(run: dict[str, Any]) -> str:
+def _budget_fault(run: dict[str, Any]) -> str:
     """Why a launch whose budget was spent too early has no row."""
     budget, loads = run.get("budget_s"), (run.get("disturbance") or {}).get("load_average_start")
     seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
@@ -147,7 +149,7 @@ def _fault(
         return simulator
     is_blank = [problem.reason for problem in sample_file.problems] == [samples.NO_ROW]
     if is_blank and {point["status"] for point in run["points"]} == {"budget"}:
-        return _unmeasured(run)
+        return _budget_fault(run)
     if sample_file.problems:
         rest = len(sample_file.problems) - 1
         return str(sample_file.problems[0]) + (f" (and {rest} more)" if rest else "")
@@ -224,8 +226,8 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
         "reason": launch.reason,
         "round": launch.round,
         "campaign_round": launch.campaign_round,
-        "disturbed": bool(launch.disturbed),
-        "disturbed_why": "; ".join(launch.disturbed),
+        "disturbed": bool(launch.disturbances),
+        "disturbed_why": "; ".join(launch.disturbances),
         "nodes_down": [names.pseudonym(node) for node in launch.nodes_down] or None,
     }
     if case:

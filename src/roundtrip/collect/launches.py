@@ -38,7 +38,7 @@ _LEVELS = 4
 #: Of a standard error, so many bytes are read: a trace of each rank comes after the first failure.
 _ERROR = 1 << 16
 #: Facts that stay the same within a run, by subject and name; and when they were so.
-_Known = dict[tuple[str, str], tuple[Any, str]]
+_Facts = dict[tuple[str, str], tuple[Any, str]]
 #: A panic of polars is not an Exception.
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
@@ -53,9 +53,9 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     launches: list[Launch] = []
     lost_jobs, down_nodes = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
-    for folder, refusal in sorted(sessions, key=lambda session: _in_order(session[0].name)):
+    for folder, refusal in sorted(sessions, key=lambda session: _session_order(session[0].name)):
         if refusal:
-            launches.append(_unknown(folder, folder.name, refusal))
+            launches.append(_unknown_launch(folder, folder.name, refusal))
             continue
         number = records.read_round(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
@@ -63,29 +63,29 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
             folder, run_dir, report, limits.disturbance, cores, lost_jobs, down_nodes
         )
         launches += [replace(item, campaign_round=number) for item in session.launches()]
-    predecessors = _Earlier(_pinned(run_dir))
-    return [predecessors.agreeing(item) for item in launches]
+    predecessors = _Predecessors(_pinned_programs(run_dir))
+    return [predecessors.check(item) for item in launches]
 
 
-def _in_order(session: str) -> tuple[bool, int, str]:
+def _session_order(session: str) -> tuple[bool, int, str]:
     """For sorting: by number, 999 before 1000; what is no number, last."""
     is_number = session.isdecimal()
     return not is_number, int(session) if is_number else 0, session
 
 
 @dataclass
-class _Earlier:
+class _Predecessors:
     """The launches before one, with which it must agree: `facts` may not change within a run."""
 
-    facts: _Known
+    facts: _Facts
     digests: dict[str, str] = field(default_factory=dict)
     simulated: dict[str, Launch] = field(default_factory=dict)
 
-    def agreeing(self, item: Launch) -> Launch:
+    def check(self, item: Launch) -> Launch:
         """The launch; failed if it does not agree."""
         if not (reason := self._fault(item)):
             return item
-        return replace(item, status="failed", reason=reason, disturbed=(), digest="")
+        return replace(item, status="failed", reason=reason, disturbances=(), digest="")
 
     def _fault(self, item: Launch) -> str:
         original = self.digests.setdefault(item.digest, item.id) if item.digest else item.id
@@ -95,7 +95,7 @@ class _Earlier:
             return ""
         if item.case["simulated"]:
             first = self.simulated.setdefault(item.case_id, item)
-            if item.rows != first.rows:
+            if item.rows_digest != first.rows_digest:
                 return f"simulated, and its samples are not those of launch {first.id}"
         for subject, now in dict(identity.facts(item.case, item.run)).items():
             before, since = self.facts.setdefault(subject, (now, f"in launch {item.id}"))
@@ -104,7 +104,7 @@ class _Earlier:
         return ""
 
 
-def _pinned(run_dir: Path) -> _Known:
+def _pinned_programs(run_dir: Path) -> _Facts:
     """The programs that the run began with; none if state.json does not say it."""
     try:
         pins = records.read_record(run_dir / "state.json").get("pins", [])
@@ -112,12 +112,14 @@ def _pinned(run_dir: Path) -> _Known:
         return {}
     programs = {pin["file"]: pin["sha256"] for pin in pins if pin["what"] == "program"}
     return {
-        (f"program {identity.by_name(file)}", "sha256"): (digest, "when the run began")
+        (f"program {identity.describe_file(file)}", "sha256"): (digest, "when the run began")
         for file, digest in programs.items()
     }
 
 
-def _unknown(folder: Path, session: str, reason: str, test: TestCase | None = None) -> Launch:
+def _unknown_launch(
+    folder: Path, session: str, reason: str, test: TestCase | None = None
+) -> Launch:
     """A failed launch of which only the place is known, and ReFrame's report if there is one."""
     environ, name, round_ = map(printable, (folder.parent.name, folder.name, session))
     case_id = test.case_id if test else _unknown_case(name, environ)
@@ -138,8 +140,8 @@ class _Session:
     limits: analysis.Disturbance
     cores: int | None
     #: By folder below `root`: jobs that Slurm lost, and nodes that went down.
-    lost: frozenset[str]
-    down: Mapping[str, tuple[str, ...]]
+    lost_jobs: frozenset[str]
+    down_nodes: Mapping[str, tuple[str, ...]]
 
     def launches(self) -> Iterator[Launch]:
         seen: set[tuple[str, str]] = set()
@@ -148,7 +150,7 @@ class _Session:
                 key = (folder.parent.name, folder.name)
                 if refusal:
                     seen.add(key)
-                    yield self._refused(folder, refusal)
+                    yield self._refused_launch(folder, refusal)
                 elif key not in seen and files.stamp(folder / "case.json"):
                     seen.add(key)
                     yield self._read(folder, is_output=part == "output")
@@ -163,12 +165,12 @@ class _Session:
             launch.require_fits(item)
         except _ANYTHING as error:
             why = printable((str(error).splitlines() or [""])[0])[:160]
-            return self._refused(folder, f"cannot be used: {type(error).__name__}: {why}")
+            return self._refused_launch(folder, f"cannot be used: {type(error).__name__}: {why}")
         return item
 
-    def _refused(self, folder: Path, reason: str) -> Launch:
+    def _refused_launch(self, folder: Path, reason: str) -> Launch:
         test = self.report.find(folder.parent.name, folder.name)
-        return _unknown(folder, self.folder.name, reason, test)
+        return _unknown_launch(folder, self.folder.name, reason, test)
 
     def _launch(self, folder: Path, is_output: bool) -> Launch:
         environ, round_ = folder.parent.name, self.folder.name
@@ -184,12 +186,12 @@ class _Session:
             launch_id, case_id, "failed", "", *place, contents.case, contents.run, contents.nodes
         )
         if is_output and not contents.fault and (test is None or test.result == "pass"):
-            return self._judged(item, contents)
+            return self._completed_launch(item, contents)
         reason = test.reason(self.report) if test else ""
-        if not reason and not self.report.whole and not is_output:
+        if not reason and not self.report.is_complete and not is_output:
             reason = "interrupted: the ReFrame session was killed before this launch ended"
         error = self._error(folder)
-        is_lost = str(folder.relative_to(self.root)) in self.lost
+        is_lost = str(folder.relative_to(self.root)) in self.lost_jobs
         if not is_output and (why := completion.displacement(reason, error, is_lost)):
             return replace(item, status="displaced", reason=why)
         down_nodes = () if is_output else self._nodes_down(folder, error, contents)
@@ -208,23 +210,25 @@ class _Session:
     def _nodes_down(self, folder: Path, error: str, contents: launch.Contents) -> tuple[str, ...]:
         """Which of the launch's nodes failed, by Slurm's queue or by what srun wrote."""
         nodes = contents.nodes or contents.case.get("hosts", ())
-        down_nodes = {*self.down.get(str(folder.relative_to(self.root)), ())} & {*nodes}
+        down_nodes = {*self.down_nodes.get(str(folder.relative_to(self.root)), ())} & {*nodes}
         return tuple(sorted(down_nodes | completion.nodes_down(error, nodes)))
 
-    def _judged(self, item: Launch, contents: launch.Contents) -> Launch:
+    def _completed_launch(self, item: Launch, contents: launch.Contents) -> Launch:
         """A launch that completed or is partial, disturbed or not."""
         if contents.case["simulated"]:  # nothing disturbs it, and a second one measures no more
-            return replace(item, status="passed", digest=contents.digest, rows=contents.rows)
+            return replace(
+                item, status="passed", digest=contents.digest, rows_digest=contents.rows_digest
+            )
         one_machine = bool((contents.case["emulated"] or {}).get("nodes"))
         disturbances = disturbance.reasons(contents.run, self.limits, self.cores, one_machine)
-        if preload := identity.preloaded(contents.case, contents.run):
+        if preload := identity.preload_reason(contents.case, contents.run):
             disturbances = (preload, *disturbances)
-        if contents.beside:
-            disturbances = (contents.beside, *disturbances)
-        if lack := disturbance.partial(contents.run, self.limits):
+        if contents.other_jobs:
+            disturbances = (contents.other_jobs, *disturbances)
+        if lack := disturbance.partial_reason(contents.run, self.limits):
             return replace(item, status="partial", reason="; ".join((lack, *disturbances)))
-        item = replace(item, digest=contents.digest, rows=contents.rows)
-        return replace(item, status="passed", disturbed=disturbances)
+        item = replace(item, digest=contents.digest, rows_digest=contents.rows_digest)
+        return replace(item, status="passed", disturbances=disturbances)
 
     def _without_folder(self, test: TestCase) -> Launch:
         reason = test.reason(self.report) or "ReFrame says it passed, but its files are gone"

@@ -143,7 +143,7 @@ def verify(bundle: Path) -> Manifest:
     """
     file = bundle / FILE_NAME
     text = files.read_text(file)
-    data = records.checked(files.parse_json(text, file), _Content, file, text)
+    data = records.validate(files.parse_json(text, file), _Content, file, text)
     for name, entry in data["files"].items():
         if _entry(_inside(bundle, name, file)) != entry:
             raise UserError(f"{name} is not the file that the manifest lists", file)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from roundtrip.collect.bundle_rows import INTERVAL, NodeSet
 from roundtrip.collect.columns import Row, Schema, columns
-from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, newer, optional
+from roundtrip.model import Amount, Count, Host, Sha256, Text, Time, column, newer_column, optional
 
 _Long = Annotated[Text, Field(max_length=2000)]
 _Short = Annotated[str, Field(max_length=2000)]
@@ -27,7 +27,7 @@ class Night(Row):
     if all were disturbed, it is over these.
     """
 
-    across = (INTERVAL,)
+    extra_rules = (INTERVAL,)
 
     night: Time = column("start of the run, UTC, ISO 8601")
     digest: Sha256 = column(
@@ -69,7 +69,7 @@ class Note(Row):
     text: _Long = column("what a person said, after the kind of it")
 
 
-class Accepted(Row):
+class Acceptance(Row):
     """An annotation that accepts the level of some series as their baseline."""
 
     until: _Day = column("last day or second of what is accepted")
@@ -95,7 +95,7 @@ class Pair(Row):
     environ: _Long = column("environment")
     host: Host = column("pseudonym of one node")
     other: _Other = column("that of the other; empty for a launch on one node")
-    down: Host | None = newer(
+    down: Host | None = newer_column(
         "of a launch that failed: the node that did, by Slurm's word, if one alone did"
     )
     switch: _Other = column("pseudonym of the switch of `host`; empty where it is not known")
@@ -121,7 +121,7 @@ class Fact(Row):
 
 
 NIGHTS, PAIRS, NOTES = columns(Night), columns(Pair), columns(Note)
-ACCEPTED, PROVENANCE = columns(Accepted), columns(Fact)
+ACCEPTANCES, PROVENANCE = columns(Acceptance), columns(Fact)
 #: What tells one series of a campaign on a site from all others.
 SERIES: Schema = {
     name: NIGHTS[name]

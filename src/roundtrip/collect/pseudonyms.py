@@ -43,7 +43,7 @@ def host_names(data: Any) -> Iterator[str]:
 
 _KEYWORD = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
 #: A pseudonym.  Older bundles count: node1, node2, ..., other hosts in each bundle.
-STABLE = r"node-[0-9a-f]{8}"
+PSEUDONYM = r"node-[0-9a-f]{8}"
 
 
 class Pseudonyms:
@@ -190,24 +190,24 @@ _TREES = 16
 _FILES = ("env/nodes.json", "env/pairs.json", "env/host.json")
 _SINFO = ("sinfo", "--noheader", "--Node", "--format=%N")
 _SINFO_S = 10.0
-_PSEUDONYM = re.compile(rf"(?<![\w-]){STABLE}(?![\w-])")
+_PSEUDONYM_WORD = re.compile(rf"(?<![\w-]){PSEUDONYM}(?![\w-])")
 
 
 @dataclass(frozen=True)
 class HostNames:
-    """`known`: hosts by pseudonym; `has_key`: whether the key of the site is at hand."""
+    """`by_pseudonym`: hosts; `has_key`: whether the key of the site is at hand."""
 
-    known: dict[str, str]
+    by_pseudonym: dict[str, str]
     has_key: bool
 
-    def named(self, text: str) -> str:
+    def insert_names(self, text: str) -> str:
         """`text` with ``HOST (node-3fa2c1d9)`` for each pseudonym whose host is known."""
 
         def shown(match: re.Match[str]) -> str:
-            host = self.known.get(match[0])
+            host = self.by_pseudonym.get(match[0])
             return f"{printable(host)} ({match[0]})" if host else match[0]
 
-        return _PSEUDONYM.sub(shown, text)
+        return _PSEUDONYM_WORD.sub(shown, text)
 
 
 def known_hosts(site: str, runs: Path) -> HostNames:
@@ -217,12 +217,12 @@ def known_hosts(site: str, runs: Path) -> HostNames:
     """
     if (key := existing_site_key(site)) is None:
         return HostNames({}, has_key=False)
-    names = {*_listed(), *_recorded(site, runs)}
+    names = {*_slurm_nodes(), *_recorded_hosts(site, runs)}
     pseudonyms = Pseudonyms(names, key)
     return HostNames({pseudonyms.pseudonym(name): name for name in sorted(names)}, has_key=True)
 
 
-def _listed() -> list[str]:
+def _slurm_nodes() -> list[str]:
     """The nodes that Slurm lists; none where it does not answer."""
     try:
         process = subprocess.run(
@@ -233,7 +233,7 @@ def _listed() -> list[str]:
     return process.stdout.split()
 
 
-def _recorded(site: str, runs: Path) -> Iterator[str]:
+def _recorded_hosts(site: str, runs: Path) -> Iterator[str]:
     """The hosts that the newest run trees of the site name, whatever campaign they are of."""
     for folder in sorted(runs.glob(f"*/{site}")):
         for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-_TREES:]:

@@ -39,9 +39,9 @@ ROWS, ROWS_PER_BYTE = 1 << 20, 1
 #: Raises all limits, as a factor, for a site whose files really are so large.
 FACTOR = "ROUNDTRIP_READER_FACTOR"
 #: Seconds without an answer, such as those of a file system that hangs.
-_SILENT = 180.0
+_ANSWER_TIMEOUT_S = 180.0
 #: Seconds in which the process ends when nothing is asked any more.
-_ENDS = 1.0
+_EXIT_TIMEOUT_S = 1.0
 _TABLES = "roundtrip.collect.reader:tables"
 _PROGRAM = "from roundtrip.collect import reader; reader.serve()"
 _GOOD, _BAD, _END = b"+", b"-", b"."
@@ -118,17 +118,17 @@ class Reader:
             pass
 
     def run(
-        self, task: str, files: Sequence[Path], *more: str, content: bytes = b""
+        self, task: str, files: Sequence[Path], *arguments: str, content: bytes = b""
     ) -> Iterator[bytes]:
         """What the function `task`, ``module:name``, yields for `files`: one answer for each.
 
-        It is called with the limits, the files, `content` and `more`.  UserError, with the file
-        whose answer is missing, where a limit is reached or the process dies.
+        It is called with the limits, the files, `content` and `arguments`.  UserError, with the
+        file whose answer is missing, where a limit is reached or the process dies.
         """
         size = len(content) or sum(_size(file) for file in files)
         limits = Limits.for_size(size)
         stream = self._begin()
-        job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), more]
+        job = [task, [limits.memory, limits.seconds, limits.rows], list(map(str, files)), arguments]
         number = 0
         try:
             for part in (json.dumps(job).encode("utf-8", "surrogateescape"), content):
@@ -161,7 +161,11 @@ class Reader:
 
     def _receive(self, count: int) -> bytes:
         assert self._process is not None and self._process.stdout is not None  # noqa: S101  as above
-        stream, parts, deadline = self._process.stdout.fileno(), [], time.monotonic() + _SILENT
+        stream, parts, deadline = (
+            self._process.stdout.fileno(),
+            [],
+            time.monotonic() + _ANSWER_TIMEOUT_S,
+        )
         while count:
             if not select.select([stream], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise TimeoutError
@@ -176,7 +180,7 @@ class Reader:
         """Why no answer came from the process, which is ended."""
         status, words = self._end()
         if isinstance(error, TimeoutError):
-            return f"reading it takes more than {_SILENT:g} s: is its file system away?"
+            return f"reading it takes more than {_ANSWER_TIMEOUT_S:g} s: is its file system away?"
         if status == -signal.SIGXCPU:
             return f"reading it takes more than {limits.seconds} s of processor time; {_raise()}"
         if b"memory allocation of" in words or status == -signal.SIGKILL:
@@ -195,7 +199,7 @@ class Reader:
             process.stdin.close()
         process.stdout.close()
         try:
-            process.wait(_ENDS)
+            process.wait(_EXIT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             process.kill()
         status = process.wait()
@@ -205,15 +209,15 @@ class Reader:
         return status, words
 
 
-def packed(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
+def pack(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
     """An answer of a table and what goes with it, a JSON object."""
     text, buffer = json.dumps(head).encode(), io.BytesIO()
     frame.write_ipc(buffer)
     return len(text).to_bytes(_LENGTH, "big") + text + buffer.getvalue()
 
 
-def unpacked(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Decode what `packed` encoded: the JSON object, and the table with its own columns."""
+def unpack(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
+    """Decode what `pack` encoded: the JSON object, and the table with its own columns."""
     import polars as pl  # takes long, and commands that read no table need it not
 
     start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")
@@ -245,8 +249,8 @@ def serve() -> None:
     os.dup2(2, 1)  # whatever a library prints is no answer
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while head := sys.stdin.buffer.read(_LENGTH):
-        task, numbers, files, arguments = json.loads(_received(head))
-        content = _received(sys.stdin.buffer.read(_LENGTH))
+        task, numbers, files, arguments = json.loads(_receive(head))
+        content = _receive(sys.stdin.buffer.read(_LENGTH))
         limits = Limits(*numbers)
         _confine(limits)
         module, _, name = task.partition(":")
@@ -257,7 +261,7 @@ def serve() -> None:
         except MemoryError:
             _send(output, _BAD, _too_much_memory(limits).encode())
         except UserError as error:
-            _send(output, _BAD, error.what.encode("utf-8", "replace"))
+            _send(output, _BAD, error.message.encode("utf-8", "replace"))
         except pl.exceptions.PanicException:
             _send(output, _BAD, b"its decoder panicked")
         else:
@@ -265,7 +269,7 @@ def serve() -> None:
         del answers
 
 
-def _received(head: bytes) -> bytes:
+def _receive(head: bytes) -> bytes:
     return sys.stdin.buffer.read(int.from_bytes(head, "big"))
 
 

@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 from roundtrip import files, model
 from roundtrip.collect.run_record import Run, Texts
 from roundtrip.errors import UserError
-from roundtrip.model import Amount, Fault, Few, Host, Label, Name, Record, Sha256, Text, Time
+from roundtrip.model import Amount, Fault, Host, Label, Name, Record, Sha256, SmallCount, Text, Time
 
 #: The parameter of a check that says which pair of nodes it is launched on.
 PAIR = "pair"
@@ -80,7 +80,7 @@ class Case(Record):
 
 class _Expected(Record):
     case: Text
-    launches: Few
+    launches: SmallCount
 
 
 class _Skipped(Record):
@@ -126,10 +126,10 @@ def read_record(
     with file and line if the file does not fit its model.
     """
     text = files.read_text_in_tree(file, root)
-    return checked(files.parse_json(text, file), kind or _MODELS[file.name], file, text)
+    return validate(files.parse_json(text, file), kind or _MODELS[file.name], file, text)
 
 
-def checked(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
+def validate(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
     """`data` of `file`, which is a `kind`; UserError, with the line in `text`, if it is none."""
     if fault := model.fault(kind, data):
         raise UserError(f"{fault.where or 'the file'}: {fault.why}", file, _line(text, fault))

@@ -22,7 +22,7 @@ from roundtrip.model import (
     Signed,
     Text,
     column,
-    newer,
+    newer_column,
     optional,
 )
 
@@ -45,7 +45,7 @@ class Timing(Record):
     cache: Cache | None = None
 
 
-class Simulated(Record):
+class Simulation(Record):
     """What simulated a launch, by ``workloads/core/simulation.cpp``; titles are for people.
 
     A launch that simulates hosts of many speeds has none of its own.
@@ -65,7 +65,7 @@ class Place(Record):
     cpus: list[int] | None = optional(
         "numbers of the processors that it may use; none: any", "count"
     )
-    switch: Host | None = newer(
+    switch: Host | None = newer_column(
         "the switch that the host hangs on, where the site tells it; bundles from before have "
         "no such column"
     )
@@ -85,12 +85,12 @@ class NodeFacts(Record):
     microcode: Text | None = optional("revision of the microcode of its first processor")
     firmware: Text | None = optional("version of its BIOS")
     governor: Text | None = optional("frequency governor of its first processor")
-    smt: Text | None = newer(
+    smt: Text | None = newer_column(
         "whether it runs several threads on a core: `on` or `off`; this and the next two came "
         "later than the table"
     )
-    memory: Text | None = newer("its memory, to the GiB")
-    clock_source: Text | None = newer("what its kernel takes the time from")
+    memory: Text | None = newer_column("its memory, to the GiB")
+    clock_source: Text | None = newer_column("what its kernel takes the time from")
     adapters: _Adapters | None = optional(
         "its InfiniBand adapters (and the like): board, firmware, driver"
     )
@@ -120,36 +120,38 @@ class RankDisturbance(Record):
         "times that the kernel took its processor away", "count"
     )
     core_migrations: Count | None = optional("times that it moved to another processor", "count")
-    voluntary_context_switches: Count | None = newer(
+    voluntary_context_switches: Count | None = newer_column(
         "times that it slept; this column and those below are missing in older bundles", "count"
     )
-    continued: Count | None = newer(
+    continued: Count | None = newer_column(
         "times that it got SIGCONT, by which a stopped process goes on", "count"
     )
-    duration_s: Amount | None = newer(
+    duration_s: Amount | None = newer_column(
         "from the first to the last reading of these counters, by the kernel's monotonic clock", "s"
     )
-    cpu_s: Amount | None = newer("time that its main thread had a processor", "s")
-    waited_s: Amount | None = newer("time that its main thread was ready and had none", "s")
-    throttled_s: Amount | None = newer(
+    cpu_s: Amount | None = newer_column("time that its main thread had a processor", "s")
+    waited_s: Amount | None = newer_column("time that its main thread was ready and had none", "s")
+    throttled_s: Amount | None = newer_column(
         "time for which a CPU limit of its cgroup, or of one around it, stopped it: of the one "
         "that did so longest, summed over processors and all processes of the cgroup",
         "s",
     )
-    longest_stop_s: Amount | None = newer(
+    longest_stop_s: Amount | None = newer_column(
         "the longest part of the measurement without a processor and without waiting for one, "
         "for each sleep in it; empty where a program has no such parts",
         "s",
     )
-    suspended_s: Amount | None = newer("time that its machine was suspended", "s")
-    clock_rate: Amount | None = newer(
+    suspended_s: Amount | None = newer_column("time that its machine was suspended", "s")
+    clock_rate: Amount | None = newer_column(
         "how fast the clock of the measurement runs, that of rank 0 being 1", "ratio"
     )
-    clock_rate_error: Amount | None = newer("by how much `clock_rate` may be wrong", "ratio")
-    clock_step_s: Signed | None = newer(
+    clock_rate_error: Amount | None = newer_column("by how much `clock_rate` may be wrong", "ratio")
+    clock_step_s: Signed | None = newer_column(
         "by how much the clock of the measurement went away from the kernel's monotonic clock", "s"
     )
-    utc_ahead_s: Signed | None = newer("by how much its wall clock is ahead of that of rank 0", "s")
+    utc_ahead_s: Signed | None = newer_column(
+        "by how much its wall clock is ahead of that of rank 0", "s"
+    )
 
 
 class _Host(Record):
@@ -161,7 +163,7 @@ class _Host(Record):
 
 
 #: One value a rank, in a list for each of the columns.
-Disturbance: Any = model.extended(
+Disturbance: Any = model.extend_model(
     _Host,
     {
         name: (list[field.annotation] | None, None)  # type: ignore[name-defined]
@@ -274,7 +276,7 @@ class _Run(Record):
     clock: _ClockFacts | None = None
     command: list[str] | None = None
     timing: Timing | None = None
-    simulated: Simulated | None = None
+    simulated: Simulation | None = None
     placement: list[Place] | None = None
     identity: list[_Identity] | None = None
     nodes: list[Node] | None = None
@@ -285,7 +287,7 @@ class _Run(Record):
 
 #: By study: what only its workload writes, under the study's name; ``details/`` of a bundle.
 DETAILS = {study.name: study.record for study in studies.load() if study.record}
-Run = model.extended(
+Run = model.extend_model(
     _Run,
     {
         "disturbance": (Disturbance | None, None),

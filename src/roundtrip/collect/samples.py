@@ -25,7 +25,7 @@ import polars as pl
 
 from roundtrip import files
 from roundtrip.collect.bundle_rows import SAMPLES
-from roundtrip.collect.reader import Limits, Reader, packed, unpacked
+from roundtrip.collect.reader import Limits, Reader, pack, unpack
 from roundtrip.errors import UserError
 from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
 from roundtrip.studies.derivation import METRICS, metrics_by_study
@@ -90,7 +90,7 @@ def parse(content: bytes, file: Path) -> Samples:
 
 def read(file: Path) -> Samples:
     """Read one samples.csv; UserError if it is not a regular file that can be read."""
-    return parse_limited(files.read_in_tree(file, most=files.MOST_SAMPLES), file)
+    return parse_limited(files.read_in_tree(file, max_bytes=files.MOST_SAMPLES), file)
 
 
 def parse_limited(content: bytes, file: Path) -> Samples:
@@ -99,7 +99,7 @@ def parse_limited(content: bytes, file: Path) -> Samples:
         return parse(content, file)
     with Reader() as reader:
         (answer,) = reader.run(_TASK, [file], content=content)
-    head, frame = unpacked(answer)
+    head, frame = unpack(answer)
     problems = tuple(Problem(file, line, reason) for line, reason in head["problems"])
     return Samples(frame, head["metadata"], problems)
 
@@ -109,7 +109,7 @@ def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[byt
     samples = parse(content, Path(names[0]))
     limits.require_rows(samples.frame.height)
     problems = [(problem.line, problem.reason) for problem in samples.problems]
-    yield packed({"metadata": samples.metadata, "problems": problems}, samples.frame)
+    yield pack({"metadata": samples.metadata, "problems": problems}, samples.frame)
 
 
 def read_rows(file: str | Path) -> pl.DataFrame:
@@ -179,10 +179,10 @@ def _fast(body: bytes) -> pl.DataFrame | None:
     frame = texts.with_columns(
         pl.col(name).cast(kind) for name, kind in SCHEMA.items() if kind != pl.String
     )
-    return frame if frame.select(all_good()).item() else None
+    return frame if frame.select(all_rows_valid()).item() else None
 
 
-def all_good() -> pl.Expr:
+def all_rows_valid() -> pl.Expr:
     """Whether units and numbers of every row are what `METRICS` and the limits allow."""
     metric, value = pl.col("metric"), pl.col("value")
     units = {name: definition.unit for name, definition in METRICS.items()}
@@ -280,25 +280,25 @@ def digest_of_rows(content: bytes) -> str:
     return digest(rows)
 
 
-def is_full_seal(declared: dict[str, Any]) -> bool:
+def is_full_seal(run_seal: dict[str, Any]) -> bool:
     """Whether `samples` of a run.json is a full seal, and not only the number of rows."""
-    return "sha256" in declared and "counts" in declared
+    return "sha256" in run_seal and "counts" in run_seal
 
 
-def seal_fault(found: str, frame: pl.DataFrame, declared: dict[str, Any]) -> str:
-    """How the rows differ from the seal `declared`; "" if they do not.
+def seal_fault(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) -> str:
+    """How the rows differ from the seal `run_seal`; "" if they do not.
 
-    `found` is the digest of the file, `frame` has its rows, with the columns of samples.csv.
+    `file_digest` is the digest of the file, `frame` has its rows, with the columns of samples.csv.
     """
-    if frame.height != declared["rows"]:
-        return f"samples.csv has {frame.height} rows, run.json says {declared['rows']}"
+    if frame.height != run_seal["rows"]:
+        return f"samples.csv has {frame.height} rows, run.json says {run_seal['rows']}"
     series_counts = frame.group_by(SERIES, maintain_order=True).agg(
         samples=pl.len(), in_order=(pl.col("rep") == pl.int_range(pl.len())).all()
     )
-    if "counts" in declared:
+    if "counts" in run_seal:
         file_counts, seal_counts = (
             _by_series(series_counts.to_dicts()),
-            _by_series(declared["counts"]),
+            _by_series(run_seal["counts"]),
         )
         for series in {**file_counts, **seal_counts}:
             if (count := file_counts.get(series, 0)) != (seal_count := seal_counts.get(series, 0)):
@@ -307,10 +307,10 @@ def seal_fault(found: str, frame: pl.DataFrame, declared: dict[str, Any]) -> str
     for row in series_counts.filter(~pl.col("in_order")).head(1).to_dicts():
         series = tuple(row[name] for name in SERIES)
         return f"samples.csv: rep of {_series_words(series)} does not count 0, 1, 2, ..."
-    if found != declared.get("sha256", found):
+    if file_digest != run_seal.get("sha256", file_digest):
         return (
             "samples.csv is not the file that the workload wrote: "
-            f"its sha256 begins {found[:12]}, that in run.json {declared['sha256'][:12]}"
+            f"its sha256 begins {file_digest[:12]}, that in run.json {run_seal['sha256'][:12]}"
         )
     return ""
 

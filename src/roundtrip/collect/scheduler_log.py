@@ -16,20 +16,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 FILE_NAME = "scheduler.log"
-_INSTEAD = "its accounting stayed away, so that scontrol said how jobs ended"
+_FALLBACK_WORDS = "its accounting stayed away, so that scontrol said how jobs ended"
 
 
 @dataclass(frozen=True)
 class Silence:
     """`start` and `end` in seconds since 1970; `end` is None while it lasts.
 
-    `instead`: it ended because another command answered.
+    `has_fallback`: it ended because another command answered.
     """
 
     start: float
     end: float | None
     command: str
-    instead: bool = False
+    has_fallback: bool = False
 
 
 def read(run_dir: Path) -> list[Silence]:
@@ -81,7 +81,7 @@ def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
     return nodes_by_folder
 
 
-def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:
+def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
     """(start, end) of each time without an answer, in seconds since 1970.
 
     Commands that waited at the same time count once.  A silence without an end counts 0 s, because
@@ -97,23 +97,25 @@ def spells(silences: Sequence[Silence]) -> list[tuple[float, float]]:
     return spans
 
 
-def describe(pairs: Sequence[tuple[float, float]]) -> str:
+def describe(spans: Sequence[tuple[float, float]]) -> str:
     """For people: ``Slurm did not answer 3 times, 41 s in total``; "" if it always did."""
-    if not pairs:
+    if not spans:
         return ""
-    seconds = sum(end - start for start, end in pairs)
-    times = "once" if len(pairs) == 1 else f"{len(pairs)} times"
+    seconds = sum(end - start for start, end in spans)
+    times = "once" if len(spans) == 1 else f"{len(spans)} times"
     return f"Slurm did not answer {times}, {seconds:.0f} s in total"
 
 
 def describe_run(run_dir: Path) -> str:
     """For people, of a run tree: as `describe`, and whether accounting stayed away."""
     silences = read(run_dir)
-    return _with_instead(describe(spells(silences)), any(silence.instead for silence in silences))
+    return _with_fallback(
+        describe(outages(silences)), any(silence.has_fallback for silence in silences)
+    )
 
 
-def _with_instead(words: str, instead: bool) -> str:
-    return f"{words}; {_INSTEAD}" if instead and words else words
+def _with_fallback(words: str, has_fallback: bool) -> str:
+    return f"{words}; {_FALLBACK_WORDS}" if has_fallback and words else words
 
 
 def record(run_dir: Path) -> None:
@@ -122,7 +124,7 @@ def record(run_dir: Path) -> None:
     It does not hold the errors, because they name hosts.
     """
     silences = read(run_dir)
-    if spans := spells(silences):
+    if spans := outages(silences):
         items = [
             {
                 "start": f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H:%M:%SZ}",
@@ -131,7 +133,7 @@ def record(run_dir: Path) -> None:
             for start, end in spans
         ]
         accounting = (
-            {"accounting_away": True} if any(silence.instead for silence in silences) else {}
+            {"accounting_away": True} if any(silence.has_fallback for silence in silences) else {}
         )
         text = json.dumps({"silences": items, **accounting}, indent=1)
         (run_dir / "env" / "scheduler.json").write_text(text)
@@ -147,4 +149,4 @@ def describe_record(content: object) -> str:
     if not all(isinstance(s, int) and 0 <= s < 1 << 31 for s in seconds):
         return ""
     words = describe([(0.0, float(s)) for s in seconds if s is not None])
-    return _with_instead(words, is_away)
+    return _with_fallback(words, is_away)

@@ -29,11 +29,11 @@ from roundtrip.errors import UserError, writing
 from roundtrip.files import read_bytes
 
 #: The file of the private key that signs, where it is not the user's own.
-SIGNING = "ROUNDTRIP_SIGNING_KEY"
+KEY_VARIABLE = "ROUNDTRIP_SIGNING_KEY"
 KEYGEN = "ssh-keygen"
 #: What is signed is for this purpose alone.
 NAMESPACE = "roundtrip-night"
-ALLOWED = "allowed_signers"
+ALLOWED_SIGNERS = "allowed_signers"
 _LARGEST = 1 << 16  # bytes of a signature
 _TIMEOUT = 60  # s
 _HOW = "install openssh-client"
@@ -65,18 +65,18 @@ class Signature:
 UNSIGNED = Signature("unsigned")
 
 
-def sign(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manifest:
+def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -> Manifest:
     """Sign the bundle with the key of its site; its manifest, which names the key.
 
     Where it cannot be signed, `tell` gets the UserError in one line, and it stays unsigned.
     """
-    site = checked.data["site"]
+    site = bundle_manifest.data["site"]
     try:
         key = make_signing_key(site)
-        public_key = _public(key)
+        public_key = _public_key(key)
         if not public_key:
             raise UserError("no private key of ssh-keygen without a passphrase, mode 0400", key)
-        signed_manifest = manifest.write(bundle, checked.data, public_key)
+        signed_manifest = manifest.write(bundle, bundle_manifest.data, public_key)
         content = (bundle / manifest.FILE_NAME).read_bytes()
         process = _keygen(["-Y", "sign", "-f", str(key), "-n", NAMESPACE], content)
         if process.returncode:
@@ -85,37 +85,37 @@ def sign(bundle: Path, checked: Manifest, tell: Callable[[str], None]) -> Manife
     except UserError as error:
         why = f"there is no {KEYGEN}: {_HOW}" if _is_missing() else str(error)
         tell(f"this night is not signed: {why}")
-        return manifest.write(bundle, checked.data)
+        return manifest.write(bundle, bundle_manifest.data)
     (bundle / manifest.SIGNATURE).write_bytes(process.stdout)
     return signed_manifest
 
 
-def check_signature(bundle: Path, checked: Manifest) -> Signature:
+def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
     """Who signed a verified bundle; UserError if it is not signed by the key that it names."""
-    signer = checked.data.get("signer")
+    signer = bundle_manifest.data.get("signer")
     if signer is None:
         return UNSIGNED
-    key, site = fingerprint(signer), str(checked.data["site"])
+    key, site = fingerprint(signer), str(bundle_manifest.data["site"])
     signature = files.read_in_tree(bundle / manifest.SIGNATURE, bundle, _LARGEST)
     content = (bundle / manifest.FILE_NAME).read_bytes()
     if _is_missing():
         return Signature("unchecked", key)
     signer_line = f'{_principal(site)} namespaces="{NAMESPACE}" {signer}\n'.encode()
-    if not _verified(content, signature, signer_line, site):
+    if not _is_verified(content, signature, signer_line, site):
         why = f"it was changed since it was signed, or it is not signed by {key}"
         raise UserError(why, bundle / manifest.FILE_NAME)
-    allowed_signers = _allowed(site)
-    is_ours = _blob(signer) == _blob(_public(signing_key(site)))
+    allowed_signers = _allowed_signers(site)
+    is_ours = _blob(signer) == _blob(_public_key(signing_key(site)))
     is_listed = is_ours or bool(
-        allowed_signers and _verified(content, signature, allowed_signers, site)
+        allowed_signers and _is_verified(content, signature, allowed_signers, site)
     )
     return Signature("signed" if is_listed else "foreign", key)
 
 
-def is_own(checked: Manifest) -> bool:
+def is_own(bundle_manifest: Manifest) -> bool:
     """Whether we hold the key that a manifest names; not, where asking for it is a UserError."""
-    signer = checked.data.get("signer")
-    public_key = _public(signing_key(str(checked.data["site"])))
+    signer = bundle_manifest.data.get("signer")
+    public_key = _public_key(signing_key(str(bundle_manifest.data["site"])))
     return bool(signer) and _blob(str(signer)) == _blob(public_key)
 
 
@@ -130,10 +130,10 @@ def fingerprint(signer: str) -> str:
     return f"SHA256:{text}" + (f" ({comment[0]})" if comment else "")
 
 
-def summary(signed: Mapping[str, Signature]) -> list[str]:
-    """One line for each way in which nights, of `signed` by their start, are signed."""
+def summary(signatures: Mapping[str, Signature]) -> list[str]:
+    """One line for each way in which nights, of `signatures` by their start, are signed."""
     nights: dict[str, list[str]] = {}
-    for night, signature in sorted(signed.items()):
+    for night, signature in sorted(signatures.items()):
         nights.setdefault(signature.sentence, []).append(night[:10])
     return [
         f"{len(dates)} night{'s' * (len(dates) > 1)} {sentence}"
@@ -142,14 +142,14 @@ def summary(signed: Mapping[str, Signature]) -> list[str]:
     ]
 
 
-def trust(site: str) -> bytes:
+def cache_key(site: str) -> bytes:
     """A key for caches of checked signatures of `site`, which never fails.
 
     It changes with the signing key, with the signers that the site allows, and when
     ``ssh-keygen`` appears or disappears.
     """
-    public_key = _blob(_public(signing_key(site)))
-    return f"{public_key} {_is_missing()} ".encode() + _allowed(site)
+    public_key = _blob(_public_key(signing_key(site)))
+    return f"{public_key} {_is_missing()} ".encode() + _allowed_signers(site)
 
 
 def signing_key(site: str) -> Path:
@@ -157,7 +157,7 @@ def signing_key(site: str) -> Path:
 
     ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``.
     """
-    if path := os.environ.get(SIGNING):
+    if path := os.environ.get(KEY_VARIABLE):
         return Path(path)
     return paths.state() / "sites" / f"{site}.signing"
 
@@ -170,8 +170,8 @@ def make_signing_key(site: str) -> Path:
     file = signing_key(site)
     if file.is_file():
         return file
-    if os.environ.get(SIGNING):
-        raise UserError(f"missing: {SIGNING} names it; put the key of the site there", file)
+    if os.environ.get(KEY_VARIABLE):
+        raise UserError(f"missing: {KEY_VARIABLE} names it; put the key of the site there", file)
     with writing(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".key-", dir=file.parent))
@@ -191,17 +191,17 @@ def make_signing_key(site: str) -> Path:
     return file
 
 
-def _public(key: Path) -> str:
+def _public_key(key: Path) -> str:
     """The public half of a private key, "" if there is none; its comment may leave the site."""
     try:
         stamp = key.stat()
     except OSError:
         return ""
-    return _derived(key, stamp.st_mtime_ns, stamp.st_mode)
+    return _derive_public_key(key, stamp.st_mtime_ns, stamp.st_mode)
 
 
 @functools.cache
-def _derived(key: Path, _modified: int, _mode: int) -> str:
+def _derive_public_key(key: Path, _modified: int, _mode: int) -> str:
     try:
         process = _keygen(["-y", "-P", "", "-f", str(key)], b"")
     except UserError:
@@ -209,25 +209,25 @@ def _derived(key: Path, _modified: int, _mode: int) -> str:
     words = process.stdout.decode(errors="replace").split()
     if process.returncode or len(words) < 2:
         return ""
-    comment = disclosure.for_everybody(" ".join(words[2:]))[:100]
+    comment = disclosure.withhold_private(" ".join(words[2:]))[:100]
     return " ".join([*words[:2], comment]).strip()
 
 
-def _blob(public: str) -> str:
-    return " ".join(public.split(" ")[:2])
+def _blob(public_key: str) -> str:
+    return " ".join(public_key.split(" ")[:2])
 
 
-def _allowed(site: str) -> bytes:
+def _allowed_signers(site: str) -> bytes:
     try:
-        file = paths.checkout() / "site-configs" / site / ALLOWED
+        file = paths.checkout() / "site-configs" / site / ALLOWED_SIGNERS
         return read_bytes(file) if file.is_file() else b""
     except UserError:
         return b""
 
 
-def _verified(content: bytes, signature: bytes, allowed_signers: bytes, site: str) -> bool:
+def _is_verified(content: bytes, signature: bytes, allowed_signers: bytes, site: str) -> bool:
     with tempfile.TemporaryDirectory(prefix="roundtrip-") as folder:
-        signers, file = Path(folder, ALLOWED), Path(folder, manifest.SIGNATURE)
+        signers, file = Path(folder, ALLOWED_SIGNERS), Path(folder, manifest.SIGNATURE)
         signers.write_bytes(allowed_signers)
         file.write_bytes(signature)
         options = ["-f", str(signers), "-I", _principal(site), "-n", NAMESPACE]

@@ -17,19 +17,19 @@ from roundtrip.collect import bundle
 from roundtrip.collect.launches import scan
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Series, Status
-from roundtrip.compare.side import Side, Unit, facts
+from roundtrip.compare.side import Side, SideCase, facts
 from roundtrip.errors import UserError
 from roundtrip.report import data, speeds
 from roundtrip.report.speeds import Point, Values
 from roundtrip.report.units import printable
-from roundtrip.stats.rounds import Pairing, in_twos, pair_by_round
+from roundtrip.stats.rounds import Pairing, double_round_ratios, pair_by_round
 from roundtrip.stats.sequential import rounds_to_come
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
 #: What may differ besides, if the sides were chosen by this.
-_FREES = {
+_FREE_FIELDS = {
     "toolchain": ("toolchain",),
     "mpi": ("toolchain",),
     "boost": ("toolchain",),
@@ -41,91 +41,96 @@ _FREES = {
 _FIRST_LOOK = 6
 #: After so many rounds in which one side did not complete, more would not help.
 _PATIENCE = 3
-_MOST_NAMED = 3
-_NAMED = ("site", "partition", "toolchain")
-_ALIKE = (*_NAMED, "mpi", "boost", "compiler", "flags", "spack")
+_MOST_CLAIMS = 3
+_NAME_FIELDS = ("site", "partition", "toolchain")
+_LIKENESS_FIELDS = (*_NAME_FIELDS, "mpi", "boost", "compiler", "flags", "spack")
 
 
 @dataclass(frozen=True)
 class _Matches:
     """Pairs (base, new); cases of one side alone; and why some were not compared."""
 
-    pairs: tuple[tuple[Unit, Unit], ...]
-    removed: tuple[Unit, ...]
-    added: tuple[Unit, ...]
-    refused: tuple[str, ...]
+    pairs: tuple[tuple[SideCase, SideCase], ...]
+    removed: tuple[SideCase, ...]
+    added: tuple[SideCase, ...]
+    refusals: tuple[str, ...]
 
 
 def _match(base: Side, new: Side) -> _Matches:
     """Match the cases of `base` with those of `new`, each with one at most."""
-    free = _free(base, new)
-    base_groups, new_groups = _grouped(base.units), _grouped(new.units)
-    pairs: list[tuple[Unit, Unit]] = []
+    free = _free_fields(base, new)
+    base_groups, new_groups = _group(base.cases), _group(new.cases)
+    pairs: list[tuple[SideCase, SideCase]] = []
     refusals: list[str] = []
     for key in dict.fromkeys([*base_groups, *new_groups]):
-        base_units, new_units = base_groups[key], new_groups[key]
+        base_cases, new_cases = base_groups[key], new_groups[key]
         pairs += [
-            (base_unit, new_unit)
-            for base_unit in base_units
-            if (new_unit := _best(base_unit, new_units, free))
-            and _best(new_unit, base_units, free) is base_unit
+            (base_case, new_case)
+            for base_case in base_cases
+            if (new_case := _best_match(base_case, new_cases, free))
+            and _best_match(new_case, base_cases, free) is base_case
         ]
-        if {unit.kind for unit in base_units}.isdisjoint(unit.kind for unit in new_units):
+        if {case.kind for case in base_cases}.isdisjoint(case.kind for case in new_cases):
             refusals += (
-                [_not_alike(base_units[0], new_units[0])] if base_units and new_units else []
+                [_kind_refusal(base_cases[0], new_cases[0])] if base_cases and new_cases else []
             )
-    matched_ids = {id(unit) for pair in pairs for unit in pair}
+    matched_ids = {id(case) for pair in pairs for case in pair}
     return _Matches(
         tuple(pairs),
-        tuple(unit for unit in base.units if id(unit) not in matched_ids),
-        tuple(unit for unit in new.units if id(unit) not in matched_ids),
+        tuple(case for case in base.cases if id(case) not in matched_ids),
+        tuple(case for case in new.cases if id(case) not in matched_ids),
         tuple(refusals),
     )
 
 
-def _grouped(units: Sequence[Unit]) -> dict[tuple[str, str, str], list[Unit]]:
-    groups: dict[tuple[str, str, str], list[Unit]] = defaultdict(list)
-    for unit in units:
-        groups[unit.what].append(unit)
+def _group(cases: Sequence[SideCase]) -> dict[tuple[str, str, str], list[SideCase]]:
+    groups: dict[tuple[str, str, str], list[SideCase]] = defaultdict(list)
+    for case in cases:
+        groups[case.key].append(case)
     return groups
 
 
-def _free(base: Side, new: Side) -> set[str]:
+def _free_fields(base: Side, new: Side) -> set[str]:
     """What may differ between the two names of a case."""
-    free = {name for key in (*base.chosen, *new.chosen) for name in _FREES.get(key, ())}
-    if {unit.site for unit in base.units}.isdisjoint(unit.site for unit in new.units):
-        free |= set(_FREES["site"])
-    names = [{unit.toolchain for unit in side.units} for side in (base, new)]
+    free = {name for key in (*base.selection, *new.selection) for name in _FREE_FIELDS.get(key, ())}
+    if {case.site for case in base.cases}.isdisjoint(case.site for case in new.cases):
+        free |= set(_FREE_FIELDS["site"])
+    names = [{case.toolchain for case in side.cases} for side in (base, new)]
     if len(names[0]) == len(names[1]) == 1:
         free.add("toolchain")
     return free
 
 
-def _best(unit: Unit, candidates: Sequence[Unit], free: Collection[str]) -> Unit | None:
-    """The one that is most like `unit`; None if there is none, or if two are as like."""
+def _best_match(
+    case: SideCase, candidates: Sequence[SideCase], free: Collection[str]
+) -> SideCase | None:
+    """The one that is most like `case`; None if there is none, or if two are as like."""
     matches = [
         candidate
         for candidate in candidates
-        if candidate.kind == unit.kind
+        if candidate.kind == case.kind
         and all(
-            getattr(unit, name) == getattr(candidate, name) for name in _NAMED if name not in free
+            getattr(case, name) == getattr(candidate, name)
+            for name in _NAME_FIELDS
+            if name not in free
         )
     ]
     likeness = [
-        sum(getattr(unit, n) == getattr(candidate, n) for n in _ALIKE) for candidate in matches
+        sum(getattr(case, n) == getattr(candidate, n) for n in _LIKENESS_FIELDS)
+        for candidate in matches
     ]
     if not matches or likeness.count(max(likeness)) > 1:
         return None
     return matches[likeness.index(max(likeness))]
 
 
-def _not_alike(base: Unit, new: Unit) -> str:
-    kinds = " and ".join(unit.kind or "measured" for unit in (base, new))
+def _kind_refusal(base: SideCase, new: SideCase) -> str:
+    kinds = " and ".join(case.kind or "measured" for case in (base, new))
     case = f"{base.check}, {base.parameters}"
     return f"{case}: {kinds}: what is emulated or simulated is compared with its like only"
 
 
-def with_least(levels: Levels, regression: float | None) -> Levels:
+def with_minimum_effect(levels: Levels, regression: float | None) -> Levels:
     """`levels` for which a difference of `regression` (a fraction) is the least that matters."""
     if regression is None:
         return levels
@@ -141,45 +146,45 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     launches: those are always on par with themselves.
     """
     is_one_run = base.data.manifest.digest == new.data.manifest.digest
-    if is_one_run and dict(base.chosen) == dict(new.chosen):
+    if is_one_run and dict(base.selection) == dict(new.selection):
         raise UserError(f"{base.name} and {new.name} are the same: there is nothing to compare")
-    if is_one_run and (shared_units := _shared(base, new)):
+    if is_one_run and (shared_cases := _shared_cases(base, new)):
         raise UserError(
-            f"{base.name} and {new.name} share launches, such as those of {shared_units[0].label}: "
+            f"{base.name} and {new.name} share launches, such as those of {shared_cases[0].label}: "
             "choose sides that share none"
         )
-    levels = with_least(new.data.analysis.statistics, fail_on)
+    levels = with_minimum_effect(new.data.analysis.statistics, fail_on)
     matches = _match(base, new)
     values = [
         speeds.speeds_of_launches(
-            side.data, [str(row["launch"]) for unit in units for row in unit.launches]
+            side.data, [str(row["launch"]) for case in cases for row in case.launches]
         )
-        for side, units in zip((base, new), zip(*matches.pairs, strict=True), strict=False)
+        for side, cases in zip((base, new), zip(*matches.pairs, strict=True), strict=False)
     ]
     rows: list[Row] = []
     ratios: dict[Series, list[float]] = {}
-    for base_unit, new_unit in matches.pairs:
+    for base_case, new_case in matches.pairs:
         launches = (
-            [speeds.launched(row) for row in unit.launches] for unit in (base_unit, new_unit)
+            [speeds.round_launch(row) for row in case.launches] for case in (base_case, new_case)
         )
-        pairing = pair_by_round(*launches) if is_one_run and not base_unit.simulated else None
+        pairing = pair_by_round(*launches) if is_one_run and not base_case.simulated else None
         why = (
-            pairing.refused
+            pairing.refusal
             if pairing
-            else model.reason_without_claim(base, new, base_unit, new_unit)
+            else model.reason_without_claim(base, new, base_case, new_case)
         )
-        for point in _points(base_unit, new_unit, values):
-            series = Series(base_unit, new_unit, point)
+        for point in _points(base_case, new_case, values):
+            series = Series(base_case, new_case, point)
             if pairing and not why:
-                ratios[series] = _paired(pairing, point, values, new.data.is_abba)
-            rows.append(_unjudged_row(series, values, levels, why))
+                ratios[series] = _round_ratios(pairing, point, values, new.data.is_abba)
+            rows.append(_row_without_verdict(series, values, levels, why))
     ratios = {series: series_ratios for series, series_ratios in ratios.items() if series_ratios}
     verdicts = data.judge(new.data, ratios, levels)
     is_sequential = new.data.is_sequential and is_one_run
     rounds_per_ratio = 2 if new.data.is_abba else 1
     rows = [
         replace(
-            _judged_row(row, verdicts, ratios, levels, is_sequential),
+            _row_with_verdict(row, verdicts, ratios, levels, is_sequential),
             rounds_per_ratio=rounds_per_ratio,
         )
         if row.series in verdicts
@@ -193,62 +198,64 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
         tuple(sorted(rows, key=_rank)),
         matches.removed,
         matches.added,
-        matches.refused,
+        matches.refusals,
         levels,
         is_sequential,
         model.advise(matches.pairs) if len(verdicts) < len(rows) else "",
     )
 
 
-def _shared(base: Side, new: Side) -> list[Unit]:
+def _shared_cases(base: Side, new: Side) -> list[SideCase]:
     """The cases of `base` whose launches `new`, a side of the same run, has too."""
-    launches = {str(row["launch"]) for unit in new.units for row in unit.launches}
-    return [unit for unit in base.units if str(unit.launches[0]["launch"]) in launches]
+    launches = {str(row["launch"]) for case in new.cases for row in case.launches}
+    return [case for case in base.cases if str(case.launches[0]["launch"]) in launches]
 
 
-def _points(base: Unit, new: Unit, values: list[Values]) -> list[Point]:
+def _points(base: SideCase, new: SideCase, values: list[Values]) -> list[Point]:
     """What both sides measured and depends on what differs between them, in order."""
-    depends_on = speeds.differs((base.mpi, base.boost), (new.mpi, new.boost))
+    depends_on = speeds.differing_factors((base.mpi, base.boost), (new.mpi, new.boost))
     side_points = [
-        {point for row in unit.launches for point in side_values.get(str(row["launch"]), {})}
-        for unit, side_values in zip((base, new), values, strict=True)
+        {point for row in case.launches for point in side_values.get(str(row["launch"]), {})}
+        for case, side_values in zip((base, new), values, strict=True)
     ]
     points = [point for point in side_points[0] & side_points[1] if point.depends_on in depends_on]
     return sorted(points, key=lambda point: (point.what, point.size_bytes or 0))
 
 
-def _paired(pairing: Pairing, point: Point, values: list[Values], is_abba: bool) -> list[float]:
+def _round_ratios(
+    pairing: Pairing, point: Point, values: list[Values], is_abba: bool
+) -> list[float]:
     """Speed of the new side over that of the base, one for each round that has both, or for two."""
     ratios = {}
-    for number, (base_launch, new_launch) in zip(pairing.numbers, pairing.pairs, strict=True):
+    for number, (base_launch, new_launch) in zip(pairing.round_numbers, pairing.pairs, strict=True):
         base, new = (
             values[0].get(base_launch, {}).get(point),
             values[1].get(new_launch, {}).get(point),
         )
         if base and new and min(base.number, new.number) > 0:
             ratios[number] = _speed(base.number, new.number, point)
-    return in_twos(ratios) if is_abba else list(ratios.values())
+    return double_round_ratios(ratios) if is_abba else list(ratios.values())
 
 
 def _speed(base: float, new: float, point: Point) -> float:
     return base / new if point.lower_is_better else new / base
 
 
-def _unjudged_row(series: Series, values: list[Values], levels: Levels, why: str) -> Row:
+def _row_without_verdict(series: Series, values: list[Values], levels: Levels, why: str) -> Row:
     sides = [
         [
             value.number
-            for row in unit.launches
+            for row in case.launches
             if (value := side_values.get(str(row["launch"]), {}).get(series.point)) is not None
         ]
-        for unit, side_values in zip((series.base, series.new), values, strict=True)
+        for case, side_values in zip((series.base, series.new), values, strict=True)
     ]
     base, new = (median_interval(side, levels.confidence_level) for side in sides)
     ratio = _speed(base.median, new.median, series.point) if base.median and new.median else 1.0
     return Row(series, base, new, ratio, why=why or "no round has both values")
 
 
-def _judged_row(
+def _row_with_verdict(
     row: Row,
     verdicts: Mapping[Series, ClaimVerdict],
     ratios: Mapping[Series, list[float]],
@@ -256,18 +263,20 @@ def _judged_row(
     is_sequential: bool,
 ) -> Row:
     verdict = verdicts[row.series]
-    more = None
+    ratios_missing = None
     if is_sequential and verdict.verdict is Verdict.CANNOT_TELL:
         decided_count = sum(
             j.verdict in (Verdict.FASTER, Verdict.SLOWER) for j in verdicts.values()
         )
-        more = rounds_to_come(ratios[row.series], levels, len(verdicts), decided_count)
-    return replace(row, ratio=verdict.interval.median, judged=verdict, why="", more=more)
+        ratios_missing = rounds_to_come(ratios[row.series], levels, len(verdicts), decided_count)
+    return replace(
+        row, ratio=verdict.interval.median, verdict=verdict, why="", ratios_missing=ratios_missing
+    )
 
 
 def _rank(row: Row) -> tuple[bool, float, float]:
     """Claims first, by p and then by size."""
-    return row.judged is None, row.judged.p if row.judged else 0.0, -abs(math.log(row.ratio))
+    return row.verdict is None, row.verdict.p if row.verdict else 0.0, -abs(math.log(row.ratio))
 
 
 @dataclass
@@ -286,7 +295,7 @@ class Watch:
     _since_pair: int = 0
     _pairs: int = 0
 
-    def enough(self) -> bool:
+    def should_stop(self) -> bool:
         """Whether all claims have a verdict, or none can be expected; called before each round."""
         pairs = self.pairs
         self._since_pair = 0 if pairs > self._pairs else self._since_pair + 1
@@ -296,7 +305,7 @@ class Watch:
             return True
         if pairs < _FIRST_LOOK or pairs % max(1, pairs // 10):
             return False
-        comparison = self.judged()
+        comparison = self.compare()
         self.tell(describe_status(comparison, pairs))
         return is_decided(comparison)
 
@@ -309,7 +318,7 @@ class Watch:
                 rounds[launch.environ].add(launch.campaign_round)
         return len(rounds[self.base] & rounds[self.new])
 
-    def judged(self) -> Comparison:
+    def compare(self) -> Comparison:
         """The comparison of what is there; UserError if no launch completed."""
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
             bundle_data = data.read(bundle.build(self.tree, Path(folder)))
@@ -320,24 +329,26 @@ class Watch:
             return compare(base, new, self.fail_on)
 
 
-def is_decided(compared: Comparison) -> bool:
+def is_decided(comparison: Comparison) -> bool:
     """Whether there are claims, and none is open."""
-    return bool(compared.rows) and not _open(compared)
+    return bool(comparison.rows) and not _open_claims(comparison)
 
 
-def describe_status(compared: Comparison, rounds: int) -> str:
+def describe_status(comparison: Comparison, rounds: int) -> str:
     """A line: how many claims have a verdict, and which are open for how long."""
-    open_claims = _open(compared)
-    decided_count = len(compared.rows) - len(open_claims)
-    line = f"round {rounds}: {decided_count} of {len(compared.rows)} decided"
+    open_claims = _open_claims(comparison)
+    decided_count = len(comparison.rows) - len(open_claims)
+    line = f"round {rounds}: {decided_count} of {len(comparison.rows)} decided"
     if open_claims:
-        names = "; ".join(open_claims[:_MOST_NAMED])
-        more = f"; {len(open_claims) - _MOST_NAMED} more" if len(open_claims) > _MOST_NAMED else ""
+        names = "; ".join(open_claims[:_MOST_CLAIMS])
+        more = (
+            f"; {len(open_claims) - _MOST_CLAIMS} more" if len(open_claims) > _MOST_CLAIMS else ""
+        )
         line += f"; open: {names}{more}"
     return printable(line)
 
 
-def _open(comparison: Comparison) -> list[str]:
+def _open_claims(comparison: Comparison) -> list[str]:
     states = (Status.CANNOT_TELL, Status.NO_CLAIM)
     return [
         f"{model.describe_series(r)} ({model.describe_missing_rounds(r)})"

@@ -14,7 +14,7 @@ from rich.text import Text as Line
 from roundtrip import output
 from roundtrip.compare import model
 from roundtrip.compare.model import Comparison, Row, Status
-from roundtrip.compare.side import Fact, Side, Unit
+from roundtrip.compare.side import Fact, Side, SideCase
 from roundtrip.report import units
 from roundtrip.report.blocks import (
     Block,
@@ -38,10 +38,8 @@ _WIDTH, _WIDE = 160, 120
 _FACTS = 3
 
 
-def as_text(
-    comparison: Comparison, everything: bool = False, console: Console | None = None
-) -> str:
-    """The text of the comparison; `everything`: facts that do not differ too.
+def as_text(comparison: Comparison, all_facts: bool = False, console: Console | None = None) -> str:
+    """The text of the comparison; `all_facts`: facts that do not differ too.
 
     `console` says how wide it is and whether there are colours; by default neither.  Where it is no
     terminal, the variable COLUMNS says how wide.
@@ -58,8 +56,12 @@ def as_text(
     with page.capture() as capture:
         for label, side in (("base", comparison.base), ("new ", comparison.new)):
             _print_line(page, f"{label} {model.describe_side(side)}")
-        _print_facts(page, comparison, everything)
-        lines = [*model.unmatched(comparison), *model.notes(comparison), model.summary(comparison)]
+        _print_facts(page, comparison, all_facts)
+        lines = [
+            *model.unmatched_cases(comparison),
+            *model.notes(comparison),
+            model.summary(comparison),
+        ]
         if comparison.rows:
             cases = list(dict.fromkeys(model.describe_case(row) for row in comparison.rows))
             if page.width >= _WIDE:
@@ -76,13 +78,13 @@ def _print_line(page: Console, text: str) -> None:
     page.print(Line(printable(text)), soft_wrap=True)
 
 
-def _print_facts(page: Console, comparison: Comparison, everything: bool) -> None:
-    facts = model.facts_to_show(comparison, everything)
+def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None:
+    facts = model.facts_to_show(comparison, all_facts)
     if not facts:
         _print_line(page, "Provenance: everything that is recorded is the same.")
         return
-    visible_facts = facts if everything else facts[:_FACTS]
-    title = "All that is recorded" if everything else "What differs besides speed"
+    visible_facts = facts if all_facts else facts[:_FACTS]
+    title = "All that is recorded" if all_facts else "What differs besides speed"
     page.print(terminal_table(_fact_table(title, visible_facts, " =")))
     if more := len(facts) - len(visible_facts):
         _print_line(page, f"and {units.plural(more, 'other')}; --all shows every fact")
@@ -114,13 +116,13 @@ def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
         number = f"; case {1 + cases.index(model.describe_case(row))}" if len(cases) > 1 else ""
         *_, ratio, _, _, outcome = model.cells(row)
         name = Cell(f"{model.describe_series(row)}{number}")
-        table_rows.append((replace(outcome, shown=str(row.status)), ratio, name))
+        table_rows.append((replace(outcome, content=str(row.status)), ratio, name))
     columns = (Column("Verdict"), Column("Ratio", "right"), Column("Series"))
     return Table("Speed, new over base", columns, tuple(table_rows))
 
 
-def as_json(comparison: Comparison, everything: bool = False) -> str:
-    """All of it as one object; `everything`: facts that do not differ too."""
+def as_json(comparison: Comparison, all_facts: bool = False) -> str:
+    """All of it as one object; `all_facts`: facts that do not differ too."""
     content = {
         "summary": model.summary(comparison),
         "exit_status": comparison.exit_status,
@@ -128,11 +130,11 @@ def as_json(comparison: Comparison, everything: bool = False) -> str:
         "new": _json_side(comparison.new),
         "levels": dict(comparison.levels),
         "sequential": comparison.is_sequential,
-        "provenance": [asdict(fact) for fact in model.facts_to_show(comparison, everything)],
+        "provenance": [asdict(fact) for fact in model.facts_to_show(comparison, all_facts)],
         "series": [_json_row(row) for row in comparison.rows],
-        "removed": [_json_unit(unit) for unit in comparison.removed],
-        "added": [_json_unit(unit) for unit in comparison.added],
-        "refused": list(comparison.refused),
+        "removed": [_json_case(case) for case in comparison.removed],
+        "added": [_json_case(case) for case in comparison.added],
+        "refused": list(comparison.refusals),
         "notes": list(model.notes(comparison)),
     }
     return output.text(output.Comparison, content) + "\n"
@@ -141,50 +143,52 @@ def as_json(comparison: Comparison, everything: bool = False) -> str:
 def _json_side(side: Side) -> dict[str, Any]:
     manifest = side.data.manifest
     origin = {key: manifest.data[key] for key in ("campaign", "site", "started")}
-    return {"name": side.name, **origin, "digest": manifest.digest, "chosen": dict(side.chosen)}
+    return {"name": side.name, **origin, "digest": manifest.digest, "chosen": dict(side.selection)}
 
 
 def _json_row(row: Row) -> dict[str, Any]:
-    point, verdict = row.series.point, row.judged
+    point, verdict = row.series.point, row.verdict
     p_values = {"p": verdict.p, "q": verdict.q} if verdict else {}
     return {
         "what": point.what,
         "size_bytes": point.size_bytes,
         "unit": point.unit,
-        "base": {**_json_unit(row.series.base), **row.base_quantity.record()},
-        "new": {**_json_unit(row.series.new), **row.new_quantity.record()},
+        "base": {**_json_case(row.series.base), **row.base_quantity.record()},
+        "new": {**_json_case(row.series.new), **row.new_quantity.record()},
         "status": str(row.status),
         "ratio": {**row.ratio_quantity.record(), **p_values},
         "why": row.why,
-        "more_rounds": None if row.more is None else row.rounds_per_ratio * row.more,
+        "more_rounds": None
+        if row.ratios_missing is None
+        else row.rounds_per_ratio * row.ratios_missing,
     }
 
 
-def _json_unit(unit: Unit) -> dict[str, str]:
+def _json_case(case: SideCase) -> dict[str, str]:
     names = ("study", "check", "parameters", "kind", "site", "partition", "toolchain")
-    return {name: getattr(unit, name) for name in names}
+    return {name: getattr(case, name) for name in names}
 
 
-def as_markdown(comparison: Comparison, everything: bool = False) -> str:
-    """A summary, what regressed, and the rest folded; `everything`: facts that are alike too."""
+def as_markdown(comparison: Comparison, all_facts: bool = False) -> str:
+    """A summary, what regressed, and the rest folded; `all_facts`: facts that are alike too."""
     from roundtrip.report import renderers  # it loads a library of templates
 
-    lines = renderers.markdown_lines(tuple(_blocks(comparison, everything)))
+    lines = renderers.markdown_lines(tuple(_blocks(comparison, all_facts)))
     return "\n".join(map(printable, lines)) + "\n"
 
 
-def _blocks(comparison: Comparison, everything: bool) -> Iterator[Block]:
+def _blocks(comparison: Comparison, all_facts: bool) -> Iterator[Block]:
     yield Paragraph((Strong(model.summary(comparison)),))
     sides = (("base", comparison.base), ("new", comparison.new))
     yield Items(tuple((f"{label}: {model.describe_side(side)}",) for label, side in sides))
     if regressions := [row for row in comparison.rows if row.status is Status.REGRESSED]:
         yield _series_table("Regressed", regressions)
-    if facts := model.facts_to_show(comparison, everything):
+    if facts := model.facts_to_show(comparison, all_facts):
         title = f"Provenance: {units.plural(len(facts), 'fact')}"
         yield Fold(title, (_fact_table("Recorded of both", facts),))
     if comparison.rows:
         yield Fold("All series", (_series_table("New against base", comparison.rows),))
-    if unmatched_cases := tuple((case,) for case in model.unmatched(comparison)):
+    if unmatched_cases := tuple((case,) for case in model.unmatched_cases(comparison)):
         yield Fold("Cases of one side alone", (Items(unmatched_cases),))
     for note in model.notes(comparison):
         yield Paragraph((note,))
@@ -194,22 +198,22 @@ def _series_table(title: str, rows: Sequence[Row]) -> Table:
     return Table(title, model.COLUMNS, tuple(map(model.cells, rows)))
 
 
-def as_junit(comparison: Comparison, everything: bool = False) -> str:
+def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
     """Regressed series failed; what has no verdict, and cases of one side alone, were skipped.
 
-    Facts that differ are properties; `everything`: all facts.
+    Facts that differ are properties; `all_facts`: all facts.
     """
-    unmatched_units = [*comparison.removed, *comparison.added]
-    skip_count = sum(comparison.counts[status] for status in _SKIPPED) + len(unmatched_units)
+    unmatched_cases = [*comparison.removed, *comparison.added]
+    skip_count = sum(comparison.counts[status] for status in _SKIPPED) + len(unmatched_cases)
     suite = ElementTree.Element(
         "testsuite",
         name=printable(f"{comparison.new.name} against {comparison.base.name}"),
-        tests=str(len(comparison.rows) + len(unmatched_units)),
+        tests=str(len(comparison.rows) + len(unmatched_cases)),
         failures=str(comparison.counts[Status.REGRESSED]),
         errors="0",
         skipped=str(skip_count),
     )
-    facts = model.facts_to_show(comparison, everything)
+    facts = model.facts_to_show(comparison, all_facts)
     if facts:
         properties = ElementTree.SubElement(suite, "properties")
         for fact in facts:
@@ -218,9 +222,9 @@ def as_junit(comparison: Comparison, everything: bool = False) -> str:
     for row in comparison.rows:
         _junit_case(suite, row)
     for group, cases in (("removed", comparison.removed), ("added", comparison.added)):
-        for unit in cases:
+        for side_case in cases:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=group, name=printable(unit.label)
+                suite, "testcase", classname=group, name=printable(side_case.label)
             )
             ElementTree.SubElement(case, "skipped", message=f"{group}: it has no partner")
     ElementTree.SubElement(suite, "system-out").text = printable(

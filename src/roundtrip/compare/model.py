@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from roundtrip.compare.side import Fact, Side, Unit
+from roundtrip.compare.side import Fact, Side, SideCase
 from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Column, Tone
 from roundtrip.report.speeds import Point
 from roundtrip.report.units import Quantity
-from roundtrip.stats.sequential import FARTHEST
+from roundtrip.stats.sequential import FORECAST_ROUNDS
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
@@ -41,8 +41,8 @@ _STATUS = {
 class Series:
     """Names a value of a case that both sides have: the claim that is tested."""
 
-    base: Unit
-    new: Unit
+    base: SideCase
+    new: SideCase
     point: Point
 
     @property
@@ -58,26 +58,26 @@ class Series:
 class Row:
     """A series: the median of each side in the unit of its point, and the ratio of speeds.
 
-    The ratio is that of the new side over the base; above 1 the new one is faster.  `judged` is
+    The ratio is that of the new side over the base; above 1 the new one is faster.  `verdict` is
     None where nothing is claimed, and `why` says why; each of its ratios is of `rounds_per_ratio`
-    rounds.  `more` is the number of ratios that an open claim of a sequential run still needs:
-    more than `foresight.FARTHEST` if not even these would do; None if nothing is open or nothing
-    can be said yet.
+    rounds.  `ratios_missing` is the number of ratios that an open claim of a sequential run still
+    needs: more than `sequential.FORECAST_ROUNDS` if not even these would do; None if nothing is
+    open or nothing can be said yet.
     """
 
     series: Series
     base: Interval
     new: Interval
     ratio: float
-    judged: ClaimVerdict | None = None
+    verdict: ClaimVerdict | None = None
     why: str = ""
-    more: int | None = None
+    ratios_missing: int | None = None
     rounds_per_ratio: int = 1
 
     @property
     def status(self) -> Status:
         """Its outcome."""
-        return _STATUS[self.judged.verdict] if self.judged else Status.NO_CLAIM
+        return _STATUS[self.verdict.verdict] if self.verdict else Status.NO_CLAIM
 
     @property
     def base_quantity(self) -> Quantity:
@@ -89,18 +89,18 @@ class Row:
         """The median of the new side with its interval."""
         return self._quantity(self.new, self.series.new)
 
-    def _quantity(self, interval: Interval, unit: Unit) -> Quantity:
+    def _quantity(self, interval: Interval, case: SideCase) -> Quantity:
         point = self.series.point
-        quantity = Quantity.over(interval, point.unit, says_unit=True)
-        return replace(quantity, kind=unit.kind, is_lower_better=point.lower_is_better)
+        quantity = Quantity.from_interval(interval, point.unit, says_unit=True)
+        return replace(quantity, kind=case.kind, is_lower_better=point.lower_is_better)
 
     @property
     def ratio_quantity(self) -> Quantity:
         """The ratio of speeds; without a claim it has no interval."""
-        if self.judged is None:
+        if self.verdict is None:
             quantity = Quantity(value=self.ratio, unit=units.Unit.RATIO)
         else:
-            quantity = Quantity.claim(self.judged.interval)
+            quantity = Quantity.claim(self.verdict.interval)
         return replace(quantity, kind=self.series.new.kind, is_lower_better=False)
 
 
@@ -116,9 +116,9 @@ class Comparison:
     new: Side
     facts: tuple[Fact, ...]
     rows: tuple[Row, ...]
-    removed: tuple[Unit, ...]
-    added: tuple[Unit, ...]
-    refused: tuple[str, ...]
+    removed: tuple[SideCase, ...]
+    added: tuple[SideCase, ...]
+    refusals: tuple[str, ...]
     levels: Levels
     is_sequential: bool = False
     advice: str = ""
@@ -173,32 +173,32 @@ def describe_case(row: Row) -> str:
     """Check, parameters, place and toolchain; of both sides, the new one first, if they differ."""
     base, new = row.series.base, row.series.new
     check = f"{base.check}, {base.parameters}" if base.parameters else base.check
-    places = dict.fromkeys(f"{unit.site}:{unit.partition}" for unit in (new, base))
+    places = dict.fromkeys(f"{case.site}:{case.partition}" for case in (new, base))
     kind = f", {base.kind}" if base.kind else ""
-    toolchains = dict.fromkeys(unit.toolchain for unit in (new, base))
+    toolchains = dict.fromkeys(case.toolchain for case in (new, base))
     return f"{check}, on {' against '.join(places)}{kind}, {' against '.join(toolchains)}"
 
 
 def describe_outcome(row: Row) -> str:
     """The status, who is faster, and what lacks where it is open."""
-    if row.judged is None:
+    if row.verdict is None:
         return str(row.status)
     if row.status in (Status.REGRESSED, Status.IMPROVED):
         base, new = row.series.base.toolchain, row.series.new.toolchain
         faster = new if row.status is Status.IMPROVED else base
         return str(row.status) if base == new else f"{row.status}: {faster} is faster"
-    if row.more is not None:
+    if row.ratios_missing is not None:
         return f"{row.status}: {describe_missing_rounds(row)}"
-    return str(row.status) if row.judged.would_do is None else row.judged.words
+    return str(row.status) if row.verdict.launches_needed is None else row.verdict.words
 
 
 def describe_missing_rounds(row: Row) -> str:
     """How many more rounds, each of a launch of both sides, an open claim needs; a forecast."""
-    if row.more is None:
+    if row.ratios_missing is None:
         return "too few rounds to say how many more"
-    if row.more > FARTHEST:
-        return f"more than {row.rounds_per_ratio * FARTHEST} more rounds"
-    more = row.rounds_per_ratio * row.more
+    if row.ratios_missing > FORECAST_ROUNDS:
+        return f"more than {row.rounds_per_ratio * FORECAST_ROUNDS} more rounds"
+    more = row.rounds_per_ratio * row.ratios_missing
     launches = units.plural(2 * more, "launch", "launches")
     return f"about {units.plural(more, 'more round')}, {launches}"
 
@@ -208,39 +208,39 @@ def cells(row: Row) -> tuple[Cell, ...]:
 
     Without a claim n counts the launches of each side, not rounds.
     """
-    verdict = row.judged
+    verdict = row.verdict
     rounds = verdict and units.plural(row.rounds_per_ratio * verdict.interval.n, "round")
     return (
         Cell(describe_series(row)),
         Cell(describe_case(row)),
-        Cell(row.base_quantity.middle),
-        Cell(row.new_quantity.middle),
+        Cell(row.base_quantity.without_interval),
+        Cell(row.new_quantity.without_interval),
         Cell(row.ratio_quantity),
-        Cell(units.pure(verdict.q, 2) if verdict else units.NOTHING),
+        Cell(units.pure_number(verdict.q, 2) if verdict else units.NO_VALUE),
         Cell(rounds or f"{row.base.n}, {row.new.n}"),
         Cell(describe_outcome(row), _TONES.get(row.status, "plain")),
     )
 
 
-def facts_to_show(comparison: Comparison, everything: bool) -> list[Fact]:
+def facts_to_show(comparison: Comparison, all_facts: bool) -> list[Fact]:
     """The facts to show: those that differ, or all."""
-    return [fact for fact in comparison.facts if everything or fact.differs]
+    return [fact for fact in comparison.facts if all_facts or fact.differs]
 
 
-def unmatched(comparison: Comparison) -> Iterator[str]:
+def unmatched_cases(comparison: Comparison) -> Iterator[str]:
     """Cases that have no partner."""
     for title, cases in (("Removed", comparison.removed), ("Added", comparison.added)):
-        for unit in cases:
-            yield f"{title}: {unit.label}"
+        for case in cases:
+            yield f"{title}: {case.label}"
 
 
 def notes(comparison: Comparison) -> Iterator[str]:
     """Sentences below the table: why there is no claim, what would allow it, what was left out."""
-    for why in dict.fromkeys(row.why for row in comparison.rows if row.judged is None):
+    for why in dict.fromkeys(row.why for row in comparison.rows if row.verdict is None):
         yield f"No claim: {why}."
     if comparison.advice:
         yield f"{comparison.advice[0].upper()}{comparison.advice[1:]}"
-    for refusal in comparison.refused:
+    for refusal in comparison.refusals:
         yield f"Not compared: {refusal}."
     if comparison.is_sequential:
         yield "Sequential: intervals and q are valid at whatever round the run stopped."
@@ -257,22 +257,25 @@ def notes(comparison: Comparison) -> Iterator[str]:
 _DRIFTS = "a machine drifts by more than most builds differ"
 
 
-def reason_without_claim(base: Side, new: Side, one: Unit, other: Unit) -> str:
+def reason_without_claim(base: Side, new: Side, base_case: SideCase, new_case: SideCase) -> str:
     """One sentence: why two cases, of two runs or simulated, are not claimed to differ."""
-    if one.simulated:
+    if base_case.simulated:
         return "simulated, which gives the same values each time: nothing is tested"
-    if one.site != other.site:
-        return f"measured on different sites, {one.site} and {other.site}: machines differ too"
+    if base_case.site != new_case.site:
+        return (
+            f"measured on different sites, {base_case.site} and {new_case.site}: "
+            "machines differ too"
+        )
     if base.night[:10] != new.night[:10]:
         return f"measured on different nights: {_DRIFTS}"
     return f"measured in different runs: {_DRIFTS}"
 
 
-def advise(pairs: Sequence[tuple[Unit, Unit]]) -> str:
+def advise(pairs: Sequence[tuple[SideCase, SideCase]]) -> str:
     """What measures both sides interleaved, as far as one command can; in words where none can."""
-    if pairs and all(unit.simulated for pair in pairs for unit in pair):
+    if pairs and all(case.simulated for pair in pairs for case in pair):
         return "simulated values have no noise: what differs, differs"
-    sites = {unit.site for pair in pairs for unit in pair}
+    sites = {case.site for pair in pairs for case in pair}
     if len(sites) > 1:
         return "two sites are never interleaved: compare each with its own past"
     names = {(base.toolchain, new.toolchain) for base, new in pairs}
@@ -289,6 +292,6 @@ def advise(pairs: Sequence[tuple[Unit, Unit]]) -> str:
     )
 
 
-def _check(unit: Unit) -> str:
-    parameters = [item.replace(" ", "=", 1) for item in unit.parameters.split(", ") if item]
-    return f"{unit.check}:{','.join(parameters)}" if parameters else unit.check
+def _check(case: SideCase) -> str:
+    parameters = [item.replace(" ", "=", 1) for item in case.parameters.split(", ") if item]
+    return f"{case.check}:{','.join(parameters)}" if parameters else case.check

@@ -27,7 +27,7 @@ from roundtrip.errors import UserError, writing
 from roundtrip.history import published
 from roundtrip.report import data, labels
 from roundtrip.report.data import Data
-from roundtrip.report.sections.provenance import flat, revision
+from roundtrip.report.sections.provenance import leaves, revision
 
 #: What a selector may name, and what it means.
 KEYS = {
@@ -40,14 +40,14 @@ KEYS = {
     "check": "name of the check",
     "study": "name of the study",
 }
-_SELECTED = re.compile(r"(?P<source>.+?):(?P<chosen>[a-z]+=[^:]*)")
+_SELECTOR = re.compile(r"(?P<source>.+?):(?P<selection>[a-z]+=[^:]*)")
 _NIGHT = re.compile(r"(?P<site>[^/]+)/(?P<campaign>[^/]+)/(?P<rest>\d{4}-\d\d-\d\d[^/]*(/r\d+)?)/?")
-_BEGINNING = ("boost", "spack")
+_PREFIX_KEYS = ("boost", "spack")
 _UNKNOWN = "not recorded"
 
 
 @dataclass(frozen=True)
-class Unit:
+class SideCase:
     """A case that one side launched: `launches` are rows of cases.parquet that passed.
 
     `kind` says what is emulated or simulated, "" for measured.
@@ -68,7 +68,7 @@ class Unit:
     launches: tuple[Mapping[str, Any], ...]
 
     @property
-    def what(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str]:
         """What was launched, wherever and with whatever: study, check and parameters."""
         return self.study, self.check, self.parameters
 
@@ -87,26 +87,26 @@ class Unit:
 
 @dataclass(frozen=True)
 class Side:
-    """`name` is what the user called it; `chosen` are keys of `KEYS` and their values."""
+    """`name` is what the user called it; `selection` has keys of `KEYS` and their values."""
 
     name: str
     data: Data
-    chosen: Mapping[str, str]
+    selection: Mapping[str, str]
 
     @cached_property
-    def units(self) -> tuple[Unit, ...]:
+    def cases(self) -> tuple[SideCase, ...]:
         """The cases of this side that completed; UserError if the selector chooses none."""
-        units = tuple(_units(self.data))
-        for key, value in self.chosen.items():
-            matches = tuple(unit for unit in units if _fits(key, getattr(unit, key), value))
+        cases = tuple(_cases(self.data))
+        for key, value in self.selection.items():
+            matches = tuple(case for case in cases if _fits(key, getattr(case, key), value))
             if not matches:
-                values = sorted({str(getattr(unit, key)) for unit in units})
+                values = sorted({str(getattr(case, key)) for case in cases})
                 choices = "; ".join(values) or "none"
                 raise UserError(f"{self.name}: no launch with {key}={value}; there are: {choices}")
-            units = matches
-        if not units:
+            cases = matches
+        if not cases:
             raise UserError(f"{self.name}: no launch completed, so there is nothing to compare")
-        return units
+        return cases
 
     @property
     def night(self) -> str:
@@ -118,10 +118,10 @@ class Side:
 def _fits(key: str, value: str, choice: str) -> bool:
     if key == "mpi":
         return choice.casefold() in value.casefold()
-    return value.startswith(choice) if key in _BEGINNING else value == choice
+    return value.startswith(choice) if key in _PREFIX_KEYS else value == choice
 
 
-def _units(data: Data) -> list[Unit]:
+def _cases(data: Data) -> list[SideCase]:
     specs = _specs(data)
     rows_by_key: dict[tuple[str, str, str, str, str, str, str], list[dict[str, Any]]] = {}
     passed_launches = data.launches.filter(pl.col("status") == "passed")
@@ -138,12 +138,12 @@ def _units(data: Data) -> list[Unit]:
         )
         rows_by_key.setdefault(key, []).append(row)
     return [
-        Unit(
+        SideCase(
             *key,
-            mpi=_all(rows, "mpi_library"),
-            boost=_all(rows, "boost"),
-            compiler=_all(rows, "compiler"),
-            flags=_all(rows, "compiler_flags"),
+            mpi=_joined_column(rows, "mpi_library"),
+            boost=_joined_column(rows, "boost"),
+            compiler=_joined_column(rows, "compiler"),
+            flags=_joined_column(rows, "compiler_flags"),
             spack=specs.get(key[-1], _UNKNOWN),
             launches=tuple(rows),
         )
@@ -151,7 +151,7 @@ def _units(data: Data) -> list[Unit]:
     ]
 
 
-def _all(rows: list[dict[str, Any]], column: str) -> str:
+def _joined_column(rows: list[dict[str, Any]], column: str) -> str:
     """What the launches say; all of it, if they do not agree."""
     return " / ".join(sorted({str(row.get(column) or _UNKNOWN) for row in rows}))
 
@@ -176,31 +176,33 @@ class Sources:
     reports: Path
     scratch: Path
     decoder: Reader
-    _opened: dict[Path, Data] = field(default_factory=dict)
+    _data_by_folder: dict[Path, Data] = field(default_factory=dict)
 
-    def side(self, spec: str, more: Mapping[str, str] | None = None) -> Side:
-        """The side that `spec` names, chosen by `more` besides.
+    def side(self, spec: str, extra_selection: Mapping[str, str] | None = None) -> Side:
+        """The side that `spec` names, chosen by `extra_selection` besides.
 
         UserError for a source that is not there or no source, and for an unknown key.
         """
         source, selection = parse_spec(spec)
-        suffix = ",".join(f"{key}={value}" for key, value in (more or {}).items())
+        suffix = ",".join(f"{key}={value}" for key, value in (extra_selection or {}).items())
         name = f"{spec}{',' if selection else ':'}{suffix}" if suffix else spec
-        return Side(name, self._data(source), {**selection, **(more or {})})
+        return Side(name, self._data(source), {**selection, **(extra_selection or {})})
 
     def _data(self, source: str) -> Data:
         folder = self._folder(source).resolve()
-        if folder not in self._opened:
+        if folder not in self._data_by_folder:
             if (folder / "state.json").is_file():
                 from roundtrip.collect import bundle  # published reports do not need it
 
                 with writing(self.scratch):
-                    bundle_folder = bundle.build(folder, self.scratch / f"{len(self._opened)}")
-                self._opened[folder] = data.read(bundle_folder)
+                    bundle_folder = bundle.build(
+                        folder, self.scratch / f"{len(self._data_by_folder)}"
+                    )
+                self._data_by_folder[folder] = data.read(bundle_folder)
             else:
                 self.decoder.require(sorted(folder.rglob("*.parquet")))
-                self._opened[folder] = data.read(folder)
-        return self._opened[folder]
+                self._data_by_folder[folder] = data.read(folder)
+        return self._data_by_folder[folder]
 
     def _folder(self, source: str) -> Path:
         """The folder of the bundle or of the run tree that `source` names."""
@@ -222,11 +224,11 @@ class Sources:
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     """The source of `spec`, and what its selector chooses; UserError for a key that is unknown or
     stands twice."""
-    match = None if Path(spec).exists() else _SELECTED.fullmatch(spec)
+    match = None if Path(spec).exists() else _SELECTOR.fullmatch(spec)
     if not match:
         return spec, {}
     selection: dict[str, str] = {}
-    for item in match["chosen"].split(","):
+    for item in match["selection"].split(","):
         key, equals, value = item.partition("=")
         if key not in KEYS or not equals or not value:
             keys = ", ".join(f"{name}=..." for name in KEYS)
@@ -245,9 +247,9 @@ def open_sources(reports: Path) -> Iterator[Sources]:
 
 
 #: Facts of the machine that change without a cause, or that other facts repeat.
-_PASSING = ("hostname", "load average", "steal share", "schema", "fingerprint")
-#: Names of the facts of a toolchain, by the field of a unit.
-_UNIT_FACTS = {
+_VOLATILE_FACTS = ("hostname", "load average", "steal share", "schema", "fingerprint")
+#: Names of the facts of a toolchain, by the field of a case.
+_CASE_FACTS = {
     "site": "site",
     "partition": "partition",
     "toolchain": "toolchain",
@@ -258,7 +260,7 @@ _UNIT_FACTS = {
     "spack": "Spack hash",
 }
 #: Of ReFrame's configuration of a toolchain, what is no path of one machine.
-_STARTED = tuple(f"reframe extras {name}" for name in ("launcher", "transport"))
+_LAUNCHER_FACTS = tuple(f"reframe extras {name}" for name in ("launcher", "transport"))
 
 
 @dataclass(frozen=True)
@@ -275,7 +277,7 @@ class Fact:
         return self.base != self.new
 
 
-def facts(base: Side, new: Side, pairs: Sequence[tuple[Unit, Unit]]) -> tuple[Fact, ...]:
+def facts(base: Side, new: Side, pairs: Sequence[tuple[SideCase, SideCase]]) -> tuple[Fact, ...]:
     """Everything that is known of both sides' compared cases, toolchain first, then machine."""
     side_facts = [
         dict(_facts(side, [pair[number] for pair in pairs]))
@@ -287,29 +289,29 @@ def facts(base: Side, new: Side, pairs: Sequence[tuple[Unit, Unit]]) -> tuple[Fa
     )
 
 
-def _facts(side: Side, units: Sequence[Unit]) -> Iterator[tuple[str, str]]:
-    for key, name in _UNIT_FACTS.items():
-        yield name, _joined(getattr(unit, key) for unit in units)
-    launches = {str(row["launch"]) for unit in units for row in unit.launches}
-    yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in _rows(units))
-    yield "ranks", _joined(str(row["ranks"]) for row in _rows(units))
+def _facts(side: Side, cases: Sequence[SideCase]) -> Iterator[tuple[str, str]]:
+    for key, name in _CASE_FACTS.items():
+        yield name, _joined(getattr(case, key) for case in cases)
+    launches = {str(row["launch"]) for case in cases for row in case.launches}
+    yield "nodes", _joined("+".join(sorted(row["hosts"] or ())) for row in _rows(cases))
+    yield "ranks", _joined(str(row["ranks"]) for row in _rows(cases))
     for name, title in TITLES.items():
-        values = [str(row[name]) for row in _rows(units) if row[name] is not None]
+        values = [str(row[name]) for row in _rows(cases) if row[name] is not None]
         if values:
             yield title, _joined(values)
     yield from _nodes(side, launches)
     yield "binding", _joined(_bindings(side, launches))
     yield "Roundtrip revision", revision(side.data)
-    yield from _installed(side, {unit.toolchain for unit in units})
+    yield from _toolchain_facts(side, {case.toolchain for case in cases})
     host = side.data.environment.get("host.json")
-    for name, value in flat(host if isinstance(host, dict) else {}):
-        if not name.startswith(_PASSING):
+    for name, value in leaves(host if isinstance(host, dict) else {}):
+        if not name.startswith(_VOLATILE_FACTS):
             yield name, value
 
 
-def _rows(units: Iterable[Unit]) -> Iterator[Any]:
-    for unit in units:
-        yield from unit.launches
+def _rows(cases: Iterable[SideCase]) -> Iterator[Any]:
+    for case in cases:
+        yield from case.launches
 
 
 def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
@@ -334,14 +336,14 @@ def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
         yield "; ".join(f"rank {rank}: {cpus}" for rank, cpus in enumerate(sets))
 
 
-def _installed(side: Side, environs: set[str]) -> Iterator[tuple[str, str]]:
+def _toolchain_facts(side: Side, environs: set[str]) -> Iterator[tuple[str, str]]:
     """How the toolchains start ranks, and what their installer recorded: origin, key, flags."""
     toolchains = side.data.environment.get("toolchains.json")
     values_by_name: dict[str, list[str]] = {}
     for environ in sorted(environs):
         entry = toolchains.get(environ) if isinstance(toolchains, dict) else None
-        for name, value in flat(entry if isinstance(entry, dict) else {}):
-            if name.startswith(_STARTED) or (
+        for name, value in leaves(entry if isinstance(entry, dict) else {}):
+            if name.startswith(_LAUNCHER_FACTS) or (
                 name.startswith("installed ") and not name.endswith((" schema", " name"))
             ):
                 values_by_name.setdefault(name.removeprefix("reframe extras "), []).append(value)

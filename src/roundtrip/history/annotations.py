@@ -42,7 +42,7 @@ def _moment(value: Any) -> str:
 Moment = Annotated[str, BeforeValidator(_moment)]
 Text = Annotated[str, Field(min_length=1, max_length=_LONGEST, pattern=_PRINTABLE)]
 #: A text that is published.
-PublishedText = Annotated[Text, AfterValidator(disclosure.for_everybody)]
+PublishedText = Annotated[Text, AfterValidator(disclosure.withhold_private)]
 
 
 class Annotation(Table):
@@ -79,7 +79,7 @@ class Annotation(Table):
 
 
 def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
-    """The annotations that a bundle holds, columns `ACCEPTED` of the schema."""
+    """The annotations that a bundle holds, columns `ACCEPTANCES` of the schema."""
     rows = levels.iter_rows(named=True)
     return [
         Annotation.model_construct(

@@ -36,14 +36,14 @@ _CACHED = {"nights.parquet": NIGHTS, "provenance.parquet": PROVENANCE, "pairs.pa
 class Cache:
     """Rows of columns `NIGHTS`, `PROVENANCE` and `PAIRS`; `stamps` of the bundles they are of.
 
-    A stamp is that of `Revision`, by the digest of the bundle; `signed` says who signed it.
+    A stamp is that of `Revision`, by the digest of the bundle; `signatures` says who signed it.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
     provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
     stamps: Mapping[str, str] = field(default_factory=dict)
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
-    signed: Mapping[str, Signature] = field(default_factory=dict)
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
 
 
 @functools.cache
@@ -55,7 +55,7 @@ def _code() -> str:
 
 def _format(site: str) -> str:
     """What changes with this package's code, the site's thresholds, or whose signature counts."""
-    site_bytes = repr(night.thresholds(site)).encode() + signature.trust(site)
+    site_bytes = repr(night.thresholds(site)).encode() + signature.cache_key(site)
     return f"{_code()} {hashlib.sha256(site_bytes).hexdigest()}"
 
 
@@ -91,7 +91,7 @@ def load(site: Path) -> Cache:
 
 def store(site: Path, cache: Cache) -> None:
     """Replace what is there at once; nothing if the folder cannot be written."""
-    signatures = {digest: [entry.state, entry.key] for digest, entry in cache.signed.items()}
+    signatures = {digest: [entry.state, entry.key] for digest, entry in cache.signatures.items()}
     index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signatures}
     parts = [json.dumps(index).encode()]
     for frame in (cache.nights, cache.provenance, cache.pairs):

@@ -12,47 +12,49 @@ import polars as pl
 
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.errors import UserError
-from roundtrip.stats.nights.judge import explain, judge
+from roundtrip.stats.nights.judge import fit_stretches, judge
 from roundtrip.stats.nights.series import rows
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
 
 #: The values of the columns of `SERIES`.
-Names = tuple[Any, ...]
+SeriesNames = tuple[Any, ...]
 
 
-def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[Names, SeriesHistory]:
+def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[SeriesNames, SeriesHistory]:
     """By series, in the order of their names; `nights` has the columns `NIGHTS`.
 
-    Each has what was known `before` the newest night, judged anew: nothing that was reported is
-    stored.
+    Each has its `previous_history`, what was known before the newest night, judged anew: nothing
+    that was reported is stored.
     """
     names, logs, nodes = series_table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
-    least = np.array([settings.least(series[study], series[metric]) for series in names])
-    arrays = (logs.tobytes(), nodes.tobytes(), least.tobytes())
-    return dict(zip(names, _judged(*arrays, logs.shape, settings), strict=True))
+    least_effects = np.array(
+        [settings.least_effect(series[study], series[metric]) for series in names]
+    )
+    arrays = (logs.tobytes(), nodes.tobytes(), least_effects.tobytes())
+    return dict(zip(names, _judge_histories(*arrays, logs.shape, settings), strict=True))
 
 
 @lru_cache(maxsize=2)
-def _judged(
-    logs: bytes, nodes: bytes, least: bytes, shape: tuple[int, ...], settings: NightSettings
+def _judge_histories(
+    logs: bytes, nodes: bytes, least_effects: bytes, shape: tuple[int, ...], settings: NightSettings
 ) -> tuple[SeriesHistory, ...]:
     """A night judges the same values for its confirmation, its report and its page: once here."""
     values = np.frombuffer(logs).reshape(shape)
     sets = np.frombuffer(nodes, int).reshape(shape)
-    effects = np.frombuffer(least)
+    effects = np.frombuffer(least_effects)
     current_histories = judge(values, sets, settings, effects)
     if shape[1] <= settings.nights_least:
         return tuple(current_histories)
     previous_histories = judge(values[:, :-1], sets[:, :-1], settings, effects)
     return tuple(
-        replace(current, before=previous)
+        replace(current, previous_history=previous)
         for current, previous in zip(current_histories, previous_histories, strict=True)
     )
 
 
-def series_table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndarray]:
+def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, np.ndarray]:
     """(series, logarithms of medians, numbers of node sets), both arrays [series, nights].
 
     All nights of the history are counted from 0, also those that a series lacks.  Of a night with
@@ -62,7 +64,7 @@ def series_table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndar
     days = nights.select("night").unique().sort("night")
     sets = nights.select("nodes").unique().sort("nodes")
     rows = (
-        nights.sort(*SERIES, "night", "launches", "nodes", descending=_LAST)
+        nights.sort(*SERIES, "night", "launches", "nodes", descending=_DESCENDING)
         .unique([*SERIES, "night"], keep="first", maintain_order=True)
         .join(series.with_row_index("row"), on=list(SERIES), nulls_equal=True)
         .join(days.with_row_index("column"), on="night")
@@ -83,13 +85,13 @@ def series_table(nights: pl.DataFrame) -> tuple[list[Names], np.ndarray, np.ndar
 
 
 #: Most launches first, all else ascending.
-_LAST = [*([False] * len(SERIES)), False, True, False]
+_DESCENDING = [*([False] * len(SERIES)), False, True, False]
 
 
 #: Fewer nights say too little of noise.
-FEWEST = 40
+FEWEST_NIGHTS = 40
 #: At most one false alarm in so many series, and how many simulated series are judged together.
-PROMISED = 500
+SERIES_PER_ALARM = 500
 #: By how much the evidence is raised at a time, and at most.
 _RISE, _MOST = 0.2, 3.0
 
@@ -98,29 +100,30 @@ _RISE, _MOST = 0.2, 3.0
 class Noise:
     """One series: standard deviation from night to night, lag-1 autocorrelation, and counts.
 
-    `residual` holds what is left, in the order of nights.
+    `residuals` holds what is left, in the order of nights.
     """
 
-    name: Names
+    name: SeriesNames
     sd: float
     phi: float
     incidents: int
     node_sets: int
     steps: int
-    residual: np.ndarray
+    residuals: np.ndarray
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """`false` of `simulated` series have a change point, `kept` of them at this `evidence`.
+    """Of `simulated` series, `false_alarms` have a change point; at this `evidence`,
+    `remaining_alarms` of them do.
 
     The simulated histories have `nights` nights.
     """
 
     nights: int
     simulated: int
-    false: int
-    kept: int
+    false_alarms: int
+    remaining_alarms: int
     evidence: float
 
 
@@ -129,8 +132,8 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
     names, logs, nodes = series_table(nights)
     result = []
     series_rows = list(rows(logs, nodes, settings))
-    for name, parts in zip(names, explain(series_rows, settings), strict=True):
-        if not parts or parts[-1].series.nights < FEWEST:
+    for name, parts in zip(names, fit_stretches(series_rows, settings), strict=True):
+        if not parts or parts[-1].series.nights < FEWEST_NIGHTS:
             continue
         part = parts[-1]
         levels = np.split(part.series.values, part.fit.points)
@@ -155,27 +158,31 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
 
 
 def calibrate(
-    found: list[Noise], nights: int, series: int, seed: int, settings: NightSettings
+    noises: list[Noise], nights: int, series: int, seed: int, settings: NightSettings
 ) -> Calibration:
     """Simulate `series` histories of `nights` nights, and raise the evidence as far as needed.
 
     UserError if no series has nights enough, or if no evidence keeps the rate.
     """
-    if not found:
-        raise UserError(f"no series has {FEWEST} nights that count: too few to say what is noise")
+    if not noises:
+        raise UserError(
+            f"no series has {FEWEST_NIGHTS} nights that count: too few to say what is noise"
+        )
     rng = np.random.default_rng(seed)
     sites = [
-        _simulated(found, min(PROMISED, series - first), nights, rng)
-        for first in range(0, series, PROMISED)
+        _simulate(noises, min(SERIES_PER_ALARM, series - first), nights, rng)
+        for first in range(0, series, SERIES_PER_ALARM)
     ]
     false_alarms = _count(sites, settings)
     alarms, rise = false_alarms, 0.0
-    while alarms * PROMISED > series:
+    while alarms * SERIES_PER_ALARM > series:
         rise += _RISE
         if rise > _MOST:
             raise UserError("no evidence keeps the rate: the noise of this site is no noise")
-        alarms = _count(sites, _raised(settings, rise))
-    return Calibration(nights, series, false_alarms, alarms, _raised(settings, rise).evidence)
+        alarms = _count(sites, _raise_evidence(settings, rise))
+    return Calibration(
+        nights, series, false_alarms, alarms, _raise_evidence(settings, rise).evidence
+    )
 
 
 def with_evidence(evidence: float, text: str) -> str:
@@ -183,16 +190,16 @@ def with_evidence(evidence: float, text: str) -> str:
     return re.sub(r"(?m)^evidence = [0-9.]+", f"evidence = {evidence:.1f}", text)
 
 
-def _simulated(
+def _simulate(
     noises: list[Noise], series: int, nights: int, rng: np.random.Generator
 ) -> np.ndarray:
     logs = np.empty((series, nights))
     for number in range(series):
-        residual = noises[int(rng.integers(len(noises)))].residual
-        block = min(residual.size // 2, max(10, round(3 * residual.size ** (1 / 3))))
-        starts = rng.integers(0, residual.size - block + 1, -(-nights // block))
+        residuals = noises[int(rng.integers(len(noises)))].residuals
+        block = min(residuals.size // 2, max(10, round(3 * residuals.size ** (1 / 3))))
+        starts = rng.integers(0, residuals.size - block + 1, -(-nights // block))
         places = (starts[:, None] + np.arange(block)).ravel()[:nights]
-        logs[number] = residual[places]
+        logs[number] = residuals[places]
     return logs
 
 
@@ -200,9 +207,9 @@ def _count(sites: list[np.ndarray], settings: NightSettings) -> int:
     return sum(
         any(part.fit.points for part in parts)
         for logs in sites
-        for parts in explain(list(rows(logs, np.full(logs.shape, -1), settings)), settings)
+        for parts in fit_stretches(list(rows(logs, np.full(logs.shape, -1), settings)), settings)
     )
 
 
-def _raised(settings: NightSettings, rise: float) -> NightSettings:
+def _raise_evidence(settings: NightSettings, rise: float) -> NightSettings:
     return settings.model_copy(update={"evidence": round(settings.evidence + rise, 6)})

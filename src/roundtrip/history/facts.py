@@ -15,7 +15,7 @@ from roundtrip import files
 from roundtrip.collect import bundle_tables
 from roundtrip.collect.bundle_rows import TITLES, Emulation, NodeRow
 from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.pseudonyms import STABLE
+from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.collect.run_record import NODE_WORDS
 from roundtrip.errors import UserError, printable
 from roundtrip.sites import lock as locks
@@ -82,23 +82,23 @@ _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte
 
 
 def bundle_facts(
-    bundle: Path, checked: Manifest, launches: pl.DataFrame, placement: pl.DataFrame
+    bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame, placement: pl.DataFrame
 ) -> list[Fact]:
     """All facts of a verified bundle, sorted; those that it does not record are left out.
 
     `launches` are those that passed, with columns launch, environ and `COLUMNS`; `placement` has
     the columns launch, rank and cpus.
     """
-    facts = [*_campaign(checked), *_host(bundle), *_site(bundle)]
-    facts += [*_toolchains(bundle), *_spack(bundle, checked)]
-    facts += [*_launched(launches), *_bindings(launches, placement)]
-    facts += [*_nodes(bundle, checked, launches)]
-    facts += [*_emulated(bundle, checked, launches), *_simulated(launches)]
+    facts = [*_campaign(bundle_manifest), *_host(bundle), *_site(bundle)]
+    facts += [*_toolchains(bundle), *_spack(bundle, bundle_manifest)]
+    facts += [*_launch_facts(launches), *_binding_facts(launches, placement)]
+    facts += [*_nodes(bundle, bundle_manifest, launches)]
+    facts += [*_emulation_facts(bundle, bundle_manifest, launches), *_simulation_facts(launches)]
     return sorted({(subject, name, _plain(value)) for subject, name, value in facts if value})
 
 
-def _campaign(manifest: Manifest) -> Iterator[Fact]:
-    data = manifest.data
+def _campaign(bundle_manifest: Manifest) -> Iterator[Fact]:
+    data = bundle_manifest.data
     yield "", "checkout", (data["git"]["commit"] or "")[:12] + " dirty" * bool(data["git"]["dirty"])
     for name, version in data["tools"].items():
         yield "", f"tool {name}", version
@@ -109,9 +109,9 @@ def _campaign(manifest: Manifest) -> Iterator[Fact]:
 
 def _host(bundle: Path) -> Iterator[Fact]:
     host = files.read_object_in_tree(bundle / "env" / "host.json", bundle)
-    yield from (("", name, _value_text(_at(host, path))) for path, name in _HOST.items())
+    yield from (("", name, _value_text(_lookup(host, path))) for path, name in _HOST.items())
     for kind, path in (("package", "packages"), ("mitigation", "cpu.mitigations")):
-        entries = _at(host, path)
+        entries = _lookup(host, path)
         for name, value in entries.items() if isinstance(entries, dict) else ():
             yield "", f"{kind} {name}", _value_text(value)
 
@@ -121,14 +121,16 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
         bundle / "env" / "toolchains.json", bundle
     ).items():
         for path, name in _INSTALLED.items():
-            yield environ, name, _value_text(_at(entry, f"installed.{path}"))
+            yield environ, name, _value_text(_lookup(entry, f"installed.{path}"))
         for path, name in _STARTED.items():
-            value = _at(entry, f"reframe.extras.{path}")
+            value = _lookup(entry, f"reframe.extras.{path}")
             words = (
                 [str(word) for word in value] if isinstance(value, list) else [_value_text(value)]
             )
             yield environ, name, shlex.join(words) if any(words) else ""
-        yield from ((environ, *variable) for variable in _variables(_at(entry, "reframe.env_vars")))
+        yield from (
+            (environ, *variable) for variable in _variables(_lookup(entry, "reframe.env_vars"))
+        )
 
 
 def _site(bundle: Path) -> Iterator[Fact]:
@@ -137,10 +139,10 @@ def _site(bundle: Path) -> Iterator[Fact]:
         "partitions"
     )
     for partition in partitions if isinstance(partitions, list) else ():
-        name = _value_text(_at(partition, "name"))
+        name = _value_text(_lookup(partition, "name"))
         for key, title in _PARTITION.items():
-            yield "", f"{title} of partition {name}", _value_text(_at(partition, key))
-        for variable, value in _variables(_at(partition, "env_vars")):
+            yield "", f"{title} of partition {name}", _value_text(_lookup(partition, key))
+        for variable, value in _variables(_lookup(partition, "env_vars")):
             yield "", f"{variable} of partition {name}", value
     user = files.read_object_in_tree(bundle / "env" / "tuning.json", bundle)
     for variable, value in _variables(user.get("variables")):
@@ -153,10 +155,10 @@ def _variables(pairs: Any) -> Iterator[tuple[str, str]]:
             yield f"variable {pair[0]}", _value_text(pair[1])
 
 
-def _spack(bundle: Path, manifest: Manifest) -> Iterator[Fact]:
-    if _LOCK not in manifest.data["files"]:
+def _spack(bundle: Path, bundle_manifest: Manifest) -> Iterator[Fact]:
+    if _LOCK not in bundle_manifest.data["files"]:
         return
-    yield "", "spack.lock", manifest.data["files"][_LOCK]["sha256"][:12]
+    yield "", "spack.lock", bundle_manifest.data["files"][_LOCK]["sha256"][:12]
     try:
         lock = locks.read(bundle / _LOCK)
         lock_toolchains = toolchains(lock)
@@ -164,12 +166,12 @@ def _spack(bundle: Path, manifest: Manifest) -> Iterator[Fact]:
         return  # of another Spack: its digest stands for it
     for toolchain in lock_toolchains:
         yield toolchain.name, "Spack hash", toolchain.root.hash[:12]
-        for spec in lock.reached(toolchain.root.hash):
+        for spec in lock.closure(toolchain.root.hash):
             if spec.name in _CARRIERS or spec in (toolchain.mpi, toolchain.boost):
                 yield toolchain.name, spec.name, f"{spec.version} ({spec.hash[:7]})"
 
 
-def _launched(launches: pl.DataFrame) -> Iterator[Fact]:
+def _launch_facts(launches: pl.DataFrame) -> Iterator[Fact]:
     records: dict[tuple[str, str], set[str]] = {}
     for environ, *values in launches.select("environ", *_LAUNCHED).iter_rows():
         for name, value in zip(_LAUNCHED.values(), values, strict=True):
@@ -178,7 +180,7 @@ def _launched(launches: pl.DataFrame) -> Iterator[Fact]:
         yield environ, name, "; ".join(sorted(filter(None, texts)))
 
 
-def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]:
+def _binding_facts(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]:
     """By environment: on which processors each rank of its launches could run."""
     environs = dict(launches.select("launch", "environ").iter_rows())
     ranks: dict[str, list[tuple[int, str]]] = {}
@@ -187,22 +189,22 @@ def _bindings(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]
             ranks.setdefault(launch, []).append((rank, ",".join(map(str, cpus or ["any"]))))
     bindings: dict[str, set[str]] = {}
     for launch, sets in ranks.items():
-        way = "; ".join(f"{rank}: {cpus}" for rank, cpus in sorted(sets))
-        bindings.setdefault(environs[launch], set()).add(way)
-    for environ, ways in bindings.items():
-        yield environ, "binding", " or ".join(sorted(ways))
+        binding = "; ".join(f"{rank}: {cpus}" for rank, cpus in sorted(sets))
+        bindings.setdefault(environs[launch], set()).add(binding)
+    for environ, environ_bindings in bindings.items():
+        yield environ, "binding", " or ".join(sorted(environ_bindings))
 
 
-def _nodes(bundle: Path, manifest: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
+def _nodes(bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
     """By node, what its kernel reported to launches that passed; all values if it has several."""
-    if _NODES not in manifest.data["files"]:
+    if _NODES not in bundle_manifest.data["files"]:
         return
     passed_launches = set(launches["launch"])
     records: dict[tuple[str, str], set[str]] = {}
     for launch, host, *cells in bundle_tables.read_table(
         bundle / _NODES, NodeRow, ["launch", "host", *NODE_WORDS]
     ).iter_rows():
-        if launch in passed_launches and re.fullmatch(STABLE, host or ""):
+        if launch in passed_launches and re.fullmatch(PSEUDONYM, host or ""):
             for name, cell in zip(NODE_WORDS.values(), cells, strict=True):
                 value = "; ".join(cell) if isinstance(cell, list) else cell
                 records.setdefault((host, name), set()).add(value or "")
@@ -210,9 +212,11 @@ def _nodes(bundle: Path, manifest: Manifest, launches: pl.DataFrame) -> Iterator
         yield host, name, " or ".join(sorted(values - {""}))
 
 
-def _emulated(bundle: Path, manifest: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
+def _emulation_facts(
+    bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame
+) -> Iterator[Fact]:
     """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
-    if _EMULATION not in manifest.data["files"] or not launches["emulated"].any():
+    if _EMULATION not in bundle_manifest.data["files"] or not launches["emulated"].any():
         return
     table = bundle_tables.read_table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
     emulations = launches.select("launch", "environ").join(table, on="launch")
@@ -221,7 +225,7 @@ def _emulated(bundle: Path, manifest: Manifest, launches: pl.DataFrame) -> Itera
         yield str(environ), f"emulated {name}", "; ".join(group["value"])
 
 
-def _simulated(launches: pl.DataFrame) -> Iterator[Fact]:
+def _simulation_facts(launches: pl.DataFrame) -> Iterator[Fact]:
     """By environment: that it is simulated, and by what."""
     simulated_launches = launches.filter(pl.col("simulated").fill_null(False))
     for environ in simulated_launches["environ"].unique():
@@ -232,7 +236,7 @@ def _simulated(launches: pl.DataFrame) -> Iterator[Fact]:
                 yield str(environ), title, "; ".join(map(_value_text, values))
 
 
-def _at(data: Any, path: str) -> Any:
+def _lookup(data: Any, path: str) -> Any:
     for key in path.split("."):
         data = data.get(key) if isinstance(data, Mapping) else None
     return data

@@ -17,13 +17,13 @@ from roundtrip.collect import bundle_tables, manifest, reader, signature
 from roundtrip.collect.columns import Row
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.night_rows import (
-    ACCEPTED,
+    ACCEPTANCES,
     NIGHTS,
     NOTES,
     PAIRS,
     PROVENANCE,
     SERIES,
-    Accepted,
+    Acceptance,
     Fact,
     Night,
     Note,
@@ -55,7 +55,7 @@ _ATTACHED: Mapping[str, tuple[str, type[Row]]] = {
     "provenance": (_PROVENANCE, Fact),
     "notes": (_NOTES, Note),
     "pairs": (_PAIRS, Pair),
-    "accepted": (_ACCEPTED, Accepted),
+    "accepted": (_ACCEPTED, Acceptance),
 }
 
 
@@ -65,9 +65,9 @@ class Ledger:
 
     `warnings` say which revisions were left out, one line ``path: reason`` each.  A bundle also
     holds `notes`, columns `NOTES`: what annotations say of nights, and `accepted`,
-    columns `ACCEPTED`: levels that they accept.  `pairs`, columns `PAIRS`, are
+    columns `ACCEPTANCES`: levels that they accept.  `pairs`, columns `PAIRS`, are
     launches between pairs of nodes; `nights` has a series for each node that they tell of.
-    `signed` says by night who signed it, and `remarks` what is odd of nights that are there.
+    `signatures` says by night who signed it, and `remarks` what is odd of nights that are there.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
@@ -75,14 +75,14 @@ class Ledger:
     warnings: tuple[str, ...] = ()
     notes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NOTES))
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
-    accepted: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ACCEPTED))
-    signed: Mapping[str, Signature] = field(default_factory=dict)
+    accepted: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ACCEPTANCES))
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
-    def before(self, started: str, most: int) -> Ledger:
-        """The newest `most` nights that began before `started`, ISO 8601."""
+    def nights_before(self, started: str, most_nights: int) -> Ledger:
+        """The newest `most_nights` nights that began before `started`, ISO 8601."""
         earlier_nights = self.nights.filter(pl.col("night") < started)
-        starts = earlier_nights["night"].unique().sort().tail(most).to_list()
+        starts = earlier_nights["night"].unique().sort().tail(most_nights).to_list()
         nights = earlier_nights.filter(pl.col("night").is_in(starts))
         facts = self.provenance.filter(pl.col("night").is_in(starts))
         pairs = self.pairs.filter(pl.col("night").is_in(starts))
@@ -99,8 +99,8 @@ def read_ledger(
     `annotations` may leave nights out of detection.
     """
     folder = reports / campaign / site
-    revisions, warnings = published.counting(folder)
-    revisions, new_warnings = _once(revisions)
+    revisions, warnings = published.current_revisions(folder)
+    revisions, new_warnings = _unique_revisions(revisions)
     warnings += new_warnings
     stamps = {revision.digest: revision.stamp() for revision in revisions}
     old_cache = cache.load(folder)
@@ -120,8 +120,8 @@ def read_ledger(
     )
     new_stamps = {digest: stamps[digest] for digest in (*same_digests, *additions.stamps)}
     signatures = {
-        **{d: old_cache.signed[d] for d in same_digests if d in old_cache.signed},
-        **additions.signed,
+        **{d: old_cache.signatures[d] for d in same_digests if d in old_cache.signatures},
+        **additions.signatures,
     }
     new_cache = Cache(nights, facts.sort(facts.columns), new_stamps, pairs, signatures)
     if new_cache.stamps != old_cache.stamps:
@@ -141,8 +141,8 @@ def read_ledger(
         pl.concat([_with_digests(new_cache.provenance, digests), foreign_ledger.provenance]),
         (*warnings, *new_warnings, *foreign_ledger.warnings),
         pairs=_with_digests(new_cache.pairs, digests),
-        remarks=tuple(_chain(folder, revisions)),
-        signed={
+        remarks=tuple(_broken_links(folder, revisions)),
+        signatures={
             revision.started: signatures[revision.digest]
             for revision in revisions
             if revision.digest in digests
@@ -150,7 +150,7 @@ def read_ledger(
     )
 
 
-def _once(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
+def _unique_revisions(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
     """Revisions without those whose samples another one has under another date; a warning for each.
 
     A run is one night, however often somebody gives its bundle another date.  What its site signed
@@ -182,13 +182,13 @@ def _doubt(revision: Revision) -> int:
     return signature.STATES.index(state)
 
 
-def _chain(folder: Path, revisions: Sequence[Revision]) -> list[str]:
+def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
     """A line for each night that names another one before it than lies there now.
 
     A night that is not there at all was perhaps never published here, so it gets no line.
     """
     successors = [revision for revision in revisions if revision.before]
-    digests = published.every_digest(folder) if successors else set()
+    digests = published.all_digests(folder) if successors else set()
     starts = {revision.started for revision in revisions}
     return [
         f"{report.path}: the night of {report.before[1]} is not the one that it names before it, "
@@ -237,7 +237,7 @@ def _read_revisions(
             if reason := faults.get(measured_night.revision.digest):
                 warnings.append(f"{measured_night.revision.path}: {reason}")
                 continue
-            signatures[measured_night.revision.digest] = measured_night.signed
+            signatures[measured_night.revision.digest] = measured_night.signature
             if measured_night.pairs.height:
                 pair_frames.append(measured_night.pairs)
     pairs = pl.concat(pair_frames)
@@ -261,13 +261,13 @@ def _with_digests(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.
     return frame.filter(pl.col("digest").is_in(list(digests)))
 
 
-def has_history(checked: Manifest) -> bool:
+def has_history(bundle_manifest: Manifest) -> bool:
     """Whether a bundle holds the nights before it."""
-    return any(name.startswith(manifest.HISTORY) for name in checked.data["files"])
+    return any(name.startswith(manifest.HISTORY) for name in bundle_manifest.data["files"])
 
 
 def attach(
-    bundle: Path, checked: Manifest, ledger: Ledger, annotations: Sequence[Annotation] = ()
+    bundle: Path, bundle_manifest: Manifest, ledger: Ledger, annotations: Sequence[Annotation] = ()
 ) -> Manifest:
     """Put the nights of `ledger` before the one of `bundle` into it; its manifest, written anew
     and not signed.  It names the night before it.
@@ -275,15 +275,15 @@ def attach(
     What `annotations` say of these nights and of this one goes with them.  A bundle without a night
     before it stays as it is.
     """
-    history = ledger.before(checked.data["started"], MOST_NIGHTS)
+    history = ledger.nights_before(bundle_manifest.data["started"], MOST_NIGHTS)
     if history.nights.is_empty():
-        return checked
+        return bundle_manifest
     (bundle / manifest.HISTORY).mkdir()
     bundle_tables.write_frame(history.nights, bundle / _NIGHTS)
     bundle_tables.write_frame(history.provenance, bundle / _PROVENANCE)
-    if (pairs := ledger.before(checked.data["started"], MOST_PAIRED).pairs).height:
+    if (pairs := ledger.nights_before(bundle_manifest.data["started"], MOST_PAIRED).pairs).height:
         bundle_tables.write_frame(pairs, bundle / _PAIRS)
-    nights = [*history.nights["night"].unique(), checked.data["started"]]
+    nights = [*history.nights["night"].unique(), bundle_manifest.data["started"]]
     if note_rows := notes(nights, annotations):
         bundle_tables.write_frame(
             pl.DataFrame(note_rows, schema=NOTES, orient="row"), bundle / _NOTES
@@ -291,25 +291,26 @@ def attach(
     levels = [
         (annotation.last, annotation.series, annotation.text)
         for annotation in annotations
-        if annotation.kind == KIND and annotation.last[:10] <= str(checked.data["started"])[:10]
+        if annotation.kind == KIND
+        and annotation.last[:10] <= str(bundle_manifest.data["started"])[:10]
     ]
     if levels:
         bundle_tables.write_frame(
-            pl.DataFrame(levels, schema=ACCEPTED, orient="row"), bundle / _ACCEPTED
+            pl.DataFrame(levels, schema=ACCEPTANCES, orient="row"), bundle / _ACCEPTED
         )
     published_nights = history.nights.filter(~pl.col("foreign")).sort("night", "digest")
     if published_nights.is_empty():
-        return manifest.write(bundle, checked.data)
+        return manifest.write(bundle, bundle_manifest.data)
     start, digest = published_nights.select("night", "digest").row(-1)
     link = {"before": {"digest": digest, "started": start}}
-    return manifest.write(bundle, {**checked.data, **link})
+    return manifest.write(bundle, {**bundle_manifest.data, **link})
 
 
-def read_attached(bundle: Path, checked: Manifest) -> Ledger:
+def read_attached(bundle: Path, bundle_manifest: Manifest) -> Ledger:
     """The nights in a verified bundle, if it holds some; UserError for what no ledger wrote."""
-    if not has_history(checked):
+    if not has_history(bundle_manifest):
         return Ledger()
-    files = checked.data["files"]
+    files = bundle_manifest.data["files"]
     tables: dict[str, Any] = {}
     for name, (file, row) in _ATTACHED.items():
         if file in files or name in ("nights", "provenance"):
@@ -317,7 +318,7 @@ def read_attached(bundle: Path, checked: Manifest) -> Ledger:
             bundle_tables.require_rows(tables[name], row, bundle / file)
     ledger = Ledger(**tables)
     for frame, file in ((ledger.nights, _NIGHTS), (ledger.pairs, _PAIRS)):
-        if not (frame["night"] < checked.data["started"]).all():
+        if not (frame["night"] < bundle_manifest.data["started"]).all():
             raise UserError("a night that did not begin before this one", bundle / file)
     if ledger.nights.select("night", *SERIES, "nodes").is_duplicated().any():
         raise UserError("a series has two rows for one night", bundle / _NIGHTS)

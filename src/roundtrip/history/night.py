@@ -14,7 +14,7 @@ from roundtrip.collect import analysis, bundle_tables, manifest, signature
 from roundtrip.collect.bundle_rows import CASES, LABELS, MEDIANS, Case, Median, PlaceRow, Sample
 from roundtrip.collect.columns import rules
 from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
-from roundtrip.collect.pseudonyms import STABLE
+from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
 from roundtrip.history import facts, pairs, published
@@ -26,8 +26,8 @@ from roundtrip.studies.derivation import METRICS
 
 ALL_DISTURBED = "disturbed"
 #: Night, study and unit follow from digest, case and metric.
-_FOLLOW = ["night", "study", "unit"]
-_GROUP = ["digest", *(name for name in SERIES if name not in _FOLLOW), "nodes"]
+_DERIVED = ["night", "study", "unit"]
+_GROUP = ["digest", *(name for name in SERIES if name not in _DERIVED), "nodes"]
 _KEYS = ["digest", "launch", "case", "variant", "size_bytes", "phase", "metric"]
 _NEEDED = (*LABELS, "environ", "disturbed")
 _TEXTS = ["case", "variant", "phase", "metric", "unit", "nodes"]
@@ -42,7 +42,7 @@ _ROWS: Mapping[str, Any] = {
     **{name: MEDIANS[name] for name in ("campaign_round", "samples", "median", "low", "high")},
     "disturbed": pl.Boolean,
 }
-_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
+_LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.items()}
 
 
 def thresholds(site: str) -> analysis.Analysis:
@@ -59,7 +59,7 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
     `medians` has the columns `MEDIANS`, and night, digest and disturbed (of the launch).  Sets of
     nodes of bundles that counted their hosts are "": which machines they were is not known.
     """
-    is_stable = pl.col("nodes").cast(pl.String).str.contains(rf"^{STABLE}(\+{STABLE})*$")
+    is_stable = pl.col("nodes").cast(pl.String).str.contains(rf"^{PSEUDONYM}(\+{PSEUDONYM})*$")
     rows = medians.with_columns(nodes=pl.when(is_stable).then("nodes").otherwise(pl.lit("")))
     # A night on which everything was disturbed keeps its median, over all its launches.
     is_calm = ~pl.col("disturbed")
@@ -68,7 +68,7 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
         to_categories(rows)
         .group_by(_GROUP)
         .agg(
-            pl.col(_FOLLOW).first(),
+            pl.col(_DERIVED).first(),
             n=values.len().cast(pl.Int64),
             ordered=values.sort(),
             disturbed=pl.col("disturbed").sum().cast(pl.Int64),
@@ -79,7 +79,9 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
         with_ends(to_strings(groups), level)
         .with_columns(
             median=pl.col("ordered").list.median(),
-            lower_is_better=pl.col("metric").replace_strict(_BETTER, return_dtype=pl.Boolean),
+            lower_is_better=pl.col("metric").replace_strict(
+                _LOWER_IS_BETTER, return_dtype=pl.Boolean
+            ),
             left_out=pl.when("all_disturbed").then(pl.lit(ALL_DISTURBED)).otherwise(pl.lit("")),
             foreign=pl.lit(False),
         )
@@ -111,7 +113,7 @@ class MeasuredNight:
     medians: pl.DataFrame
     facts: list[Fact]
     pairs: pl.DataFrame
-    signed: Signature
+    signature: Signature
 
 
 def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
@@ -198,7 +200,7 @@ def join_nights(
 
     A night with something wrong has no rows.  `level` is that of the intervals over launches.
     """
-    rows = to_categories(pl.concat([pl.DataFrame(schema=_ROWS), *map(_labelled, nights)]))
+    rows = to_categories(pl.concat([pl.DataFrame(schema=_ROWS), *map(_label_rows, nights)]))
     launches = pl.concat(
         [
             pl.DataFrame(schema={"digest": pl.String, **{n: CASES[n] for n in LABELS}}),
@@ -228,7 +230,7 @@ def _digest(night: MeasuredNight) -> pl.Expr:
     return pl.lit(night.revision.digest).alias("digest")
 
 
-def _labelled(night: MeasuredNight) -> pl.DataFrame:
+def _label_rows(night: MeasuredNight) -> pl.DataFrame:
     flags = night.launches.select("launch", "disturbed")
     rows = night.medians.with_columns(pl.lit(night.started).alias("night"), _digest(night))
     return rows.join(flags, on="launch", how="left").select(*_ROWS)
@@ -242,10 +244,10 @@ def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, s
     texts = to_strings(rows.select(_TEXTS).unique())  # few: to match all takes long
     for rule in rules(Median):
         candidates = texts if rule.column in _TEXTS else rows
-        if not candidates.select(rule.broken.any()).item():
+        if not candidates.select(rule.violation.any()).item():
             continue
-        for digest in to_strings(rows).filter(rule.broken)["digest"].unique():
-            yield digest, f"{_BAD}: {rule.column} is not {rule.right}"
+        for digest in to_strings(rows).filter(rule.violation)["digest"].unique():
+            yield digest, f"{_BAD}: {rule.column} is not {rule.requirement}"
     labels = to_strings(rows.select("digest", *LABELS).unique())
     for digest in labels.join(launches, on=labels.columns, how="anti")["digest"].unique():
         yield digest, f"{_BAD}: of no launch that passed"

@@ -22,7 +22,7 @@ from roundtrip.history import pairs, published
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY, TAIL
 from roundtrip.stats.nodes.failures import Outcomes
 from roundtrip.stats.nodes.judge import Measure
-from roundtrip.stats.nodes.launches import NOBODY, Launches, effects
+from roundtrip.stats.nodes.launches import NO_NODE, Launches, effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 
@@ -35,7 +35,7 @@ _NAMES = ["study", "place", "environ", "measure"]
 
 
 @dataclass(frozen=True)
-class Name:
+class MeasureName:
     """What a measure is of; `place` is system and partition, `is_alone`: of launches on one node.
 
     `level` is what the newest night measured usually, in `unit`.
@@ -88,7 +88,7 @@ def _slow_processor(
     slowdowns = {
         measure: float(np.median(effects))
         for measure, effects in excesses.items()
-        if len(effects) > 1 and min(effects) > settings.least(is_tail=measure == TAIL)
+        if len(effects) > 1 and min(effects) > settings.least_effect(is_tail=measure == TAIL)
     }
     logs = [slowdowns.get(measure, 0.0) for measure in (LATENCY, BANDWIDTH)]
     if min(logs) > 0 and max(logs) <= _ALIKE * min(logs):
@@ -102,12 +102,12 @@ def _slow_processor(
 def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
     """One for each measure of a study, partition, toolchain and kind of launch in `pairs`."""
     return [
-        Measure(name, launches(rows), settings.least(is_tail=name.measure == TAIL))
-        for name, rows in split(pairs)
+        Measure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
+        for name, rows in split_measures(pairs)
     ]
 
 
-def split(pairs: pl.DataFrame) -> Iterator[tuple[Name, pl.DataFrame]]:
+def split_measures(pairs: pl.DataFrame) -> Iterator[tuple[MeasureName, pl.DataFrame]]:
     """The rows of each measure but failures, oldest night first."""
     passed_rows = pairs.filter(pl.col("measure") != FAILURE)
     sorted_rows = passed_rows.sort("night", "round", "launch").with_columns(
@@ -120,7 +120,7 @@ def split(pairs: pl.DataFrame) -> Iterator[tuple[Name, pl.DataFrame]]:
         study, place, environ, measure, is_alone = key
         names = (str(study), str(place), str(environ), str(measure), bool(is_alone))
         last = rows.row(-1, named=True)
-        yield Name(*names, last["level"], last["unit"]), rows
+        yield MeasureName(*names, last["level"], last["unit"]), rows
 
 
 def outcomes(pairs: pl.DataFrame) -> Outcomes:
@@ -141,7 +141,7 @@ def outcomes(pairs: pl.DataFrame) -> Outcomes:
 def launches(rows: pl.DataFrame) -> Launches:
     """Rows of one measure as arrays; nodes and nights are counted in their order."""
     host_switches = switches(rows)
-    numbers = {host: number for number, host in enumerate(host_switches)} | {"": NOBODY}
+    numbers = {host: number for number, host in enumerate(host_switches)} | {"": NO_NODE}
     days = {night: number for number, night in enumerate(sorted(set(rows["night"])))}
     return Launches(
         list(host_switches),
@@ -171,7 +171,7 @@ def switches(pairs: pl.DataFrame) -> dict[str, str]:
 def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) -> pl.DataFrame:
     """Columns `NIGHTS`: a series for each node and measure, its value night after night."""
     values = []
-    for name, rows in split(pairs):
+    for name, rows in split_measures(pairs):
         for _, night in rows.group_by("night", maintain_order=True):
             intervals = effects(launches(night), settings, confidence)
             first = night.row(0, named=True)
@@ -179,12 +179,14 @@ def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) 
     return pl.DataFrame(values, schema=NIGHTS)
 
 
-def case_columns(name: Name) -> tuple[str, str]:
+def case_columns(name: MeasureName) -> tuple[str, str]:
     """The columns `case_id` and `case` of the series of a measure."""
     return f"nodes@{name.place}+{name.environ}", _INSIDE if name.is_alone else _BETWEEN
 
 
-def _row(name: Name, first: dict[str, object], node: str, interval: Interval) -> dict[str, object]:
+def _row(
+    name: MeasureName, first: dict[str, object], node: str, interval: Interval
+) -> dict[str, object]:
     is_rate = name.measure == BANDWIDTH
     level = float(str(first["level"]))
     case_id, case = case_columns(name)
@@ -217,7 +219,7 @@ def _row(name: Name, first: dict[str, object], node: str, interval: Interval) ->
 
 
 @dataclass(frozen=True)
-class Absent:
+class AbsentNode:
     """A node in the night that began at `night`.
 
     `state` and `reason` are Slurm's for a node that it had taken out.  Otherwise the state is
@@ -237,19 +239,19 @@ class Absent:
         return self.state == FAILED
 
 
-def absent_nodes(folder: Path, pairs: pl.DataFrame) -> list[Absent]:
+def absent_nodes(folder: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
     """Absent nodes of the newest readable night in `folder`, of a campaign on a site, by name.
 
     `pairs`: columns `PAIRS`, of all nights.  A night that cannot be read raises no UserError: the
     ledger warns of it.
     """
-    for revision in reversed(published.counting(folder)[0]):
+    for revision in reversed(published.current_revisions(folder)[0]):
         with contextlib.suppress(UserError):
             return _absent_in(revision.bundle, pairs)
     return []
 
 
-def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
+def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
     """Absent nodes of one night; UserError for a bundle that cannot be read."""
     bundle_manifest, cases = manifest.verify(bundle), bundle / "cases.parquet"
     reader.require_tables([cases])
@@ -257,24 +259,24 @@ def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[Absent]:
         cases, Case, ["launch", "status", "reason", "hosts", "nodes_down"]
     )
     reasons = {
-        **dict.fromkeys(_planned(bundle), (MISSING, "no launch on it was made")),
-        **_beside(launches),
-        **_failed(launches),
+        **dict.fromkeys(_planned_nodes(bundle), (MISSING, "no launch on it was made")),
+        **_bystander_reasons(launches),
+        **_failure_reasons(launches),
         **{
             entry["node"]: (entry["state"], entry["reason"])
             for entry in bundle_manifest.data.get("nodes_not_measured") or []
         },
     }
     measured_nodes = set(_hosts(launches, "passed"))
-    last_nights = _last(pairs)
+    last_nights = _last_nights(pairs)
     night = str(bundle_manifest.data["started"])
     return [
-        Absent(node, *reasons[node], night, last_nights.get(node, ""))
+        AbsentNode(node, *reasons[node], night, last_nights.get(node, ""))
         for node in sorted(reasons.keys() - measured_nodes)
     ]
 
 
-def _beside(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
+def _bystander_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
     """Nodes of launches under which another one went down."""
     down_launches = launches.drop_nulls(["hosts", "nodes_down"])
     rows = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
@@ -285,7 +287,7 @@ def _beside(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
     }
 
 
-def _failed(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
+def _failure_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
     launches = launches.with_columns(hosts=pl.coalesce("nodes_down", "hosts"))
     counts: Counter[str] = Counter(_hosts(launches, *_LOST))
     reasons: dict[str, Counter[str]] = {}
@@ -305,7 +307,7 @@ def _hosts(launches: pl.DataFrame, *statuses: str) -> Iterator[str]:
         yield from set(hosts)
 
 
-def _planned(bundle: Path) -> list[str]:
+def _planned_nodes(bundle: Path) -> list[str]:
     """The nodes of the launches that were planned."""
     file = bundle / pairs.PLAN
     plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
@@ -316,7 +318,7 @@ def _planned(bundle: Path) -> list[str]:
         raise UserError("not the plan of a night", file) from None
 
 
-def _last(rows: pl.DataFrame) -> dict[str, str]:
+def _last_nights(rows: pl.DataFrame) -> dict[str, str]:
     """The newest night in which each node was measured."""
     passed_rows = rows.filter((pl.col("measure") != pairs.FAILURE) | (pl.col("excess") == 0))
     host_nights = pl.concat(

@@ -110,12 +110,12 @@ def is_search(bundle: Path) -> bool:
     return (bundle / SEARCH).is_file() and not (bundle / "samples.parquet").exists()
 
 
-def counting(site: Path) -> tuple[list[Revision], list[str]]:
+def current_revisions(site: Path) -> tuple[list[Revision], list[str]]:
     """Revisions that no later one supersedes, oldest first; and a warning for each damaged one.
 
     A revision is damaged where reading it raises a UserError.
     """
-    current_revisions, warnings = [], []
+    latest_revisions, warnings = [], []
     for night in nights(site):
         night_revisions = []
         for path in revisions(night):
@@ -126,10 +126,10 @@ def counting(site: Path) -> tuple[list[Revision], list[str]]:
             except UserError as error:
                 warnings.append(f"{path}: {without_folder(path, error)}")
         superseded_names = {revision.supersedes for revision in night_revisions}
-        current_revisions += [
+        latest_revisions += [
             revision for revision in night_revisions if revision.path.name not in superseded_names
         ]
-    return current_revisions, warnings
+    return latest_revisions, warnings
 
 
 def _read(path: Path) -> Revision:
@@ -162,7 +162,7 @@ def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
     return manifest.samples(data), started, link
 
 
-def every_digest(site: Path) -> set[str]:
+def all_digests(site: Path) -> set[str]:
     """The digests of the bundles of all revisions, also of those that a later one supersedes."""
     all_facts = (read_facts(path) for night in nights(site) for path in revisions(night))
     return {str(facts.get("digest")) for facts in all_facts if facts}

@@ -137,15 +137,17 @@ def numa(host: Host) -> Finding:
     return warn_if(is_bad, "NUMA", detail, "echo 0 > /proc/sys/kernel/numa_balancing")
 
 
-def packages(missing: Sequence[str] | None) -> Finding:
+def packages(missing_packages: Sequence[str] | None) -> Finding:
     """Whether all packages of a campaign are installed.
 
-    `missing` are those that are not, None if neither dpkg nor rpm knows them.
+    `missing_packages` are those that are not, None if neither dpkg nor rpm knows them.
     """
-    if missing is None:
+    if missing_packages is None:
         return Finding("packages", "warn", "no dpkg and no rpm", "build the software with Spack")
-    if missing:
-        return Finding("packages", "warn", f"not installed: {', '.join(missing)}", "make setup")
+    if missing_packages:
+        return Finding(
+            "packages", "warn", f"not installed: {', '.join(missing_packages)}", "make setup"
+        )
     return Finding("packages", "ok", "all installed")
 
 
@@ -168,13 +170,13 @@ HOST_CHECKS: tuple[Callable[[Host], Finding], ...] = (
 
 
 def examine(
-    host: Host, missing: Sequence[str] | None, toolchain_states: Mapping[str, str]
+    host: Host, missing_packages: Sequence[str] | None, toolchain_states: Mapping[str, str]
 ) -> list[Finding]:
     """All findings, in a fixed order; the arguments are those of the functions above."""
     findings = [check(host) for check in HOST_CHECKS]
-    return [*findings, packages(missing), toolchains(toolchain_states)]
+    return [*findings, packages(missing_packages), toolchains(toolchain_states)]
 
 
-def possible(findings: Sequence[Finding]) -> bool:
+def can_measure(findings: Sequence[Finding]) -> bool:
     """Whether anything can be measured here at all."""
     return all(finding.level != "impossible" for finding in findings)

@@ -85,12 +85,12 @@ class Block:
         return statistics.median([*self.a_s, *self.b_s])
 
     @property
-    def others(self) -> float:
+    def other_processors(self) -> float:
         """Processors that other work used on average."""
         return max(0.0, self.busy_s - self.own_s) / self.wall_s
 
     @property
-    def stolen(self) -> float:
+    def steal_processors(self) -> float:
         """Processors that the hypervisor gave to others on average."""
         return self.steal_s / self.wall_s
 
@@ -140,8 +140,10 @@ def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) ->
 
 
 def _others(blocks: Sequence[Block]) -> Finding:
-    mean = statistics.mean(block.others for block in blocks)
-    detail = f"{mean:.2f} processors while the test ran{_slowdown(lambda b: b.others, blocks)}"
+    mean = statistics.mean(block.other_processors for block in blocks)
+    detail = (
+        f"{mean:.2f} processors while the test ran{_slowdown(lambda b: b.other_processors, blocks)}"
+    )
     advice = "stop other work, or wait until it is done"
     return warn_if(mean > _OTHERS, "others' load", detail, advice)
 
@@ -158,8 +160,10 @@ def _autogroup(blocks: Sequence[Block], autogroup: bool | None) -> Finding:
 
 
 def _steal(blocks: Sequence[Block]) -> Finding:
-    mean = statistics.mean(block.stolen for block in blocks)
-    detail = f"{mean:.3f} processors while the test ran{_slowdown(lambda b: b.stolen, blocks)}"
+    mean = statistics.mean(block.steal_processors for block in blocks)
+    detail = (
+        f"{mean:.3f} processors while the test ran{_slowdown(lambda b: b.steal_processors, blocks)}"
+    )
     advice = "the hypervisor's other guests: repeat at quieter times"
     return warn_if(mean > _STEAL, "CPU steal", detail, advice)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from roundtrip import files
 
 #: Written by each fixture that builds or finds programs: a list of their paths.
-LISTED = "programs.json"
+PROGRAMS_FILE = "programs.json"
 #: Variables by which a user brings other libraries than those that a program links.
 _REPLACES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
 _LINKED = re.compile(r"^\s*(?P<name>\S+) => (?P<file>/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
@@ -91,14 +91,16 @@ def set_variables(script: str) -> set[str]:
 
 
 def tuning(
-    declared: Collection[str], environ: Mapping[str, str] = os.environ, home: Path | None = None
+    site_variables: Collection[str],
+    environ: Mapping[str, str] = os.environ,
+    home: Path | None = None,
 ) -> dict[str, str]:
     """Variables and files (``~/.openmpi/...``) that tune MPI, with what they say; of the variables
-    those that are not `declared`.  A file that cannot be read is left out, as MPI does."""
+    those that are no `site_variables`.  A file that cannot be read is left out, as MPI does."""
     settings = {
         name: value[:_LONGEST]
         for name, value in sorted(environ.items())
-        if name.startswith(_TUNES) and name not in declared and not _OF_A_LAUNCHER.match(name)
+        if name.startswith(_TUNES) and name not in site_variables and not _OF_A_LAUNCHER.match(name)
     }
     for name in _FILES:
         try:

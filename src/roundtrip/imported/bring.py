@@ -28,10 +28,17 @@ from roundtrip import files
 from roundtrip.collect import pseudonyms, records
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
-from roundtrip.collect.reader import Limits, Reader, packed, unpacked
+from roundtrip.collect.reader import Limits, Reader, pack, unpack
 from roundtrip.errors import UserError, printable, refusal
 from roundtrip.imported import perflog, reports, store
-from roundtrip.imported.values import LOGGED, VALUES, Read, SetAside, comparable, require_patterns
+from roundtrip.imported.values import (
+    LOGGED_VALUES,
+    VALUES,
+    ParsedFile,
+    Reject,
+    require_patterns,
+    select_comparable,
+)
 
 #: The largest file that is read, packed or not, bytes.
 _MOST = 1 << 30
@@ -50,7 +57,7 @@ class Source:
     name: str
     digest: str
     bytes: int
-    read: Read
+    parsed: ParsedFile
 
 
 def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Source]:
@@ -65,18 +72,20 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
             is_ours = is_asked or bool(_LOG.fullmatch(file.name))
             try:
                 answers = reader.run(_TASK, [file], str(zone), "ours" if is_ours else "")
-                head, rows = unpacked(*answers)
+                head, rows = unpack(*answers)
             except UserError as error:
-                yield Source(file, name, "", 0, Read(aside=[SetAside(0, error.what)]))
+                yield Source(file, name, "", 0, ParsedFile(rejects=[Reject(0, error.message)]))
                 continue
             if head["is_used"] and head["digest"] not in digests:
                 digests.add(head["digest"])
-                result = Read(rows, [SetAside(*reject) for reject in head["aside"]], head["empty"])
+                result = ParsedFile(
+                    rows, [Reject(*reject) for reject in head["aside"]], head["empty"]
+                )
                 yield Source(file, name, head["digest"], head["size"], result)
     for folder_error in errors:
         folder = Path(folder_error.filename)
-        rejects = [SetAside(0, f"a folder that cannot be read: {refusal(folder_error).what}")]
-        yield Source(folder, printable(folder.name), "", 0, Read(aside=rejects))
+        rejects = [Reject(0, f"a folder that cannot be read: {refusal(folder_error).message}")]
+        yield Source(folder, printable(folder.name), "", 0, ParsedFile(rejects=rejects))
 
 
 def answer(
@@ -87,25 +96,25 @@ def answer(
     UserError for a file that cannot be read, and for one of too many rows.
     """
     for file in map(Path, names):
-        data = files.read_in_tree(file, most=_MOST)
+        data = files.read_in_tree(file, max_bytes=_MOST)
         if data.startswith(reports.SQLITE):
             data = reports.copy_database(file)
         digest = hashlib.sha256(data).hexdigest()
         is_used = bool(is_ours) or _is_ours(data)
-        result = parse(data, zoneinfo.ZoneInfo(zone)) if is_used else Read()
+        result = parse(data, zoneinfo.ZoneInfo(zone)) if is_used else ParsedFile()
         limits.require_rows(result.rows.height)
-        rejects = [(reject.line, reject.reason) for reject in result.aside]
+        rejects = [(reject.line, reject.reason) for reject in result.rejects]
         head = {"digest": digest, "size": len(data), "is_used": is_used}
-        yield packed({**head, "empty": result.empty, "aside": rejects}, result.rows)
+        yield pack({**head, "empty": result.empty_rows, "aside": rejects}, result.rows)
 
 
-def parse(content: bytes, zone: datetime.tzinfo) -> Read:
+def parse(content: bytes, zone: datetime.tzinfo) -> ParsedFile:
     """The values of a file of any kind; its content tells which."""
     fault = None
     if content.startswith(_GZIP):
-        content, fault = _unpacked(content)
+        content, fault = _gunzip(content)
     if not content.strip():
-        result = Read(aside=[] if fault else [SetAside(0, "an empty file")])
+        result = ParsedFile(rejects=[] if fault else [Reject(0, "an empty file")])
     elif content.startswith(reports.SQLITE):
         result = reports.parse_database(content)
     elif content.lstrip().startswith((b"{", b"[")):
@@ -113,7 +122,7 @@ def parse(content: bytes, zone: datetime.tzinfo) -> Read:
     else:
         result = perflog.parse(content, zone)
     if fault:
-        result.aside.append(fault)
+        result.rejects.append(fault)
     return result
 
 
@@ -121,7 +130,7 @@ def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path
     """File, name, and whether the user named it; `errors` gets folders that cannot be read."""
     for place in places:
         if not place.is_dir():
-            yield _resolved(place), printable(place.name), True
+            yield _resolve(place), printable(place.name), True
             continue
         for folder, subfolders, names in os.walk(place, onerror=errors.append):
             subfolders.sort()
@@ -131,7 +140,7 @@ def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path
                     yield file, printable(file.relative_to(place).as_posix()), False
 
 
-def _resolved(place: Path) -> Path:
+def _resolve(place: Path) -> Path:
     """`place` without symbolic links; as it is, if they lead in a circle: then reading tells."""
     try:
         return place.resolve()
@@ -141,11 +150,11 @@ def _resolved(place: Path) -> Path:
 
 def _is_ours(content: bytes) -> bool:
     """Whether a file of any name in a folder is a report or a results database."""
-    plain = _unpacked(content)[0] if content.startswith(_GZIP) else content
+    plain = _gunzip(content)[0] if content.startswith(_GZIP) else content
     return plain.startswith(reports.SQLITE) or b'"session_info"' in plain
 
 
-def _unpacked(content: bytes) -> tuple[bytes, SetAside | None]:
+def _gunzip(content: bytes) -> tuple[bytes, Reject | None]:
     """What gzip packed, up to where it is broken; and the fault, if it is."""
     parts, size = [], 0
     while content:
@@ -153,12 +162,12 @@ def _unpacked(content: bytes) -> tuple[bytes, SetAside | None]:
         try:
             parts.append(stream.decompress(content, _MOST - size + 1))
         except zlib.error as error:
-            return b"".join(parts), SetAside(0, f"broken gzip: {error}")
+            return b"".join(parts), Reject(0, f"broken gzip: {error}")
         size += len(parts[-1])
         if size > _MOST:
-            return b"", SetAside(0, f"too large: more than {_MOST} bytes unpacked")
+            return b"", Reject(0, f"too large: more than {_MOST} bytes unpacked")
         if not stream.eof:
-            return b"".join(parts), SetAside(0, "cut off: gzip has no end")
+            return b"".join(parts), Reject(0, "cut off: gzip has no end")
         content = stream.unused_data.lstrip(b"\0")
     return b"".join(parts), None
 
@@ -179,20 +188,20 @@ class Options:
 class Import:
     """An import: its folder (None if nothing was usable), what it holds, and what is set aside.
 
-    `empty` counts rows without a value; `aside` has lines ``file:line: reason``.
+    `empty_rows` counts rows without a value; `rejects` has lines ``file:line: reason``.
     """
 
     folder: Path | None
     files: int
     values: int
     series: int
-    empty: int
-    aside: list[str]
+    empty_rows: int
+    rejects: list[str]
 
 
 #: Of one job; the pseudonyms of more would not fit a history.
 _MOST_NODES = 6000
-_NONE = pl.DataFrame(schema={**LOGGED, "source": pl.Int32, "digest": pl.String})
+_NONE = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.String})
 
 
 def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options: Options) -> Import:
@@ -202,26 +211,26 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     """
     sources = list(read_sources(places, options.zone))
     rows = [
-        source.read.rows.with_columns(source=pl.lit(number), digest=pl.lit(source.digest))
+        source.parsed.rows.with_columns(source=pl.lit(number), digest=pl.lit(source.digest))
         for number, source in enumerate(sources)
     ]
     all_rows = pl.concat([_NONE, *rows])
     require_patterns(all_rows["metric"].unique().to_list(), options.lower, options.higher)
-    values, more_rejects = comparable(all_rows, options.lower, options.higher)
+    values, more_rejects = select_comparable(all_rows, options.lower, options.higher)
     rejects = [
-        (number, fault) for number, source in enumerate(sources) for fault in source.read.aside
+        (number, fault) for number, source in enumerate(sources) for fault in source.parsed.rejects
     ]
     rejects += more_rejects
     messages = [
         printable(f"{UserError(reject.reason, sources[n].file, reject.line)}")
         for n, reject in rejects
     ]
-    empty = sum(source.read.empty for source in sources)
+    empty_rows = sum(source.parsed.empty_rows for source in sources)
     if not values.height:
-        return Import(None, len(sources), 0, 0, empty, messages)
+        return Import(None, len(sources), 0, 0, empty_rows, messages)
     hosts = {host for node_list in values["hosts"].unique() for host in _hosts(node_list)}
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
-    stored_values = store.without_repeats(as_kept(values, names))
+    stored_values = store.without_repeats(stored_rows(values, names))
     # Nothing private is in what is kept, because it may be published.
     lines = [
         names.text(f"{UserError(reject.reason, sources[n].name, reject.line)}")
@@ -230,7 +239,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     source = {"campaign": campaign, "site": site, **_source(sources, options)}
     folder = store.write(root / campaign / site / store.FOLDER, stored_values, source, lines)
     series = stored_values.select("case_id", "metric", "unit").n_unique()
-    return Import(folder, len(sources), stored_values.height, series, empty, messages)
+    return Import(folder, len(sources), stored_values.height, series, empty_rows, messages)
 
 
 def _source(sources: list[Source], options: Options) -> dict[str, Any]:
@@ -257,7 +266,7 @@ def _hosts(node_list: str) -> list[str]:
     return names if len(names) <= _MOST_NODES else []
 
 
-def as_kept(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
+def stored_rows(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
     """The rows as they are stored: cases by our names, hosts by pseudonyms."""
     case_key = ["name", "system", "partition", "environ"]
     cases = values.select(case_key).unique(maintain_order=True)

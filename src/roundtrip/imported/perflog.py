@@ -20,10 +20,17 @@ from functools import lru_cache
 
 import polars as pl
 
-from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read, parse_times
+from roundtrip.imported.values import (
+    LOGGED_VALUES,
+    MAX_LENGTHS,
+    MAX_TIME,
+    MIN_TIME,
+    ParsedFile,
+    parse_times,
+)
 
 #: Attributes that identify a row or describe it.
-_KNOWN = (
+_ATTRIBUTES = (
     *("job_completion_time_unix", "job_completion_time", "asctime", "version", "result"),
     *("display_name", "info", "name", "unique_name", "short_name", "system", "partition"),
     *("environ", "jobid", "job_nodelist", "modules", "num_tasks"),
@@ -40,12 +47,12 @@ _TEXTS = ("display_name", "info", "name", "job_nodelist", "modules")
 _JSON = ("env_vars", "extra_resources")
 #: A column of one variable, in a log with one line a test; releases before 4.1 say `lower`.
 _PART = "(value|unit|ref|lower_thres|upper_thres|lower|upper|result)"
-_WIDE = re.compile(rf"((?:(?!_{_PART}\W).)+)_(?P<part>{_PART})")
-_TOKEN = re.compile(rf"(?<![\w%])(?:{'|'.join(sorted(_KNOWN, key=len, reverse=True))})(?!\w)")
+_VARIABLE_COLUMN = re.compile(rf"((?:(?!_{_PART}\W).)+)_(?P<part>{_PART})")
+_TOKEN = re.compile(rf"(?<![\w%])(?:{'|'.join(sorted(_ATTRIBUTES, key=len, reverse=True))})(?!\w)")
 #: What every header has one of.
 _HINT = r"job_completion_time|perf_value|_value|display_name|asctime"
 _DELIMITERS = "|,;\t"
-_FEWEST = 3
+_MIN_COLUMNS = 3
 
 
 @dataclass(frozen=True)
@@ -59,22 +66,24 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """`known` places of attributes, `wide` columns of each variable, `json` columns.
+    """Places of `attributes`, columns of each of `variables`, and `json_columns`.
 
     `fault` says why rows of this layout cannot be used; "" if they can.
     """
 
     delimiter: str
     width: int
-    known: dict[str, Place]
-    wide: dict[str, dict[str, int]]
-    json: tuple[int, ...]
+    attributes: dict[str, Place]
+    variables: dict[str, dict[str, int]]
+    json_columns: tuple[int, ...]
     fault: str
 
-    def texts(self) -> list[int]:
+    def text_columns(self) -> list[int]:
         """The columns that may hold any text, the delimiter too."""
-        fixed_columns = {index for columns in self.wide.values() for index in columns.values()}
-        fixed_columns |= {place.index for name, place in self.known.items() if name not in _TEXTS}
+        fixed_columns = {index for columns in self.variables.values() for index in columns.values()}
+        fixed_columns |= {
+            place.index for name, place in self.attributes.items() if name not in _TEXTS
+        }
         return [index for index in range(self.width) if index not in fixed_columns]
 
 
@@ -82,10 +91,16 @@ class Layout:
 def parse_header(line: str) -> Layout | None:
     """The layout that `line` announces; None if it is no header."""
     layouts = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
-    best = max(layouts, key=lambda layout: len(layout.known) + len(layout.wide), default=None)
-    if best is None or len(best.known) + 3 * len(best.wide) < _FEWEST:
+    best = max(
+        layouts, key=lambda layout: len(layout.attributes) + len(layout.variables), default=None
+    )
+    if best is None or len(best.attributes) + 3 * len(best.variables) < _MIN_COLUMNS:
         return None
-    return best if _TIMES & {*best.known} or best.wide or "perf_value" in best.known else None
+    return (
+        best
+        if _TIMES & {*best.attributes} or best.variables or "perf_value" in best.attributes
+        else None
+    )
 
 
 def _layout(line: str, delimiter: str) -> Layout:
@@ -95,9 +110,9 @@ def _layout(line: str, delimiter: str) -> Layout:
     cells = line.split(delimiter)
     has_units = any(cell.endswith("_unit") and cell != "perf_unit" for cell in cells)
     for index, cell in enumerate(cells):
-        if cell in _KNOWN:
+        if cell in _ATTRIBUTES:
             attributes.setdefault(cell, Place(index))
-        elif column := _WIDE.fullmatch(cell):
+        elif column := _VARIABLE_COLUMN.fullmatch(cell):
             wide.setdefault(column[1], {})[column["part"]] = index
         # Of a name that stands twice, as ``jobid=jobid``, the last counts.
         elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
@@ -148,9 +163,9 @@ _NAME = r"^[\w.:+-]+( %.+)?$"
 _BAD = r"[\x00-\x08\x0A-\x1F\x7F-\x9F\x{2028}\x{2029}\x{FFFD}]"
 
 
-def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> Read:
+def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> ParsedFile:
     """The values of a log, sorted by line; a time that names no zone is one of `zone`."""
-    result = Read()
+    result = ParsedFile()
     frames = []
     for layout, texts in _by_layout(_lines(content, result), result):
         delimiters = pl.col("text").str.count_matches(layout.delimiter, literal=True)
@@ -160,20 +175,20 @@ def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> Read:
         for extra in range(1, _MOST_EXTRA + 1):
             long_rows = rows.filter(pl.col("width") == layout.width + extra)
             if long_rows.height:
-                frames.append(_too_long(long_rows, layout, extra, zone, result))
+                frames.append(_long_row_values(long_rows, layout, extra, zone, result))
         is_other = ~pl.col("width").is_between(layout.width, layout.width + _MOST_EXTRA)
         _reject(rows.filter(is_other), layout, result)
     result.rows = pl.concat([result.rows, *frames]).sort("line", maintain_order=True)
-    result.aside.sort(key=lambda reject: reject.line)
+    result.rejects.sort(key=lambda reject: reject.line)
     return result
 
 
-def _reject(rows: pl.DataFrame, layout: Layout, result: Read) -> None:
+def _reject(rows: pl.DataFrame, layout: Layout, result: ParsedFile) -> None:
     for line, _, width in rows.iter_rows():
         result.reject(line, f"{width} columns; the header has {layout.width}")
 
 
-def _lines(content: bytes, result: Read) -> pl.DataFrame:
+def _lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
     """Whole and printable lines with their numbers; the others are set aside."""
     lines = content.decode("utf-8", "replace").split("\n")
     if lines.pop():
@@ -187,7 +202,7 @@ def _lines(content: bytes, result: Read) -> pl.DataFrame:
     return frame.filter(~is_bad & (pl.col("text") != ""))
 
 
-def _by_layout(lines: pl.DataFrame, result: Read) -> list[tuple[Layout, pl.DataFrame]]:
+def _by_layout(lines: pl.DataFrame, result: ParsedFile) -> list[tuple[Layout, pl.DataFrame]]:
     """The rows of each layout; a log may have several headers."""
     candidates = lines.with_row_index("at").filter(pl.col("text").str.contains(_HINT))
     headers = [
@@ -210,13 +225,13 @@ def _by_layout(lines: pl.DataFrame, result: Read) -> list[tuple[Layout, pl.DataF
     return [(layout, pl.concat(rows)) for layout, rows in parts.items()]
 
 
-def _too_long(
-    rows: pl.DataFrame, layout: Layout, extra: int, zone: datetime.tzinfo, result: Read
+def _long_row_values(
+    rows: pl.DataFrame, layout: Layout, extra: int, zone: datetime.tzinfo, result: ParsedFile
 ) -> pl.DataFrame:
     """Values of rows with `extra` delimiters inside one text, where only one reading fits."""
     fields = pl.col("text").str.split(layout.delimiter)
     readings = []
-    for index in layout.texts():
+    for index in layout.text_columns():
         text_cell = fields.list.slice(index, extra + 1).list.join(" ")
         parts = [
             fields.list.head(index),
@@ -224,7 +239,7 @@ def _too_long(
             fields.list.slice(index + extra + 1),
         ]
         text = pl.concat_list(*parts).list.join(layout.delimiter)
-        reading = _values(rows.with_columns(text=text), layout, zone, Read())
+        reading = _values(rows.with_columns(text=text), layout, zone, ParsedFile())
         readings.append(reading.filter(pl.col("name").str.contains(_NAME)))
     values = pl.concat([result.rows, *readings]).unique(maintain_order=True)
     per_line = values.group_by("line", "metric").len()
@@ -235,19 +250,19 @@ def _too_long(
 
 
 #: What ReFrame writes for nothing.
-_NOTHING = ["", "null", "None"]
+_EMPTY_TEXTS = ["", "null", "None"]
 _JOB = r"^[\w.,+:@\[\]-]*$"
 
 
 def _values(
-    rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, result: Read
+    rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, result: ParsedFile
 ) -> pl.DataFrame:
-    """Values, columns `LOGGED`, of rows of the right width.
+    """Values, columns `LOGGED_VALUES`, of rows of the right width.
 
     A row with a cell that does not fit is set aside in `result`; rows without a value are counted.
     """
     if not rows.height:
-        return pl.DataFrame(schema=LOGGED)
+        return pl.DataFrame(schema=LOGGED_VALUES)
     table = pl.read_csv(
         io.BytesIO("\n".join(rows["text"].to_list()).encode()),
         has_header=False,
@@ -257,19 +272,21 @@ def _values(
         empty_string_is_null=False,
         new_columns=[str(index) for index in range(layout.width)],
     ).insert_column(0, rows["line"])
-    table = _without(table, _broken_json(table, layout), result)
+    table = _reject_faulty(table, _broken_json(table, layout), result)
     variables = _variables(layout)
     if not table.height or not variables:
-        result.empty += table.height
-        return pl.DataFrame(schema=LOGGED)
+        result.empty_rows += table.height
+        return pl.DataFrame(schema=LOGGED_VALUES)
     tests = _tests(table, layout, zone)
     values = pl.concat([tests.hstack(table.select(columns)) for columns in variables])
-    values = values.filter(~pl.col("raw").is_in(_NOTHING), ~pl.col("metric").is_in(_NOTHING))
-    result.empty += table.height - values["line"].n_unique()
+    values = values.filter(
+        ~pl.col("raw").is_in(_EMPTY_TEXTS), ~pl.col("metric").is_in(_EMPTY_TEXTS)
+    )
+    result.empty_rows += table.height - values["line"].n_unique()
     if not values.height:
-        return pl.DataFrame(schema=LOGGED)
+        return pl.DataFrame(schema=LOGGED_VALUES)
     values = values.with_columns(value=pl.col("raw").cast(pl.Float64, strict=False))
-    return _without(values, _faults(values), result).select(*LOGGED)
+    return _reject_faulty(values, _faults(values), result).select(*LOGGED_VALUES)
 
 
 def _cell(place: Place) -> pl.Expr:
@@ -280,13 +297,13 @@ def _cell(place: Place) -> pl.Expr:
 
 def _variables(layout: Layout) -> list[list[pl.Expr]]:
     """For each variable of a row its metric, raw value, unit and limits."""
-    attributes = layout.known
+    attributes = layout.attributes
     if "perf_value" in attributes and "perf_var" in attributes:
         places = {name.removeprefix("perf_"): place for name, place in attributes.items()}
         return [_variable(_cell(places["var"]), places)]
     return [
         _variable(pl.lit(name), {part: Place(index) for part, index in columns.items()})
-        for name, columns in layout.wide.items()
+        for name, columns in layout.variables.items()
     ]
 
 
@@ -295,7 +312,10 @@ def _variable(metric: pl.Expr, places: dict[str, Place]) -> list[pl.Expr]:
     return [
         metric.fill_null("").alias("metric"),
         _cell(places["value"]).fill_null("").alias("raw"),
-        pl.when(unit.is_in(_NOTHING)).then(pl.lit("")).otherwise(unit.fill_null("")).alias("unit"),
+        pl.when(unit.is_in(_EMPTY_TEXTS))
+        .then(pl.lit(""))
+        .otherwise(unit.fill_null(""))
+        .alias("unit"),
         _limit(places, "lower"),
         _limit(places, "upper"),
     ]
@@ -310,16 +330,16 @@ def _limit(places: dict[str, Place], side: str) -> pl.Expr:
 def _faults(values: pl.DataFrame) -> pl.Series:
     """Why a value is not taken; "" if it is."""
     is_long = pl.any_horizontal(
-        pl.col(name).str.len_chars() > limit for name, limit in LONGEST.items()
+        pl.col(name).str.len_chars() > limit for name, limit in MAX_LENGTHS.items()
     )
     identity = ("name", "system", "partition", "environ")
-    is_nobody = pl.any_horizontal(pl.col(name).is_in(_NOTHING) for name in identity)
+    is_nobody = pl.any_horizontal(pl.col(name).is_in(_EMPTY_TEXTS) for name in identity)
     reason = (
         pl.when(pl.col("value").is_null())
         .then(pl.format("{} is not a number", pl.col("metric").str.head(100)))
         .when(~pl.col("value").is_finite())
         .then(pl.format("{} is not finite", pl.col("metric").str.head(100)))
-        .when(pl.col("time").is_null() | ~pl.col("time").is_between(EARLIEST, LATEST))
+        .when(pl.col("time").is_null() | ~pl.col("time").is_between(MIN_TIME, MAX_TIME))
         .then(pl.lit("no time at which the job ended"))
         .when(is_nobody)
         .then(pl.lit("no name of the test, or not where it ran"))
@@ -334,7 +354,7 @@ def _faults(values: pl.DataFrame) -> pl.Series:
 
 def _broken_json(table: pl.DataFrame, layout: Layout) -> pl.Series:
     reason = pl.lit("")
-    for index in layout.json:
+    for index in layout.json_columns:
         bad_texts = [text for text in table[str(index)].unique() if not _is_json(text)]
         message = pl.lit(f"broken JSON in column {index + 1}")
         reason = pl.when(pl.col(str(index)).is_in(bad_texts)).then(message).otherwise(reason)
@@ -349,7 +369,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _without(frame: pl.DataFrame, reasons: pl.Series, result: Read) -> pl.DataFrame:
+def _reject_faulty(frame: pl.DataFrame, reasons: pl.Series, result: ParsedFile) -> pl.DataFrame:
     """The lines of `frame` that have no fault at all; the others go to `result`."""
     bad_rows = frame.select("line").with_columns(reason=reasons).filter(pl.col("reason") != "")
     for line, reason in bad_rows.unique("line", maintain_order=True).iter_rows():
@@ -366,17 +386,17 @@ _INFO = r"^(.*?)(?: /[0-9a-f]{6,})?(?: @([^:\s]+):([^+\s]+)\+(\S+))?$"
 
 
 def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.DataFrame:
-    """The columns of `LOGGED` that say which test a row is of, where and when it ran, and
+    """The columns of `LOGGED_VALUES` that say which test a row is of, where and when it ran, and
     ``jobid``; empty or null where the log does not say it.
 
     Name and place are taken from `info` where there is no column of their own.
     """
 
     def text(name: str) -> pl.Expr:
-        cell = _cell(layout.known[name]) if name in layout.known else pl.lit("")
+        cell = _cell(layout.attributes[name]) if name in layout.attributes else pl.lit("")
         return cell.fill_null("")
 
-    name, info = text(next(name for name in _NAMES if name in layout.known)), text("info")
+    name, info = text(next(name for name in _NAMES if name in layout.attributes)), text("info")
     parts = _first(info, name).str.extract_groups(_INFO).struct
     system, version = text("system"), text("version").str.strip_prefix("reframe ")
     is_version = version.str.contains(r"^[0-9][0-9A-Za-z_.+-]{0,30}$")
@@ -392,8 +412,8 @@ def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Dat
         _first(system.str.extract("^([^:]*)"), parts[1]).alias("system"),
         _first(text("partition"), system.str.extract(":(.*)"), parts[2]).alias("partition"),
         _first(text("environ"), parts[3]).alias("environ"),
-        text("job_nodelist").replace(_NOTHING, "").alias("hosts"),
-        text("modules").replace(_NOTHING, "").alias("modules"),
+        text("job_nodelist").replace(_EMPTY_TEXTS, "").alias("hosts"),
+        text("modules").replace(_EMPTY_TEXTS, "").alias("modules"),
         pl.when(is_version).then(facts).otherwise(pl.lit("{}")).alias("facts"),
         text("jobid").alias("jobid"),
     )
@@ -407,14 +427,16 @@ def _first(*texts: pl.Expr) -> pl.Expr:
 def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Series:
     """When the jobs ended, UTC; null where a row does not say it, or not readably."""
     times = pl.Series("time", [None] * table.height, dtype=pl.Datetime("us"))
-    unix = layout.known.get("job_completion_time_unix")
+    unix = layout.attributes.get("job_completion_time_unix")
     if unix:
         seconds = _cell(unix).cast(pl.Float64, strict=False)
         is_date = seconds.is_between(0, 2**33)
         micros = pl.when(is_date).then(seconds * 1e6).cast(pl.Int64)
         times = table.select(micros.cast(pl.Datetime("us")).alias("time"))["time"]
-    key = next((key for key in ("job_completion_time", "asctime") if key in layout.known), None)
+    key = next(
+        (key for key in ("job_completion_time", "asctime") if key in layout.attributes), None
+    )
     if key is None or not times.null_count():
         return times
-    texts = table.select(_cell(layout.known[key]).alias("text"))["text"]
+    texts = table.select(_cell(layout.attributes[key]).alias("text"))["text"]
     return times.zip_with(times.is_not_null(), parse_times(texts, zone))

@@ -22,10 +22,17 @@ from urllib.parse import quote
 import polars as pl
 
 from roundtrip.errors import UserError, printable
-from roundtrip.imported.values import EARLIEST, LATEST, LOGGED, LONGEST, Read, parse_time
+from roundtrip.imported.values import (
+    LOGGED_VALUES,
+    MAX_LENGTHS,
+    MAX_TIME,
+    MIN_TIME,
+    ParsedFile,
+    parse_time,
+)
 
 #: What ReFrame itself tells of a session; any other key was given with --session-extras.
-_OWN = {
+_SESSION_KEYS = {
     *("cmdline", "config_files", "data_version", "hostname", "log_files", "num_cases"),
     *("num_failures", "num_aborted", "num_skipped", "prefix_output", "prefix_stage", "user"),
     *("session_uuid", "time_elapsed", "time_end", "time_end_unix", "time_start"),
@@ -34,14 +41,14 @@ _OWN = {
 _Row = tuple[Any, ...]
 
 
-def parse_report(content: bytes) -> Read:
+def parse_report(content: bytes) -> ParsedFile:
     """The values of a report; one that is none is set aside whole, without a UserError."""
-    result = Read()
-    result.rows = pl.DataFrame(_session(content, result), schema=LOGGED, orient="row")
+    result = ParsedFile()
+    result.rows = pl.DataFrame(_session(content, result), schema=LOGGED_VALUES, orient="row")
     return result
 
 
-def _session(content: bytes | str, result: Read, prefix: str = "") -> list[_Row]:
+def _session(content: bytes | str, result: ParsedFile, prefix: str = "") -> list[_Row]:
     """The values of the report of a session; none if it is set aside.  `prefix` begins reasons."""
     try:
         text = content.decode() if isinstance(content, bytes) else content
@@ -53,12 +60,12 @@ def _session(content: bytes | str, result: Read, prefix: str = "") -> list[_Row]
     except (ValueError, RecursionError):
         line, reason = 0, "not JSON: a number of too many digits, or nested too deeply"
     except UserError as error:
-        line, reason = 0, error.what
+        line, reason = 0, error.message
     result.reject(0 if prefix else line, prefix + reason)
     return []
 
 
-def _report_rows(text: str, result: Read, prefix: str) -> Iterator[_Row]:
+def _report_rows(text: str, result: ParsedFile, prefix: str) -> Iterator[_Row]:
     """ValueError or RecursionError if `text` is not JSON, UserError if it is no report."""
     data = json.loads(text)
     info = data.get("session_info") if isinstance(data, dict) else None
@@ -75,9 +82,9 @@ def _report_rows(text: str, result: Read, prefix: str) -> Iterator[_Row]:
             try:
                 rows = list(_test(test, *session))
             except UserError as error:
-                result.reject(0, f"{prefix}run {number}, test case {index}: {error.what}")
+                result.reject(0, f"{prefix}run {number}, test case {index}: {error.message}")
             else:
-                result.empty += not rows
+                result.empty_rows += not rows
                 yield from rows
 
 
@@ -91,8 +98,8 @@ def _test(
     environ = _text(test.get("environ")) or _text(test.get("environment"))
     name = _text(test.get("display_name")) or _text(test.get("name"))
     time = _date(test.get("job_completion_time_unix"))
-    hosts = _joined(test.get("job_nodelist", test.get("nodelist")))
-    place, modules = (name, system, partition, environ), _joined(test.get("modules"))
+    hosts = _join(test.get("job_nodelist", test.get("nodelist")))
+    place, modules = (name, system, partition, environ), _join(test.get("modules"))
     for metric, value, unit, *limits in _variables(test):
         if value is None:
             continue
@@ -101,7 +108,7 @@ def _test(
         number = _number(value)
         if number is None:
             raise UserError(f"{printable(metric)[:100]} is no finite number")
-        if max(map(len, (*place[1:], unit))) > LONGEST["system"]:
+        if max(map(len, (*place[1:], unit))) > MAX_LENGTHS["system"]:
             raise UserError("a name that is too long")
         bounds = map(_number, limits)
         yield (0, time, start, end, *place, hosts, modules, facts, metric, number, unit, *bounds)
@@ -128,20 +135,20 @@ def _facts(info: dict[str, Any]) -> str:
     """What the user and ReFrame say of the session, as a JSON object of texts."""
     facts = {"ReFrame": _text(info.get("version"))}
     for key, value in info.items():
-        if key not in _OWN and isinstance(value, str | int | float):
+        if key not in _SESSION_KEYS and isinstance(value, str | int | float):
             facts[printable(key)[:100]] = printable(str(value))[:200]
     return json.dumps({key: value for key, value in facts.items() if value}, sort_keys=True)
 
 
 def _text(value: Any) -> str:
     """A text that fits into a table; "" for anything else."""
-    text = value if isinstance(value, str) and len(value) <= LONGEST["name"] else ""
+    text = value if isinstance(value, str) and len(value) <= MAX_LENGTHS["name"] else ""
     return printable(text.strip())
 
 
-def _joined(value: Any) -> str:
+def _join(value: Any) -> str:
     if isinstance(value, list):
-        return ",".join(text for item in value if (text := _text(item)))[: LONGEST["hosts"]]
+        return ",".join(text for item in value if (text := _text(item)))[: MAX_LENGTHS["hosts"]]
     return _text(value)
 
 
@@ -156,7 +163,7 @@ def _instant(info: dict[str, Any], key: str) -> datetime.datetime | None:
     if instant := _date(info.get(f"{key}_unix")):
         return instant
     instant = parse_time(_text(info.get(key)), datetime.UTC)
-    return instant if instant and EARLIEST < instant < LATEST else None
+    return instant if instant and MIN_TIME < instant < MAX_TIME else None
 
 
 def _date(seconds: Any) -> datetime.datetime | None:
@@ -164,7 +171,7 @@ def _date(seconds: Any) -> datetime.datetime | None:
     if number is None or not 0 < number < 2**33:
         return None
     date = datetime.datetime.fromtimestamp(number, datetime.UTC).replace(tzinfo=None)
-    return date if EARLIEST < date < LATEST else None
+    return date if MIN_TIME < date < MAX_TIME else None
 
 
 SQLITE = b"SQLite format 3\0"
@@ -186,13 +193,13 @@ def copy_database(file: Path) -> bytes:
         raise UserError(f"cannot be read as a database: {printable(str(error))}", file) from None
 
 
-def parse_database(whole: bytes) -> Read:
+def parse_database(content: bytes) -> ParsedFile:
     """The values of a database; a session with a fault is set aside, without a UserError."""
-    result = Read()
+    result = ParsedFile()
     rows: list[_Row] = []
     try:
         with closing(sqlite3.connect(":memory:")) as connection:
-            connection.deserialize(whole)
+            connection.deserialize(content)
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
             limit = time.monotonic() + _PATIENCE
@@ -208,5 +215,5 @@ def parse_database(whole: bytes) -> Read:
                 )
     except (sqlite3.Error, UnicodeError, OverflowError) as error:
         result.reject(0, f"broken database: {printable(str(error))[:200]}")
-    result.rows = pl.DataFrame(rows, schema=LOGGED, orient="row")
+    result.rows = pl.DataFrame(rows, schema=LOGGED_VALUES, orient="row")
     return result

@@ -25,11 +25,11 @@ from roundtrip.imported.values import VALUES, Value
 from roundtrip.stats.summaries import median_intervals
 
 FOLDER = "imported"
-SOURCE, _VALUES, _ASIDE = "source.json", "values.parquet", "set-aside.txt"
-FILES = (SOURCE, _VALUES, _ASIDE)
+SOURCE, _VALUES, _REJECTS = "source.json", "values.parquet", "set-aside.txt"
+FILES = (SOURCE, _VALUES, _REJECTS)
 
 
-def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: list[str]) -> Path:
+def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
     """Write an import into `folder`; return its own folder, which may have been there.
 
     Two processes with the same import leave one folder.  UserError if the system refuses.
@@ -47,7 +47,9 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], aside: lis
             digest = hashlib.sha256((partial / _VALUES).read_bytes()).hexdigest()
             text = json.dumps({"schema": 1, **source, "values": digest}, indent=1, sort_keys=True)
             (partial / SOURCE).write_text(text + "\n", encoding="utf-8")
-            (partial / _ASIDE).write_text("".join(f"{line}\n" for line in aside), encoding="utf-8")
+            (partial / _REJECTS).write_text(
+                "".join(f"{line}\n" for line in messages), encoding="utf-8"
+            )
             partial.rename(target)
         except OSError:
             if not target.is_dir():  # else another process was first

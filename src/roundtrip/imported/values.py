@@ -25,7 +25,7 @@ _Long = Annotated[str, Field(max_length=1000)]
 _Measured = Annotated[float, Field(ge=LEAST_VALUE, le=MOST_VALUE)]
 
 
-class Logged(Row):
+class LoggedValue(Row):
     """A value as a reader makes it of a file; no name is replaced by a pseudonym yet.
 
     `name` is ReFrame's name of the test with its parameters; `time` (UTC) is when its job ended,
@@ -57,7 +57,7 @@ class Value(Row):
     `digest` is the sha256 of the file that the value stood in.
     """
 
-    across = (
+    extra_rules = (
         Rule(
             "time",
             pl.col("time").is_not_null() | pl.col("session").is_not_null(),
@@ -81,13 +81,13 @@ class Value(Row):
     digest: str
 
 
-LOGGED, VALUES = columns(Logged), columns(Value)
+LOGGED_VALUES, VALUES = columns(LoggedValue), columns(Value)
 #: The year before the first performance log of ReFrame, and far ahead.
-EARLIEST, LATEST = datetime(2010, 1, 1), datetime(2200, 1, 1)
+MIN_TIME, MAX_TIME = datetime(2010, 1, 1), datetime(2200, 1, 1)
 #: Characters of a text at most.
-LONGEST = {
+MAX_LENGTHS = {
     name: schema["maxLength"]
-    for name, schema in json_schema(Logged)["properties"].items()
+    for name, schema in json_schema(LoggedValue)["properties"].items()
     if "maxLength" in schema
 }
 
@@ -115,7 +115,7 @@ def parse_times(texts: pl.Series, zone: tzinfo) -> pl.Series:
 
 
 @dataclass(frozen=True)
-class SetAside:
+class Reject:
     """Something of a file that is not taken: the line where it begins (0: the whole), and why."""
 
     line: int
@@ -123,16 +123,16 @@ class SetAside:
 
 
 @dataclass
-class Read:
-    """What a file holds: rows as `LOGGED`, what is set aside, and how many rows have no value."""
+class ParsedFile:
+    """What a file holds: `LOGGED_VALUES`, what is set aside, and how many rows have no value."""
 
-    rows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOGGED))
-    aside: list[SetAside] = field(default_factory=list)
-    empty: int = 0
+    rows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOGGED_VALUES))
+    rejects: list[Reject] = field(default_factory=list)
+    empty_rows: int = 0
 
     def reject(self, line: int, reason: str) -> None:
         """Set something aside."""
-        self.aside.append(SetAside(line, reason))
+        self.rejects.append(Reject(line, reason))
 
 
 _TIME = r"(?:[numµμ]?s|secs?|seconds?|(?:micro|milli|nano)seconds?|min|minutes?|h|hours?)"
@@ -143,9 +143,9 @@ _HIGHER = re.compile(
 )
 
 
-def comparable(
+def select_comparable(
     rows: pl.DataFrame, lower: Sequence[str], higher: Sequence[str]
-) -> tuple[pl.DataFrame, list[tuple[int, SetAside]]]:
+) -> tuple[pl.DataFrame, list[tuple[int, Reject]]]:
     """Rows of several files with `lower_is_better`, and what of which file is not taken.
 
     Column `source` is the number of the file.  `lower` and `higher` are what the user says, globs
@@ -154,13 +154,13 @@ def comparable(
     keys = ["metric", "unit", "lower", "upper"]
     kinds = rows.select(keys).unique(maintain_order=True)
     directions = [
-        lower_is_better(*kind, says_lower=lower, says_higher=higher) for kind in kinds.iter_rows()
+        lower_is_better(*kind, lower_globs=lower, higher_globs=higher) for kind in kinds.iter_rows()
     ]
     kinds = kinds.with_columns(pl.Series("lower_is_better", directions, pl.Boolean))
     rows = rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left")
     is_known = pl.col("lower_is_better").is_not_null()
     is_positive = pl.col("value").is_between(LEAST_VALUE, MOST_VALUE)
-    rejects = _rejected(rows.filter(~is_known)) + _rejected(rows.filter(is_known, ~is_positive))
+    rejects = _rejects(rows.filter(~is_known)) + _rejects(rows.filter(is_known, ~is_positive))
     return rows.filter(is_known, is_positive), rejects
 
 
@@ -179,13 +179,13 @@ def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Seque
                 raise UserError(f"{option} {glob!r} matches no variable; there are: {metric_names}")
 
 
-def _rejected(rows: pl.DataFrame) -> list[tuple[int, SetAside]]:
+def _rejects(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
     """Each variable with the line of its first value and their number."""
     groups = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
         pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
     )
     return [
-        (source, SetAside(line, f"{metric}, {count} values: {_reason(metric, unit, is_unknown)}"))
+        (source, Reject(line, f"{metric}, {count} values: {_reason(metric, unit, is_unknown)}"))
         for source, metric, unit, line, count, is_unknown in groups.iter_rows()
     ]
 
@@ -203,17 +203,17 @@ def lower_is_better(
     lower: float | None,
     upper: float | None,
     *,
-    says_lower: Sequence[str] = (),
-    says_higher: Sequence[str] = (),
+    lower_globs: Sequence[str] = (),
+    higher_globs: Sequence[str] = (),
 ) -> bool | None:
     """True, False, or None where nothing tells.
 
     First what the user says, by globs of names of variables; then a reference that is bounded on
     one side only, because ReFrame fails what is worse; then the unit.
     """
-    if any(fnmatchcase(metric, glob) for glob in says_lower):
+    if any(fnmatchcase(metric, glob) for glob in lower_globs):
         return True
-    if any(fnmatchcase(metric, glob) for glob in says_higher):
+    if any(fnmatchcase(metric, glob) for glob in higher_globs):
         return False
     if (lower is None) != (upper is None):
         return lower is None

@@ -70,12 +70,12 @@ class Verbatim:
 class Cell:
     """What stands in a table, and a verdict on it.  The tone never says more than the words do.
 
-    `shown`: words, a quantity, or several of them.  `unit`: the one that its words print for the
+    `content`: words, a quantity, or several of them.  `unit`: the one that its words print for the
     numbers of its row.  `series` is the key (`Origins`) of the series of the history to which the
     cell leads, "" for that of its quantity.
     """
 
-    shown: Inline | Text
+    content: Inline | Text
     tone: Tone = "plain"
     verdict: str = ""
     unit: str = ""
@@ -84,12 +84,12 @@ class Cell:
     @property
     def parts(self) -> Text:
         """The texts and quantities of the cell in their order, always as a tuple."""
-        return self.shown if isinstance(self.shown, tuple) else (self.shown,)
+        return self.content if isinstance(self.content, tuple) else (self.content,)
 
     @property
     def text(self) -> str:
         """What is shown, as text."""
-        return plain(self.parts)
+        return plain_text(self.parts)
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -158,7 +158,7 @@ class Table:
     @property
     def caption(self) -> str:
         """What it shows."""
-        return self.words if isinstance(self.words, str) else plain(self.words)
+        return self.words if isinstance(self.words, str) else plain_text(self.words)
 
 
 @dataclass(frozen=True)
@@ -167,12 +167,12 @@ class Figure:
 
     name: str
     alt: str
-    shown: Plot | Heat
+    content: Plot | Heat
 
     @property
     def plot(self) -> Plot | None:
         """What it shows, if that is no map."""
-        return self.shown if isinstance(self.shown, Plot) else None
+        return self.content if isinstance(self.content, Plot) else None
 
 
 @dataclass(frozen=True)
@@ -207,9 +207,9 @@ class Part:
     """A section, which is folded away, and what it says at the top of the report.
 
     At the top stand its question, if it has one, its answers, one short line each, its summary,
-    which are small tables, and its picture, which is the answer in figures.  `each` and `verdicts`
-    open the section: an answer for each panel, and tables of verdicts.  Its warnings, a plain line
-    each, are notices of the report, and the terminal prints them too.
+    which are small tables, and its picture, which is the answer in figures.  `panel_answers` and
+    `verdicts` open the section: an answer for each panel, and tables of verdicts.  Its warnings, a
+    plain line each, are notices of the report, and the terminal prints them too.
     """
 
     anchor: str
@@ -219,21 +219,21 @@ class Part:
     verdicts: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
     question: str = ""
-    each: tuple[Answer, ...] = ()
+    panel_answers: tuple[Answer, ...] = ()
     summary: tuple[Table, ...] = ()
     picture: Gallery | None = None
 
     @property
     def figures(self) -> tuple[Figure, ...]:
         """All its figures: its picture, then the others, those that are folded away included."""
-        galleries = [block for block in flat(self.blocks) if isinstance(block, Gallery)]
+        galleries = [block for block in all_blocks(self.blocks) if isinstance(block, Gallery)]
         galleries = [self.picture, *galleries] if self.picture else galleries
         return tuple(figure for gallery in galleries for figure in gallery.figures)
 
     @property
     def tables(self) -> tuple[Table, ...]:
         """All its tables, those at the top and those that are folded away included."""
-        block_tables = (block for block in flat(self.blocks) if isinstance(block, Table))
+        block_tables = (block for block in all_blocks(self.blocks) if isinstance(block, Table))
         return (*self.summary, *self.verdicts, *block_tables)
 
 
@@ -274,7 +274,7 @@ class Report:
         return next(name for name, other in self.tables.items() if other is table)
 
     @property
-    def asked(self) -> tuple[Part, ...]:
+    def top_parts(self) -> tuple[Part, ...]:
         """The parts that say something at the top."""
         return tuple(part for part in self.parts if part.answers or part.summary)
 
@@ -289,7 +289,7 @@ def answer(first: str, rest: str, tone: Tone = "plain") -> Answer:
     return Answer((Strong(first), rest), tone)
 
 
-def plain(text: Text) -> str:
+def plain_text(text: Text) -> str:
     """The words and numbers of a text, without marks."""
     return "".join(part.text if isinstance(part, Code | Strong) else str(part) for part in text)
 
@@ -299,9 +299,9 @@ def text_cells(*texts: str) -> tuple[Cell, ...]:
     return tuple(Cell(text) for text in texts)
 
 
-def folded(summary: str, table: Table, most: int = 12) -> Block:
-    """A table, in a fold if it has more rows than `most`."""
-    return table if len(table.rows) <= most else Fold(summary, (table,))
+def fold_if_long(summary: str, table: Table, max_rows: int = 12) -> Block:
+    """A table, in a fold if it has more rows than `max_rows`."""
+    return table if len(table.rows) <= max_rows else Fold(summary, (table,))
 
 
 def count_cells(*counts: int) -> tuple[Cell, ...]:
@@ -319,9 +319,9 @@ def number_columns(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, "right") for name in names)
 
 
-def flat(blocks: tuple[Block, ...]) -> Iterator[Block]:
+def all_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
     """All blocks, those that are folded away included."""
     for block in blocks:
         yield block
         if isinstance(block, Fold):
-            yield from flat(block.blocks)
+            yield from all_blocks(block.blocks)

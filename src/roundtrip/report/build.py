@@ -32,7 +32,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data, judge
 from roundtrip.report.sections import headline, history, launches, nodes, provenance, toolchains
-from roundtrip.stats.planning import fewest_launches, needed_together
+from roundtrip.stats.planning import fewest_launches, joint_claims_needed
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies.study import Claim, Section, Study
@@ -53,7 +53,7 @@ _HEADS = {
     Family.SECONDARY: "whatever else a study compares inside its launches",
     Family.TOOLCHAINS: "one toolchain against another, by round; see Toolchains compared",
 }
-_WHY: Text = (
+_FAMILIES_NOTE: Text = (
     "False discoveries are controlled in each family apart (Benjamini-Hochberg): the few primary "
     "claims need no launches for the many others, and differences that nobody doubts do not lower "
     "the bar for doubtful ones.",
@@ -63,36 +63,39 @@ _Claim = TypeVar("_Claim", bound=Claim)
 
 def launches_made(data: Data) -> int:
     """The launches that passed, of the case that has most."""
-    return max(data.completed.group_by("case_id").len()["len"], default=0)
+    return max(data.completed_launches.group_by("case_id").len()["len"], default=0)
 
 
-def launches_needed(judged: Mapping[_Claim, ClaimVerdict], made: int) -> int | None:
+def launches_needed(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) -> int | None:
     """Of each case, with which every claim that lacks launches could be decided; None if none does.
 
-    A claim may have a value of only some of the `made` launches: then it will of as large a share.
+    A claim may have a value of only some of the `launch_count` launches: then it will of as large a
+    share.
     """
     counts = [
-        -(-verdict.would_do * max(made, verdict.interval.n) // verdict.interval.n)
-        for verdict in judged.values()
-        if verdict.would_do is not None
+        -(-verdict.launches_needed * max(launch_count, verdict.interval.n) // verdict.interval.n)
+        for verdict in verdicts.values()
+        if verdict.launches_needed is not None
     ]
     return max(counts, default=None)
 
 
-def advice(judged: Mapping[_Claim, ClaimVerdict], made: int) -> str:
+def advice(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) -> str:
     """How many launches were made and would do, of each case; "" where more are of no use."""
-    minimum = launches_needed(judged, made)
+    minimum = launches_needed(verdicts, launch_count)
     if minimum is None:
         return ""
     launches_text = (
-        "1 launch of each case was" if made == 1 else f"{made} launches of each case were"
+        "1 launch of each case was"
+        if launch_count == 1
+        else f"{launch_count} launches of each case were"
     )
     return f"{launches_text} made, {minimum} would do"
 
 
-def undecided(data: Data, judged: Mapping[_Claim, ClaimVerdict]) -> str | None:
+def undecided_reason(data: Data, verdicts: Mapping[_Claim, ClaimVerdict]) -> str | None:
     """Why nothing can be decided and what to do, a line for people; None if something can."""
-    rows = data.completed
+    rows = data.completed_launches
     disturbed_rows = rows.filter(pl.col("disturbed"))
     if rows.height and disturbed_rows.height == rows.height:
         reason = str(disturbed_rows["disturbed_why"][0])
@@ -105,12 +108,12 @@ def undecided(data: Data, judged: Mapping[_Claim, ClaimVerdict]) -> str | None:
         return None
     if not data.pairs.is_empty():
         return None if nodes.can_detect(data) else "nodes have too few launches yet to be compared"
-    if not judged:
+    if not verdicts:
         return NO_CLAIM
-    if any(verdict.verdict is not Verdict.CANNOT_TELL for verdict in judged.values()):
+    if any(verdict.verdict is not Verdict.CANNOT_TELL for verdict in verdicts.values()):
         return None
-    reason = f"none of {units.plural(len(judged), 'claim')} has a verdict"
-    if hint := advice(judged, launches_made(data)):
+    reason = f"none of {units.plural(len(verdicts), 'claim')} has a verdict"
+    if hint := advice(verdicts, launches_made(data)):
         return f"{reason}: {hint}"
     return (
         f"{reason}, and too few launches are not the reason: they scatter more than what is to be "
@@ -118,38 +121,40 @@ def undecided(data: Data, judged: Mapping[_Claim, ClaimVerdict]) -> str | None:
     )
 
 
-def family_counts(judged: Mapping[Claim, ClaimVerdict]) -> str:
+def family_counts(verdicts: Mapping[Claim, ClaimVerdict]) -> str:
     """For the facts under the title: ``8 primary, 32 secondary``."""
-    counts = Counter(claim.family for claim in judged)
+    counts = Counter(claim.family for claim in verdicts)
     return ", ".join(f"{counts[family]} {family}" for family in Family if counts[family]) or "none"
 
 
-def too_few_notice(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Text | None:
+def too_few_notice(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Text | None:
     """For the top of the report: how many claims so few launches cannot decide, or None."""
-    underpowered_claims = [verdict for verdict in judged.values() if verdict.would_do is not None]
+    underpowered_claims = [
+        verdict for verdict in verdicts.values() if verdict.launches_needed is not None
+    ]
     if not underpowered_claims:
         return None
     count = units.plural(len(underpowered_claims), "claim")
     return (
         Strong("Too few launches: "),
-        f"{count} of {len(judged)} cannot be decided, however large the difference; "
-        f"{advice(judged, launches_made(data))}.",
+        f"{count} of {len(verdicts)} cannot be decided, however large the difference; "
+        f"{advice(verdicts, launches_made(data))}.",
     )
 
 
-def families_part(data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Part | None:
+def families_part(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Part | None:
     """A row for each family, and which claims are primary; None without claims."""
-    if not judged:
+    if not verdicts:
         return None
-    families = {claim.family for claim in judged}
-    study_names = set(data.completed["study"])
+    families = {claim.family for claim in verdicts}
+    study_names = set(data.completed_launches["study"])
     items: list[Text] = [(Strong(f), f": {_HEADS[f]}.") for f in Family if f in families]
     items += [
-        (f"Primary of study {study.name}: {study.primary}",)
+        (f"Primary of study {study.name}: {study.primary_description}",)
         for study in studies.load()
-        if study.name in study_names and study.primary
+        if study.name in study_names and study.primary_description
     ]
-    blocks = (Paragraph(_WHY), _family_table(data, judged), Items(tuple(items)))
+    blocks = (Paragraph(_FAMILIES_NOTE), _family_table(data, verdicts), Items(tuple(items)))
     return Part("claims", "What was tested together", blocks)
 
 
@@ -180,7 +185,7 @@ def _family_row(
 ) -> tuple[Cell, ...]:
     count = len(members)
     launch_counts = [member.interval.n for member in members]
-    joint_count = needed_together(min(launch_counts), count, levels)
+    joint_count = joint_claims_needed(min(launch_counts), count, levels)
     verdicts = Counter(member.verdict for member in members)
     if joint_count is None or joint_count == 1:
         need_text: Inline | Text = "none" if joint_count is None else "any one"
@@ -189,7 +194,7 @@ def _family_row(
     return (
         Cell(str(family).capitalize()),
         Cell(units.count(count)),
-        Cell(units.counts(launch_counts)),
+        Cell(units.count_range(launch_counts)),
         Cell(units.count(fewest_launches(count, levels))),
         Cell(need_text),
         Cell(
@@ -207,7 +212,7 @@ class Correction:
 
     def for_everybody(self) -> Correction:
         """The same, with a reason that may leave the site."""
-        return replace(self, reason=disclosure.for_everybody(printable(self.reason)))
+        return replace(self, reason=disclosure.withhold_private(printable(self.reason)))
 
 
 def build(data: Data, correction: Correction | None = None) -> Report:
@@ -247,12 +252,12 @@ def judge_report(data: Data) -> dict[Claim, ClaimVerdict]:
 class _Section:
     """A section with its claims; `study`: None for the comparison of toolchains."""
 
-    made: Section
+    section: Section
     claims: Mapping[Claim, Sequence[float]]
     study: Study | None = None
 
-    def chapter(self, data: Data, judged: Mapping[Claim, ClaimVerdict]) -> Chapter:
-        part, study, claims = self.made.part(judged), self.study, tuple(self.claims)
+    def chapter(self, data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Chapter:
+        part, study, claims = self.section.part(verdicts), self.study, tuple(self.claims)
         if study is None:
             return Chapter(part, toolchains.FACTS, None, claims)
         part = replace(part, question=part.question or study.question)
@@ -267,7 +272,7 @@ def _judge_sections(data: Data, sections: Sequence[_Section]) -> dict[Claim, Cla
 
 
 def _sections(data: Data) -> Iterator[_Section]:
-    is_measured = labels.simulated(data).is_empty()
+    is_measured = labels.simulated_launches(data).is_empty()
     for study in studies.load():
         if section := study.section(data):
             yield _Section(section, section.claims() if is_measured else {}, study)
@@ -284,7 +289,7 @@ def _facts(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[st
         ("Campaign", str(facts["campaign"])),
         ("Started", f"{facts['started'][:10]} {facts['started'][11:16]} UTC"),
         ("Site", f"{facts['site']}" + (f", {model}" if model else "")),
-        ("Launches", launches.completed(data).describe()),
+        ("Launches", launches.launch_counts(data).describe()),
         ("Claims tested", family_counts(verdicts)),
         ("Revision", provenance.revision(data)),
         ("Bundle", data.manifest.digest[:16]),
@@ -301,7 +306,7 @@ def _notices(
         yield (Strong("Sequential: "), SEQUENTIAL)
     if data.is_abba:
         yield (Strong("ABBA: "), ABBA)
-    reason = undecided(data, verdicts)
+    reason = undecided_reason(data, verdicts)
     if reason and reason != NO_CLAIM:
         yield (Strong("Measured, but nothing can be decided: "), f"{reason}.")
     if power_notice := too_few_notice(data, verdicts):
@@ -309,7 +314,7 @@ def _notices(
     if data.manifest.data["git"]["dirty"]:
         changes = "the checkout that measured was not a clean commit."
         yield (Strong("Uncommitted changes: "), changes)
-    if count := int(data.completed["emulated"].fill_null(False).sum()):
+    if count := int(data.completed_launches["emulated"].fill_null(False).sum()):
         launches_text = units.plural(count, "launch", "launches")
         sentence = f"{launches_text} did not run on real hardware; labelled throughout."
         yield (Strong("EMULATED: "), sentence)

@@ -27,12 +27,12 @@ from roundtrip.report.blocks import (
     Paragraph,
     Table,
     Tone,
-    folded,
+    fold_if_long,
     number_columns,
     text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.nights import Judged, Line
+from roundtrip.report.nights import Line, NightVerdicts
 from roundtrip.stats.nights.newest import Confirmation, SignTest, confirm
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -54,43 +54,49 @@ _RULE = (
 
 
 @dataclass(frozen=True)
-class Again:
+class RepeatedSeries:
     """A series that was worse last night, with its control, and how many launches lie beyond.
 
-    So many launches of both ran `elsewhere`: on other nodes than those of the night.
+    `launches_elsewhere` of both ran on other nodes than those of the night.
     """
 
     line: Line
     control: Line | None
-    found: SignTest
-    of_control: SignTest | None
+    test: SignTest
+    control_test: SignTest | None
     verdict: Confirmation
-    elsewhere: int = 0
+    launches_elsewhere: int = 0
 
     @property
     def sentence(self) -> str:
         """``confirmed: 9 of 9 launches, 0 of 9 of the control``, and where they ran elsewhere."""
-        if not self.found.launches:
+        if not self.test.launches:
             return str(self.verdict)
-        control = f"{self.of_control} of the control" if self.of_control else "without a control"
-        nodes = f"; {self.elsewhere} on other nodes than the night's" if self.elsewhere else ""
-        return f"{self.verdict}: {self.found} launches, {control}{nodes}"
+        control = (
+            f"{self.control_test} of the control" if self.control_test else "without a control"
+        )
+        nodes = (
+            f"; {self.launches_elsewhere} on other nodes than the night's"
+            if self.launches_elsewhere
+            else ""
+        )
+        return f"{self.verdict}: {self.test} launches, {control}{nodes}"
 
 
 @dataclass(frozen=True)
-class Confirmed:
-    """All series that were worse, by the key of the series; `why_not` they were not launched."""
+class ConfirmationResult:
+    """All series that were worse, by their keys; `skip_reason`: why none was launched again."""
 
-    series: Mapping[str, Again]
-    why_not: str = ""
+    series: Mapping[str, RepeatedSeries]
+    skip_reason: str = ""
 
     @property
     def sentence(self) -> str:
         """One sentence for all of them; "" for none."""
         if not self.series:
             return ""
-        if self.why_not:
-            return f"Not launched again: {self.why_not}."
+        if self.skip_reason:
+            return f"Not launched again: {self.skip_reason}."
         verdicts = [repeat.verdict for repeat in self.series.values()]
         counts = [
             f"{verdict} ({units.plural(n, 'series', 'series')})"
@@ -104,44 +110,48 @@ class Confirmed:
         repeat = self.series.get(line.series.key)
         if repeat is None:
             return ""
-        return f"{Confirmation.NOT_LAUNCHED}: {self.why_not}" if self.why_not else repeat.sentence
+        return (
+            f"{Confirmation.NOT_LAUNCHED}: {self.skip_reason}"
+            if self.skip_reason
+            else repeat.sentence
+        )
 
     def record(self, line: Line) -> dict[str, Any] | None:
         """The same for programs; None for nothing."""
         repeat = self.series.get(line.series.key)
         if repeat is None:
             return None
-        control_test = asdict(repeat.of_control) if repeat.of_control else {}
+        control_test = asdict(repeat.control_test) if repeat.control_test else {}
         return {
             "verdict": str(repeat.verdict),
-            "why_not": self.why_not,
-            **asdict(repeat.found),
-            "on_other_nodes": repeat.elsewhere,
+            "why_not": self.skip_reason,
+            **asdict(repeat.test),
+            "on_other_nodes": repeat.launches_elsewhere,
             "control": {"series": repeat.control.label, **control_test} if repeat.control else None,
         }
 
 
 #: Nothing was launched again.
-NOTHING = Confirmed({})
+NO_CONFIRMATION = ConfirmationResult({})
 
 
 def pairs(
-    judged: Judged, launched: Collection[str] | None = None
+    verdicts: NightVerdicts, launched_cases: Collection[str] | None = None
 ) -> list[tuple[Line, Line | None]]:
-    """Every series that was worse last night, with its control, of the cases `launched` if given.
+    """Every series that was worse last night, with its control, of `launched_cases` if given.
 
     A control is an unchanged series of the same study and toolchain: of a case in which nothing was
     worse, if there is one, on the same partition if possible; and of this case the series that is
     most alike.  It is None where every series changed.
     """
-    worse_lines = judged.with_verdict(Verdict.WORSE_LAST_NIGHT)
+    worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     worse_cases = {line.series.names["case_id"] for line in worse_lines}
     candidates = [
         line
-        for line in judged.with_verdict(Verdict.UNCHANGED)
-        if line.known.newest is not None
-        and not line.known.newest.is_outside
-        and (launched is None or line.series.names["case_id"] in launched)
+        for line in verdicts.with_verdict(Verdict.UNCHANGED)
+        if line.history.newest_night is not None
+        and not line.history.newest_night.is_outside
+        and (launched_cases is None or line.series.names["case_id"] in launched_cases)
     ]
     line_pairs = []
     for line in worse_lines:
@@ -183,52 +193,52 @@ def _partition(names: Mapping[str, Any]) -> str:
     return str(names["case_id"]).rpartition("@")[2].partition("+")[0]
 
 
-def cases(judged: Judged) -> set[str]:
+def cases(verdicts: NightVerdicts) -> set[str]:
     """The cases to launch again: those of `pairs`, controls included."""
-    return {str(line.series.names["case_id"]) for pair in pairs(judged) for line in pair if line}
+    return {str(line.series.names["case_id"]) for pair in pairs(verdicts) for line in pair if line}
 
 
-def confirmed_of_site(site: Path, judged: Judged) -> Confirmed:
+def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:
     """What the newest night of a site's published reports launched again.
 
     UserError if its bundle cannot be read.
     """
     digests = {
-        line.series.points[-1].digest for line in judged.with_verdict(Verdict.WORSE_LAST_NIGHT)
+        line.series.points[-1].digest for line in verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     }
-    for revision in published.counting(site)[0] if digests else ():
+    for revision in published.current_revisions(site)[0] if digests else ():
         if revision.digest in digests:
             reader.require(revision.bundle)
-            return confirmed(data.read(revision.bundle), judged)
-    return NOTHING
+            return read_confirmation(data.read(revision.bundle), verdicts)
+    return NO_CONFIRMATION
 
 
-def confirmed(held: Data, judged: Judged) -> Confirmed:
-    """What the bundle of the newest night of `judged` says of the series that were worse.
+def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> ConfirmationResult:
+    """What the bundle of the newest night of `night_verdicts` says of the series that were worse.
 
     Nothing where its campaign does not ask for it.  UserError for a damaged bundle.
     """
-    declaration = files.parse_toml(held.campaign_text).get("confirm")
-    if declaration is None or not judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
-        return NOTHING
-    medians, reason = _medians(held)
-    line_pairs = pairs(judged, set(medians["case_id"]))
-    night = judged.calendar.nights[-1]
-    tests = [_beyond(line, night, medians) for line, _ in line_pairs]
+    declaration = files.parse_toml(night_data.campaign_text).get("confirm")
+    if declaration is None or not night_verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
+        return NO_CONFIRMATION
+    medians, reason = _medians(night_data)
+    line_pairs = pairs(night_verdicts, set(medians["case_id"]))
+    night = night_verdicts.calendar.nights[-1]
+    tests = [_sign_test(line, night, medians) for line, _ in line_pairs]
     control_tests = [
-        _beyond(control, night, medians) if control else (None, 0) for _, control in line_pairs
+        _sign_test(control, night, medians) if control else (None, 0) for _, control in line_pairs
     ]
-    level = held.analysis.statistics.false_discovery_level
+    level = night_data.analysis.statistics.false_discovery_level
     verdicts = confirm([test for test, _ in tests], [test for test, _ in control_tests], level)
     series = {
-        line.series.key: Again(
+        line.series.key: RepeatedSeries(
             line, control, test, control_test, verdict, elsewhere + control_elsewhere
         )
         for (line, control), (test, elsewhere), (control_test, control_elsewhere), verdict in zip(
             line_pairs, tests, control_tests, verdicts, strict=True
         )
     }
-    return Confirmed(series, reason)
+    return ConfirmationResult(series, reason)
 
 
 def _medians(night_data: Data) -> tuple[pl.DataFrame, str]:
@@ -243,10 +253,10 @@ def _medians(night_data: Data) -> tuple[pl.DataFrame, str]:
     return pl.DataFrame(schema=MEDIANS), str(reason or _NOTHING_CAME)
 
 
-def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
+def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
     """How many launches are worse than the nights before predict of one night, and how many ran on
     other nodes than those of the night's value."""
-    newest = line.known.newest
+    newest = line.history.newest_night
     assert newest is not None  # noqa: S101  of those that have one
     points = [point for point in line.series.points if point.night == night]
     value = min(points, key=lambda point: (-point.launches, point.nodes))
@@ -258,16 +268,16 @@ def _beyond(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, in
     return SignTest(int(is_worse.sum()), launches.height), int(is_away.sum())
 
 
-def blocks(again: Confirmed) -> Iterator[Block]:
+def blocks(result: ConfirmationResult) -> Iterator[Block]:
     """One row for each series that was worse last night; nothing where nothing was asked."""
-    if not again.series:
+    if not result.series:
         return
     yield Heading(3, "Launched again")
-    if again.why_not:
-        yield Paragraph((again.sentence,))
+    if result.skip_reason:
+        yield Paragraph((result.sentence,))
         return
     yield Paragraph((_RULE,), is_note=True)
-    rows = tuple(_row(repeat) for repeat in again.series.values())
+    rows = tuple(_row(repeat) for repeat in result.series.values())
     caption = "Launches that are worse than predicted, of those made again and not disturbed."
     columns = (
         *text_columns("Series", "Verdict"),
@@ -275,19 +285,19 @@ def blocks(again: Confirmed) -> Iterator[Block]:
         Column("Control"),
         *number_columns("Its worse launches", "Launches on other nodes"),
     )
-    yield folded(f"{len(rows)} series", Table(caption, columns, rows))
+    yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _row(repeat: Again) -> tuple[Cell, ...]:
+def _row(repeat: RepeatedSeries) -> tuple[Cell, ...]:
     return (
         Cell(repeat.line.label, series=repeat.line.series.key),
         Cell(str(repeat.verdict), _TONES.get(repeat.verdict, "plain")),
-        _beyond_cell(repeat.found),
+        _test_cell(repeat.test),
         Cell(repeat.control.label if repeat.control else "every series changed"),
-        _beyond_cell(repeat.of_control) if repeat.of_control else Cell(""),
-        Cell(units.count(repeat.elsewhere)),
+        _test_cell(repeat.control_test) if repeat.control_test else Cell(""),
+        Cell(units.count(repeat.launches_elsewhere)),
     )
 
 
-def _beyond_cell(test: SignTest) -> Cell:
+def _test_cell(test: SignTest) -> Cell:
     return Cell((units.count(test.beyond), f" of {test.launches}"))

@@ -63,18 +63,18 @@ class Data:
     @property
     def title(self) -> str:
         """The campaign's title, or its name."""
-        title = self._declared("title")
+        title = self._campaign_value("title")
         return title if isinstance(title, str) and title else str(self.manifest.data["campaign"])
 
     @cached_property
-    def completed(self) -> pl.DataFrame:
+    def completed_launches(self) -> pl.DataFrame:
         """The launches that completed, columns as in `launches`."""
         return self.launches.filter(pl.col("status") == "passed")
 
     @cached_property
     def origins(self) -> Origins:
         """Which series of the history its values are."""
-        return Origins(self.medians.join(self.completed, on="launch", how="semi"))
+        return Origins(self.medians.join(self.completed_launches, on="launch", how="semi"))
 
     def series_of(self, case_id: str, value: Mapping[str, Any]) -> str:
         """The series of the history that a value with the columns `ORIGIN` is of, "" if of none."""
@@ -95,27 +95,27 @@ class Data:
     @cached_property
     def is_sequential(self) -> bool:
         """Whether the launches went on until they decided enough, as those of ``roundtrip ab``."""
-        return self._declared("sequential") is True
+        return self._campaign_value("sequential") is True
 
     @cached_property
     def is_abba(self) -> bool:
         """Whether its rounds are in twos, as `campaign.abba` has them."""
-        return self.is_sequential and self._declared("abba_seed") is not None
+        return self.is_sequential and self._campaign_value("abba_seed") is not None
 
-    def _declared(self, key: str) -> Any:
+    def _campaign_value(self, key: str) -> Any:
         """What the campaign declares at its top, None without it."""
         try:
             return files.parse_toml(self.campaign_text).get(key)
         except UserError:
             return None
 
-    def passed(self, study: str) -> pl.DataFrame:
+    def study_launches(self, study: str) -> pl.DataFrame:
         """Launches of a study that completed, but those between pairs of nodes.
 
         Columns as in `launches`.
         """
         in_pairs = pl.col("launch").is_in(self.pairs["launch"].to_list())
-        return self.completed.filter(pl.col("study") == study, ~in_pairs)
+        return self.completed_launches.filter(pl.col("study") == study, ~in_pairs)
 
     def study_records(self, study: str) -> dict[str, dict[str, Any]]:
         """By launch: what the workload of a study recorded, as its `record` has it."""

@@ -35,13 +35,13 @@ _EDGE = 4.0  # around what is small
 _ROW_POINT = 4.0  # half the width of a point in a row, at least
 
 
-def coloured(
-    colour: tuple[str, str], *inside: Markup, about: Mapping[str, object] | None = None
+def colour_group(
+    colour: tuple[str, str], *children: Markup, extra_attributes: Mapping[str, object] | None = None
 ) -> Markup:
-    """A group in a colour, that of a light and that of a dark page; `about` are its attributes."""
+    """A group in a colour, that of a light and that of a dark page, with `extra_attributes`."""
     light, dark = colour
-    attributes = {"class": "curve", **(about or {}), "fill": light, "stroke": light}
-    return element("g", {**attributes, "style": f"--light:{light};--dark:{dark}"}, *inside)
+    attributes = {"class": "curve", **(extra_attributes or {}), "fill": light, "stroke": light}
+    return element("g", {**attributes, "style": f"--light:{light};--dark:{dark}"}, *children)
 
 
 class Drawing(Frame):
@@ -50,7 +50,7 @@ class Drawing(Frame):
     #: By how much a page-coloured line below each line is wider: where lines cross, both are seen.
     casing: ClassVar[float] = 1.2
 
-    def all(self) -> Iterator[Markup]:
+    def elements(self) -> Iterator[Markup]:
         """Everything that is drawn, from below to above."""
         yield element("g", {"class": "frame"}, *self._axes())
         if self.view.rows:
@@ -70,7 +70,7 @@ class Drawing(Frame):
             return element("path", {"class": kind, "stroke": stroke, "d": ends})
 
         for value in svg.ticks(view.x, view.width / 72):
-            x = self.across(value)
+            x = self.x_of(value)
             yield line(x, self.top, x, self.bottom, "grid", GRID)
             words = svg.tick_label(value, view.x)
             label_x = max(x, svg.width(words) / 2) if view.y else x
@@ -80,7 +80,7 @@ class Drawing(Frame):
         yield svg.text(view.x.title, middle, self.bottom + 39, text_anchor="middle", **ink)
         if view.y:
             for value in self.y_ticks:
-                y = self.up(value)
+                y = self.y_of(value)
                 yield line(self.left, y, self.right, y, "grid", GRID)
                 label = svg.tick_label(value, view.y)
                 yield svg.text(label, self.left - 8, y + 4.5, text_anchor="end")
@@ -92,7 +92,9 @@ class Drawing(Frame):
         head = {"font_weight": 600, "class_": "ink", "fill": INK}
         for row, name in enumerate(self.view.rows):
             bold = head if row in self.view.heads else {}
-            yield svg.text(name, self.left - 8, self.middle(row) + 4.5, text_anchor="end", **bold)
+            yield svg.text(
+                name, self.left - 8, self.row_middle(row) + 4.5, text_anchor="end", **bold
+            )
 
     def marks(self) -> Iterator[Markup]:
         """Strip, rules, all intervals, and above them all curves."""
@@ -114,14 +116,14 @@ class Drawing(Frame):
         for kind in (self._spread, self._line):
             for index, curve in enumerate(view.curves):
                 if shapes := list(kind(curve)):
-                    yield self._coloured(index, curve, *shapes)
+                    yield self._curve_group(index, curve, *shapes)
 
     def _events(self) -> Iterator[Markup]:
         """Upright lines, which the page's script moves sideways alone, and words at their tops."""
         right, line = 0.0, 0
         for kind in (CHANGE, NOTE, STEP):
             low = self.top + _TICK if kind == CHANGE else _LOWEST
-            places = [self.across(event.place) for event in self.view.events if event.kind == kind]
+            places = [self.x_of(event.place) for event in self.view.events if event.kind == kind]
             if places:
                 ends = "".join(svg.path(((x, self.top), (x, low))) for x in places)
                 colour, dash = EVENTS[kind]
@@ -130,7 +132,7 @@ class Drawing(Frame):
         for event in sorted(self.view.events, key=lambda event: event.place):
             if not event.words:
                 continue
-            x, text_width = self.across(event.place) + 4, svg.width(event.words)
+            x, text_width = self.x_of(event.place) + 4, svg.width(event.words)
             is_left = x + text_width > self.right
             line = 1 - line if (x - text_width - 8 if is_left else x) < right else 0
             x, right = (x - 8, x) if is_left else (x, x + text_width + 8)
@@ -140,13 +142,13 @@ class Drawing(Frame):
 
     def _rule(self, value: float) -> tuple[Place, Place]:
         if self.view.rows:
-            x = self.across(value)
+            x = self.x_of(value)
             return (x, self.top), (x, self.bottom)
-        y, overhang = self.up(value), _FAR * (self.right - self.left)
+        y, overhang = self.y_of(value), _FAR * (self.right - self.left)
         return (self.left - overhang, y), (self.right + overhang, y)
 
-    def _coloured(self, index: int, curve: Curve, *shapes: Markup) -> Markup:
-        return coloured(curve.colour, *shapes, about={"data-curve": index})
+    def _curve_group(self, index: int, curve: Curve, *shapes: Markup) -> Markup:
+        return colour_group(curve.colour, *shapes, extra_attributes={"data-curve": index})
 
     def _spread(self, curve: Curve) -> Iterator[Markup]:
         runs: list[list[tuple[Place, Place]]] = [[]]
@@ -184,7 +186,7 @@ class Drawing(Frame):
             yield element("path", {"class": "line", "stroke-width": curve.width, **attributes})
         if curve.levels and self.view.y:
             ends = [
-                ((self.across(first), self.up(value)), (self.across(last), self.up(value)))
+                ((self.x_of(first), self.y_of(value)), (self.x_of(last), self.y_of(value)))
                 for first, last, value in curve.levels
             ]
             shape = {"class": "level", "fill": "none", "d": "".join(map(svg.path, ends))}
@@ -220,16 +222,16 @@ class Drawing(Frame):
             for row, value, *_ in curve.points:
                 start = bar_ends.get(row, 0.0)
                 bar_ends[row] = start + value
-                x1, x2 = self.across(start), self.across(bar_ends[row])
-                y = self.middle(int(row))
+                x1, x2 = self.x_of(start), self.x_of(bar_ends[row])
+                y = self.row_middle(int(row))
                 areas += f"{svg.path(((x1, y - 6), (x2, y - 6), (x2, y + 6), (x1, y + 6)))}Z"
-            yield self._coloured(index, curve, element("path", {"stroke": "none", "d": areas}))
+            yield self._curve_group(index, curve, element("path", {"stroke": "none", "d": areas}))
         for curve in self.view.curves:
             bars = "".join(
-                svg.path(((self.across(low), y), (self.across(high), y)))
+                svg.path(((self.x_of(low), y), (self.x_of(high), y)))
                 for row, _, low, high, _ in curve.points
                 if low is not None and high is not None
-                for y in (self.middle(int(row)),)
+                for y in (self.row_middle(int(row)),)
             )
             if bars:
                 stroke = {"class": "whole", "stroke": INK, "stroke-width": 1.5}
@@ -249,7 +251,7 @@ class Drawing(Frame):
         elif curve.size:
             size = max(curve.size, _ROW_POINT if is_row else 0.0 if curve.width else _LONE)
             shapes.append(svg.dot(curve.shape, 8, 0, size))
-        return self._coloured(index, curve, *shapes)
+        return self._curve_group(index, curve, *shapes)
 
     def _ends(self) -> Iterator[Markup]:
         """The names of the curves right of their last points, apart from each other, tied to them.
@@ -266,14 +268,16 @@ class Drawing(Frame):
                 arrow = " ↑" if is_above else " ↓" if is_below else ""
                 ends[index] = (curve, spot[0] - self.right, y, arrow)
         heights = {index: end[2] for index, end in ends.items()}
-        label_ys = svg.apart(heights, _GAP, self.top + 2, self.bottom - 2)
+        label_ys = svg.space_out(heights, _GAP, self.top + 2, self.bottom - 2)
         for index, (curve, x, y, arrow) in ends.items():
             label_y = label_ys[index]
             line = svg.path(((x + 3 - SIGN, y - label_y), (-2.0, 0.0)))
             tie = {"class": "tie", "stroke": MUTED, "stroke-dasharray": "1 3", "d": line}
-            yield self._named(index, curve, arrow, self.right + SIGN, label_y, element("path", tie))
+            yield self._curve_label(
+                index, curve, arrow, self.right + SIGN, label_y, element("path", tie)
+            )
 
-    def _named(
+    def _curve_label(
         self, index: int, curve: Curve, arrow: str, x: float, y: float, *before: Markup
     ) -> Markup:
         """The sign and the name of a curve at a place."""
@@ -283,7 +287,7 @@ class Drawing(Frame):
 
     def _legend(self) -> Iterator[Markup]:
         for index, (x, y) in enumerate(self.legend):
-            yield self._named(index, self.view.curves[index], "", x, y)
+            yield self._curve_label(index, self.view.curves[index], "", x, y)
 
 
 class SmallDrawing(Drawing):
@@ -300,10 +304,10 @@ class SmallDrawing(Drawing):
         self.left = self.top = _EDGE
         self.right, self.bottom = self.width - _EDGE, self.height - _EDGE
 
-    def across(self, value: float) -> float:
+    def x_of(self, value: float) -> float:
         """As in a frame, and never outside of this one."""
-        return min(max(super().across(value), self.left), self.right)
+        return min(max(super().x_of(value), self.left), self.right)
 
-    def up(self, value: float) -> float:
+    def y_of(self, value: float) -> float:
         """As in a frame, and never outside of this one."""
-        return min(max(super().up(value), self.top), self.bottom)
+        return min(max(super().y_of(value), self.top), self.bottom)

@@ -64,27 +64,27 @@ def differences(labels: Collection[str]) -> dict[str, str]:
     }
 
 
-def distinct(labels: Collection[str]) -> dict[str, str]:
+def distinct_labels(labels: Collection[str]) -> dict[str, str]:
     """As `differences`, with the whole label where there is none."""
     return {label: rest or label for label, rest in differences(labels).items()}
 
 
-def in_setting(what: str, setting: str) -> str:
-    """`what` with the parts of its setting whose value it does not name.
+def add_setting(title: str, setting: str) -> str:
+    """`title` with the parts of its setting whose value it does not name.
 
     ``FFT, datatypes, ranks 2`` of ``FFT, datatypes`` and ``app FFT, ranks 2``.
     """
-    values = what.split(", ")
+    values = title.split(", ")
     rest = [part for part in setting.split(", ") if part.rpartition(" ")[2] not in values]
-    return ", ".join(filter(None, (what, *rest)))
+    return ", ".join(filter(None, (title, *rest)))
 
 
-def marked(name: str, row: Mapping[str, Any]) -> str:
+def add_mark(name: str, row: Mapping[str, Any]) -> str:
     """`name` with the label of the launch `row` if it was emulated or simulated."""
     return f"{name} {kind(row['emulation'], row['simulated'])}".strip()
 
 
-def by_environ(launches: pl.DataFrame) -> dict[str, str]:
+def kinds_by_environ(launches: pl.DataFrame) -> dict[str, str]:
     """The `kind` of launches that passed, by environment; measured ones are left out.
 
     Of `launches` status, environ, emulation and simulated are used.
@@ -103,13 +103,13 @@ def mark(kinds: Iterable[str]) -> str:
     return f" ({text})" if text else ""
 
 
-def only_simulated(kinds: Iterable[str]) -> bool:
+def is_only_simulated(kinds: Iterable[str]) -> bool:
     """Whether there are values, and all of them are of such a `kind` as simulated ones have."""
     kind_set = set(kinds)
     return bool(kind_set) and all(label.endswith(_SIMULATED) for label in kind_set)
 
 
-def from_history(provenance: pl.DataFrame) -> dict[str, str]:
+def marks_from_history(provenance: pl.DataFrame) -> dict[str, str]:
     """By environment, from the facts of all nights; one that was always measured is left out."""
     environ_marks: dict[str, set[str]] = {}
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
@@ -134,9 +134,9 @@ def notice(marks: dict[str, str]) -> Text | None:
     )
 
 
-def simulated(data: Data) -> pl.DataFrame:
+def simulated_launches(data: Data) -> pl.DataFrame:
     """Simulated launches that completed: the columns of `Data.launches`."""
-    return data.completed.filter(pl.col("simulated").fill_null(False))
+    return data.completed_launches.filter(pl.col("simulated").fill_null(False))
 
 
 def notice_of_simulated(data: Data) -> Text | None:
@@ -144,7 +144,7 @@ def notice_of_simulated(data: Data) -> Text | None:
 
     Two runs of a case are identical, or the collector has failed the second one.
     """
-    launches = simulated(data)
+    launches = simulated_launches(data)
     if launches.is_empty():
         return None
     runs = launches.group_by("case_id").len()["len"]
@@ -152,13 +152,14 @@ def notice_of_simulated(data: Data) -> Text | None:
     proof = f"{pairs} of {units.plural(len(runs), 'case')}: two runs, identical to the last digit. "
     return (
         Strong("SIMULATED: "),
-        f"{count} did not run on real hardware; labelled throughout. Simulated by {_by(launches)}. "
-        "A simulation gives the same values each time, so that nothing is tested and no interval "
-        f"is drawn. {proof if pairs else ''}No claim compares simulated values with measured ones.",
+        f"{count} did not run on real hardware; labelled throughout. Simulated by "
+        f"{_simulators_text(launches)}. A simulation gives the same values each time, so that "
+        f"nothing is tested and no interval is drawn. {proof if pairs else ''}"
+        "No claim compares simulated values with measured ones.",
     )
 
 
-def _by(launches: pl.DataFrame) -> str:
+def _simulators_text(launches: pl.DataFrame) -> str:
     """``SimGrid 3.32 on platform odin (hosts of 1000 Mflop/s, file 4716644c)``."""
     columns = [f"simulated_{name}" for name in ("simgrid", "platform", "host_flops")]
     platforms = launches.select(*columns, "simulated_platform_sha256").unique().sort(columns)

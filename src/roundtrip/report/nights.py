@@ -12,7 +12,7 @@ import polars as pl
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.history import detection
 from roundtrip.history.annotations import Annotation
-from roundtrip.history.detection import Names
+from roundtrip.history.detection import SeriesNames
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Tone
 from roundtrip.report.pages.series import (
@@ -21,12 +21,12 @@ from roundtrip.report.pages.series import (
     Series,
     changes_by_night,
     changes_of_series,
+    display_unit,
     node_set_changes,
-    shown_in,
     split_series,
 )
 from roundtrip.report.units import Quantity
-from roundtrip.stats.nights.verdicts import Newest, SeriesHistory, Step, Verdict
+from roundtrip.stats.nights.verdicts import NewestNight, SeriesHistory, Step, Verdict
 from roundtrip.stats.settings import NightSettings
 
 TONES: dict[Verdict, Tone] = {
@@ -46,21 +46,21 @@ TONES: dict[Verdict, Tone] = {
 class Judgement:
     """One series' verdict, with the step that it rests on, if one does.
 
-    `newest` is the newest night, if the verdict rests on it.  `is_news`: the newest nights alone,
-    or a level of so few nights as settings say.  `is_alarm`: it is worse, and nobody accepted that.
+    `newest_night`: if the verdict rests on it.  `is_news`: the newest nights alone, or a level of
+    so few nights as settings say.  `is_alarm`: it is worse, and nobody accepted that.
     `ratio` is printed with its interval, and `evidence` orders the rows of one verdict: that of the
     step over its threshold, or how far a drift is from none.
     """
 
     verdict: Verdict
     step: Step | None = None
-    newest: Newest | None = None
+    newest_night: NewestNight | None = None
     is_news: bool = False
     is_alarm: bool = False
     ratio: str = ""
     evidence: float = 0.0
-    would_see: float | None = None
-    why: str = ""
+    detectable_step: float | None = None
+    reason: str = ""
 
     @property
     def rank(self) -> tuple[int, bool, float]:
@@ -69,52 +69,60 @@ class Judgement:
 
 
 def judgement(
-    known: SeriesHistory, *, lower_is_better: bool, accepted: int = -1, since: int = 0
+    history: SeriesHistory, *, lower_is_better: bool, accepted_night: int = -1, since: int = 0
 ) -> Judgement:
     """The verdict on a series in words and numbers.
 
     A step counts for as long as the newest nights belong to it, not only while it is news: a
-    regression that nobody mended or accepted is still one.  Change points up to night `accepted`
+    regression that nobody mended or accepted is still one.  Change points up to `accepted_night`
     are the baseline; what began before night `since` is no alarm.
     """
-    verdict = known.verdict(lower_is_better=lower_is_better, accepted=accepted)
-    standing_steps = known.standing(lower_is_better=lower_is_better, accepted=accepted)
+    verdict = history.verdict(lower_is_better=lower_is_better, accepted_night=accepted_night)
+    standing_steps = history.standing_steps(
+        lower_is_better=lower_is_better, accepted_night=accepted_night
+    )
     is_alarm = any(step.night >= since for step in standing_steps)
-    step = known.step(accepted)
-    detectable_step, reason = known.would_see, known.why
-    if verdict is Verdict.WORSE_LAST_NIGHT and known.newest:
-        newest = known.newest
+    step = history.newest_step(accepted_night)
+    detectable_step, reason = history.detectable_step, history.reason
+    if verdict is Verdict.WORSE_LAST_NIGHT and history.newest_night:
+        newest = history.newest_night
         distance = max(newest.ratio / newest.high, newest.low / newest.ratio)
         text = f"{units.change(newest.ratio)} last night"
         return Judgement(verdict, None, newest, True, True, text, distance, detectable_step, reason)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
-        is_news = step.nights <= known.news_nights and step.night >= since
+        is_news = step.nights <= history.news_nights and step.night >= since
         ratio = str(units.change(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
         return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, detectable_step)
-    flaps = known.flaps(lower_is_better=lower_is_better)
+    flaps = history.worse_flapping(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
         text = (
             f"{units.change(flaps.ratio)} in {units.percent(flaps.share)} of {flaps.nights} "
             f"nights, {units.percent(flaps.share_before)} before"
         )
         return Judgement(verdict, None, None, True, True, text, flaps.share, detectable_step)
-    modes = known.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
+    modes = history.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
     if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
         text = (
             f"worse mode ({units.change(modes.ratio)}) in {units.percent(modes.after)} of "
             f"{modes.nights} nights, {units.percent(modes.before)} before"
         )
-        is_new, is_worse = modes.nights <= known.news_nights, verdict is Verdict.FLAPPING
+        is_new, is_worse = modes.nights <= history.news_nights, verdict is Verdict.FLAPPING
         alarm = is_worse or is_alarm
         return Judgement(verdict, None, None, is_new, alarm, text, modes.after, detectable_step)
-    if verdict is Verdict.DRIFTING and known.drift:
-        drift = known.drift
-        ratio = f"{units.change(drift.a_year, drift.low, drift.high)} a year"
-        distance = max(drift.a_year, 1 / drift.a_year) if drift.a_year > 0 else 0.0
+    if verdict is Verdict.DRIFTING and history.drift:
+        drift = history.drift
+        ratio = f"{units.change(drift.yearly_ratio, drift.low, drift.high)} a year"
+        distance = (
+            max(drift.yearly_ratio, 1 / drift.yearly_ratio) if drift.yearly_ratio > 0 else 0.0
+        )
         return Judgement(verdict, None, None, False, is_alarm, ratio, distance, detectable_step)
-    is_outside = known.newest is not None and known.newest.is_outside
-    ratio = f"{units.change(known.newest.ratio)} last night" if known.newest and is_outside else ""
+    is_outside = history.newest_night is not None and history.newest_night.is_outside
+    ratio = (
+        f"{units.change(history.newest_night.ratio)} last night"
+        if history.newest_night and is_outside
+        else ""
+    )
     return Judgement(
         verdict, None, None, False, is_alarm, ratio, float(is_outside), detectable_step, reason
     )
@@ -122,24 +130,24 @@ def judgement(
 
 @dataclass(frozen=True)
 class Line:
-    """One series and its verdict; `night` its step began, and what changed `near` there.
+    """One series and its verdict; its step began on `night`, near `change_night` something changed.
 
     `changes` are those of its step; of a series that is worse last night, those of that night.
-    `causes`: what changed near each change point, in their order.  `accepted` is the newest
-    annotation by which somebody accepted its level.  `revised` says in words what was reported
+    `causes`: what changed near each change point, in their order.  `acceptance` is the newest
+    annotation by which somebody accepted its level.  `revisions` says in words what was reported
     otherwise after the night before.
     """
 
     series: Series
-    known: SeriesHistory
+    history: SeriesHistory
     judgement: Judgement
     night: str | None
-    near: str | None
+    change_night: str | None
     changes: tuple[Change, ...]
     causes: tuple[tuple[Change, ...], ...] = ()
     mark: str = ""
-    accepted: Annotation | None = None
-    revised: tuple[str, ...] = ()
+    acceptance: Annotation | None = None
+    revisions: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -147,13 +155,13 @@ class Line:
 
         After it stands `mark`, what is emulated or simulated of it.
         """
-        return _named(self.series, self.mark)
+        return _label(self.series, self.mark)
 
     @property
     def is_small(self) -> bool:
         """Whether its newest change point is smaller than the least effect."""
-        steps = self.known.steps
-        return bool(steps) and not steps[-1].is_effect(self.known.least)
+        steps = self.history.steps
+        return bool(steps) and not steps[-1].is_effect(self.history.least_effect)
 
     @property
     def comes_and_goes(self) -> bool:
@@ -162,14 +170,14 @@ class Line:
         return judgement.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and judgement.step is None
 
     @property
-    def changed(self) -> str:
+    def changes_text(self) -> str:
         """What differs in provenance where its step is, or last night if it is worse; else ""."""
         if self.night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
             return ""
         return "; ".join(map(str, self.changes)) or "nothing that is recorded"
 
     @property
-    def before(self) -> Quantity | str:
+    def level_before(self) -> Quantity | str:
         """The level before its step: the median of the nights before; else ""."""
         points = self.series.points
         if self.night is None:
@@ -178,21 +186,21 @@ class Line:
             point.median for point in points if point.night < self.night and not point.left_out
         ]
         if not medians:
-            return units.NOTHING
-        factor, unit = shown_in(self.series)
+            return units.NO_VALUE
+        factor, unit = display_unit(self.series)
         return units.amount(median(medians) * factor, unit)
 
 
 @dataclass(frozen=True)
-class Judged:
+class NightVerdicts:
     """`lines` of all series, worst first; `calendar` has the nights that they count.
 
-    `changed` has, by night, every recorded fact that differs from the night before.
+    `night_changes` has, by night, every recorded fact that differs from the night before.
     """
 
     calendar: Calendar
     lines: tuple[Line, ...]
-    changed: Mapping[str, Sequence[Change]]
+    night_changes: Mapping[str, Sequence[Change]]
 
     def with_verdict(self, verdict: Verdict) -> list[Line]:
         """Those with this verdict."""
@@ -208,47 +216,49 @@ def judge(
     nights: pl.DataFrame,
     provenance: pl.DataFrame,
     settings: NightSettings,
-    accepted: Sequence[Annotation] = (),
+    acceptances: Sequence[Annotation] = (),
     since: str = "",
-) -> Judged:
+) -> NightVerdicts:
     """Every series of `nights`; the frames have the columns `NIGHTS` and `PROVENANCE`.
 
-    Annotations `accepted` make levels the baseline; what began before the date `since` is no alarm.
+    `acceptances` make levels the baseline; what began before the date `since` is no alarm.
     """
-    return judged_lines(nights, provenance, detection.histories(nights, settings), accepted, since)
+    return judge_histories(
+        nights, provenance, detection.histories(nights, settings), acceptances, since
+    )
 
 
-def judged_lines(
+def judge_histories(
     nights: pl.DataFrame,
     provenance: pl.DataFrame,
-    known: Mapping[Names, SeriesHistory],
-    accepted: Sequence[Annotation] = (),
+    histories: Mapping[SeriesNames, SeriesHistory],
+    acceptances: Sequence[Annotation] = (),
     since: str = "",
-) -> Judged:
-    """The same of what is `known` of each series, by its names."""
+) -> NightVerdicts:
+    """The same of the `histories` of all series, by their names."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
-    marks = labels.from_history(provenance)
+    marks = labels.marks_from_history(provenance)
     lines = []
     for series in split_series(nights):
-        history = known[tuple(series.names[name] for name in SERIES)]
+        history = histories[tuple(series.names[name] for name in SERIES)]
         mark = marks.get(series.environ, "")
-        names = _named(series, mark), str(series.names["case_id"])
-        newest = max(
-            (annotation for annotation in accepted if annotation.accepts(*names)),
+        names = _label(series, mark), str(series.names["case_id"])
+        acceptance = max(
+            (annotation for annotation in acceptances if annotation.accepts(*names)),
             key=lambda annotation: annotation.last,
             default=None,
         )
-        baseline = calendar.before(newest.last) - 1 if newest else -1
+        accepted_night = calendar.count_before(acceptance.last) - 1 if acceptance else -1
         verdict = judgement(
             history,
             lower_is_better=series.lower_is_better,
-            accepted=baseline,
-            since=calendar.before(since, inclusive=False),
+            accepted_night=accepted_night,
+            since=calendar.count_before(since, inclusive=False),
         )
         series_subjects = subjects(series)
         step_causes = {
-            step: _beside(
+            step: _changes_near(
                 series, series_subjects, calendar.nights[step.night], calendar, night_changes
             )
             for step in dict.fromkeys((*history.steps, *([verdict.step] if verdict.step else [])))
@@ -257,13 +267,15 @@ def judged_lines(
         if verdict.step:
             night, (near, changes) = calendar.nights[verdict.step.night], step_causes[verdict.step]
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
-            changes = _on(series, series_subjects, calendar.nights[-1], night_changes)
+            changes = _changes_at(series, series_subjects, calendar.nights[-1], night_changes)
         causes = tuple(step_causes[step][1] for step in history.steps)
-        revisions = tuple(_revised(history, calendar, series.lower_is_better, baseline))
+        revisions = tuple(_revisions(history, calendar, series.lower_is_better, accepted_night))
         lines.append(
-            Line(series, history, verdict, night, near, changes, causes, mark, newest, revisions)
+            Line(
+                series, history, verdict, night, near, changes, causes, mark, acceptance, revisions
+            )
         )
-    return Judged(calendar, tuple(sorted(lines, key=_order)), night_changes)
+    return NightVerdicts(calendar, tuple(sorted(lines, key=_order)), night_changes)
 
 
 def _order(line: Line) -> tuple[Any, ...]:
@@ -272,8 +284,8 @@ def _order(line: Line) -> tuple[Any, ...]:
     return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
 
 
-def _revised(
-    history: SeriesHistory, calendar: Calendar, lower_is_better: bool, baseline: int
+def _revisions(
+    history: SeriesHistory, calendar: Calendar, lower_is_better: bool, accepted_night: int
 ) -> Iterator[str]:
     """``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``, and the like."""
 
@@ -281,15 +293,17 @@ def _revised(
         return f"night {night + 1} ({calendar.label(calendar.nights[night])})"
 
     for revision in history.revisions:
-        old_night = revision.reported.night
-        if old_night > baseline and revision.now:
-            yield f"change point moved from {at(old_night)} to {at(revision.now.night)}"
-        elif old_night > baseline:
-            ratio = units.change(revision.reported.ratio)
-            yield f"change point of {at(old_night)}, {ratio}, withdrawn: {revision.why}"
-    if history.before and (newest := history.went_back(lower_is_better=lower_is_better)):
-        night = history.before.segments[-1].end - 1
-        if night > baseline:
+        old_night = revision.old_step.night
+        if old_night > accepted_night and revision.new_step:
+            yield f"change point moved from {at(old_night)} to {at(revision.new_step.night)}"
+        elif old_night > accepted_night:
+            ratio = units.change(revision.old_step.ratio)
+            yield f"change point of {at(old_night)}, {ratio}, withdrawn: {revision.reason}"
+    if history.previous_history and (
+        newest := history.recovered_night(lower_is_better=lower_is_better)
+    ):
+        night = history.previous_history.segments[-1].end - 1
+        if night > accepted_night:
             ratio = units.change(newest.ratio)
             yield f"worse on {at(night)}, {ratio}, and back last night: an incident"
 
@@ -301,12 +315,12 @@ def subjects(series: Series) -> frozenset[str]:
     )
 
 
-def _named(series: Series, mark: str) -> str:
+def _label(series: Series, mark: str) -> str:
     label = f"{series.title}; {series.place}"
     return f"{label} ({mark})" if mark else label
 
 
-def _on(
+def _changes_at(
     series: Series,
     series_subjects: Collection[str],
     night: str,
@@ -320,7 +334,7 @@ def _on(
     )
 
 
-def _beside(
+def _changes_near(
     series: Series,
     series_subjects: Collection[str],
     night: str,
@@ -333,12 +347,12 @@ def _beside(
     """
     facts = {
         neighbour: changes
-        for neighbour in calendar.around(night)
+        for neighbour in calendar.neighbours(night)
         if (changes := changes_of_series(night_changes.get(neighbour, ()), series_subjects))
     }
     set_changes = node_set_changes(series.points)
-    near = calendar.near(night, facts) or calendar.near(night, set_changes)
-    set_night = calendar.near(night, set_changes)
+    near = calendar.nearest(night, facts) or calendar.nearest(night, set_changes)
+    set_night = calendar.nearest(night, set_changes)
     node_changes = (
         [set_changes[set_night]] if set_night in (night, near) and set_night is not None else []
     )

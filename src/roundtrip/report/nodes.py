@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from roundtrip.history.nodes import Name, SlowProcessor
+from roundtrip.history.nodes import MeasureName, SlowProcessor
 from roundtrip.history.pairs import BANDWIDTH, LATENCY, TAIL
 from roundtrip.report import units
-from roundtrip.report.blocks import Text, plain
+from roundtrip.report.blocks import Text, plain_text
 from roundtrip.report.units import Quantity, Unit
-from roundtrip.stats.nodes.failures import Flaky
-from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, TooFew
+from roundtrip.stats.nodes.failures import FlakyNode
+from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, UnjudgedNode
 from roundtrip.stats.nodes.launches import Kind
 
 #: From here on an effect is a factor, not in percent.
@@ -20,16 +20,16 @@ _MEASURES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short me
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def measure_name(one: Evidence) -> Name:
+def measure_name(evidence: Evidence) -> MeasureName:
     """What the evidence is of."""
-    assert isinstance(one.measure, Name)  # noqa: S101  every measure here has such a name
-    return one.measure
+    assert isinstance(evidence.measure, MeasureName)  # noqa: S101  every measure has such a name
+    return evidence.measure
 
 
 def effect(log: float, measure: str) -> Text:
     """``+38 %`` of a logarithm; ``41 times`` where that reads better; of bandwidth ``-40 %``."""
     if measure != BANDWIDTH and math.exp(log) >= _FACTOR:
-        return units.pure(math.exp(log)), " times"
+        return units.pure_number(math.exp(log)), " times"
     part = percent(log, measure)
     quantity = Quantity(value=part, unit=Unit.PERCENT, decimals=0, is_signed=True)
     return quantity, f"\N{NO-BREAK SPACE}{Unit.PERCENT}"
@@ -37,7 +37,7 @@ def effect(log: float, measure: str) -> Text:
 
 def size(log: float, measure: str) -> str:
     """The same in a sentence."""
-    return plain(effect(log, measure))
+    return plain_text(effect(log, measure))
 
 
 def percent(log: float, measure: str) -> float:
@@ -48,13 +48,13 @@ def percent(log: float, measure: str) -> float:
 def amount(value: float, unit: str, digits: int = 3) -> Quantity:
     """A value with its unit; seconds as microseconds."""
     if unit == Unit.S:
-        return units.amount(value * units.TIMES[Unit.US], Unit.US, digits)
+        return units.amount(value * units.TIME_UNITS[Unit.US], Unit.US, digits)
     return units.amount(value, unit, digits)
 
 
-def interval(one: Evidence) -> str:
+def interval(evidence: Evidence) -> str:
     """``[31, 45]`` in the unit of `size`; "" without one."""
-    test, measure = one.tested, measure_name(one).measure
+    test, measure = evidence.unit_effect, measure_name(evidence).measure
     if test.low is None or test.high is None:
         return ""
     if measure != BANDWIDTH and math.exp(test.effect) >= _FACTOR:
@@ -65,12 +65,12 @@ def interval(one: Evidence) -> str:
     return f" {quantity.bounds}"
 
 
-def holds_none(one: Evidence) -> bool:
+def interval_holds_zero(evidence: Evidence) -> bool:
     """Whether the interval of the median holds no effect: some launches saw none, most did.
 
     What names a unit is `q`, of all its launches together.
     """
-    return one.tested.low is not None and one.tested.low <= 0
+    return evidence.unit_effect.low is not None and evidence.unit_effect.low <= 0
 
 
 def chance(q: float) -> Quantity | str:
@@ -78,119 +78,136 @@ def chance(q: float) -> Quantity | str:
     return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE, decimals=6)
 
 
-def named(one: Outlier, found: NodeVerdicts, processor: SlowProcessor | None = None) -> str:
+def describe_outlier(
+    outlier: Outlier, verdicts: NodeVerdicts, processor: SlowProcessor | None = None
+) -> str:
     """``latency +38 % [31, 45] with all 15 partners, two nights``; the strongest evidence.
 
     Of a node with a slow `processor` that comes first.
     """
     if processor:
-        return f"{slow(processor)}; {named(one, found)}"
+        return f"{describe_slow_processor(processor)}; {describe_outlier(outlier, verdicts)}"
     # What is between nodes comes first: its partners say whose effect it is.
-    first = min(one.evidence, key=lambda evidence: measure_name(evidence).is_alone)
-    test, name = first.tested, measure_name(first)
+    first = min(outlier.evidence, key=lambda evidence: measure_name(evidence).is_alone)
+    test, name = first.unit_effect, measure_name(first)
     other_count = len(
-        {measure_name(evidence).measure for evidence in one.evidence} - {name.measure}
+        {measure_name(evidence).measure for evidence in outlier.evidence} - {name.measure}
     )
     suffix = f"; and {units.plural(other_count, 'other measure')}" if other_count else ""
     effect_text = f"{describe_measure(name)} {size(test.effect, name.measure)}{interval(first)}"
-    reason = f"; q {chance(first.q)}, not the interval, names it" if holds_none(first) else ""
-    partners = _with(one, first, found.sight[first.measure].measured)
-    return f"{effect_text}{partners}, {counted(test.nights, 'night')}{suffix}{reason}"
+    reason = (
+        f"; q {chance(first.q)}, not the interval, names it" if interval_holds_zero(first) else ""
+    )
+    partners = _partners_text(outlier, first, verdicts.sensitivities[first.measure].node_count)
+    return f"{effect_text}{partners}, {count_in_words(test.nights, 'night')}{suffix}{reason}"
 
 
-def slow(one: SlowProcessor) -> str:
+def describe_slow_processor(processor: SlowProcessor) -> str:
     """``its processor is slow: inside the node, without the network, latency +98 %, ...``."""
     effects = ", ".join(
-        f"{_MEASURES[measure]} {size(effect, measure)}" for measure, effect in one.effects
+        f"{_MEASURES[measure]} {size(effect, measure)}" for measure, effect in processor.effects
     )
-    state = "stands still at times" if one.pauses else "is slow"
+    state = "stands still at times" if processor.pauses else "is slow"
     detail = f"inside the node, without the network, {effects}"
-    return f"its processor {state}: {detail} ({units.plural(one.launches, 'launch', 'launches')})"
+    return (
+        f"its processor {state}: {detail} "
+        f"({units.plural(processor.launches, 'launch', 'launches')})"
+    )
 
 
-def flaky_title(one: Flaky, mark: str, verdict: str = "is flaky") -> str:
+def flaky_title(flaky_node: FlakyNode, mark: str, verdict: str = "is flaky") -> str:
     """``node-1a2b is flaky (EMULATED NODES)``, or ``One of node-1a2b and node-3c4d is flaky``."""
-    if len(one.names) > 1:
-        return f"One of {' and '.join(one.names)} {verdict}{mark}"
-    return f"{one.names[0]} {verdict}{mark}"
+    if len(flaky_node.names) > 1:
+        return f"One of {' and '.join(flaky_node.names)} {verdict}{mark}"
+    return f"{flaky_node.names[0]} {verdict}{mark}"
 
 
-def flaky(one: Flaky, how: str) -> str:
-    """``8 of 25 launches on it failed, 1 of 300 elsewhere, two nights``; `how`: ``failed``."""
-    (bad, count), (far_bad, far_count) = one.here, one.elsewhere
-    on = "on it" if len(one.names) == 1 else "on either"
-    nights = counted(one.nights, "night")
-    counts = f"{bad} of {count} launches {on} {how}, {far_bad} of {far_count} elsewhere, {nights}"
-    if len(one.names) > 1:
-        counts += f"; they {how} only together: launches with other partners decide which it is"
+def describe_flaky(flaky_node: FlakyNode, verb: str) -> str:
+    """``8 of 25 launches on it failed, 1 of 300 elsewhere, two nights``; `verb`: ``failed``."""
+    (bad, count), (far_bad, far_count) = flaky_node.counts, flaky_node.other_counts
+    on = "on it" if len(flaky_node.names) == 1 else "on either"
+    nights = count_in_words(flaky_node.nights, "night")
+    counts = f"{bad} of {count} launches {on} {verb}, {far_bad} of {far_count} elsewhere, {nights}"
+    if len(flaky_node.names) > 1:
+        counts += f"; they {verb} only together: launches with other partners decide which it is"
     return f"{counts}."
 
 
-def describe_measure(name: Name) -> str:
+def describe_measure(name: MeasureName) -> str:
     """``latency``, ``mean over median of short messages``, ``bandwidth inside the node``."""
     place = " inside the node" if name.is_alone else ""
     return f"{_MEASURES[name.measure]}{place}"
 
 
-def where(name: Name, marks: Mapping[str, str]) -> str:
+def describe_place(name: MeasureName, marks: Mapping[str, str]) -> str:
     """``partition cluster, openmpi41-boost181 (EMULATED NODES)``; `marks`: by environment."""
-    return f"{name.place}, {name.environ}{marked([name.environ], marks)}"
+    return f"{name.place}, {name.environ}{environ_mark([name.environ], marks)}"
 
 
-def marked(environs: Iterable[str], marks: Mapping[str, str]) -> str:
+def environ_mark(environs: Iterable[str], marks: Mapping[str, str]) -> str:
     """`` (EMULATED NODES)``, what is said of these environments; "" of real hardware."""
     kinds = sorted({marks[environ] for environ in environs if marks.get(environ)})
     return f" ({'; '.join(kinds)})" if kinds else ""
 
 
-def title(one: Outlier, marks: Mapping[str, str]) -> str:
+def title(outlier: Outlier, marks: Mapping[str, str]) -> str:
     """``node-1a2b is sick (EMULATED NODES)``; `marks`: by environment."""
-    mark = marked((measure_name(evidence).environ for evidence in one.evidence), marks)
-    if one.kind is Kind.LINK:
-        return f"The link {one.name} is sick{mark}"
-    if one.kind is Kind.SWITCH:
-        return f"{one.name} is sick, with {counted(len(one.members), 'node')}{mark}"
-    return f"{one.name} is sick{mark}"
+    mark = environ_mark((measure_name(evidence).environ for evidence in outlier.evidence), marks)
+    if outlier.kind is Kind.LINK:
+        return f"The link {outlier.name} is sick{mark}"
+    if outlier.kind is Kind.SWITCH:
+        return f"{outlier.name} is sick, with {count_in_words(len(outlier.members), 'node')}{mark}"
+    return f"{outlier.name} is sick{mark}"
 
 
-def healthy(judged: NodeVerdicts, marks: Mapping[str, str]) -> str:
+def describe_healthy(verdicts: NodeVerdicts, marks: Mapping[str, str]) -> str:
     """``No node stands out of 32; latency +100 µs, bandwidth -40 % would have been seen``.
 
     Where these launches can show nothing: how many more rounds would do.  `marks`: by environment.
     """
-    mark = marked((name.environ for name in judged.sight if isinstance(name, Name)), marks)
-    count = units.plural(len(judged.nodes), "node")
+    mark = environ_mark(
+        (name.environ for name in verdicts.sensitivities if isinstance(name, MeasureName)), marks
+    )
+    count = units.plural(len(verdicts.nodes), "node")
     effect_texts: dict[str, str] = {}
-    for name, sight in judged.sight.items():
-        if sight.would_see is not None and isinstance(name, Name):
-            effect_texts.setdefault(describe_measure(name), _seen(name, sight.would_see))
+    for name, sensitivity in verdicts.sensitivities.items():
+        if sensitivity.detectable_effect is not None and isinstance(name, MeasureName):
+            effect_texts.setdefault(
+                describe_measure(name), _detectable_text(name, sensitivity.detectable_effect)
+            )
     if not effect_texts:
-        rounds = min((sight.rounds for sight in judged.sight.values()), default=0)
-        need = f"needs {units.plural(max(1, rounds), 'more round')}" if judged.sight else _FEW
+        rounds = min(
+            (sensitivity.extra_rounds for sensitivity in verdicts.sensitivities.values()), default=0
+        )
+        need = (
+            f"needs {units.plural(max(1, rounds), 'more round')}"
+            if verdicts.sensitivities
+            else _FEW
+        )
         return f"Cannot judge {count}{mark}: {need}."
     effects = ", ".join(effect_texts[key] for key in sorted(effect_texts, key=_order)[:2])
-    return f"No node stands out of {len(judged.nodes)}{mark}; {effects} would have been seen."
+    return f"No node stands out of {len(verdicts.nodes)}{mark}; {effects} would have been seen."
 
 
 _FEW = "too few nodes were measured"
 
 
-def too_few(some: tuple[TooFew, ...]) -> str:
+def describe_too_few(nodes: tuple[UnjudgedNode, ...]) -> str:
     """``Cannot judge 3 nodes: needs 2 more rounds``."""
-    rounds = max(node.rounds for node in some)
-    count = units.plural(len(some), "node")
+    rounds = max(node.extra_rounds for node in nodes)
+    count = units.plural(len(nodes), "node")
     return f"Cannot judge {count}: needs {units.plural(rounds, 'more round')}."
 
 
-def counted(count: int, one: str) -> str:
+def count_in_words(count: int, noun: str) -> str:
     """``two nights``: a small number in words."""
     number = _COUNTS[count] if count < len(_COUNTS) else str(count)
-    return f"{number} {one}{'s' * (count != 1)}"
+    return f"{number} {noun}{'s' * (count != 1)}"
 
 
-def _with(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
+def _partners_text(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
     """`nodes` of its partition were measured: a node meets no others."""
-    test, name = evidence.tested, measure_name(evidence)
+    test, name = evidence.unit_effect, measure_name(evidence)
     if outlier.kind is Kind.LINK or name.is_alone:
         return f", {units.plural(test.launches, 'launch', 'launches')}"
     partner_count = nodes - len(outlier.members)
@@ -199,7 +216,7 @@ def _with(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
     return f" with {test.partners} of {partner_count} partners"
 
 
-def _seen(name: Name, effect: float) -> str:
+def _detectable_text(name: MeasureName, effect: float) -> str:
     if name.measure == LATENCY:
         return f"latency +{amount(math.expm1(effect) * name.level, Unit.S, 2)}"
     return f"{describe_measure(name)} {size(effect, name.measure)}"

@@ -42,9 +42,9 @@ def view_on_page(name: str, plot: Plot, view: View) -> Markup:
         "viewBox": frame.box,
         "style": f"max-width:{round(frame.width)}px",
         "data-frame": " ".join(map(number, edges)),
-        "aria-label": plot.about(view),
+        "aria-label": plot.describe(view),
     }
-    return element("svg", attributes, *frame.all())
+    return element("svg", attributes, *frame.elements())
 
 
 def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
@@ -52,12 +52,12 @@ def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
     names_width = Drawing(name, view).width - view.width
     frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - names_width)))
     heading = plot.title, plot.subtitle
-    return document(alt, plot.about(view), heading, frame.width, frame.height, frame.all())
+    return document(alt, plot.describe(view), heading, frame.width, frame.height, frame.elements())
 
 
 def document(
     alt: str,
-    about: str,
+    description: str,
     heading: tuple[str, str],
     width: float,
     height: float,
@@ -88,7 +88,7 @@ def document(
         "svg",
         attributes,
         element("title", {}, alt),
-        element("desc", {}, about),
+        element("desc", {}, description),
         element("style", {}, _style()),
         element("rect", paper),
         *words,
@@ -97,10 +97,10 @@ def document(
     return f"{picture}\n"
 
 
-def small(view: View, about: Mapping[str, str], size: tuple[float, float]) -> Markup:
-    """The marks of a view alone, of that width and height; `about` are attributes of its SVG."""
+def thumbnail(view: View, extra_attributes: Mapping[str, str], size: tuple[float, float]) -> Markup:
+    """The marks of a view alone, of that width and height; its SVG has `extra_attributes`."""
     frame = SmallDrawing(view, size)
-    attributes = {"class": "figure", "viewBox": frame.box, **about}
+    attributes = {"class": "figure", "viewBox": frame.box, **extra_attributes}
     return element("svg", attributes, *frame.marks())
 
 
@@ -117,7 +117,7 @@ def map_on_page(heat: Heat) -> Markup:
     attributes = {
         "class": "figure heat",
         "role": "img",
-        "aria-label": heat.about,
+        "aria-label": heat.description,
         "viewBox": f"0 0 {number(width)} {number(height)}",
         "style": f"max-width:{round(1.2 * width)}px",
     }
@@ -127,7 +127,7 @@ def map_on_page(heat: Heat) -> Markup:
 def map_file(alt: str, heat: Heat) -> str:
     """The map as a file."""
     heading = (heat.title, heat.subtitle)
-    return document(alt, heat.about, heading, *_map_size(heat), _map_marks(heat))
+    return document(alt, heat.description, heading, *_map_size(heat), _map_marks(heat))
 
 
 def _names_width(heat: Heat) -> float:
@@ -144,7 +144,9 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
     left, foot = _names_width(heat), _CELL * len(heat.names)
     for index, name in enumerate(heat.labels):
         middle = _CELL * (index + 0.5) + 4
-        kind = {"class_": "sick", "font_weight": 600} if heat.names[index] in heat.marked else {}
+        kind = (
+            {"class_": "sick", "font_weight": 600} if heat.names[index] in heat.marked_names else {}
+        )
         attributes = {**kind, "font_size": _FONT, "text_anchor": "end"}
         yield svg.text(name, left - 5, middle, **attributes)
         x, y = left + middle, foot + 6.0
@@ -160,27 +162,27 @@ def _map_marks(heat: Heat) -> Iterator[Markup]:
             place = {"data-at": f"{cell.row} {cell.column}"}
             x, y = left + _CELL * cell.column, _CELL * cell.row
             squares.append(svg.rect(x, y, _CELL - 1, _CELL - 1, place))
-        yield _shaded(shade, *squares)
+        yield _shade_group(shade, *squares)
     yield from _legend(foot + left + 14)
 
 
 def _legend(top: float) -> Iterator[Markup]:
     step = _LEGEND / (2 * _SHADES + 1)
     for index, shade in enumerate(range(-_SHADES, _SHADES + 1)):
-        yield _shaded(shade, svg.rect(4 + step * index, top, step + 0.3, 10))
+        yield _shade_group(shade, svg.rect(4 + step * index, top, step + 0.3, 10))
     ends = ((f"\N{MINUS SIGN}{_DARKEST:g}", "start"), ("0", "middle"), (f"{_DARKEST:g}", "end"))
     for end, (words, anchor) in enumerate(ends):
         yield svg.text(words, 4 + _LEGEND * end / 2, top + 25, text_anchor=anchor, fill=MUTED)
     yield svg.text(_MEANING, _LEGEND + 14, top + 9.5, class_="ink", fill=INK)
 
 
-def _shaded(shade: int, *shapes: Markup) -> Markup:
-    light, dark = (_mixed(colours, shade / _SHADES) for colours in _COLOURS)
+def _shade_group(shade: int, *shapes: Markup) -> Markup:
+    light, dark = (_mix(colours, shade / _SHADES) for colours in _COLOURS)
     attributes = {"class": "curve", "fill": light, "style": f"--light:{light};--dark:{dark}"}
     return element("g", attributes, *shapes)
 
 
-def _mixed(colours: tuple[str, str, str], part: float) -> str:
+def _mix(colours: tuple[str, str, str], part: float) -> str:
     """The middle colour for 0, the others for -1 and 1; between them, a mixture."""
     better, usual, worse = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
     ends, share = (better if part < 0 else worse), abs(part)
@@ -197,7 +199,7 @@ def stems(figure: Figure) -> list[str]:
 
 def files(figure: Figure) -> Iterator[str]:
     """The SVG file of each view."""
-    content = figure.shown
+    content = figure.content
     if not isinstance(content, Plot):
         yield map_file(figure.alt, content)
         return
@@ -210,9 +212,9 @@ def drawing(figure: Figure) -> str:
     return next(files(figure))
 
 
-def on_page(figure: Figure) -> list[Markup]:
+def page_drawings(figure: Figure) -> list[Markup]:
     """The SVG of each view as part of a page."""
-    content = figure.shown
+    content = figure.content
     if not isinstance(content, Plot):
         return [map_on_page(content)]
     return [
@@ -222,7 +224,7 @@ def on_page(figure: Figure) -> list[Markup]:
 
 def values(figure: Figure) -> Markup:
     """What the page's script reads out, as the content of a <script> of JSON."""
-    content = figure.shown
+    content = figure.content
     text = (
         plot.as_json(figure.name, content) if isinstance(content, Plot) else plot.heat_json(content)
     )

@@ -79,10 +79,13 @@ class _Page:
         self.canvas, self.font = canvas, font
         self.clips: dict[str, ElementTree.Element] = {}
 
-    def draw(self, node: ElementTree.Element, above: _Attributes) -> None:
-        """Draw an element and all inside it; `above` are attributes that it inherits."""
+    def draw(self, node: ElementTree.Element, inherited: _Attributes) -> None:
+        """Draw an element and all inside it; `inherited` are attributes that it inherits."""
         attributes = node.attrib
-        paint = {**above, **{name: attributes[name] for name in _INHERITED if name in attributes}}
+        paint = {
+            **inherited,
+            **{name: attributes[name] for name in _INHERITED if name in attributes},
+        }
         self.canvas.saveState()
         for words in _MOVE.findall(attributes.get("transform", "")):
             *angle, x, y = map(float, re.split("[ ,]+", words))

@@ -75,7 +75,7 @@ def _unit(quantity: Quantity) -> str:
     """The unit of the value itself: a size is in bytes, and a part of 1 has none."""
     if quantity.unit == units.Unit.SIZE:
         return units.Unit.BYTES
-    return "" if quantity.unit in units.UNPRINTED else quantity.unit
+    return "" if quantity.unit in units.UNPRINTED_UNITS else quantity.unit
 
 
 def _text(words: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from roundtrip.report.units import UNPRINTED
+from roundtrip.report.units import UNPRINTED_UNITS
 
 _DIGITS = 5
 CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
@@ -29,9 +29,9 @@ Point = tuple[float, float, float | None, float | None, int | None]
 class Scale:
     """An axis of `name` from `low` to `high`, in `unit`.
 
-    `otherwise`: both ends when a reader makes it linear or logarithmic, which it is not; None for
-    those of the values.  `ticks`: where labels stand; () for the painter's choice.  `labels`: what
-    stands there, if not the value: the date of a night.
+    `alternative_ends`: both ends when a reader makes it linear or logarithmic, which it is not;
+    None for those of the values.  `ticks`: where labels stand; () for the painter's choice.
+    `labels`: what stands there, if not the value: the date of a night.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Scale:
     low: float
     high: float
     is_log: bool
-    otherwise: tuple[float, float] | None = None
+    alternative_ends: tuple[float, float] | None = None
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
 
@@ -48,9 +48,9 @@ class Scale:
         """The name with the unit: in the place of ``{}``, or in brackets after it."""
         if "{}" in self.name:
             return self.name.replace("{}", self.unit)
-        return self.name if self.unit in UNPRINTED else f"{self.name} ({self.unit})"
+        return self.name if self.unit in UNPRINTED_UNITS else f"{self.name} ({self.unit})"
 
-    def part(self, value: float) -> float:
+    def position(self, value: float) -> float:
         """Position on the axis: 0 at `low`, 1 at `high`; beyond them outside of 0 to 1.
 
         ValueError for what a logarithmic axis cannot show.
@@ -69,9 +69,9 @@ class Curve:
     """Points in order, with the colours of a light and of a dark page.
 
     `width` 0: no line joins the points.  `size`: half the width of a point, in pixels; 0: none.
-    `between`: what the line joins, which a reader may interpolate; "" if nobody tells.  `bound`:
-    its name, where no measured value can exceed the curve.  `levels`: from where to where a value
-    is the level of the points.
+    `joined_points`: what the line joins, which a reader may interpolate; "" if nobody tells.
+    `bound`: its name, where no measured value can exceed the curve.  `levels`: from where to where
+    a value is the level of the points.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Curve:
     is_dashed: bool = False
     shape: str = CIRCLE
     size: float = 2.2
-    between: str = "the measured points of an arm"
+    joined_points: str = "the measured points of an arm"
     bound: str = ""
     levels: tuple[tuple[float, float, float], ...] = ()
 
@@ -134,16 +134,16 @@ class View:
     width: float = 340.0
 
     @property
-    def shown(self) -> int:
+    def interval_count(self) -> int:
         """Values that are drawn with their interval."""
         points = (point for curve in self.curves for point in curve.points)
         return sum(point[2] is not None for point in points)
 
     @property
-    def lines(self) -> tuple[str, ...]:
+    def joined_points(self) -> tuple[str, ...]:
         """Between what each line of measured values is drawn, "" where nobody tells."""
         curves = () if self.rows else self.curves
-        return tuple(curve.between for curve in curves if curve.width and not curve.bound)
+        return tuple(curve.joined_points for curve in curves if curve.width and not curve.bound)
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -165,11 +165,11 @@ class Plot:
     is_published: bool = False
 
     @property
-    def shown(self) -> int:
+    def interval_count(self) -> int:
         """Values that are drawn with their interval."""
-        return sum(view.shown for view in self.views)
+        return sum(view.interval_count for view in self.views)
 
-    def about(self, view: View) -> str:
+    def describe(self, view: View) -> str:
         """What one of its views draws, for those who cannot see it."""
         axes = " against ".join(axis.title for axis in (view.y, view.x) if axis)
         curves = ", ".join(curve.name for curve in view.curves)
@@ -194,18 +194,18 @@ class MapCell:
 class Heat:
     """A map of values between things of one kind, as nodes or processors: a square of cells.
 
-    `names` of rows and columns; those of `marked` stand out.  `what` the values are.
+    `names` of rows and columns; `marked_names` stand out.  `quantity`: what the values are of.
     """
 
     title: str
     subtitle: str
-    what: str
+    quantity: str
     names: tuple[str, ...]
-    marked: frozenset[str]
+    marked_names: frozenset[str]
     cells: tuple[MapCell, ...]
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """What it draws, for those who cannot see it."""
         count = len(self.names)
         return f"{self.title}, {self.subtitle}: a map of {count} by {count}"
@@ -213,7 +213,7 @@ class Heat:
     @property
     def labels(self) -> tuple[str, ...]:
         """The names, with an asterisk before those that stand out."""
-        return tuple(f"* {name}" if name in self.marked else name for name in self.names)
+        return tuple(f"* {name}" if name in self.marked_names else name for name in self.names)
 
 
 def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, ...]:
@@ -248,7 +248,7 @@ def heat_json(heat: Heat) -> str:
         {
             "title": heat.title,
             "names": heat.labels,
-            "sick": [name in heat.marked for name in heat.names],
+            "sick": [name in heat.marked_names for name in heat.names],
             "cells": [[c.row, c.column, c.value, round(c.effect, 1), c.n] for c in heat.cells],
         }
     )
@@ -260,21 +260,21 @@ def escaped_json(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def outline(one: View) -> dict[str, Any]:
+def outline(view: View) -> dict[str, Any]:
     """Of a view, what the page's script must know besides its curves."""
-    content: dict[str, Any] = {"name": one.name, "x": _scale(one.x)}
-    if one.y:
-        content["y"] = _scale(one.y)
-    if one.rows:
-        content["rows"] = list(one.rows)
-    if one.is_stacked:
+    content: dict[str, Any] = {"name": view.name, "x": _scale(view.x)}
+    if view.y:
+        content["y"] = _scale(view.y)
+    if view.rows:
+        content["rows"] = list(view.rows)
+    if view.is_stacked:
         content["stacked"] = 1
     return content
 
 
 def _scale(scale: Scale) -> dict[str, Any]:
     content = {"title": scale.title, "lo": scale.low, "hi": scale.high, "log": int(scale.is_log)}
-    options = {"else": scale.otherwise, "ticks": scale.ticks, "labels": scale.labels}
+    options = {"else": scale.alternative_ends, "ticks": scale.ticks, "labels": scale.labels}
     return content | {name: list(values) for name, values in options.items() if values}
 
 

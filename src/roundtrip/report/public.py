@@ -36,21 +36,24 @@ _CLEAN = "commit the changes (or `git stash` them), and run the campaign again"
 
 @dataclass(frozen=True)
 class Field:
-    """One field: `values` are all that it has, sorted, `fresh` those that it did not have before.
+    """One field: `values` are all that it has, sorted, `new_values` those it did not have before.
 
     `is_new`: it is not in what was published before.
     """
 
     name: str
     values: tuple[str, ...]
-    fresh: tuple[str, ...]
+    new_values: tuple[str, ...]
     is_new: bool
 
     @property
     def line(self) -> str:
         """For a terminal: whether it is new, its name, some of its values, the new ones first."""
-        kind = "new" if self.is_new else "changed" if self.fresh else ""
-        values = [*self.fresh, *(value for value in self.values if value not in set(self.fresh))]
+        kind = "new" if self.is_new else "changed" if self.new_values else ""
+        values = [
+            *self.new_values,
+            *(value for value in self.values if value not in set(self.new_values)),
+        ]
         excerpts = [
             value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
             for value in values[:_SHOWN]
@@ -123,30 +126,30 @@ def _leaves(name: str, file: Path) -> Iterator[tuple[str, set[str]]]:
     if file.name in (manifest.FILE_NAME, published.FACTS) and isinstance(data, dict):
         data = {key: value for key, value in data.items() if key != "files"}
     values: dict[str, set[str]] = {}
-    for path, value in _flat(data, name):
+    for path, value in _flatten(data, name):
         values.setdefault(path, set()).add(value)
     yield from values.items()
 
 
-def _flat(data: Any, path: str) -> Iterator[tuple[str, str]]:
+def _flatten(data: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(data, Mapping):
         for key, value in data.items():
-            yield from _flat(value, f"{path} {'*' if _NUMBERED.fullmatch(key) else key}")
+            yield from _flatten(value, f"{path} {'*' if _NUMBERED.fullmatch(key) else key}")
     elif isinstance(data, list):
         has_pairs = bool(data) and all(isinstance(item, list) and len(item) == 2 for item in data)
         for item in data:
-            yield from _flat(item[1], f"{path} {item[0]}") if has_pairs else _flat(item, path)
+            yield from _flatten(item[1], f"{path} {item[0]}") if has_pairs else _flatten(item, path)
     else:
         yield path, str(data)
 
 
 @dataclass(frozen=True)
-class Copied:
+class CopyResult:
     """Where a report or an import is now, whether it was there before, and who signed a report."""
 
     path: Path
-    was_there: bool
-    signed: str = ""
+    existed: bool
+    signer: str = ""
 
 
 def find_revisions(places: Iterable[Path]) -> list[Path]:
@@ -169,7 +172,7 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
     return sorted(revisions, key=_order)
 
 
-def copy(source: Path, public: Path) -> Copied:
+def copy(source: Path, public: Path) -> CopyResult:
     """Copy a revision or an import into the tree `public`.
 
     A report is rebuilt first.  UserError for one that differs or is damaged, whose signature is
@@ -193,7 +196,7 @@ def refusal(source: Path, public: Path) -> str:
         if _is_import(source):
             store.require_whole(source)
         else:
-            bundle_manifest, _, _ = _checked(source)
+            bundle_manifest, _, _ = _require_publishable(source)
             reader.require(source / published.BUNDLE)
             publish.require_once(publish.site_folder(bundle_manifest, public), bundle_manifest)
     except UserError as error:
@@ -201,7 +204,7 @@ def refusal(source: Path, public: Path) -> str:
     return ""
 
 
-def _checked(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
+def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     """The manifest and the facts of a revision that may be published, and who signed it."""
     bundle_manifest, facts = _require_whole(source)
     git = bundle_manifest.data["git"]
@@ -218,28 +221,30 @@ def _checked(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
     )
 
 
-def _copy_report(source: Path, public: Path) -> Copied:
-    bundle_manifest, facts, signer = _checked(source)
+def _copy_report(source: Path, public: Path) -> CopyResult:
+    bundle_manifest, facts, signer = _require_publishable(source)
     with _site(public, bundle_manifest.data["campaign"], bundle_manifest.data["site"]) as site:
-        night = publish.night_folder(site, bundle_manifest, corrects=False)
+        night = publish.night_folder(site, bundle_manifest, is_correction=False)
         target = night / source.name
         predecessor = facts.get("supersedes")
         if predecessor is not None and not (night / str(predecessor)).is_dir():
             raise UserError(
                 f"it supersedes {predecessor}, which is not published: publish both", source
             )
-        digests = publish.listed(facts)
+        digests = publish.listed_digests(facts)
         if not target.exists():
             publish.require_once(site, bundle_manifest)
             reader.require(source / published.BUNDLE)
             if changed_paths := publish.verify(source):
                 reason = "differs when rebuilt: edited, or by another version of Roundtrip"
                 remedy = "`roundtrip report` with --supersedes makes it anew"
-                raise UserError(f"{publish.first_of(changed_paths)} {reason}; {remedy}", source)
-        return replace(_copy(source, target, digests), signed=signer)
+                raise UserError(
+                    f"{publish.describe_paths(changed_paths)} {reason}; {remedy}", source
+                )
+        return replace(_copy(source, target, digests), signer=signer)
 
 
-def _copy_import(source: Path, public: Path) -> Copied:
+def _copy_import(source: Path, public: Path) -> CopyResult:
     record = store.require_whole(source)
     campaign, site_name = record.get("campaign"), record.get("site")
     for name in (campaign, site_name):
@@ -261,11 +266,13 @@ def _require_whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
         reason = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
         raise UserError(reason, source / published.FACTS)
     bundle_manifest = manifest.verify(source / published.BUNDLE)
-    changed_paths = publish.damage(source, facts)
+    changed_paths = publish.damaged_paths(source, facts)
     if bundle_manifest.digest != facts.get("digest"):
         changed_paths = [f"{published.BUNDLE}/{manifest.FILE_NAME}", *changed_paths]
     if changed_paths:
-        raise UserError(f"{publish.first_of(changed_paths)} is not as it was published", source)
+        raise UserError(
+            f"{publish.describe_paths(changed_paths)} is not as it was published", source
+        )
     return bundle_manifest, facts
 
 
@@ -279,12 +286,12 @@ def _site(public: Path, campaign: str, name: str) -> Iterator[Path]:
             yield site
 
 
-def _copy(source: Path, target: Path, digests: Mapping[str, str]) -> Copied:
+def _copy(source: Path, target: Path, digests: Mapping[str, str]) -> CopyResult:
     """Copy the files of `digests`, sha256 by path, from `source` to `target`, all or none."""
     if target.exists():
         if publish.contents(target) != digests:
             raise UserError("already published with other content, and never overwritten", target)
-        return Copied(target, was_there=True)
+        return CopyResult(target, existed=True)
     partial = files.partial_folder(target.parents[1])
     try:
         for name in digests:
@@ -297,4 +304,4 @@ def _copy(source: Path, target: Path, digests: Mapping[str, str]) -> Copied:
         partial.rename(target)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    return Copied(target, was_there=False)
+    return CopyResult(target, existed=False)

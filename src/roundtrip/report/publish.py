@@ -40,16 +40,16 @@ _AGAIN = "the run was collected again, with other launches or by another version
 Tell = Callable[[str], None]
 
 
-def identity(checked: Manifest, correction: Correction | None) -> dict[str, Any]:
+def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[str, Any]:
     """The identity of a revision: its bundle and its correction.
 
     `measurement` is the digest of the bundle without the nights before it, where it holds some.
     """
-    measurement = checked.measurement
+    measurement = bundle_manifest.measurement
     return {
         "schema": 1,
-        "digest": checked.digest,
-        **({"measurement": measurement} if measurement != checked.digest else {}),
+        "digest": bundle_manifest.digest,
+        **({"measurement": measurement} if measurement != bundle_manifest.digest else {}),
         "supersedes": correction.supersedes if correction else None,
         "reason": correction.reason if correction else None,
     }
@@ -78,14 +78,14 @@ def contents(folder: Path) -> dict[str, str]:
     return digests
 
 
-def bundle_contents(revision: Path, checked: Manifest) -> dict[str, str]:
+def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
     """`contents` of the copy of a bundle in its revision, from its manifest.
 
     A signature is taken as it lies there: nobody but the signer could make it again.
     """
-    digests = {name: str(entry["sha256"]) for name, entry in checked.data["files"].items()}
-    digests[manifest.FILE_NAME] = checked.digest
-    if "signer" in checked.data:
+    digests = {name: str(entry["sha256"]) for name, entry in bundle_manifest.data["files"].items()}
+    digests[manifest.FILE_NAME] = bundle_manifest.digest
+    if "signer" in bundle_manifest.data:
         signature_bytes = (revision / BUNDLE / manifest.SIGNATURE).read_bytes()
         digests[manifest.SIGNATURE] = hashlib.sha256(signature_bytes).hexdigest()
     return {f"{BUNDLE}/{name}": digest for name, digest in digests.items()}
@@ -96,7 +96,7 @@ def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 
 
-def damage(revision: Path, facts: Mapping[str, Any]) -> list[str]:
+def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     """Paths in a revision with these facts that are not as they were published.
 
     An older revision without digests of its files is compared with its manifest only; UserError if
@@ -106,42 +106,42 @@ def damage(revision: Path, facts: Mapping[str, Any]) -> list[str]:
     if not isinstance(digests, dict):
         manifest.verify(revision / BUNDLE)
         return []
-    return differences(contents(revision), listed(facts))
+    return differences(contents(revision), listed_digests(facts))
 
 
-def listed(facts: Mapping[str, Any]) -> dict[str, str]:
+def listed_digests(facts: Mapping[str, Any]) -> dict[str, str]:
     """`contents` of a revision with these facts, which have digests of its files."""
     digest = hashlib.sha256(facts_text(facts).encode()).hexdigest()
     return {**facts["files"], FACTS: digest}
 
 
-def site_folder(checked: Manifest, reports: Path) -> Path:
+def site_folder(bundle_manifest: Manifest, reports: Path) -> Path:
     """The folder of a bundle's campaign on its site."""
-    return reports / str(checked.data["campaign"]) / str(checked.data["site"])
+    return reports / str(bundle_manifest.data["campaign"]) / str(bundle_manifest.data["site"])
 
 
-def night_folder(folder: Path, checked: Manifest, corrects: bool) -> Path:
+def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -> Path:
     """Of the folder `folder` of a campaign on a site: where the run of a bundle is published.
 
-    A bundle that `corrects` another run, and of which there is no revision, belongs to its date.
+    A bundle that corrects another run, and of which there is no revision, belongs to its date.
     UserError for a bundle whose start is no time.
     """
-    start = str(checked.data["started"])
+    start = str(bundle_manifest.data["started"])
     date = _DATE.match(start)
     if not date:
         raise UserError(f"manifest: started {start!r} is not a UTC time")
     nights = [night for night in published.nights(folder) if published.date(night) == date[1]]
     for night in nights:
-        if any(_is_of(path, checked) for path in published.revisions(night)):
+        if any(_is_same_run(path, bundle_manifest) for path in published.revisions(night)):
             return night
     names = {night.name for night in nights if published.revisions(night)}
-    if corrects or date[1] not in names:
+    if is_correction or date[1] not in names:
         return folder / date[1]
     number = next(n for n in range(2, len(names) + 3) if f"{date[1]}.{n}" not in names)
     return folder / f"{date[1]}.{number}"
 
 
-def require_place(revision: Path, checked: Manifest) -> None:
+def require_place(revision: Path, bundle_manifest: Manifest) -> None:
     """UserError if the folder of a night, with its campaign and site, is not that of its bundle.
 
     A revision that lies elsewhere may be of anything.
@@ -151,9 +151,9 @@ def require_place(revision: Path, checked: Manifest) -> None:
         return
     folder_place = (night.parent.parent.name, night.parent.name, published.date(night))
     bundle_place = (
-        checked.data["campaign"],
-        checked.data["site"],
-        str(checked.data["started"])[:10],
+        bundle_manifest.data["campaign"],
+        bundle_manifest.data["site"],
+        str(bundle_manifest.data["started"])[:10],
     )
     for bundle_name, folder_name in zip(bundle_place, folder_place, strict=True):
         if bundle_name != folder_name:
@@ -163,18 +163,18 @@ def require_place(revision: Path, checked: Manifest) -> None:
             )
 
 
-def require_once(folder: Path, checked: Manifest) -> None:
+def require_once(folder: Path, bundle_manifest: Manifest) -> None:
     """UserError if the samples of a bundle were published as another night of the site `folder`."""
     for night in published.nights(folder):
         for path in published.revisions(night):
             listing = _listing(path)
-            is_same = manifest.samples(listing) == checked.samples != ""
-            if is_same and listing.get("started") != checked.data["started"]:
+            is_same = manifest.samples(listing) == bundle_manifest.samples != ""
+            if is_same and listing.get("started") != bundle_manifest.data["started"]:
                 reason = f"its samples are those of {path}: one run is one night, whatever its date"
                 raise UserError(reason)
 
 
-def _is_of(revision: Path, bundle_manifest: Manifest) -> bool:
+def _is_same_run(revision: Path, bundle_manifest: Manifest) -> bool:
     """Whether a revision is of the same run, also one that is damaged in part."""
     if published.measurement(published.read_facts(revision)) == bundle_manifest.measurement:
         return True
@@ -215,12 +215,12 @@ def publish(
         site.mkdir(parents=True, exist_ok=True)
         with locked(site / ".lock"):
             night = night_folder(site, bundle_manifest, correction is not None)
-            if revision := _existing(night, bundle_manifest, correction):
+            if revision := _existing_revision(night, bundle_manifest, correction):
                 return revision
             require_once(site, bundle_manifest)
-            if correction and not _exists(night, correction.supersedes):
+            if correction and not _revision_exists(night, correction.supersedes):
                 raise UserError(f"there is no revision {correction.supersedes} to supersede", night)
-            note = correction or _again(night)
+            note = correction or _rerun_correction(night)
             partial = files.partial_folder(site)
             try:
                 partial.chmod(0o755)
@@ -261,7 +261,9 @@ def locked(file: Path) -> Iterator[None]:
         yield
 
 
-def _existing(night: Path, bundle_manifest: Manifest, correction: Correction | None) -> Path | None:
+def _existing_revision(
+    night: Path, bundle_manifest: Manifest, correction: Correction | None
+) -> Path | None:
     """The newest revision of what `bundle_manifest` measured, None without one; UserError if
     damaged."""
     correction_facts = (
@@ -277,22 +279,22 @@ def _existing(night: Path, bundle_manifest: Manifest, correction: Correction | N
             published.measurement(facts) == bundle_manifest.measurement
             and correction_facts.items() <= facts.items()
         ):
-            changed_paths = damage(path, facts)
+            changed_paths = damaged_paths(path, facts)
         else:
             continue
         if not changed_paths:
             return path
         raise UserError(
-            f"{first_of(changed_paths)} is not as it was published: restore it, or publish a "
+            f"{describe_paths(changed_paths)} is not as it was published: restore it, or publish a "
             f"correction with --supersedes {path.name} --reason ...",
             path,
         )
     return None
 
 
-def first_of(changed: Sequence[str]) -> str:
+def describe_paths(paths: Sequence[str]) -> str:
     """The first of some changed paths, and how many more there are."""
-    return changed[0] + (f" (and {len(changed) - 1} more)" if len(changed) > 1 else "")
+    return paths[0] + (f" (and {len(paths) - 1} more)" if len(paths) > 1 else "")
 
 
 def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
@@ -303,13 +305,13 @@ def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
         return False
 
 
-def _again(night: Path) -> Correction | None:
+def _rerun_correction(night: Path) -> Correction | None:
     """The note of a revision whose run has one already; None if it has none."""
     revisions = published.revisions(night)
     return Correction(revisions[-1].name, _AGAIN) if revisions else None
 
 
-def _exists(folder: Path, name: str) -> bool:
+def _revision_exists(folder: Path, name: str) -> bool:
     return published.number(name) is not None and (folder / name).is_dir()
 
 
@@ -317,10 +319,10 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
     """Write the page of `bundle` to `folder`, and beside it what a reader may take away."""
     report = _report(bundle, correction)
     (folder / PAGE).write_text(renderers.html(report), encoding="utf-8")
-    (folder / renderers.TWIN).write_text(renderers.markdown(report), encoding="utf-8")
+    (folder / renderers.MARKDOWN_PAGE).write_text(renderers.markdown(report), encoding="utf-8")
     (folder / renderers.SUMMARY).write_text(renderers.summary(report), encoding="utf-8")
     if report.warnings:
-        lines = [f"{_plain(warning)}\n" for warning in report.warnings]
+        lines = [f"{_one_line(warning)}\n" for warning in report.warnings]
         (folder / WARNINGS).write_text("".join(lines), encoding="utf-8")
     (folder / "figures").mkdir()
     for figure in report.figures:
@@ -375,7 +377,7 @@ def verify(path: Path) -> list[str]:
     return differences(new_digests, contents(path))
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     """One line without characters that a terminal would interpret."""
     words = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)

@@ -73,7 +73,7 @@ def _environment() -> jinja2.Environment:
     environment.filters.update(
         inline=_html_text,
         kind=lambda block: type(block).__name__.lower(),
-        drawings=painter.on_page,
+        drawings=painter.page_drawings,
         stems=painter.stems,
         values=painter.values,
     )
@@ -84,10 +84,10 @@ def _environment() -> jinja2.Environment:
 #: most of them; longer tables are folded.
 _FOLDING = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
 #: What lies beside the page: its file, and what it holds.
-SUMMARY, TWIN = "summary.md", "report.md"
+SUMMARY, MARKDOWN_PAGE = "summary.md", "report.md"
 FILES = (
     (SUMMARY, "the summary above"),
-    (TWIN, "this page as Markdown"),
+    (MARKDOWN_PAGE, "this page as Markdown"),
     ("bundle/medians.parquet", "the median of each launch"),
     ("bundle/samples.parquet", "every timing"),
     ("bundle/manifest.json", "the files of the bundle with their digests"),
@@ -145,9 +145,9 @@ def _markdown_lines(report: Report) -> Iterator[str]:
     yield ""
     for notice in report.notices:
         yield from (f"> {_markdown_text(notice)}", "")
-    if report.asked:
+    if report.top_parts:
         yield from ("## The answer", "")
-    for part in report.asked:
+    for part in report.top_parts:
         yield from (f"### {escape(part.question or part.title)}", "")
         yield from _answers(part.answers)
         for table in part.summary:
@@ -156,7 +156,7 @@ def _markdown_lines(report: Report) -> Iterator[str]:
             yield from _markdown_block(part.picture, report.link)
     for part in report.parts:
         yield from (f"## {escape(part.title)}", "")
-        yield from _answers(part.each)
+        yield from _answers(part.panel_answers)
         for table in part.verdicts:
             yield from _markdown_table(table, report.link)
         for block in part.blocks:
@@ -176,7 +176,7 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 
 def summary(report: Report) -> str:
     """For a pull request, in Markdown: what it is of, what to know, answers, and first values."""
-    answers = [part.answers for part in report.asked]
+    answers = [part.answers for part in report.top_parts]
     lines = [
         f"**{escape(report.title)}**",
         f"- {'; '.join(f'{escape(name)}: {escape(value)}' for name, value in report.facts)}",
@@ -184,7 +184,7 @@ def summary(report: Report) -> str:
         *(f"- {_markdown_text(group[0].text)}" for group in answers if group),
         *(
             f"- {row}"
-            for part in report.asked
+            for part in report.top_parts
             for table in part.summary
             if (row := _first_row(table))
         ),

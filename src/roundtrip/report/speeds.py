@@ -15,7 +15,7 @@ from roundtrip import studies
 from roundtrip.collect.columns import setting_texts
 from roundtrip.report import labels
 from roundtrip.report.data import Data
-from roundtrip.stats.rounds import Pairing, RoundLaunch, in_twos, pair_by_round
+from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.study import BOOST, MPI
 
@@ -65,7 +65,7 @@ def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
     return values
 
 
-def launched(row: Mapping[str, Any]) -> RoundLaunch:
+def round_launch(row: Mapping[str, Any]) -> RoundLaunch:
     """A launch with its round; where no round was recorded, a session counts as one."""
     number = row.get("campaign_round")
     if number is None:
@@ -78,7 +78,7 @@ def software(row: Mapping[str, Any]) -> tuple[str, str]:
     return str(row.get("mpi_library")), str(row.get("boost"))
 
 
-def differs(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, ...]:
+def differing_factors(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, ...]:
     """What values must depend on to tell two toolchains apart, each as `software`: MPI, BOOST.
 
     Both, if they differ in both or in neither.
@@ -117,16 +117,16 @@ class ToolchainComparison:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """The values of both sides of a comparison in `unit`, one for each shared round of `numbers`.
+class PairedValues:
+    """The values of both sides of a comparison in `unit`, one for each of `round_numbers`.
 
     `series` as in `Cell`: those of the one and of the other.  `is_abba`: rounds are in twos.
     """
 
     pairing: Pairing
-    numbers: tuple[int, ...]
-    ones: tuple[float, ...]
-    others: tuple[float, ...]
+    round_numbers: tuple[int, ...]
+    one_values: tuple[float, ...]
+    other_values: tuple[float, ...]
     unit: str
     lower_is_better: bool
     series: tuple[str, str]
@@ -135,13 +135,17 @@ class Compared:
     @cached_property
     def ratios(self) -> list[float]:
         """Speed of the one over that of the other, one for each round or two; above 1 is faster."""
-        value_pairs = zip(self.ones, self.others, strict=True)
+        value_pairs = zip(self.one_values, self.other_values, strict=True)
         ratios = [b / a if self.lower_is_better else a / b for a, b in value_pairs]
-        return in_twos(dict(zip(self.numbers, ratios, strict=True))) if self.is_abba else ratios
+        return (
+            double_round_ratios(dict(zip(self.round_numbers, ratios, strict=True)))
+            if self.is_abba
+            else ratios
+        )
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refusal:
     """Two toolchains that are not compared in a setting, and why."""
 
     setting: Setting
@@ -150,12 +154,12 @@ class Refused:
     reason: str
 
 
-def distinct_titles(named: Mapping[str, str]) -> dict[str, str]:
+def distinct_titles(titles: Mapping[str, str]) -> dict[str, str]:
     """The title of each environment's toolchain, with the environment's name if two are alike."""
-    count = Counter(named.values())
+    count = Counter(titles.values())
     return {
         environ: title if count[title] == 1 else f"{title} ({environ})"
-        for environ, title in named.items()
+        for environ, title in titles.items()
     }
 
 
@@ -178,7 +182,7 @@ class Toolchains:
         )
 
     @cached_property
-    def too_many(self) -> dict[Setting, tuple[int, int]]:
+    def oversized_settings(self) -> dict[Setting, tuple[int, int]]:
         """Settings with too many toolchains for all pairs: their number, and that of the pairs."""
         pairs = Counter(setting for setting, *_ in self._pairs)
         return {
@@ -188,34 +192,34 @@ class Toolchains:
         }
 
     @cached_property
-    def refused(self) -> list[Refused]:
+    def refusals(self) -> list[Refusal]:
         """Pairs whose launches were not interleaved."""
         return [
-            Refused(setting, one, other, pairing.refused)
+            Refusal(setting, one, other, pairing.refusal)
             for setting, one, other, pairing, _ in self._pairs
-            if pairing.refused
+            if pairing.refusal
         ]
 
     @cached_property
-    def compared(self) -> dict[ToolchainComparison, Compared]:
+    def comparisons(self) -> dict[ToolchainComparison, PairedValues]:
         """Every comparison that has values, in the order to be shown."""
-        comparisons: dict[ToolchainComparison, Compared] = {}
+        comparisons: dict[ToolchainComparison, PairedValues] = {}
         for setting, one, other, pairing, factors in self._pairs:
             all_points = {p for pair in pairing.pairs for p in self._values.get(pair[0], {})}
             points = [point for point in all_points if point.depends_on in factors]
             for point in sorted(points, key=lambda point: (point.what, point.size_bytes or 0)):
-                comparison = self._compared(pairing, point)
+                comparison = self._paired_values(pairing, point)
                 if comparison and comparison.ratios:
                     key = ToolchainComparison(setting, one, other, point.what, point.size_bytes)
                     comparisons[key] = comparison
         return comparisons
 
-    def _compared(self, pairing: Pairing, point: Point) -> Compared | None:
+    def _paired_values(self, pairing: Pairing, point: Point) -> PairedValues | None:
         """Of the rounds in which both sides have a value above 0; None without one."""
         values = self._values
         value_pairs = {
             number: (values[a][point], values[b][point])
-            for number, (a, b) in zip(pairing.numbers, pairing.pairs, strict=True)
+            for number, (a, b) in zip(pairing.round_numbers, pairing.pairs, strict=True)
             if point in values.get(a, {}) and point in values.get(b, {})
         }
         value_pairs = {
@@ -224,7 +228,7 @@ class Toolchains:
         if not value_pairs:
             return None
         ones, others = zip(*value_pairs.values(), strict=True)
-        return Compared(
+        return PairedValues(
             pairing,
             tuple(value_pairs),
             tuple(value.number for value in ones),
@@ -240,10 +244,12 @@ class Toolchains:
         pairs = []
         for setting, group in self._groups.items():
             environ_software = {environ: software(rows[0]) for environ, rows in group.items()}
-            launches = {environ: [launched(row) for row in rows] for environ, rows in group.items()}
+            launches = {
+                environ: [round_launch(row) for row in rows] for environ, rows in group.items()
+            }
             all_software = set(environ_software.values())
             for one, other in compared_pairs(environ_software):
-                if factors := may_differ(
+                if factors := compared_factors(
                     environ_software[one], environ_software[other], all_software
                 ):
                     pairing = pair_by_round(launches[one], launches[other])
@@ -265,9 +271,9 @@ def single_series(values: Iterable[Value]) -> str:
 
 def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     """Setting -> environment -> its launches, of settings with two environments or more."""
-    exclusions = {study.name: study.elsewhere for study in studies.load()}
+    exclusions = {study.name: study.excluded_parameters for study in studies.load()}
     groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
-    for row in data.completed.sort("launch").iter_rows(named=True):
+    for row in data.completed_launches.sort("launch").iter_rows(named=True):
         parameters = setting_texts(row["parameters"])
         if row["study"] in exclusions and not exclusions[row["study"]] & parameters.keys():
             setting = Setting(
@@ -291,20 +297,20 @@ def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
     return {setting: dict(groups[setting]) for setting in settings}
 
 
-def compared_pairs(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
+def compared_pairs(environ_software: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
     """Which environments are compared, of what each is made of: MPI and Boost.
 
     Each pair of a few.  Of many, each with the first by name of all, of those with its MPI, and of
     those with its Boost, so that none is left without a comparison.  What is tested must not depend
     on what was measured: these are names and versions, no values.
     """
-    environs = sorted(made_of)
+    environs = sorted(environ_software)
     if len(environs) <= MOST_ENVIRONS:
         return list(combinations(environs, 2))
     firsts: dict[tuple[str, str], str] = {}
     pairs: set[tuple[str, str]] = set()
     for environ in environs:
-        mpi, boost = made_of[environ]
+        mpi, boost = environ_software[environ]
         for group in (("all", ""), ("MPI", mpi), ("Boost", boost)):
             first = firsts.setdefault(group, environ)
             if first != environ:
@@ -312,14 +318,14 @@ def compared_pairs(made_of: Mapping[str, tuple[str, str]]) -> list[tuple[str, st
     return sorted(pairs)
 
 
-def may_differ(
-    one: tuple[str, str], other: tuple[str, str], known: set[tuple[str, str]]
+def compared_factors(
+    one: tuple[str, str], other: tuple[str, str], all_software: set[tuple[str, str]]
 ) -> tuple[str, ...]:
     """What may differ between two toolchains, MPI or Boost; () if they are not compared.
 
-    Two that differ in both are left out if a third one of those `known` shares its MPI with one of
+    Two that differ in both are left out if a third one of `all_software` shares its MPI with one of
     them and its Boost with the other.
     """
     intermediates = {(one[0], other[1]), (other[0], one[1])}
     is_crossed = one[0] != other[0] and one[1] != other[1]
-    return () if is_crossed and intermediates & known else differs(one, other)
+    return () if is_crossed and intermediates & all_software else differing_factors(one, other)

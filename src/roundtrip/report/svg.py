@@ -50,14 +50,14 @@ _TOP, _BOTTOM, _RIGHT = 28, 46, 22
 SIGN, NAME = 10, 21
 
 
-def element(name: str, attributes: Mapping[str, object], *inside: str) -> Markup:
+def element(name: str, attributes: Mapping[str, object], *children: str) -> Markup:
     """An element; every value and every text that is no Markup is escaped."""
-    words = "".join(f' {key}="{_escaped(value)}"' for key, value in attributes.items())
-    content = "".join(map(_escaped, inside))
-    return Markup(f"<{name}{words}>{content}</{name}>" if inside else f"<{name}{words}/>")  # noqa: S704
+    words = "".join(f' {key}="{_escape(value)}"' for key, value in attributes.items())
+    content = "".join(map(_escape, children))
+    return Markup(f"<{name}{words}>{content}</{name}>" if children else f"<{name}{words}/>")  # noqa: S704
 
 
-def _escaped(value: object) -> str:
+def _escape(value: object) -> str:
     """Without characters that no XML may have, not even escaped; Markup is so already."""
     if isinstance(value, Markup):
         return value
@@ -86,11 +86,17 @@ def text(words: str, x: float, y: float, **attributes: object) -> Markup:
 
 
 def rect(
-    x: float, y: float, width: float, height: float, about: Mapping[str, object] | None = None
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    extra_attributes: Mapping[str, object] | None = None,
 ) -> Markup:
-    """A rectangle; `about` are more attributes of it."""
+    """A rectangle; `extra_attributes` are more attributes of it."""
     sides = {"x": x, "y": y, "width": width, "height": height}
-    return element("rect", {**(about or {}), **{name: number(v) for name, v in sides.items()}})
+    return element(
+        "rect", {**(extra_attributes or {}), **{name: number(v) for name, v in sides.items()}}
+    )
 
 
 def dot(shape: str, x: float, y: float, size: float) -> Markup:
@@ -110,22 +116,24 @@ def width(words: str, size: float = TEXT) -> float:
     return _WIDER * size * sum(widths) / 1000
 
 
-def lines(words: str, room: float, size: float = TEXT) -> list[str]:
+def lines(words: str, max_width: float, size: float = TEXT) -> list[str]:
     """The text in lines that fit the room, as far as its words do."""
     text_lines: list[str] = []
     for word in words.split():
         candidate = f"{text_lines[-1]} {word}" if text_lines else word
-        if text_lines and width(candidate, size) <= room:
+        if text_lines and width(candidate, size) <= max_width:
             text_lines[-1] = candidate
         else:
             text_lines.append(word)
     return text_lines
 
 
-def apart(wanted: Mapping[int, float], gap: float, low: float, high: float) -> dict[int, float]:
+def space_out(
+    ideal_positions: Mapping[int, float], gap: float, low: float, high: float
+) -> dict[int, float]:
     """Positions near those wanted, at least `gap` apart, within [low, high] where they fit."""
     places: list[tuple[int, float]] = []
-    for key, position in sorted(wanted.items(), key=lambda item: (item[1], item[0])):
+    for key, position in sorted(ideal_positions.items(), key=lambda item: (item[1], item[0])):
         floor = places[-1][1] + gap if places else low
         places.append((key, max(position, floor)))
     ceiling, positions = high, {}
@@ -155,10 +163,10 @@ def tick_label(value: float, scale: Scale) -> str:
     if scale.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
         return units.size(int(value))
     text = f"{value:.12g}"
-    return units.number(value) if "e" in text else _grouped(text)
+    return units.number(value) if "e" in text else _group_digits(text)
 
 
-def _grouped(text: str) -> str:
+def _group_digits(text: str) -> str:
     sign = "\N{MINUS SIGN}" if text.startswith("-") else ""
     whole, dot, part = text.lstrip("-").partition(".")
     return f"{sign}{int(whole):,}".replace(",", "\N{NARROW NO-BREAK SPACE}") + dot + part
@@ -262,16 +270,16 @@ class Frame:
         """The view box."""
         return f"0 0 {number(self.width)} {number(self.height)}"
 
-    def across(self, value: float) -> float:
+    def x_of(self, value: float) -> float:
         """Where a value of the horizontal axis is, from the left."""
-        return self.left + (self.right - self.left) * self.view.x.part(value)
+        return self.left + (self.right - self.left) * self.view.x.position(value)
 
-    def up(self, value: float) -> float:
+    def y_of(self, value: float) -> float:
         """Where a value of the axis of values is, from the top."""
         axis = self.view.y or self.view.x
-        return self.bottom - (self.bottom - self.top) * axis.part(value)
+        return self.bottom - (self.bottom - self.top) * axis.position(value)
 
-    def middle(self, row: int) -> float:
+    def row_middle(self, row: int) -> float:
         """The middle of a row, from the top."""
         return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
@@ -282,7 +290,7 @@ class Frame:
         if value is None or axis is None or not axis.has_place(value):
             return None
         if not view.rows:
-            return (self.across(place), self.up(value)) if view.x.has_place(place) else None
+            return (self.x_of(place), self.y_of(value)) if view.x.has_place(place) else None
         slot = self.order[curve.name] if self.slots > 1 else 0
         offset = (slot - (self.slots - 1) / 2) * _SLOT
-        return self.across(value), self.middle(int(place)) + offset
+        return self.x_of(value), self.row_middle(int(place)) + offset

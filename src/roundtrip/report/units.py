@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from roundtrip.stats.summaries import Interval
 
-NOTHING = "\N{EN DASH}"
+NO_VALUE = "\N{EN DASH}"
 _THIN = "\N{NARROW NO-BREAK SPACE}"
 _SPACE = "\N{NO-BREAK SPACE}"
 _BYTES = {
@@ -59,34 +59,36 @@ class Unit(StrEnum):
 
 
 #: Those that no reader has to find beside the number.
-UNPRINTED: frozenset[str] = frozenset({Unit.COUNT, Unit.RATIO, Unit.PURE, Unit.SIZE, Unit.PART})
+UNPRINTED_UNITS: frozenset[str] = frozenset(
+    {Unit.COUNT, Unit.RATIO, Unit.PURE, Unit.SIZE, Unit.PART}
+)
 #: How many of a unit are one second.
-TIMES: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
+TIME_UNITS: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
 #: Units of which more is better.
 _RATES = frozenset({Unit.MB_S, Unit.MOPS, Unit.MFLOPS, Unit.MILLION_MESSAGES_S, Unit.PER_S})
 #: What `Quantity.label` says of a value whose kind is "".
 MEASURED = "measured"
 
 
-def scale(raw: str, unit: str) -> float:
-    """How many of `unit` are one of `raw`, the unit of a metric; ValueError if none is."""
-    if raw == Unit.S and unit in TIMES:
-        return TIMES[unit]
-    if raw == unit:
+def scale(raw_unit: str, unit: str) -> float:
+    """How many of `unit` are one of `raw_unit`, the unit of a metric; ValueError if none is."""
+    if raw_unit == Unit.S and unit in TIME_UNITS:
+        return TIME_UNITS[unit]
+    if raw_unit == unit:
         return 1.0
-    if (raw, unit) == (Unit.PER_S, Unit.MILLION_MESSAGES_S):
+    if (raw_unit, unit) == (Unit.PER_S, Unit.MILLION_MESSAGES_S):
         return 1e-6
-    raise ValueError(f"values in {raw} are never so many {unit}")
+    raise ValueError(f"values in {raw_unit} are never so many {unit}")
 
 
-def convert(value: float, raw: str, unit: str, size_bytes: int) -> float:
-    """A value of a metric in `raw` as so many `unit`; a time as the rate of its bytes, if asked.
+def convert(value: float, raw_unit: str, unit: str, size_bytes: int) -> float:
+    """A metric's value in `raw_unit` as so many `unit`; a time as the rate of its bytes, if asked.
 
     ValueError for units of different kinds.
     """
-    if raw == Unit.S and unit == Unit.MB_S:
+    if raw_unit == Unit.S and unit == Unit.MB_S:
         return size_bytes / value / 1e6
-    return value * scale(raw, unit)
+    return value * scale(raw_unit, unit)
 
 
 class Level(float):
@@ -95,11 +97,11 @@ class Level(float):
     def __str__(self) -> str:
         return percent(self)
 
-    def within(self, text: str) -> tuple[str, Level, str]:
+    def caption(self, template: str) -> tuple[str, Level, str]:
         """A caption in which it stands in the place of ``{level}``; ValueError without that."""
-        before, placeholder, after = text.partition("{level}")
+        before, placeholder, after = template.partition("{level}")
         if not placeholder:
-            raise ValueError(f"no level is named in “{text}”")
+            raise ValueError(f"no level is named in “{template}”")
         return before, self, after
 
 
@@ -144,10 +146,10 @@ class Quantity:
         """Which values are better: ``lower``, ``higher``, "" if neither is."""
         if self.is_lower_better is not None:
             return "lower" if self.is_lower_better else "higher"
-        return "lower" if self.unit in TIMES else "higher" if self.unit in _RATES else ""
+        return "lower" if self.unit in TIME_UNITS else "higher" if self.unit in _RATES else ""
 
     @property
-    def middle(self) -> Quantity:
+    def without_interval(self) -> Quantity:
         """The same without its interval."""
         return replace(self, low=None, high=None, n=None)
 
@@ -165,8 +167,8 @@ class Quantity:
         }
 
     @staticmethod
-    def over(
-        found: Interval,
+    def from_interval(
+        interval: Interval,
         unit: str,
         scale: float = 1.0,
         base: str = "",
@@ -174,23 +176,23 @@ class Quantity:
         says_unit: bool = False,
     ) -> Quantity:
         """Median and interval over launches, times `scale`, which makes it one in `unit`."""
-        ends = [None if end is None else end * scale for end in (found.low, found.high)]
+        ends = [None if end is None else end * scale for end in (interval.low, interval.high)]
         return Quantity(
-            value=found.median * scale,
+            value=interval.median * scale,
             unit=unit,
             low=ends[0],
             high=ends[1],
-            level=found.level,
-            n=found.n,
+            level=interval.level,
+            n=interval.n,
             base=base,
             series=series,
             says_unit=says_unit,
         )
 
     @staticmethod
-    def claim(found: Interval, base: str = "") -> Quantity:
+    def claim(interval: Interval, base: str = "") -> Quantity:
         """The ratio of a claim."""
-        return replace(Quantity.over(found, Unit.RATIO, base=base), is_claim=True)
+        return replace(Quantity.from_interval(interval, Unit.RATIO, base=base), is_claim=True)
 
     def __str__(self) -> str:
         unit = f"{_SPACE}{self.unit}" if self.says_unit else ""
@@ -225,18 +227,18 @@ def printable(text: str) -> str:
     return errors.printable(text.replace(_THIN, " ").replace(_SPACE, " "))
 
 
-def count(of: int) -> Quantity:
+def count(value: int) -> Quantity:
     """So many."""
-    return Quantity(value=of, unit=Unit.COUNT)
+    return Quantity(value=value, unit=Unit.COUNT)
 
 
-def counts(found: Sequence[int]) -> tuple[Quantity | str, ...]:
+def count_range(values: Sequence[int]) -> tuple[Quantity | str, ...]:
     """The least and the most of some counts, or the one; to be joined."""
-    least, most = count(min(found)), count(max(found))
+    least, most = count(min(values)), count(max(values))
     return (least,) if least == most else (least, " to ", most)
 
 
-def pure(value: float, digits: int = 3) -> Quantity:
+def pure_number(value: float, digits: int = 3) -> Quantity:
     """A number without a unit."""
     return Quantity(value=value, unit=Unit.PURE, digits=digits)
 
@@ -254,20 +256,20 @@ def change(ratio: float, low: float | None = None, high: float | None = None) ->
     return Quantity(value=ratio, unit=Unit.RATIO, low=low, high=high, decimals=3)
 
 
-def bytes_of(size_bytes: int) -> Quantity:
+def byte_size(size_bytes: int) -> Quantity:
     """A size in the largest unit that divides it."""
     return Quantity(value=size_bytes, unit=Unit.SIZE)
 
 
-def part(of_one: float) -> Quantity:
+def percentage(fraction: float) -> Quantity:
     """A fraction as a percentage."""
-    return Quantity(value=of_one, unit=Unit.PART)
+    return Quantity(value=fraction, unit=Unit.PART)
 
 
 def number(value: float, digits: int = 3) -> str:
     """`value` with `digits` significant digits and spaces between thousands, never an exponent."""
     if not math.isfinite(value):
-        return NOTHING
+        return NO_VALUE
     if value == 0:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
@@ -282,10 +284,10 @@ def size(size_bytes: int) -> str:
 
 def interval(value: Interval, scale: float = 1.0) -> str:
     """Median and interval, times `scale`, in a sentence that names the unit."""
-    return str(Quantity.over(value, Unit.PURE, scale))
+    return str(Quantity.from_interval(value, Unit.PURE, scale))
 
 
-def ends(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
+def ratio_range(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
     """The smallest and the largest of some ratios, or the one, with two decimals; to be joined."""
     low, high = (
         Quantity(
@@ -296,14 +298,14 @@ def ends(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
     return (low,) if str(low) == str(high) else (low, " to ", high)
 
 
-def spread(ratios: Sequence[float]) -> str:
+def ratio_range_text(ratios: Sequence[float]) -> str:
     """The same in a sentence."""
-    return "".join(map(str, ends(ratios)))
+    return "".join(map(str, ratio_range(ratios)))
 
 
 def span(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
     """The least and the largest of `values`, times `scale`; one number if they read the same."""
-    return _from_to(*(number(end * scale, digits) for end in (min(values), max(values))))
+    return _range_text(*(number(end * scale, digits) for end in (min(values), max(values))))
 
 
 #: A ratio of speeds beyond this, or below one over it, is written as times, not as a percentage.
@@ -317,24 +319,24 @@ def speed(low: float, high: float) -> str:
     """
     if low < 1 < high:
         return f"{speed(low, low)} to {speed(high, high)}"
-    factors, way = ((low, high), "faster") if low >= 1 else ((1 / high, 1 / low), "slower")
+    factors, comparative = ((low, high), "faster") if low >= 1 else ((1 / high, 1 / low), "slower")
     if factors[1] > _TIMES_FROM:
-        phrase = f"times {'as fast' if way == 'faster' else way}"
+        phrase = f"times {'as fast' if comparative == 'faster' else comparative}"
         return f"{span(factors, digits=2)} {phrase}"
     shares = (percent(factor - 1).removesuffix(f"{_SPACE}%") for factor in factors)
-    return f"{_from_to(*shares)}{_SPACE}% {way}"
+    return f"{_range_text(*shares)}{_SPACE}% {comparative}"
 
 
-def _from_to(low: str, high: str) -> str:
+def _range_text(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def percent(part: float) -> str:
+def percent(fraction: float) -> str:
     """A fraction as a percentage."""
-    digits = number(100 * part, 2)
+    digits = number(100 * fraction, 2)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits else digits}{_SPACE}%"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, singular: str, plural_form: str = "") -> str:
     """``1 launch``, ``2 launches``."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
+    return f"{count} {singular if count == 1 else plural_form or singular + 's'}"

@@ -304,12 +304,12 @@ def _compare_pmi(site: Site) -> list[Finding]:
         for mpi, pmi in sorted(starts)
         if pmi not in plugins
     ]
-    faults += software.pmix_mismatch(site.declared, plugins) if site.declared else []
+    faults += software.pmix_mismatch(site.declaration, plugins) if site.declaration else []
     return summarise(subject, faults, ", ".join(sorted({pmi for _, pmi in starts})))
 
 
-def check_site(site: Site, scripts_to: Path | None = None) -> list[Finding]:
-    """Findings in the order of the site's parts; writes job scripts to `scripts_to` if given."""
+def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
+    """Findings in the order of the site's parts; writes job scripts to `scripts_folder`, if any."""
     scripts, script_fault = [], ""
     try:
         scripts = render_scripts(site)  # before all else: ReFrame tells its configuration as well
@@ -321,15 +321,15 @@ def check_site(site: Site, scripts_to: Path | None = None) -> list[Finding]:
         return [Finding("fault", "reframe.py", f"does not load: {error}")]
     except FileNotFoundError as error:
         return [Finding("fault", "reframe.py", f"cannot load it: no {error.filename} in PATH")]
-    cluster = slurm.look_at_slurm()
+    cluster = slurm.gather_slurm_facts()
     findings = [*check_files(site), *check_partitions(site)]
     findings += compare_slurm(site, cluster)
     environment = site.checkout / "spack.yaml"
     if folder := site.spack:
         try:
             findings += software.check_files(folder, environment)
-            if site.declared:
-                findings += software.check_pmix_package(site.declared, folder / "packages.yaml")
+            if site.declaration:
+                findings += software.check_pmix_package(site.declaration, folder / "packages.yaml")
         except UserError as error:
             findings.append(Finding("fault", "Spack part", str(error)))
         findings += software.check_schema(folder, environment)
@@ -337,7 +337,7 @@ def check_site(site: Site, scripts_to: Path | None = None) -> list[Finding]:
     findings += _check_nights(site)
     if script_fault:
         return [*findings, Finding("fault", "job scripts", script_fault)]
-    return findings + _check_scripts(site, scripts, cluster, scripts_to)
+    return findings + _check_scripts(site, scripts, cluster, scripts_folder)
 
 
 def _check_nights(site: Site) -> Iterator[Finding]:
@@ -370,10 +370,10 @@ def _check_scripts(
     checks = sorted({script.case.check for script in scripts})
     place = f", in {folder}" if folder else ""
     summary = f"{len(scripts)} rendered for {', '.join(checks)}{place}"
-    return summarise(subject, too_long(scripts, site, cluster), summary)
+    return summarise(subject, time_limit_faults(scripts, site, cluster), summary)
 
 
-def too_long(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list[str]:
+def time_limit_faults(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list[str]:
     """Job scripts that ask for more time than their partition allows."""
     faults = set()
     for script in scripts:

@@ -221,7 +221,7 @@ class Partition(Table):
 
 
 class SiteData(Table):
-    """A site, without the keys that `load` replaces (`FILLED`)."""
+    """A site, without the keys that `load` replaces (`LOAD_TIME_KEYS`)."""
 
     description: str = Field(description="ReFrame's `descr`")
     hostnames: Strings = Field(
@@ -266,7 +266,7 @@ class SiteData(Table):
 
 
 #: Keys of the file that are gone when it has been read, and what they do.
-FILLED = {
+LOAD_TIME_KEYS = {
     "base": "file of `base/`, without `.toml`; tables are merged key by key, other values replace",
     "values": "names of your own; `{name}` in any text stands for the value, as do `{site}`, "
     "`{checkout}`, and in a partition its `{name}` and its extras",
@@ -280,7 +280,7 @@ FILLED = {
 def load(file: Path, checkout: Path) -> SiteData:
     """The site in `file`; UserError with file and line of the first fault."""
     data, places = _with_bases(file, checkout / "site-configs" / "base", ())
-    legal = sorted({*SiteData.model_fields, *FILLED})
+    legal = sorted({*SiteData.model_fields, *LOAD_TIME_KEYS})
     for key in data:
         if key not in legal:
             message = f"unknown key '{key}'; legal are {', '.join(legal)}"

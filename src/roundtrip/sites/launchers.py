@@ -43,7 +43,7 @@ def start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport"))
 
 
-def at_first_failure(launcher: str) -> list[str]:
+def fail_fast_options(launcher: str) -> list[str]:
     """Options with which `launcher` ends a launch as soon as a rank fails.
 
     Else its partner waits for the time limit.  mpirun and mpiexec do so without an option.
@@ -51,7 +51,7 @@ def at_first_failure(launcher: str) -> list[str]:
     return ["--kill-on-bad-exit=1"] if launcher in ("srun", "srunalloc") else []
 
 
-def on_sockets(launcher: str, placement: str, options: Sequence[str]) -> list[str]:
+def socket_options(launcher: str, placement: str, options: Sequence[str]) -> list[str]:
     """The launcher's options that place ranks on one socket or on two, as `placement` says.
 
     `placement` is one of `scales.ON_SOCKETS`.  Of the usual `options`, those that place ranks are
@@ -112,9 +112,9 @@ def srun_pmi(mpi: str, facts: Facts) -> str | None:
     return next((name for name in _PMIS[mpi] if name in facts.pmi), None)
 
 
-def start_options(mpi: str, offered: Sequence[str]) -> list[tuple[str, ...]]:
-    """Every launcher with options for `mpi`: srun with the PMIs `offered`, or its own program."""
-    by_srun = [("srun", f"--mpi={name}") for name in _PMIS.get(mpi, ()) if name in offered]
+def start_options(mpi: str, pmi_plugins: Sequence[str]) -> list[tuple[str, ...]]:
+    """Every launcher with options for `mpi`: srun with the `pmi_plugins`, or its own program."""
+    by_srun = [("srun", f"--mpi={name}") for name in _PMIS.get(mpi, ()) if name in pmi_plugins]
     launcher = _OWN.get(mpi, _HYDRA)
     return [*by_srun, (launcher, *_BIND[launcher])]
 
@@ -158,7 +158,7 @@ def unknown_starts(facts: Facts) -> list[str]:
 def _without_libraries(facts: Facts) -> bool:
     """Whether Slurm is here without its libraries: MVAPICH2 takes its PMI from them."""
     slurm = facts.library("slurm")
-    return slurm is not None and slurm.lacks is not None
+    return slurm is not None and slurm.missing_file is not None
 
 
 def _why(mpi: str, facts: Facts) -> str:

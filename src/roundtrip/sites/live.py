@@ -52,9 +52,9 @@ def apply_lines(text: str, lines: Iterable[Line]) -> str:
     return text
 
 
-def lines_to_start(family: str, how: tuple[str, ...]) -> list[Line]:
-    """The lines by which the ranks of `family` start with the launcher and options of `how`."""
-    launcher, *options = how
+def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
+    """The lines by which the ranks of `family` start with the launcher and options of `start`."""
+    launcher, *options = start
     table = f"launch.{family}"
     if launcher == "srun":
         (pmi,) = (item.removeprefix("--mpi=") for item in options)
@@ -82,7 +82,7 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
 
-    def fault(self, subject: str, detail: str, lines: list[Line] | None = None) -> None:
+    def add_fault(self, subject: str, detail: str, lines: list[Line] | None = None) -> None:
         """Add a fault, with the `lines` that correct it."""
         cure = f"; in {data.FILE}: {', '.join(map(str, lines))}" if lines else ""
         self.findings.append(Finding("fault", subject, detail + cure))
@@ -118,10 +118,10 @@ def _scheduler_works(site: Site, result: Result) -> bool:
     uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
     if not uses_sacct and not any(p["scheduler"] == "squeue" for p in site.partitions.values()):
         return True
-    sacct_works = slurm.ask("sacct", "--noheader", "--allocations") is not None
+    sacct_works = slurm.command_output("sacct", "--noheader", "--allocations") is not None
     if uses_sacct and not sacct_works:
         fault = "sacct answers nothing: there is no accounting, and ReFrame's `slurm` would give up"
-        result.fault("accounting", fault, [Line("every_partition", "scheduler", "squeue")])
+        result.add_fault("accounting", fault, [Line("every_partition", "scheduler", "squeue")])
         return False
     detail = "sacct answers" if sacct_works else "none, and the scheduler is `squeue`"
     result.findings.append(Finding("ok", "accounting", detail))
@@ -144,7 +144,7 @@ def _nodes_match(site: Site, places: list[Place], result: Result, say: Say) -> b
         names = ", ".join(sorted(interfaces[bad_hosts[0]])) or "none"
         fault = f"there is no interface '{interface}' on {bad_hosts[0]}: {names}"
         lines = [Line("values", "interface", intersection.pop())] if len(intersection) == 1 else []
-        result.fault(f"nodes of {place.partition}", fault, lines)
+        result.add_fault(f"nodes of {place.partition}", fault, lines)
     return matches
 
 
@@ -159,7 +159,7 @@ def _extras(site: Site, place: Place) -> dict[str, Any]:
 
 def _wrong(site: Site, trial: Trial) -> str | None:
     if reason := trials.start_fault(trial.output, _nodes(site, trial.place)):
-        return f"{reason}: {trial.why}" if trial.why else reason
+        return f"{reason}: {trial.reason}" if trial.reason else reason
     return trials.binding_fault(trial.output, _extras(site, trial.place)) if trial.output else None
 
 
@@ -167,8 +167,8 @@ def _others(site: Site, place: Place) -> list[Start]:
     """Every other way to start the ranks of this MPI here."""
     extras = site.toolchains[place.environ].get("extras", {})
     site_start = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}
-    ways = launchers.start_options(str(extras.get("mpi")), slurm.plugins())
-    return [start for start in ways if not set(start) <= site_start]
+    starts = launchers.start_options(str(extras.get("mpi")), slurm.plugins())
+    return [start for start in starts if not set(start) <= site_start]
 
 
 def _best(site: Site, trial: Trial, retries: list[Trial]) -> Trial | None:
@@ -189,10 +189,10 @@ def _report(site: Site, trial: Trial, retries: list[Trial], result: Result) -> N
         lines = lines_to_start(family, remedy.start) if remedy else []
         starts = ", ".join(" ".join(retry.start) for retry in retries)
         suffix = "" if remedy or not retries else f"; nor does it by {starts}"
-        result.fault(subject, problem + suffix, lines)
+        result.add_fault(subject, problem + suffix, lines)
     if trial.output is None:
         return
     for fault in trials.node_faults(trial.output, extras):
-        result.fault(subject, fault)
+        result.add_fault(subject, fault)
     if not problem:
         result.findings.append(Finding("ok", subject, trials.describe(trial.output)))

@@ -59,7 +59,7 @@ class Lock:
     roots: tuple[Root, ...]
     specs: dict[str, Concrete]
 
-    def reached(self, start: str) -> Iterator[Concrete]:
+    def closure(self, start: str) -> Iterator[Concrete]:
         """The spec of hash `start` and all its dependencies, each once."""
         queue, hashes = [start], {start}
         while queue:
@@ -82,11 +82,11 @@ class Lock:
 
     def users(self, hash_: str) -> list[Root]:
         """Roots that reach the spec `hash_`."""
-        return [r for r in self.roots if any(s.hash == hash_ for s in self.reached(r.hash))]
+        return [r for r in self.roots if any(s.hash == hash_ for s in self.closure(r.hash))]
 
     def mpi_of(self, hash_: str) -> Concrete | None:
         """The one MPI below the spec `hash_`; None if it uses none."""
-        return next((spec for spec in self.reached(hash_) if spec.hash in self.mpis), None)
+        return next((spec for spec in self.closure(hash_) if spec.hash in self.mpis), None)
 
 
 def read(file: Path) -> Lock:

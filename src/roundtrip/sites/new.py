@@ -14,18 +14,18 @@ from roundtrip.sites.probe import Facts
 from roundtrip.sites.slurm import NIGHT_S, Partition
 
 
-def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
+def nights_environment(facts: Facts, partitions: Sequence[Partition]) -> str:
     """The text of the site's file ``environment``: where and how long nightly.sbatch runs.
 
     The job of a night should take no node from its launches: a partition without any of theirs is
     best.  "" without Slurm.
     """
-    if not measured:
+    if not partitions:
         return ""
-    hosts = frozenset().union(*(partition.hosts for partition in measured))
-    candidates = [p for p in facts.usable if p.hosts and not p.hosts & hosts]
+    hosts = frozenset().union(*(partition.hosts for partition in partitions))
+    candidates = [p for p in facts.usable_partitions if p.hosts and not p.hosts & hosts]
     night_partition = (
-        max(candidates, key=lambda p: _longest(facts, p)) if candidates else measured[0]
+        max(candidates, key=lambda p: _longest(facts, p)) if candidates else partitions[0]
     )
     minutes = min(NIGHT_S, _longest(facts, night_partition)) // 60
     reason = (
@@ -40,7 +40,7 @@ def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
     )
     for variable, partition in (
         ("SBATCH_ACCOUNT", night_partition),
-        ("ROUNDTRIP_ACCOUNT", measured[0]),
+        ("ROUNDTRIP_ACCOUNT", partitions[0]),
     ):
         accounts = _accounts(facts, partition)
         if len(facts.cluster.accounts) > 1 and accounts:
@@ -48,11 +48,11 @@ def nights_environment(facts: Facts, measured: Sequence[Partition]) -> str:
     return text
 
 
-def cluster_lines(facts: Facts, measured: Sequence[Partition]) -> list[str]:
+def cluster_lines(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
     """A line for each fact of the cluster, for people."""
     cluster = facts.cluster
     lines = []
-    for partition in measured:
+    for partition in partitions:
         kinds = cluster.kinds.get(partition.name, ())
         if len(kinds) > 1 or any(kind.gres for kind in kinds):
             lines.append(f"nodes of `{partition.name}`: {'; '.join(map(str, kinds))}")
@@ -77,10 +77,10 @@ def cluster_lines(facts: Facts, measured: Sequence[Partition]) -> list[str]:
     return lines
 
 
-def unknown_limits(facts: Facts, measured: Sequence[Partition]) -> list[str]:
+def unknown_limits(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
     """What somebody has to decide."""
     unknowns = []
-    for partition in measured:
+    for partition in partitions:
         kinds = facts.cluster.kinds.get(partition.name, ())
         if len({(kind.cores, kind.gres) for kind in kinds}) > 1:
             unknowns.append(
@@ -197,7 +197,7 @@ def _chosen(facts: Facts, names: Sequence[str]) -> list[Partition]:
     if missing_names := [name for name in names if name not in partitions]:
         choices = ", ".join(sorted(partitions)) or "none, or no sinfo"
         raise UserError(f"Slurm has no partition '{missing_names[0]}'; there are: {choices}")
-    return [partitions[name] for name in names] or facts.covering
+    return [partitions[name] for name in names] or facts.distinct_partitions
 
 
 def site_toml(
@@ -252,11 +252,11 @@ def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
     return text, unknowns
 
 
-def readme(name: str, base: str, lines: list[str], unknown: list[str]) -> str:
+def readme(name: str, base: str, lines: list[str], unknowns: list[str]) -> str:
     """The README of the site: the `lines` that were found, and what is left to set."""
     facts = "\n".join(f"- {line}" for line in lines)
     unknown_list = (
-        "\n".join(f"- {item}" for item in unknown) or "- nothing, but read every value once"
+        "\n".join(f"- {item}" for item in unknowns) or "- nothing, but read every value once"
     )
     return (
         f"# Site `{name}`\n\nWritten by `roundtrip site new`, over `site-configs/base/{base}.toml`."

@@ -34,15 +34,15 @@ def _target() -> str:
 
 @dataclass(frozen=True)
 class Library:
-    """`name` as Spack has it; `lacks` is the file without which nothing can be built with it."""
+    """`name` as Spack has it; without its `missing_file` nothing can be built with it."""
 
     name: str
     version: str
     prefix: str = "/usr"
-    lacks: str | None = None
+    missing_file: str | None = None
 
     def __str__(self) -> str:
-        suffix = f", without {self.lacks}" if self.lacks else ""
+        suffix = f", without {self.missing_file}" if self.missing_file else ""
         return f"{self.name} {self.version} in {self.prefix}{suffix}"
 
 
@@ -133,7 +133,7 @@ class Facts:
     cluster: SlurmFacts = field(default_factory=SlurmFacts)
 
     @property
-    def usable(self) -> list[Partition]:
+    def usable_partitions(self) -> list[Partition]:
         """Partitions that start jobs."""
         return [partition for partition in self.partitions if self.cluster.up(partition.name)]
 
@@ -143,7 +143,7 @@ class Facts:
         return next(iter(self._ranked), None)
 
     @property
-    def covering(self) -> list[Partition]:
+    def distinct_partitions(self) -> list[Partition]:
         """`partition`, and each other that has at least two nodes of its own.
 
         Slurm often offers the same nodes under several names; nobody wants to measure them twice.
@@ -158,7 +158,7 @@ class Facts:
 
     @property
     def _ranked(self) -> list[Partition]:
-        return sorted(self.usable, key=lambda p: (not p.default, -p.nodes, p.name))
+        return sorted(self.usable_partitions, key=lambda p: (not p.default, -p.nodes, p.name))
 
     def library(self, name: str) -> Library | None:
         """What is installed of `name`, by Spack's name."""
@@ -200,12 +200,14 @@ class Facts:
         ]
 
 
-def look(run: slurm.Runner = slurm.ask, devices: Path = Path("/sys/class")) -> Facts:
+def gather_facts(
+    run: slurm.Runner = slurm.command_output, devices: Path = Path("/sys/class")
+) -> Facts:
     """Ask this machine; `run(*command)` returns what a command prints, or None if it fails."""
     sinfo = run("sinfo", "-h", "-o", slurm.SINFO)
     version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
     host = read_host()
-    cluster = slurm.look_at_slurm(run)
+    cluster = slurm.gather_slurm_facts(run)
 
     def has(setting: str, value: str) -> bool | None:
         return value in slurm.setting(cluster.config, setting) if cluster.config else None

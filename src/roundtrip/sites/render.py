@@ -31,13 +31,13 @@ def prebuilt_environment(
     variables: Mapping[str, str],
     extras: Mapping[str, object],
     *,
-    suites_in: str | None = None,
+    suites_toolchain: str | None = None,
     netpipe: bool = False,
 ) -> dict[str, Any]:
     """Environment `name` of `system`, with `toolchain`, whether it is built or not.
 
-    `suites_in` is the toolchain that offers this MPI's NPB, OSU and NetPIPE, which know no Boost,
-    if it is another one.  `netpipe`: Debian's NetPIPE is offered, where it is installed.  The
+    `suites_toolchain` offers this MPI's NPB, OSU and NetPIPE, which know no Boost, if it is another
+    one.  `netpipe`: Debian's NetPIPE is offered, where it is installed.  The
     launcher among the `extras` is one of the MPI's own programs unless it is srun.
     """
     mpi = toolchain.mpi
@@ -45,7 +45,7 @@ def prebuilt_environment(
     prefix, tools = f"{store}/{toolchain.name}", f"{store}/{mpi.name}/bin"
     npb = f"{os.environ.get('ROUNDTRIP_NPB') or store / 'npb'}/{mpi.name}"
     osu = f"{os.environ.get('ROUNDTRIP_OSU') or store / 'osu'}/{mpi.name}"
-    suites_hint = f"it knows no Boost, {suites_in} is enough" if suites_in else None
+    suites_hint = f"it knows no Boost, {suites_toolchain} is enough" if suites_toolchain else None
     compilers = f"CC={tools}/mpicc CXX={tools}/mpicxx"
     configure = " ".join([*mpi.kind.configure, "./configure"])
     make_osu = f"build it in its source: {configure} {compilers} --prefix={osu} && make -k install"
@@ -163,7 +163,9 @@ def _usable_toolchains(site: SiteData, versions: Catalogue) -> list[Toolchain]:
     families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
     is_simulated = not families.isdisjoint(site.launch)
     return [
-        toolchain for toolchain in versions.offered if toolchain.mpi.kind.simulator == is_simulated
+        toolchain
+        for toolchain in versions.available_toolchains
+        if toolchain.mpi.kind.simulator == is_simulated
     ]
 
 
@@ -179,7 +181,7 @@ def _plain(
         toolchain,
         variables,
         extras,
-        suites_in=None
+        suites_toolchain=None
         if toolchain.boost == last_boost
         else f"{toolchain.mpi.name}-{last_boost.name}",
         netpipe=True,

@@ -35,7 +35,7 @@ def features(nodes: int | None, cores: int | None, sockets: int | None = None) -
     ]
 
 
-def counted(ranks: int, per_node: int) -> list[str]:
+def features_for_ranks(ranks: int, per_node: int) -> list[str]:
     """Features that `ranks` ranks, `per_node` in each node, need of a partition.
 
     Two cores, and two nodes where it offers several, are what every partition has.
@@ -45,14 +45,16 @@ def counted(ranks: int, per_node: int) -> list[str]:
     return [f"{quantity}_{_power(count)}" for quantity, count in requirements if count > 2]
 
 
-def needed(scale: str, placement: str, several: str = ONE_PER_NODE) -> list[str]:
-    """Features that a scale needs of a partition; one of several nodes offers `several`."""
+def features_for_scale(
+    scale: str, placement: str, multi_node_feature: str = ONE_PER_NODE
+) -> list[str]:
+    """Features that a scale needs of a partition; of several nodes, `multi_node_feature`."""
     if scale == "pair":
         return [ONE_PER_NODE if placement == ONE_PER_NODE else "shared-memory"]
     cores = ["cores_2"] if placement == ALL_CORES else []
     if scale == "node":
         return ["shared-memory", *cores]
-    return [several, "nodes_2" if scale == "all" else scale, *cores]
+    return [multi_node_feature, "nodes_2" if scale == "all" else scale, *cores]
 
 
 def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, int]:
@@ -65,7 +67,7 @@ def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, in
     return _NODES.get(scale, 1), ranks_per_node
 
 
-def why(feature: str, extras: Mapping[str, Any]) -> str | None:
+def shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
     """Why a partition with these `extras` has no such `feature`; None for what is no number."""
     match = re.fullmatch(r"(nodes|cores|sockets)_\d+", feature)
     if match is None:

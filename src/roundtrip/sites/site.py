@@ -70,10 +70,10 @@ def last_line(text: str) -> str:
     return lines[-1].strip() if lines else "no output"
 
 
-def summarise(subject: str, faults: list[str], fine: str) -> list[Finding]:
-    """A finding for each fault; without faults, one that says what is `fine`."""
+def summarise(subject: str, faults: list[str], summary: str) -> list[Finding]:
+    """A finding for each fault; without faults, one that says `summary`."""
     if not faults:
-        return [Finding("ok", subject, fine)]
+        return [Finding("ok", subject, summary)]
     return [Finding("fault", subject, fault) for fault in faults]
 
 
@@ -99,7 +99,7 @@ class Site:
         return folder if folder.is_dir() else None
 
     @cached_property
-    def declared(self) -> SiteData | None:
+    def declaration(self) -> SiteData | None:
         """What site.toml declares; None for a site that is written in Python, without one."""
         file = self.folder / data.FILE
         return data.load(file, self.checkout) if file.is_file() else None

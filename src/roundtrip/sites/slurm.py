@@ -185,7 +185,7 @@ class SlurmFacts:
         return self.limits.get(partition, Limits())
 
 
-def ask(*command: str) -> str | None:
+def command_output(*command: str) -> str | None:
     """What a command of this machine prints; None if it is missing or fails."""
     try:
         process = subprocess.run(command, capture_output=True, text=True, timeout=20)
@@ -195,7 +195,7 @@ def ask(*command: str) -> str | None:
     return (process.stdout or process.stderr) if process.returncode == 0 else None
 
 
-def look_at_slurm(run: Runner = ask) -> SlurmFacts:
+def gather_slurm_facts(run: Runner = command_output) -> SlurmFacts:
     """Ask Slurm; `run(*command)` returns what a command prints, or None if it fails."""
     return SlurmFacts(
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
@@ -269,7 +269,7 @@ def parse_pmi(text: str) -> tuple[str, ...]:
 
 def plugins() -> tuple[str, ...]:
     """The PMIs that this machine's srun has."""
-    return parse_pmi(ask("srun", "--mpi=list") or "")
+    return parse_pmi(command_output("srun", "--mpi=list") or "")
 
 
 def pmix_series(plugins: Iterable[str]) -> str | None:

@@ -106,19 +106,19 @@ def names_used(environment: Path) -> set[str]:
     return set(re.findall(r"\$\^?(\w+)", str(specs)))
 
 
-def expand_matrix(environment: Path, defined: dict[str, list[str]]) -> list[str]:
+def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
     """Every root that ``spack.yaml`` asks for, in its order; UserError for an undefined list."""
     roots: list[str] = []
     for item in yamlfile.load(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]
-        value_lists = [_row(row, defined, environment) for row in rows]
+        value_lists = [_row(row, lists, environment) for row in rows]
         roots += [" ".join(parts) for parts in itertools.product(*value_lists)]
     return roots
 
 
-def mismatches(lock: Lock, wanted: list[str]) -> list[str]:
+def mismatches(lock: Lock, roots: list[str]) -> list[str]:
     """Lines about roots that the lock lacks, or that nobody asked for; at most 3 of each."""
-    spec_counts = Counter(map(canonical_spec, wanted))
+    spec_counts = Counter(map(canonical_spec, roots))
     lock_counts = Counter(canonical_spec(root.spec) for root in lock.roots)
     return [
         *_some("not in the lock file", sorted((spec_counts - lock_counts).elements())),
@@ -201,7 +201,7 @@ def check_schema(folder: Path, environment: Path) -> list[Finding]:
             subject, spack.schema_faults(names), f"{len(names)} files, Spack {spack.version}"
         )
     except UserError as error:
-        return [Finding("fault", subject, error.what)]
+        return [Finding("fault", subject, error.message)]
 
 
 def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
@@ -214,10 +214,10 @@ def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding
         roots = expand_matrix(environment, definitions(folder))
         summary = f"{len(roots)} roots, all in the lock file"
         return [
-            *one_build_per_mpi(lock, site.declared.label if site.declared else ()),
+            *one_build_per_mpi(lock, site.declaration.label if site.declaration else ()),
             *summarise("matrix", mismatches(lock, roots), summary),
             *one_to_one(lock, list(site.toolchains.values())),
-            *(check_pmix_lock(site.declared, lock) if site.declared else []),
+            *(check_pmix_lock(site.declaration, lock) if site.declaration else []),
         ]
     except UserError as error:
         return [Finding("fault", "lock file", str(error))]
@@ -238,11 +238,11 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
     return summarise("PMIx", faults, f"series {site.pmix}, as Slurm's")
 
 
-def check_pmix_lock(site: SiteData, held: Lock) -> list[Finding]:
+def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
     """Whether every PMIx in the lock file is of the series that the site names."""
     if site.pmix is None or not _uses_pmix(site):
         return []
-    versions = sorted({spec.version for spec in held.specs.values() if spec.name == "pmix"})
+    versions = sorted({spec.version for spec in lock.specs.values() if spec.name == "pmix"})
     faults = [
         f"the lock file has pmix {version}, and Slurm has series {site.pmix}: "
         f"`require: ['@{site.pmix}']` in packages.yaml, then `spack concretize -f`"
@@ -339,7 +339,7 @@ def require_ready(site: Site) -> None:
         raise UserError(_no_lock(site))
     lock = locks.read(file)
     require_current(lock, site)
-    if problems := split_labels(lock, site.declared.label if site.declared else ()):
+    if problems := split_labels(lock, site.declaration.label if site.declaration else ()):
         raise UserError(problems[0], file)
     findings = one_to_one(lock, list(site.toolchains.values()))
     if faults := [finding.detail for finding in findings if finding.verdict == "fault"]:

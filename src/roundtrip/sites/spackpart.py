@@ -99,7 +99,7 @@ def _boosts(mpi: str, version: str) -> list[External]:
 
 
 def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
-    machine = slurm.ask("gcc", "-print-multiarch") or ""
+    machine = slurm.command_output("gcc", "-print-multiarch") or ""
     system = Path("/usr/lib") / machine.strip()
     links = {"include": system / mpi.include}
     links |= {link: system / file for link, file in mpi.libraries.items()}
@@ -140,7 +140,7 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
     if series := slurm.pmix_series(facts.pmi):
         text = require_pmix(text, series)
     lib = facts.library("slurm")
-    if lib is not None and lib.lacks:  # MPICH looks for Slurm's libraries, Open MPI for srun
+    if lib is not None and lib.missing_file:  # MPICH looks for Slurm's libraries, Open MPI for srun
         text = text.replace("+slurm pmi=", "~slurm pmi=")
     packages = yaml.safe_load(text)["packages"]
     unknowns = (
@@ -165,13 +165,13 @@ def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
         ucx = facts.library("ucx")
         packages["ucx"] = (
             _external(ucx, f"ucx@{ucx.version} {options}")
-            if ucx and not ucx.lacks
+            if ucx and not ucx.missing_file
             else {"require": [f"{options} {target}"]}
         )
     core = facts.library("rdma-core")
-    if facts.port and core and not core.lacks:
+    if facts.port and core and not core.missing_file:
         packages["rdma-core"] = _external(core, f"rdma-core@{core.version}")
-    libraries = {item.name: item for item in facts.libraries if not item.lacks}
+    libraries = {item.name: item for item in facts.libraries if not item.missing_file}
     pmix_libraries = [libraries[name] for name in _WITH_PMIX if name in libraries]
     series = (
         pmix_libraries[0].version.split(".")[0] if len(pmix_libraries) == len(_WITH_PMIX) else None
@@ -186,9 +186,9 @@ def _external(library: Library, spec: str) -> dict[str, Any]:
     return {"buildable": False, "externals": [{"spec": spec, "prefix": library.prefix}]}
 
 
-def require_pmix(text: str, wanted: str) -> str:
-    """The text of a ``packages.yaml`` with PMIx required in series `wanted`."""
-    return re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{wanted}", text)
+def require_pmix(text: str, series: str) -> str:
+    """The text of a ``packages.yaml`` with PMIx required in this `series`."""
+    return re.sub(r"(?m)^(  pmix:.*\n    require: \[')@[\d.]+", rf"\g<1>@{series}", text)
 
 
 def fit_packages(packages: str, facts: Facts) -> str:

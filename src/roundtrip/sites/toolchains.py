@@ -84,7 +84,7 @@ def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
         spec = lock.specs[root.hash]
         if spec.name != WORKLOADS:
             continue
-        dependencies = {item.name: item for item in lock.reached(spec.hash)}
+        dependencies = {item.name: item for item in lock.closure(spec.hash)}
         mpi, boost = lock.mpi_of(spec.hash), dependencies.get("boost")
         if mpi is None or boost is None:
             raise UserError(f"root '{root.spec}' lacks an MPI or a Boost", lock.file)
@@ -114,9 +114,9 @@ def prefix_of_spec(spec: Concrete, lock: Lock) -> str:
     return str(lock.file.parent / VIEW / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
 
 
-def warn_empty_site(system: str, why: str) -> None:
+def warn_empty_site(system: str, reason: str) -> None:
     """Print a line on standard error; ConfigError if ReFrame is to run: nothing is no success."""
-    message = f"site '{system}' can run no check: {why}"
+    message = f"site '{system}' can run no check: {reason}"
     if {"-r", "--run"} & set(sys.argv):
         from reframe.core.exceptions import ConfigError  # only ReFrame itself has loaded it
 
@@ -163,16 +163,18 @@ def spack_pvm() -> list[str]:
     file = active_lock()
     lock = locks.read(file) if file else None
     roots = workload_roots(lock) if lock else []
-    with_pvm = [any(spec.name == PVM for spec in lock.reached(root)) for root in roots if lock]
+    with_pvm = [any(spec.name == PVM for spec in lock.closure(root)) for root in roots if lock]
     return [PVM] if with_pvm and all(with_pvm) else []
 
 
-def installed_names(found: Iterable[Mapping[str, Any]], without: Sequence[str] = ()) -> list[str]:
-    """Names of those `environments` that are installed and whose MPI is not one of `without`."""
+def installed_names(
+    entries: Iterable[Mapping[str, Any]], excluded_mpis: Sequence[str] = ()
+) -> list[str]:
+    """Names of those `entries` that are installed and whose MPI is not one of `excluded_mpis`."""
     return [
         item["name"]
-        for item in found
-        if item["extras"]["mpi"] not in without
+        for item in entries
+        if item["extras"]["mpi"] not in excluded_mpis
         and all(Path(folder).is_dir() for folder in item["extras"]["prefixes"])
     ]
 
@@ -302,7 +304,7 @@ def _part(spec: Concrete, lock: Lock, part: str) -> str:
 
 
 def _below(spec: Concrete, lock: Lock, package: str) -> Concrete | None:
-    return next((item for item in lock.reached(spec.hash) if item.name == package), None)
+    return next((item for item in lock.closure(spec.hash) if item.name == package), None)
 
 
 def _compiler(root: Concrete, lock: Lock) -> Concrete | None:

@@ -47,7 +47,7 @@ class Rank:
     pmix_client: str
 
     @property
-    def bound(self) -> bool:
+    def is_bound(self) -> bool:
         """Whether it may run on fewer processors than its node has."""
         return self.cpus != self.online
 
@@ -133,7 +133,7 @@ def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
     if extras.get("binding") != "core":
         return None
     for rank in output.ranks:
-        if not rank.bound:
+        if not rank.is_bound:
             return f"rank {rank.number} is not bound: it may run on {rank.cpus} of {rank.online}"
     first, second = output.ranks
     if first.host == second.host and first.cpus == second.cpus:
@@ -186,12 +186,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Trial:
-    """The output of one job; `why` it did not start, without an output."""
+    """The output of one job; `reason`: why it did not start, without an output."""
 
     place: Place
     start: Start
     output: TrialOutput | None
-    why: str = ""
+    reason: str = ""
 
 
 def places(site: Site) -> list[Place]:

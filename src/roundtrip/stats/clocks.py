@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ClockComparison:
-    """Two nodes of a launch: by how much the clock of `other` exceeds that of `one`.
+    """Two nodes of a launch: by how much the clock of `other` exceeds that of `reference`.
 
     `excess` is wrong by `error` at most; both have the unit of the limit that they are held to.
     """
 
-    one: str
+    reference: str
     other: str
     excess: float
     error: float
@@ -34,15 +34,15 @@ class OddClock:
     other: str = ""
 
 
-def odd_clocks(compared: Iterable[ClockComparison], limit: float) -> list[OddClock]:
+def odd_clocks(comparisons: Iterable[ClockComparison], limit: float) -> list[OddClock]:
     """The nodes whose clocks differ from others by more than `limit`, the worst first.
 
     Of each pair the most exact comparison counts.  The node that differs from most others is named
     and put aside, so that it makes none of them look wrong, as long as some differ from fewer.
     """
     best: dict[tuple[str, str], tuple[float, float]] = {}
-    for item in compared:
-        pair = (min(item.one, item.other), max(item.one, item.other))
+    for item in comparisons:
+        pair = (min(item.reference, item.other), max(item.reference, item.other))
         excess = item.excess if item.other == pair[1] else -item.excess
         if pair[0] != pair[1] and item.error < best.get(pair, (0.0, float("inf")))[1]:
             best[pair] = (excess, item.error)

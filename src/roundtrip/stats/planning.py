@@ -72,7 +72,7 @@ def recommended_launches(claims: int, levels: Levels) -> int:
     return max(inner, fewest_launches(claims, levels))
 
 
-def needed_together(launches: int, claims: int, levels: Levels) -> int | None:
+def joint_claims_needed(launches: int, claims: int, levels: Levels) -> int | None:
     """How many of `claims` need the smallest p together for a verdict; None if all are too few."""
     if reach(launches, claims, levels) is Reach.UNDERPOWERED:
         return None

@@ -26,20 +26,20 @@ class RoundLaunch:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Pairs (launch of one, launch of the other), in the order of rounds, and their `numbers`.
+    """Pairs (launch of one, launch of the other), in the order of their `round_numbers`.
 
-    `rounds` counts the rounds in which either was launched, `first` the pairs in which the one
-    came first.  `refused` says why there are no pairs; it is "" if there are.
+    `rounds` counts the rounds in which either was launched, `first_count` the pairs in which the
+    one came first.  `refusal` says why there are no pairs; it is "" if there are.
     """
 
     pairs: tuple[tuple[str, str], ...]
     rounds: int
-    first: int = 0
-    refused: str = ""
-    numbers: tuple[int, ...] = ()
+    first_count: int = 0
+    refusal: str = ""
+    round_numbers: tuple[int, ...] = ()
 
 
-def in_twos(ratios: Mapping[int, float]) -> list[float]:
+def double_round_ratios(ratios: Mapping[int, float]) -> list[float]:
     """Geometric means of the ratios of rounds 1 and 2, 3 and 4, ..., where both have one.
 
     `ratios`: positive, by the number of their round.
@@ -51,18 +51,20 @@ def in_twos(ratios: Mapping[int, float]) -> list[float]:
     ]
 
 
-def pair_by_round(one: Sequence[RoundLaunch], other: Sequence[RoundLaunch]) -> Pairing:
+def pair_by_round(
+    first_launches: Sequence[RoundLaunch], second_launches: Sequence[RoundLaunch]
+) -> Pairing:
     """Pair the launches of two cases that shared a round; refuse if they shared none.
 
     Rounds that overlap in time are refused too: they come from two campaigns in one tree.
     """
-    first, second = _by_round(one), _by_round(other)
+    first, second = _by_round(first_launches), _by_round(second_launches)
     rounds = len(first.keys() | second.keys())
     numbers = sorted(first.keys() & second.keys())
     if not numbers:
         ranges = f"one in {_span(first)}, the other in {_span(second)}"
         reason = f"no round launched both ({ranges}): what was not interleaved cannot be compared"
-        return Pairing((), rounds, refused=reason)
+        return Pairing((), rounds, refusal=reason)
     spans = [sorted((first[number].started, second[number].started)) for number in numbers]
     for (number, span), (_, next_span) in pairwise(zip(numbers, spans, strict=True)):
         if span[0] and next_span[0] and span[1] > next_span[0]:
@@ -70,12 +72,12 @@ def pair_by_round(one: Sequence[RoundLaunch], other: Sequence[RoundLaunch]) -> P
                 f"round {number} was not over when the next one began: launches that share a "
                 "number were not interleaved, and cannot be compared"
             )
-            return Pairing((), rounds, refused=reason)
+            return Pairing((), rounds, refusal=reason)
     return Pairing(
         tuple((first[number].launch, second[number].launch) for number in numbers),
         rounds,
         sum(first[number].started < second[number].started for number in numbers),
-        numbers=tuple(numbers),
+        round_numbers=tuple(numbers),
     )
 
 

@@ -48,28 +48,28 @@ from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families
 Floats = NDArray[np.float64]
 
 #: How many spreads the true value may lie off: the wealth is shared equally among these.
-_OFF = (0.3, 0.6, 1.2, 2.5, 5.0)
-_BETS = np.array([*_OFF, *(-offset for offset in _OFF)])
+_OFFSETS = (0.3, 0.6, 1.2, 2.5, 5.0)
+_BETS = np.array([*_OFFSETS, *(-offset for offset in _OFFSETS)])
 #: Spread of log ratios that is assumed before there are data, and how many rounds it counts for.
 _SPREAD, _ROUNDS = 0.05, 2
 _LEAST_SPREAD = 1e-5
 #: Standard deviation of a logistic distribution over its scale.
 _LOGISTIC = math.pi / math.sqrt(3)
 #: An interval that reaches farther than this factor is none.
-_FARTHEST = 5.0
+_LARGEST_FACTOR = 5.0
 #: Futures that a forecast draws, and how far they reach, in rounds; and the fewest rounds for one.
-_FUTURES, FARTHEST, _FEWEST = 25, 200, 4
+_FUTURES, FORECAST_ROUNDS, _FEWEST = 25, 200, 4
 _SEED = 1
 
 
-def log_wealth(logs: Floats, at: Floats) -> Floats:
+def log_wealth(logs: Floats, values: Floats) -> Floats:
     """log e_n(m) after each round: shape (..., values, rounds).
 
-    `logs` (..., rounds): log ratios of one or more series, in the order of rounds; `at` (values,):
-    the m that are tested.
+    `logs` (..., rounds): log ratios of one or more series, in the order of rounds; `values`: the m
+    that are tested.
     """
     scale = (_spreads(logs) / _LOGISTIC)[..., None, :]
-    offsets = (logs[..., None, :] - at[:, None]) / scale
+    offsets = (logs[..., None, :] - values[:, None]) / scale
     total = np.empty((len(_BETS), *offsets.shape))
     for number, bet in enumerate(_BETS * _LOGISTIC):
         log_odds = 2 * (_log_cosh((offsets + bet) / 2) - _log_cosh((offsets - bet) / 2))
@@ -113,7 +113,7 @@ def interval(ratios: Sequence[float], level: float) -> Interval:
 
 def _end(logs: Floats, middle: float, side: int, limit: float) -> float | None:
     """The farthest value on one side of the median on which the wealth is below `limit`."""
-    steps = np.concatenate([[0.0], np.geomspace(1e-5, _FARTHEST, 100)])
+    steps = np.concatenate([[0.0], np.geomspace(1e-5, _LARGEST_FACTOR, 100)])
     for _ in range(3):
         wealth = log_wealth(logs, middle + side * steps)[:, -1]
         indices = np.flatnonzero(wealth < limit)
@@ -143,25 +143,25 @@ def _p(ratios: Sequence[float]) -> float:
 
 
 def rounds_to_come(
-    ratios: Sequence[float], levels: Levels, claims: int = 1, decided: int = 0
+    ratios: Sequence[float], levels: Levels, claims: int = 1, decided_claims: int = 0
 ) -> int | None:
     """Rounds until the claim is faster, slower or on par, at least 1.
 
-    ``FARTHEST + 1`` if half of the futures need more than `FARTHEST`; None if there are too few
-    rounds to say.  `ratios`: a positive one for each round so far.  Of the `claims` of the family
-    so many are `decided`, faster or slower, already: that lowers the bar for the next.
+    ``FORECAST_ROUNDS + 1`` if half of the futures need more than `FORECAST_ROUNDS`; None if there
+    are too few rounds to say.  `ratios`: a positive one for each round so far.  Of the `claims` of
+    the family `decided_claims` are faster or slower already: that lowers the bar for the next.
     """
     if len(ratios) < _FEWEST:
         return None
     past = np.log(np.asarray(ratios, dtype=float))
-    futures = np.random.default_rng(_SEED).choice(past, (_FUTURES, FARTHEST))
+    futures = np.random.default_rng(_SEED).choice(past, (_FUTURES, FORECAST_ROUNDS))
     logs = np.concatenate([np.broadcast_to(past, (_FUTURES, past.size)), futures], axis=1)
     margin = math.log1p(levels.equivalence_margin)
     wealth = log_wealth(logs, np.array([0.0, -margin, margin]))[..., past.size :]
-    bar = math.log(claims / ((decided + 1) * levels.false_discovery_level))
+    bar = math.log(claims / ((decided_claims + 1) * levels.false_discovery_level))
     limit = -math.log(1 - levels.confidence_level)
     size = np.abs(np.median(logs, axis=1))[:, None]
     is_different = (wealth[:, 0] >= max(bar, limit)) & (size >= math.log1p(levels.minimum_effect))
     is_decided = is_different | ((wealth[:, 1:].min(axis=1) >= limit) & (size < margin))
-    first = np.where(is_decided.any(axis=1), is_decided.argmax(axis=1) + 1, FARTHEST + 1)
+    first = np.where(is_decided.any(axis=1), is_decided.argmax(axis=1) + 1, FORECAST_ROUNDS + 1)
     return int(np.median(first))

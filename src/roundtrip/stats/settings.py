@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from roundtrip.model import Count, Limit, Limits, Positive, Share, Sizes, Table
 
 #: Evidence that no change point has: finite, so that of several the weakest is known.
-NEVER = 1e6
+UNREACHABLE = 1e6
 #: Of [history]: (the key that holds the least value, key).
 _ORDERED = (
     ("newest_sd", "newest_sd_most"),
@@ -67,7 +67,7 @@ class NodeSettings(Table):
             raise PydanticCustomError("order", "large_bytes must be above small_bytes")
         return self
 
-    def least(self, is_tail: bool) -> float:
+    def least_effect(self, is_tail: bool) -> float:
         """The smallest effect that is named, on the log scale."""
         return math.log1p(self.minimum_tail if is_tail else self.minimum_effect)
 
@@ -134,26 +134,29 @@ class NightSettings(Table):
                 raise PydanticCustomError("order", message, context)
         return self
 
-    def least(self, study: str, metric: str) -> float:
+    def least_effect(self, study: str, metric: str) -> float:
         """The least effect, relative, that is reported of a metric of a study."""
         effects = dict(self.minimum_effects)
         return effects.get(f"{study} {metric}", effects.get(study, self.minimum_effect))
 
-    def threshold(self, nights: int, shorter: int, *, is_newest: bool, has_memory: bool) -> float:
+    def threshold(
+        self, nights: int, shorter_segment: int, *, is_newest: bool, has_memory: bool
+    ) -> float:
         """The evidence that a change point of a series of `nights` nights needs.
 
-        `shorter` is the length of the shorter of the two segments beside it; `NEVER` where it is
-        too short for that.  Short segments are held to more: there are many of them, and the
-        changes that they can show are large (L. Duembgen and V. G. Spokoiny, Annals of Statistics
-        29, 2001).  `has_memory`: nights resemble those before, whose law is known less well.
+        `shorter_segment` is the length of the shorter of the two segments beside it; `UNREACHABLE`
+        where it is too short for that.  Short segments are held to more: there are many of them,
+        and the changes that they can show are large (L. Duembgen and V. G. Spokoiny, Annals of
+        Statistics 29, 2001).  `has_memory`: nights resemble those before, whose law is known less
+        well.
         """
         base = self.evidence + self.evidence_length * max(0.0, math.log(nights / 100))
         base += self.evidence_memory if has_memory else 0.0
-        log_ratio = math.log(max(1.0, self.sight_nights / shorter))
+        log_ratio = math.log(max(1.0, self.sight_nights / shorter_segment))
         bar = math.sqrt(max(base, 0.0) ** 2 + 2 * self.evidence_short * log_ratio)
-        if shorter >= self.segment_least:
+        if shorter_segment >= self.segment_least:
             return bar
-        place = shorter - 2
+        place = shorter_segment - 2
         if is_newest and 0 <= place < len(self.evidence_newest):
             return max(bar, self.evidence_newest[place])
-        return NEVER
+        return UNREACHABLE

@@ -72,15 +72,15 @@ DEVIATION = Statistic("standard deviation", frozenset({Kind.COST}), pl.Expr.std,
 
 @dataclass(frozen=True)
 class Summary:
-    """`what` is summarised, of which kind, over what, by which statistic.
+    """`quantity` is summarised, of which kind, over what, by which statistic.
 
     `diagnostic`: the column of a table beside a normal-theory statistic that tells whether values
     are normal; "" without one.
     """
 
-    what: str
+    quantity: str
     kind: Kind
-    over: str
+    population: str
     statistic: Statistic
     diagnostic: str = ""
 
@@ -94,7 +94,7 @@ class Summary:
         return self.statistic.aggregate(pl.col(column))
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.statistic.name} over {self.over}"
+        return f"{self.quantity}: {self.statistic.name} over {self.population}"
 
 
 #: The standard deviation of a normal distribution over its median absolute deviation.

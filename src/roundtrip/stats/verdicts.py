@@ -99,11 +99,11 @@ class Family(StrEnum):
 class ClaimVerdict:
     """The verdict on a claim and what it rests on: the interval over launches, p and q.
 
-    `claims` is the size of the family, this claim included.  `would_do` is the number of launches
-    that would give a verdict, where too few launches are the only reason for none; else None.
-    `more`: where the interval is too wide for a verdict, about so many more launches would make it
-    narrow enough; None where nobody knows, or where they would be very many.  `minimum_effect`:
-    what the ratio was to exceed for "faster" and "slower", a part of 1.
+    `claims` is the size of the family, this claim included.  `launches_needed` is the number of
+    launches that would give a verdict, where too few launches are the only reason for none; else
+    None.  `extra_launches`: where the interval is too wide for a verdict, about so many more
+    launches would make it narrow enough; None where nobody knows, or where they would be very many.
+    `minimum_effect`: what the ratio was to exceed for "faster" and "slower", a part of 1.
     """
 
     interval: Interval
@@ -111,14 +111,18 @@ class ClaimVerdict:
     q: float
     verdict: Verdict
     claims: int = 1
-    would_do: int | None = None
-    more: int | None = None
+    launches_needed: int | None = None
+    extra_launches: int | None = None
     minimum_effect: float = 0.0
 
     @property
-    def lacking(self) -> int | None:
+    def missing_launches(self) -> int | None:
         """How many more launches would give a verdict, for sure or about; None if nobody knows."""
-        return self.more if self.would_do is None else self.would_do - self.interval.n
+        return (
+            self.extra_launches
+            if self.launches_needed is None
+            else self.launches_needed - self.interval.n
+        )
 
     @property
     def words(self) -> str:
@@ -127,15 +131,21 @@ class ClaimVerdict:
         Example: "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would", or
         "cannot tell yet: about 11 more launches would".
         """
-        if self.would_do is None:
-            launches = f"{self.more} more launch{'' if self.more == 1 else 'es'}"
-            return f"{self.verdict} yet: about {launches} would" if self.more else str(self.verdict)
+        if self.launches_needed is None:
+            launches = (
+                f"{self.extra_launches} more launch{'' if self.extra_launches == 1 else 'es'}"
+            )
+            return (
+                f"{self.verdict} yet: about {launches} would"
+                if self.extra_launches
+                else str(self.verdict)
+            )
         n = self.interval.n
         launches = f"{n} launch" if n == 1 else f"{n} launches"
         lack = f"cannot reach the level among {self.claims} claims"
         if not self.interval.exists:
             lack = f"{'gives' if n == 1 else 'give'} no interval"
-        return f"{self.verdict}: {launches} {lack}; {self.would_do} would"
+        return f"{self.verdict}: {launches} {lack}; {self.launches_needed} would"
 
 
 def decide(interval: Interval, q: float, levels: Levels) -> Verdict:
@@ -164,8 +174,8 @@ def judge(
     return {
         key: replace(
             claim,
-            would_do=_would_do(claim, levels),
-            more=_more(claim, levels),
+            launches_needed=_launches_needed(claim, levels),
+            extra_launches=_extra_launches(claim, levels),
             minimum_effect=levels.minimum_effect,
         )
         for key, claim in verdicts.items()
@@ -195,7 +205,7 @@ def judge_families(
     return {key: verdicts[key] for key in claims}
 
 
-def _would_do(claim: ClaimVerdict, levels: Levels) -> int | None:
+def _launches_needed(claim: ClaimVerdict, levels: Levels) -> int | None:
     if claim.verdict is not Verdict.CANNOT_TELL:
         return None
     is_least_p = claim.p <= least_p(claim.interval.n) * (1 + 1e-9)
@@ -209,7 +219,7 @@ def _would_do(claim: ClaimVerdict, levels: Levels) -> int | None:
 _MOST_TIMES = 10
 
 
-def _more(claim: ClaimVerdict, levels: Levels) -> int | None:
+def _extra_launches(claim: ClaimVerdict, levels: Levels) -> int | None:
     """By the interval's width, which shrinks with the square root of the number of launches."""
     interval = claim.interval
     if claim.verdict is not Verdict.CANNOT_TELL or interval.low is None or interval.high is None:

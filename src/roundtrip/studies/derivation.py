@@ -60,29 +60,29 @@ class Pairing(StrEnum):
 
     LAUNCH = "within a launch"
     ROUND = "between two launches of a round"
-    APART = "between summaries over launches, not paired"
+    UNPAIRED = "between summaries over launches, not paired"
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """`what` over what; `of` is how each of the two values was formed before.
+    """`quantity` over quantity; `summary` is how each of the two values was formed before.
 
-    `then`: how the ratios of several launches or rounds become one; None if there is one ratio.
-    `costs_lost`: why a geometric mean had to be taken, "" where none is.
+    `statistic`: how ratios of several launches or rounds become one; None if there is one ratio.
+    `geometric_reason`: why a geometric mean had to be taken, "" where none is.
     """
 
-    what: str
-    of: Summary
-    paired: Pairing
-    then: Statistic | None = None
-    costs_lost: str = ""
+    quantity: str
+    summary: Summary
+    pairing: Pairing
+    statistic: Statistic | None = None
+    geometric_reason: str = ""
 
 
 @dataclass(frozen=True)
 class Tail:
     """Of which rows of samples.csv the slowest matter: columns and their values."""
 
-    what: str
+    quantity: str
     where: Mapping[str, str | int]
 
 
@@ -90,9 +90,9 @@ class Tail:
 class Facts:
     """All that a section supplies.
 
-    `tails`: None if nothing is known; empty if its values are no latencies, because of `no_tails`.
-    `clock`, `synchronised`, `over_ranks`, `cache`: one clause each for the reader, "" if unknown.
-    `made_with`: columns of cases.parquet that say what its programs are built with.
+    `tails`: None if nothing is known; empty if its values are no latencies, for `no_tails_reason`.
+    `clock`, `synchronisation`, `over_ranks`, `cache`: a clause each for the reader, "" if unknown.
+    `build_columns`: columns of cases.parquet that say what its programs are built with.
     `tables` of analysis.toml decide about its words, besides those of statistics and disturbance.
     `median_is_whole`: `median_s` of a point is the time of its whole batch, not of one event of it.
     """
@@ -100,12 +100,12 @@ class Facts:
     summaries: tuple[Summary, ...] = ()
     ratios: tuple[Ratio, ...] | None = None
     tails: tuple[Tail, ...] | None = None
-    no_tails: str = ""
+    no_tails_reason: str = ""
     clock: str = ""
-    synchronised: str = ""
+    synchronisation: str = ""
     over_ranks: str = ""
     cache: str = ""
-    made_with: tuple[str, ...] = ()
+    build_columns: tuple[str, ...] = ()
     median_is_whole: bool = False
     tables: tuple[str, ...] = ()
 
@@ -128,7 +128,7 @@ SPEEDS = {
 NO_SPEEDS = pl.DataFrame(schema=SPEEDS)
 
 
-def within_launch(
+def ratios_within_launch(
     medians: pl.DataFrame, by: list[str], base: str, time: str = "seconds"
 ) -> pl.DataFrame:
     """Speed of each variant over that of `base` in the same `by` (the launch), case and size.
@@ -156,7 +156,7 @@ def ratios_by_size(
     `medians` has the columns launch, case_id, case, variant, size_bytes and `time`.
     """
     pair = medians.filter(pl.col("variant").is_in([variant, base]))
-    ratios = within_launch(pair, ["launch", "case_id"], base, time)
+    ratios = ratios_within_launch(pair, ["launch", "case_id"], base, time)
     return dict(ratios.group_by("size_bytes").agg("ratio").sort("size_bytes").iter_rows())
 
 

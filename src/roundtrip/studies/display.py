@@ -11,7 +11,7 @@ of medians and intervals, and says how its arms look::
     ]
     figures = display.dots(drawings, "Time of a barrier", "Time", Unit.US)
 
-For anything else, a study makes its own views (`roundtrip.report.plot`) and calls `each_panel`.
+For anything else, a study makes its own views (`roundtrip.report.plot`) and calls `panel_figures`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.panel import CasePanels, Panel
 from roundtrip.studies.study import Arm
 
-NONE = Cell(units.NOTHING, "muted")
+NONE = Cell(units.NO_VALUE, "muted")
 NOT_MEASURED = Cell("not measured", "muted")
 _NO_TONES: Mapping[Verdict, Tone] = {}
 _NO_BASES: Mapping[Any, str] = {}
@@ -63,22 +63,22 @@ def value(
     interval: Interval | None,
     unit: str,
     scale: float = 1.0,
-    otherwise: Cell = NONE,
+    fallback: Cell = NONE,
     base: str = "",
     series: str = "",
     kind: str = "",
 ) -> Cell:
-    """A cell with median and interval, times `scale`, in `unit`; `otherwise` without an interval.
+    """A cell with median and interval, times `scale`, in `unit`; `fallback` without an interval.
 
     `base`, `series` and `kind` as in `Quantity`.
     """
     if interval is None:
-        return otherwise
-    return Cell(replace(Quantity.over(interval, unit, scale, base, series), kind=kind))
+        return fallback
+    return Cell(replace(Quantity.from_interval(interval, unit, scale, base, series), kind=kind))
 
 
 def verdict(
-    one: ClaimVerdict | None,
+    claim_verdict: ClaimVerdict | None,
     tones: Mapping[Verdict, Tone] = _NO_TONES,
     words: str = "",
     base: str = "",
@@ -88,15 +88,20 @@ def verdict(
 
     `base` as in `Quantity`; the cell leads to `series`, in which the value above the base is.
     """
-    if one is None:
+    if claim_verdict is None:
         return NOT_MEASURED
-    ratio = Quantity.claim(one.interval, base)
-    return Cell(ratio, tones.get(one.verdict, "plain"), words or one.words, series=series)
+    ratio = Quantity.claim(claim_verdict.interval, base)
+    return Cell(
+        ratio,
+        tones.get(claim_verdict.verdict, "plain"),
+        words or claim_verdict.words,
+        series=series,
+    )
 
 
 def span(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
     """A cell with the smallest and the largest of some ratios, and their verdict in `words`."""
-    return Cell(units.ends(ratios), tone, words) if ratios else NOT_MEASURED
+    return Cell(units.ratio_range(ratios), tone, words) if ratios else NOT_MEASURED
 
 
 def grid(
@@ -122,7 +127,7 @@ def grid(
     )
 
 
-def study_says(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
+def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
     """Claims and figures of a study in its words, its number, and what is found here."""
     return Table(
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
@@ -132,8 +137,10 @@ def study_says(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
     )
 
 
-def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], unit: str) -> Table:
-    """Medians and intervals of all panels, in `unit`, which the caption `words` has to print.
+def interval_table(
+    panels: CasePanels, caption: str | Text, arms: Mapping[str, Arm], unit: str
+) -> Table:
+    """Medians and intervals of all panels, in `unit`, which the `caption` has to print.
 
     `arms` are the arms by name.  Without sizes, there is a row for each panel and a column for each
     arm.  Otherwise there is a row for each panel and arm, and a column for each size.
@@ -146,7 +153,7 @@ def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], u
         cells_by_arm = {
             arm: [
                 value(
-                    panels.at(panels.intervals, panel, variant=arm, size_bytes=size),
+                    panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size),
                     unit,
                     scale,
                     series=panels.series(
@@ -169,7 +176,7 @@ def in_numbers(panels: CasePanels, words: str | Text, arms: Mapping[str, Arm], u
     else:
         value_columns = [Column("Arm"), *(Column(units.size(size), "right") for size in sizes)]
     columns = (Column("Toolchain and placement"), *value_columns, Column("Launches", "right"))
-    return Table(words, columns, tuple(rows), (unit,))
+    return Table(caption, columns, tuple(rows), (unit,))
 
 
 _SHAPES = (CIRCLE, SQUARE, TRIANGLE, DIAMOND)
@@ -194,7 +201,7 @@ class Drawing:
     is_published: bool = False
 
     @property
-    def shown(self) -> dict[str, Arm]:
+    def visible_arms(self) -> dict[str, Arm]:
         """The arms that have rows."""
         names = set(self.frame["arm"])
         return {name: arm for name, arm in self.arms.items() if name in names}
@@ -220,7 +227,7 @@ class Drawing:
                 arm.point,
                 bound=arm.title if arm.is_bound else "",
             )
-            for name, arm in self.shown.items()
+            for name, arm in self.visible_arms.items()
         )
 
 
@@ -242,36 +249,38 @@ def drawing(
     else is said.
     """
     rows = frame.filter(pl.col("arm").is_in(list(arms)))
-    return Drawing(name, panel.label, subtitle or panel.counted, rows, arms)
+    return Drawing(name, panel.label, subtitle or panel.launch_count_text, rows, arms)
 
 
-def over_size(
+def curves_over_size(
     drawings: Sequence[Drawing],
-    what: str,
+    description: str,
     name: str,
     unit: str,
     domain: tuple[float, float] | None = None,
     size_name: str = SIZE,
-    more: Views = lambda drawing: (),
+    extra_views: Views = lambda drawing: (),
 ) -> tuple[Figure, ...]:
     """Curves of `name` in `unit` over message size, both logarithmic, with bands of intervals.
 
-    `what` names the figures for those who cannot see them.  No row may have size 0, or a value of 0
-    or less.  `domain` are powers of ten, by default those around all values.  `more` views of a
-    drawing follow the first.
+    `description` names the figures for those who cannot see them.  No row may have size 0, or a
+    value of 0 or less.  `domain` are powers of ten, by default those around all values.
+    `extra_views` of a drawing follow the first.
     """
     if not drawings:
         return ()
-    x = sizes(drawings, size_name)
+    x = size_scale(drawings, size_name)
     y = Scale(
         name, unit, *(domain or decades([drawing.frame for drawing in drawings])), is_log=True
     )
-    return each_panel(
-        drawings, what, lambda drawing: (View(name, x, y, drawing.curves), *more(drawing))
+    return panel_figures(
+        drawings,
+        description,
+        lambda drawing: (View(name, x, y, drawing.curves), *extra_views(drawing)),
     )
 
 
-def sizes(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
+def size_scale(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
     """A logarithmic axis from the smallest size of all drawings to the largest."""
     values = pl.concat([drawing.frame["x"] for drawing in drawings]).to_list()
     low, high = float(min(values)), float(max(values))
@@ -279,16 +288,16 @@ def sizes(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:
     return Scale(name, Unit.BYTES, *ends, is_log=True)
 
 
-def decades(frames: Sequence[pl.DataFrame], *inside: float) -> tuple[float, float]:
-    """The powers of ten around all medians and bands, and around the values of `inside`."""
+def decades(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[float, float]:
+    """The powers of ten around all medians and bands, and around `reference_values`."""
     values = pl.concat([frame.select(pl.col(*INTERVAL).cast(pl.Float64)) for frame in frames])
-    low = min(*inside, values.min().min_horizontal().item(), math.inf)
-    high = max(*inside, values.max().max_horizontal().item(), -math.inf)
+    low = min(*reference_values, values.min().min_horizontal().item(), math.inf)
+    high = max(*reference_values, values.max().max_horizontal().item(), -math.inf)
     first = math.floor(math.log10(low))
     return 10.0**first, 10.0 ** max(first + 1, math.ceil(math.log10(high)))
 
 
-def dots(drawings: Sequence[Drawing], what: str, name: str, unit: str) -> tuple[Figure, ...]:
+def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) -> tuple[Figure, ...]:
     """Figures of `name` in `unit` with a row for each arm, from 0 on.
 
     The median is a dot, its interval a line.
@@ -303,21 +312,23 @@ def dots(drawings: Sequence[Drawing], what: str, name: str, unit: str) -> tuple[
         # One curve: each row has the name of its arm, so that no legend repeats it.
         curves = tuple(
             Curve(arm.title, arm.colour, points(rows.iter_rows(named=True), "row"))
-            for row, (key, arm) in enumerate(drawing.shown.items())
+            for row, (key, arm) in enumerate(drawing.visible_arms.items())
             for rows in [drawing.rows(key).with_columns(row=pl.lit(row))]
         )
-        names = tuple(arm.title for arm in drawing.shown.values())
+        names = tuple(arm.title for arm in drawing.visible_arms.values())
         return (View(name, scale, None, curves, names),)
 
-    return each_panel(drawings, what, views)
+    return panel_figures(drawings, description, views)
 
 
-def each_panel(drawings: Sequence[Drawing], what: str, views: Views) -> tuple[Figure, ...]:
+def panel_figures(
+    drawings: Sequence[Drawing], description: str, views: Views
+) -> tuple[Figure, ...]:
     """One figure for each drawing, with its title."""
     return tuple(
         Figure(
             drawing.name,
-            f"{what}: {drawing.title}",
+            f"{description}: {drawing.title}",
             Plot(drawing.title, drawing.subtitle, views(drawing), drawing.is_published),
         )
         for drawing in drawings

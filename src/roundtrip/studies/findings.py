@@ -31,16 +31,16 @@ _MOST_NAMED = 3
 _NBSP = "\N{NO-BREAK SPACE}"
 
 
-def where_measured(measured: Collection[int], compared: Sequence[int]) -> str:
+def where_measured(measured_sizes: Collection[int], compared_sizes: Sequence[int]) -> str:
     """What to add to a finding: nothing if every compared size was measured, else which were.
 
     `` where measured (1 B to 64 KiB)``; sizes are listed if one between them is lacking.
     """
-    sizes = [size for size in sorted(compared) if size in measured]
-    if not sizes or len(sizes) == len(compared):
+    sizes = [size for size in sorted(compared_sizes) if size in measured_sizes]
+    if not sizes or len(sizes) == len(compared_sizes):
         return ""
-    first = sorted(compared).index(sizes[0])
-    is_range = sorted(compared)[first : first + len(sizes)] == sizes
+    first = sorted(compared_sizes).index(sizes[0])
+    is_range = sorted(compared_sizes)[first : first + len(sizes)] == sizes
     if is_range and len(sizes) > 1:
         return f" where measured ({units.size(sizes[0])} to {units.size(sizes[-1])})"
     return f" where measured ({', '.join(map(units.size, sizes))})"
@@ -91,11 +91,13 @@ def claims(
     return ratios_by_claim
 
 
-def for_study(judged: Mapping[Claim, ClaimVerdict], study: str) -> dict[Comparison, ClaimVerdict]:
+def study_verdicts(
+    verdicts: Mapping[Claim, ClaimVerdict], study: str
+) -> dict[Comparison, ClaimVerdict]:
     """The comparisons of one study."""
     return {
         key: verdict
-        for key, verdict in judged.items()
+        for key, verdict in verdicts.items()
         if isinstance(key, Comparison) and key.study == study
     }
 
@@ -107,17 +109,17 @@ S = TypeVar("S")
 class Finding(Generic[S, P]):
     """What one panel says of `statement`.
 
-    `outcome` is a word or two, and `settled` its tone.  `everywhere` says that it is about all
-    `compared` sizes, in bytes; `evidence` has the sizes that were measured.
+    `outcome` is a word or two, and has a tone.  `is_about_all_sizes` says that it is about all
+    `compared_sizes`, in bytes; `evidence` has the sizes that were measured.
     """
 
     statement: S
     panel: P
     outcome: str
-    settled: Tone
-    everywhere: bool
+    outcome_tone: Tone
+    is_about_all_sizes: bool
     evidence: Evidence
-    compared: tuple[int, ...]
+    compared_sizes: tuple[int, ...]
 
     @property
     def ratios(self) -> list[float]:
@@ -125,19 +127,19 @@ class Finding(Generic[S, P]):
         return [verdict.interval.median for _, verdict in self.evidence]
 
     @property
-    def where(self) -> str:
+    def limits(self) -> str:
         """Which compared sizes were measured, in words; "" if all were."""
-        return where_measured(dict(self.evidence), self.compared)
+        return where_measured(dict(self.evidence), self.compared_sizes)
 
     @property
     def verdict(self) -> str:
         """The outcome, with what limits it."""
-        return f"{self.outcome}{self.where}" if self.everywhere else self.outcome
+        return f"{self.outcome}{self.limits}" if self.is_about_all_sizes else self.outcome
 
     @property
     def tone(self) -> Tone:
         """The tone of the verdict; a finding that was not measured everywhere is never green."""
-        return "warn" if self.everywhere and self.where else self.settled
+        return "warn" if self.is_about_all_sizes and self.limits else self.outcome_tone
 
     @property
     def cell(self) -> Cell:
@@ -145,12 +147,14 @@ class Finding(Generic[S, P]):
         return display.span(self.ratios, self.tone, self.verdict)
 
 
-def evidence(judged: Mapping[Comparison, ClaimVerdict], keys: Mapping[int, Comparison]) -> Evidence:
-    """(size, judged) of the comparisons that were made."""
-    return tuple((size, judged[key]) for size, key in keys.items() if key in judged)
+def evidence(
+    verdicts: Mapping[Comparison, ClaimVerdict], keys: Mapping[int, Comparison]
+) -> Evidence:
+    """(size, verdict) of the comparisons that were made."""
+    return tuple((size, verdicts[key]) for size, key in keys.items() if key in verdicts)
 
 
-def worst(tones: Iterable[Tone]) -> Tone:
+def worst_tone(tones: Iterable[Tone]) -> Tone:
     """The tone of several findings together; "warn" without any."""
     return max(tones, key=_TONES.index, default="warn")
 
@@ -159,84 +163,85 @@ def worst(tones: Iterable[Tone]) -> Tone:
 class VerdictAt:
     """A verdict at `size` (bytes) in a panel, by its label; None: no launch measured it."""
 
-    where: str
+    panel: str
     size: int
-    judged: ClaimVerdict | None
+    verdict: ClaimVerdict | None
 
 
-def line(subject: str, base: str, found: Sequence[VerdictAt]) -> str:
+def line(subject: str, base: str, points: Sequence[VerdictAt]) -> str:
     """What `subject` costs over `base`: a sentence without its full stop.
 
-    `found` has every place that was to be compared, or is empty.
+    `points` has every place that was to be compared, or is empty.
     """
-    names = labels.distinct({point.where for point in found})
-    found = [replace(point, where=names[point.where]) for point in found]
+    names = labels.distinct_labels({point.panel for point in points})
+    points = [replace(point, panel=names[point.panel]) for point in points]
     groups: dict[Verdict | None, list[VerdictAt]] = {}
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.CANNOT_TELL, Verdict.ON_PAR, None):
-        if points := [point for point in found if _verdict(point) is verdict]:
-            groups[verdict] = points
+        if group := [point for point in points if _verdict(point) is verdict]:
+            groups[verdict] = group
     if not groups.keys() - {None}:
         return f"{subject} was not compared with {base}"
     clauses: list[str] = []
-    for number, (verdict, points) in enumerate(groups.items()):
+    for number, (verdict, group) in enumerate(groups.items()):
         is_last = number == len(groups) - 1
         is_rest = is_last and number > 0 and verdict is Verdict.ON_PAR
-        place = " elsewhere" if is_rest else _place(points, found)
-        clauses.append(_clause(subject if not clauses else "", base, verdict, points, place))
+        place = " elsewhere" if is_rest else _place(group, points)
+        clauses.append(_clause(subject if not clauses else "", base, verdict, group, place))
     return "; ".join(clauses)
 
 
 def _verdict(point: VerdictAt) -> Verdict | None:
-    return point.judged.verdict if point.judged else None
+    return point.verdict.verdict if point.verdict else None
 
 
 def _clause(
     subject: str, base: str, verdict: Verdict | None, points: Sequence[VerdictAt], place: str
 ) -> str:
-    medians = [point.judged.interval.median for point in points if point.judged]
+    medians = [point.verdict.interval.median for point in points if point.verdict]
     if verdict is Verdict.SLOWER:
         return f"{subject} {_cost(medians)}{place}".strip()
     if verdict is Verdict.FASTER:
         gains = units.speed(min(medians), max(medians))
         return f"{subject} {'is ' if subject else ''}{gains}{place}".strip()
     if verdict is Verdict.ON_PAR:
-        margin = units.percent(max(0.01, *(_away(ratio) for ratio in medians)))
+        margin = units.percent(max(0.01, *(_distance(ratio) for ratio in medians)))
         par = f"is on par with {base}" if subject else "on par"
         return f"{subject} {par}{place} (medians within {margin})".strip()
     if verdict is Verdict.CANNOT_TELL:
-        words = open_words([point.judged for point in points if point.judged], place)
+        words = undecided_text([point.verdict for point in points if point.verdict], place)
         return f"{subject} against {base}: {words}" if subject else words
     return f"not measured{place}"
 
 
-def open_words(judged: Sequence[ClaimVerdict], place: str = "") -> str:
+def undecided_text(verdicts: Sequence[ClaimVerdict], place: str = "") -> str:
     """What is known of claims without a verdict, and how many more launches would give one.
 
     ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.
     """
-    intervals = [verdict.interval for verdict in judged]
+    intervals = [verdict.interval for verdict in verdicts]
     if not all(interval.exists for interval in intervals):
-        return f"cannot tell{place}{more_launches(judged)}"
+        return f"cannot tell{place}{more_launches(verdicts)}"
     low, high = (
         min(interval.low or 0.0 for interval in intervals),
         max(interval.high or 0.0 for interval in intervals),
     )
-    least = units.percent(judged[0].minimum_effect)
+    least = units.percent(verdicts[0].minimum_effect)
     question = "" if low < 1 < high else f"whether {least} or more is "
-    return f"{units.speed(low, high)}{place} ({question}open{more_launches(judged)})"
+    return f"{units.speed(low, high)}{place} ({question}open{more_launches(verdicts)})"
 
 
-def more_launches(judged: Iterable[ClaimVerdict]) -> str:
+def more_launches(verdicts: Iterable[ClaimVerdict]) -> str:
     """``: about 11 more launches``, where it is known how many would give verdicts."""
     launches = max(
-        (verdict.lacking for verdict in judged if verdict.lacking is not None), default=None
+        (verdict.missing_launches for verdict in verdicts if verdict.missing_launches is not None),
+        default=None,
     )
     if launches is None:
         return ""
     return f": about {units.plural(launches, 'more launch', 'more launches')}"
 
 
-def _away(ratio: float) -> float:
+def _distance(ratio: float) -> float:
     """How far a ratio is from 1, rounded up to whole percents: it is never written as less."""
     distance = max(ratio, 1 / ratio) - 1
     return -(-round(distance * 1e4) // 100) / 100
@@ -259,25 +264,25 @@ def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
 
     Where the sizes are not the same for many panels they are counted: the line has to stay short.
     """
-    panels = list(dict.fromkeys(point.where for point in points))
+    panels = list(dict.fromkeys(point.panel for point in points))
     by_panel = {
-        name: sorted(point.size for point in points if point.where == name) for name in panels
+        name: sorted(point.size for point in points if point.panel == name) for name in panels
     }
-    is_everywhere = {point.where for point in all_points} == set(panels)
+    is_everywhere = {point.panel for point in all_points} == set(panels)
     all_by_panel = {
-        name: sorted(point.size for point in all_points if point.where == name) for name in panels
+        name: sorted(point.size for point in all_points if point.panel == name) for name in panels
     }
     if len({tuple(sizes) for sizes in by_panel.values()}) == 1:
         sizes = by_panel[panels[0]]
         at = "" if by_panel == all_by_panel else f" at {_sizes(sizes, all_points)}"
-        return at if is_everywhere else f"{at} on {_listed(panels)}"
+        return at if is_everywhere else f"{at} on {_panels_or_count(panels)}"
     if len(panels) <= _MOST_NAMED:
         clauses = (f" at {_sizes(sizes, all_points)} on {name}" for name, sizes in by_panel.items())
         return " and".join(clauses)
     return f" in {len(points)} of {len(all_points)} comparisons"
 
 
-def listed(names: Sequence[str], count: int) -> str:
+def names_or_count(names: Sequence[str], count: int) -> str:
     """The names, if they are few; else how many of `count` they are."""
     unique_names = dict.fromkeys(names)
     return (
@@ -285,7 +290,7 @@ def listed(names: Sequence[str], count: int) -> str:
     )
 
 
-def _listed(panels: Sequence[str]) -> str:
+def _panels_or_count(panels: Sequence[str]) -> str:
     return "; ".join(panels) if len(panels) <= _MOST_NAMED else f"{len(panels)} toolchains"
 
 

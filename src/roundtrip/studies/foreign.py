@@ -17,7 +17,7 @@ from roundtrip.collect import samples
 from roundtrip.errors import UserError
 
 #: Entries of run.json that such a program does not tell; a converter fills in those it finds.
-_UNTOLD: dict[str, Any] = {
+_UNKNOWN_ENTRIES: dict[str, Any] = {
     "mpi": {"standard": None, "library": None},
     "boost": None,
     "compiler": {"id": None, "version": None, "flags": None},
@@ -35,12 +35,12 @@ _NUMBER = re.compile(r"(?=\.?[0-9])[0-9]{0,20}\.?[0-9]{0,20}([Ee][+-]?[0-9]{1,3}
 _WHOLE = re.compile(r"[0-9]{1,15}")
 
 
-def lines(file: Path, whose: str) -> list[str]:
+def lines(file: Path, program: str) -> list[str]:
     """The lines of an output in ASCII; UserError if it is not, or if its last line has no end."""
     try:
         text = files.read_in_tree(file).decode("ascii")
     except UnicodeDecodeError as error:
-        raise UserError(f"not an output of {whose}: {error}", file) from None
+        raise UserError(f"not an output of {program}: {error}", file) from None
     if text.strip() and not text.endswith("\n"):
         raise UserError("the last line has no end: truncated", file, text.count("\n") + 1)
     return text.splitlines()
@@ -49,18 +49,18 @@ def lines(file: Path, whose: str) -> list[str]:
 def number(text: str) -> float:
     """A finite number >= 0; ValueError for any other text."""
     if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise ValueError(f"{shown(text)} is not a number >= 0")
+        raise ValueError(f"{quote(text)} is not a number >= 0")
     return float(text)
 
 
-def whole(text: str) -> int:
+def whole_number(text: str) -> int:
     """A whole number >= 0 of at most 15 digits; ValueError for any other text."""
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{shown(text)} is not a whole number")
+        raise ValueError(f"{quote(text)} is not a whole number")
     return int(text)
 
 
-def shown(text: str | None) -> str:
+def quote(text: str | None) -> str:
     """The text quoted, cut to 60 characters for a message."""
     return repr((text or "")[:60])
 
@@ -96,7 +96,7 @@ def write(
     run = {
         "schema": 1,
         "start_time": time,
-        **_UNTOLD,
+        **_UNKNOWN_ENTRIES,
         **record,
         "samples": samples.seal(content, result.frame),
         "complete": True,
@@ -104,8 +104,8 @@ def write(
     output.with_name("run.json").write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
 
 
-def point(case: str, variant: str, size_bytes: int, **known: Any) -> dict[str, Any]:
-    """An entry of `points` for one sample; `known` adds to it or replaces what is None."""
+def point(case: str, variant: str, size_bytes: int, **entries: Any) -> dict[str, Any]:
+    """An entry of `points` for one sample; `entries` adds to it or replaces what is None."""
     return {
         "case": case,
         "variant": variant,
@@ -114,5 +114,5 @@ def point(case: str, variant: str, size_bytes: int, **known: Any) -> dict[str, A
         "batch": None,
         "median_s": None,
         "ci_relative_half_width": None,
-        **known,
+        **entries,
     }

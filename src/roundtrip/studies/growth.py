@@ -23,10 +23,10 @@ from roundtrip.studies.display import Drawing
 from roundtrip.studies.study import GREY, Arm, palette
 
 #: Name of a thing -> ranks -> time that is ideal, in any unit.
-Ideal = Callable[[str, int], float]
+IdealTime = Callable[[str, int], float]
 
 
-def constant(thing: str, ranks: int) -> float:
+def constant_time(thing: str, ranks: int) -> float:
     """Of what takes as long on any number of ranks, if nothing is lost."""
     return 1.0
 
@@ -55,7 +55,7 @@ class Growth:
     level: Level
 
     @staticmethod
-    def from_times(times: pl.DataFrame, ideal: Ideal, level: float) -> Growth:
+    def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> Growth:
         """From one row a launch, with the columns of `TIMES`; others do not matter.
 
         Lines on one number of nodes alone are left out.
@@ -67,24 +67,24 @@ class Growth:
         rows = [
             row
             for _, group in intervals.filter(has_growth).group_by(line, maintain_order=True)
-            for row in _against_the_fewest(group.rows(named=True), ideal)
+            for row in _efficiencies(group.rows(named=True), ideal_time)
         ]
         return Growth(pl.DataFrame(rows, infer_schema_length=None), Level(level))
 
     @staticmethod
-    def over_nodes(
+    def from_launches(
         values: pl.DataFrame,
         launches: pl.DataFrame,
-        ideal: Ideal,
+        ideal_time: IdealTime,
         level: float,
-        fewest: int = 2,
+        minimum_nodes: int = 2,
     ) -> Growth:
-        """From `values` with the columns launch, thing and value, on `fewest` nodes and more.
+        """From `values` with the columns launch, thing, value, on `minimum_nodes` nodes and more.
 
-        `launches` are those of the study, as `Data.passed` has them.
+        `launches` are those of the study, as `Data.study_launches` has them.
         """
-        times = on_nodes(values, launches).filter(pl.col("nodes") >= fewest)
-        return Growth.from_times(times, ideal, level)
+        times = with_nodes(values, launches).filter(pl.col("nodes") >= minimum_nodes)
+        return Growth.from_times(times, ideal_time, level)
 
     def __bool__(self) -> bool:
         return not self.frame.is_empty()
@@ -102,7 +102,7 @@ class Growth:
     @property
     def caption(self) -> Text:
         """What the figures show."""
-        return self.level.within(
+        return self.level.caption(
             "Efficiency against the number of nodes: the growth of the time that would be ideal "
             "over the measured one, from the fewest nodes on. Median over launches, bars are "
             "{level} rank intervals of the time there, with the time on the fewest nodes taken "
@@ -117,7 +117,7 @@ class Growth:
         for key, group in self.frame.group_by(keys, maintain_order=True) if self else ():
             thing, kind, line = map(str, key)
             by_nodes = {row["nodes"]: _cell(row) for row in group.iter_rows(named=True)}
-            cells = [by_nodes.get(count, Cell(units.NOTHING)) for count in counts]
+            cells = [by_nodes.get(count, Cell(units.NO_VALUE)) for count in counts]
             rows.append((Cell(f"{thing} {kind}".strip()), Cell(line), *cells))
         return Table(
             "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
@@ -150,19 +150,19 @@ class Growth:
         def views(drawing: Drawing) -> tuple[View, ...]:
             return (View("Efficiency", x, y, (ideal, *drawing.curves), has_bars=True),)
 
-        return display.each_panel(drawings, "Efficiency over nodes", views)
+        return display.panel_figures(drawings, "Efficiency over nodes", views)
 
 
-def on_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+def with_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     """`values` with the columns kind, line, nodes and ranks of their launches.
 
-    `launches` are those of a study, as `Data.passed` has them.  A line is a toolchain and a
+    `launches` are those of a study, as `Data.study_launches` has them.  A line is a toolchain and a
     placement; a partition too, where there are several.  Launches that tell no hosts are left out.
     """
     launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
     has_partitions = launch_rows["partition"].n_unique() > 1
     rows = []
-    for row in panel.placed(launch_rows).rows(named=True):
+    for row in panel.with_placement(launch_rows).rows(named=True):
         place = labels.PLACEMENTS.get(row["placement"], row["placement"])
         parts = (row["toolchain"], place, row["partition"] if has_partitions else "")
         nodes = len(set(row["hosts"] or ()))
@@ -173,11 +173,11 @@ def on_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     return values.join(pl.DataFrame(rows, schema=schema, orient="row"), on="launch")
 
 
-def _against_the_fewest(rows: Sequence[Mapping[str, Any]], ideal: Ideal) -> list[dict[str, Any]]:
+def _efficiencies(rows: Sequence[Mapping[str, Any]], ideal_time: IdealTime) -> list[dict[str, Any]]:
     base, efficiencies = rows[0], []
     for row in rows:
         thing = row["thing"]
-        growth = ideal(thing, row["ranks"]) / ideal(thing, base["ranks"])
+        growth = ideal_time(thing, row["ranks"]) / ideal_time(thing, base["ranks"])
         best = 100 * base["median"] * growth
         is_base = row is base
         efficiencies.append(

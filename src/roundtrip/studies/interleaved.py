@@ -20,15 +20,15 @@ from roundtrip.stats.summaries import OVER_LAUNCHES, Kind, Summary
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display, findings
 from roundtrip.studies.derivation import METRICS, Facts, Pairing, Ratio, toolchain_speeds
-from roundtrip.studies.findings import Comparison, VerdictAt, for_study
-from roundtrip.studies.panel import OF_LAUNCH, CasePanels, Panel, launch_medians
+from roundtrip.studies.findings import Comparison, VerdictAt, study_verdicts
+from roundtrip.studies.panel import LAUNCH_SUMMARY, CasePanels, Panel, launch_medians
 from roundtrip.studies.study import Claim, Contrast, Figure, Study
 
 if TYPE_CHECKING:
     from roundtrip.report.data import Data
 
 
-def shown_unit(metric: str) -> str:
+def display_unit(metric: str) -> str:
     """The unit in which values are printed: µs for times, otherwise that of the metric."""
     raw = METRICS[metric].unit
     return Unit.US if raw == Unit.S else raw
@@ -44,8 +44,8 @@ def summary(samples: pl.DataFrame, metric: str) -> dict[str, Figure]:
 
     `samples` has the columns of samples.csv, of one case.
     """
-    unit = shown_unit(metric).replace("µ", "u")
-    scale = units.scale(METRICS[metric].unit, shown_unit(metric))
+    unit = display_unit(metric).replace("µ", "u")
+    scale = units.scale(METRICS[metric].unit, display_unit(metric))
     medians = launch_medians(samples.lazy(), metric, ["variant", "size_bytes"])
     ends = {medians["size_bytes"].min(), medians["size_bytes"].max()}
     figures = {}
@@ -61,7 +61,7 @@ def speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int
     medians = launch_medians(samples, metric, ["launch", "case", "variant", "size_bytes"])
     title = pl.col("variant").replace({name: arm.title for name, arm in study.arms.items()})
     has_one_case = pl.col("case").n_unique().over("launch") == 1
-    unit = shown_unit(metric)
+    unit = display_unit(metric)
     return toolchain_speeds(
         medians.filter(pl.col("size_bytes").is_in(list(sizes))),
         pl.when(has_one_case).then(title).otherwise(pl.concat_str(title, pl.lit(", "), "case")),
@@ -77,12 +77,12 @@ def speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int
 def facts(study: Study, metric: str) -> Facts:
     """What the audit has to know: medians, and ratios within launches where arms are contrasted."""
     kind = Kind.COST if METRICS[metric].lower_is_better else Kind.RATE
-    what, launch_summary = describe_metric(metric).lower(), replace(OF_LAUNCH, kind=kind)
-    ratio = Ratio(f"{what} of two arms", launch_summary, Pairing.LAUNCH, OVER_LAUNCHES)
+    quantity, launch_summary = describe_metric(metric).lower(), replace(LAUNCH_SUMMARY, kind=kind)
+    ratio = Ratio(f"{quantity} of two arms", launch_summary, Pairing.LAUNCH, OVER_LAUNCHES)
     return Facts(
-        summaries=(launch_summary, Summary(what, kind, "launches", OVER_LAUNCHES)),
+        summaries=(launch_summary, Summary(quantity, kind, "launches", OVER_LAUNCHES)),
         ratios=(ratio,) if study.contrasts else (),
-        made_with=("mpi_library", "compiler", "compiler_flags"),
+        build_columns=("mpi_library", "compiler", "compiler_flags"),
     )
 
 
@@ -93,32 +93,35 @@ class Section:
         self._study = study
         self._panels = CasePanels(data, study.name, metric)
         self._sizes = study.sizes(data.analysis)
-        self._what = describe_metric(metric)
-        self._unit = shown_unit(metric)
+        self._quantity = describe_metric(metric)
+        self._unit = display_unit(metric)
         self._scale = units.scale(self._panels.unit, self._unit)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """The contrasts, one ratio of speeds a launch."""
         return findings.claims(self._study, self._panels, self._sizes, "cost")
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """A line for each contrast; values, verdicts and a figure of each panel."""
-        study, panels, verdicts = self._study, self._panels, for_study(judged, self._study.name)
-        caption = f"{self._what} in {self._unit}, median over launches."
+        study, panels = self._study, self._panels
+        verdicts_by_comparison = study_verdicts(verdicts, study.name)
+        caption = f"{self._quantity} in {self._unit}, median over launches."
         return Part(
             anchor=study.name,
             title=f"{study.title}: {study.question}",
             blocks=(
                 *([Paragraph((study.method,))] if study.method else ()),
                 Heading(3, "In numbers"),
-                display.in_numbers(panels, caption, study.arms, self._unit),
-                *([self._verdicts(verdicts)] if study.contrasts else ()),
+                display.interval_table(panels, caption, study.arms, self._unit),
+                *([self._verdicts(verdicts_by_comparison)] if study.contrasts else ()),
             ),
             answers=tuple(
-                Answer((f"{self._line(contrast, panels.panels, verdicts)}.",))
+                Answer((f"{self._line(contrast, panels.panels, verdicts_by_comparison)}.",))
                 for contrast in study.contrasts
             ),
-            each=tuple(self._answer(panel, verdicts) for panel in panels.panels),
+            panel_answers=tuple(
+                self._answer(panel, verdicts_by_comparison) for panel in panels.panels
+            ),
             picture=self._picture(),
         )
 
@@ -162,7 +165,7 @@ class Section:
         intervals = self._panels.intervals
         size = min(self._panels.rows(intervals, panel)["size_bytes"].to_list())
         interval_by_arm = {
-            arm.title: self._panels.at(intervals, panel, variant=name, size_bytes=size)
+            arm.title: self._panels.interval_at(intervals, panel, variant=name, size_bytes=size)
             for name, arm in self._study.arms.items()
         }
         values = ", ".join(
@@ -189,13 +192,13 @@ class Section:
             for number, panel in enumerate(self._panels.panels, 1)
         ]
         has_sizes = frame["size_bytes"].n_unique() > 1
-        draw = display.over_size if has_sizes else display.dots
+        draw = display.curves_over_size if has_sizes else display.dots
         marks = "bands" if has_sizes else "lines"
         return Gallery(
-            self._panels.level.within(
+            self._panels.level.caption(
                 f"Median over launches; {marks} are {{level}} rank intervals."
             ),
-            draw(drawings, self._what, self._what, self._unit),
+            draw(drawings, self._quantity, self._quantity, self._unit),
         )
 
     def _comparison(self, panel: Panel, contrast: Contrast, size: int) -> Comparison:

@@ -4,8 +4,8 @@ A study with one value for each launch and arm needs no more than this::
 
     panels = CasePanels(data, "barrier", "operation_time")
     for panel in panels.panels:
-        found = panels.at(panels.intervals, panel, variant="mpi", size_bytes=0)
-        print(panel.label, units.interval(found, 1e6))  # seconds to µs
+        interval = panels.interval_at(panels.intervals, panel, variant="mpi", size_bytes=0)
+        print(panel.label, units.interval(interval, 1e6))  # seconds to µs
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from roundtrip.stats.summaries import (
 from roundtrip.studies.derivation import METRICS
 
 #: How the samples of a launch become one value.
-OF_LAUNCH = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
+LAUNCH_SUMMARY = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
 #: A row of cases.parquet, and what `Panels` adds to it.
 Row = Mapping[str, Any]
 
@@ -42,10 +42,10 @@ Row = Mapping[str, Any]
 class Panel:
     """One toolchain in one setting.
 
-    `key` are its values in the columns `Panels.by`.  `where` follows the toolchain on every row and
-    figure ("2 ranks in one node").  `kind` is "" for measured values; otherwise it says that they
-    are emulated or simulated.  `facts` describe the setting in words; `apart` are the facts that
-    distinguish the panel from others that would have the same label.
+    `key` are its values in the columns `Panels.key_columns`.  `where` follows the toolchain on
+    every row and figure ("2 ranks in one node").  `kind` is "" for measured values; otherwise it
+    says that they are emulated or simulated.  `facts` describe the setting in words;
+    `distinguishing_facts` tell the panel from others that would have the same label.
     """
 
     key: tuple[str, ...]
@@ -54,16 +54,16 @@ class Panel:
     kind: str = ""
     launches: int = 0
     facts: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
+    distinguishing_facts: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
         """The name of the panel on every row and figure."""
-        name = ", ".join(filter(None, (self.toolchain, self.where, *self.apart)))
+        name = ", ".join(filter(None, (self.toolchain, self.where, *self.distinguishing_facts)))
         return f"{name} ({self.kind})" if self.kind else name
 
     @property
-    def counted(self) -> str:
+    def launch_count_text(self) -> str:
         """``8 launches``."""
         return units.plural(self.launches, "launch", "launches")
 
@@ -85,11 +85,11 @@ class Panels(Generic[P]):
     """
 
     #: Columns whose values the rows of a panel share, in `values` and in frames made from it.
-    by: tuple[str, ...] = ("case_id", "case")
+    key_columns: tuple[str, ...] = ("case_id", "case")
 
     def __init__(self, data: Data, study: str) -> None:
         self.level = Level(data.analysis.statistics.confidence_level)
-        self.launches = placed(data.passed(study))
+        self.launches = with_placement(data.study_launches(study))
         self.points = data.points.filter(pl.col("study") == study)
         self.details = data.study_records(study)
         self.samples = data.samples.filter(pl.col("study") == study)
@@ -98,11 +98,11 @@ class Panels(Generic[P]):
 
     @property
     def values(self) -> pl.DataFrame:
-        """A row for each launch and point: launch, the columns of `by`, and the measured values."""
+        """A row for each launch and point: launch, the `key_columns`, and the measured values."""
         raise NotImplementedError
 
     def _panel(self, row: Row) -> P:
-        """The panel of `row`: its first launch, the columns of `by`, and the number of launches."""
+        """The panel of `row`: its first launch, the `key_columns`, and the number of launches."""
         raise NotImplementedError
 
     @cached_property
@@ -113,7 +113,7 @@ class Panels(Generic[P]):
 
     def _panel_rows(self) -> pl.DataFrame:
         """One row for each panel, for `_panel`."""
-        counts = self.values.group_by(self.by).agg(
+        counts = self.values.group_by(self.key_columns).agg(
             launches=pl.col("launch").n_unique().cast(pl.Int64)
         )
         return counts.join(self.launches.unique("case_id", keep="first"), on="case_id")
@@ -122,13 +122,13 @@ class Panels(Generic[P]):
         """The rows of `frame` that belong to `panel`, with the values of `where`; all columns."""
         if id(frame) not in self._parts:
             # The frame is kept with its parts, so that no other has its number.
-            self._parts[id(frame)] = frame, frame.partition_by(self.by, as_dict=True)
+            self._parts[id(frame)] = frame, frame.partition_by(self.key_columns, as_dict=True)
         rows = self._parts[id(frame)][1].get(panel.key)
         if rows is None:
             return frame.clear()
         return rows.filter(*(pl.col(name) == value for name, value in where.items()))
 
-    def at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
+    def interval_at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
         """The interval in the one row of `frame` for `panel` and `where`; None without that row."""
         rows = self.rows(frame, panel, **where)
         return interval_of(rows.row(0, named=True), self.level) if rows.height else None
@@ -139,7 +139,7 @@ class Panels(Generic[P]):
         `names` are columns of `collect.night_rows.SERIES`; that of the case follows from a panel
         of one case.  "" if several series, or none, are behind the value.
         """
-        key_values = dict(zip(self.by, panel.key, strict=True))
+        key_values = dict(zip(self.key_columns, panel.key, strict=True))
         case = {"case": key_values["case"]} if "case" in key_values else {}
         return self._origins.key(self._cases[panel.key], size_bytes, **{**case, **names})
 
@@ -152,10 +152,10 @@ class Panels(Generic[P]):
     @cached_property
     def _cases(self) -> Mapping[tuple[str, ...], list[str]]:
         """The case ids of each panel, by its key."""
-        columns = [name for name in self.by if name in self.launches.columns]
+        columns = [name for name in self.key_columns if name in self.launches.columns]
         cases = {}
         for panel in self.panels:
-            key_values = dict(zip(self.by, panel.key, strict=True))
+            key_values = dict(zip(self.key_columns, panel.key, strict=True))
             launches = self.launches.filter(pl.col(name) == key_values[name] for name in columns)
             cases[panel.key] = launches["case_id"].unique().sort().to_list()
         return cases
@@ -187,8 +187,8 @@ class CasePanels(Panels[Panel]):
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
-        """Interval of `values`: columns `by`, variant, size_bytes, median, low, high, n."""
-        keys = [*self.by, "variant", "size_bytes"]
+        """Interval of `values`: `key_columns`, variant, size_bytes, median, low, high, n."""
+        keys = [*self.key_columns, "variant", "size_bytes"]
         return median_intervals(self.values, keys, "value", self.level)
 
     def _panel(self, row: Row) -> Panel:
@@ -197,7 +197,7 @@ class CasePanels(Panels[Panel]):
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         rest = [f"{name} {value}" for name, value in sorted(parameters(row).items())]
         return Panel(
-            key=tuple(row[name] for name in self.by),
+            key=tuple(row[name] for name in self.key_columns),
             toolchain=row["toolchain"],
             where=" ".join(filter(None, (ranks, placement))),
             kind=row["kind"],
@@ -212,10 +212,10 @@ def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.Data
     Of one metric, since values of several are no values of one thing.  Sorted by `by`.
     """
     measurements = samples.filter((pl.col("phase") == "measure") & (pl.col("metric") == metric))
-    return measurements.group_by(by).agg(OF_LAUNCH.aggregate("value")).sort(by).collect()
+    return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
 
 
-def placed(launches: pl.DataFrame) -> pl.DataFrame:
+def with_placement(launches: pl.DataFrame) -> pl.DataFrame:
     """`launches` with the columns `placement` (a parameter of the check) and `kind`."""
     rows = launches.select("parameters", "emulation", "simulated").rows(named=True)
     placements = [parameters(row).get("placement", "") for row in rows]
@@ -248,5 +248,7 @@ def _with_differences(panels: Iterable[P]) -> Iterator[P]:
     for group in panels_by_label.values():
         common_facts = set.intersection(*(set(panel.facts) for panel in group))
         for panel in group:
-            apart = tuple(fact for fact in panel.facts if fact and fact not in common_facts)
-            yield replace(panel, apart=apart)
+            distinguishing_facts = tuple(
+                fact for fact in panel.facts if fact and fact not in common_facts
+            )
+            yield replace(panel, distinguishing_facts=distinguishing_facts)

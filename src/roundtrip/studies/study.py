@@ -79,13 +79,13 @@ MPI, BOOST = "mpi", "boost"
 class Contrast:
     """`arm` over `base`, as rates: a ratio that is claimed, in the plan as in the report.
 
-    `what` names it in the plan.  `is_primary` says where it is a primary claim; plan and report
-    both ask it, and nothing else decides the family of a claim.
+    `description` names it in the plan.  `is_primary` says where it is a primary claim; plan and
+    report both ask it, and nothing else decides the family of a claim.
     """
 
     arm: str
     base: str
-    what: str = ""
+    description: str = ""
     is_primary: Callable[[Where], bool] = lambda where: False
 
     def family(self, where: Where) -> Family:
@@ -130,10 +130,10 @@ class PlannedCase:
 
 @dataclass(frozen=True)
 class PlannedClaims:
-    """`count` primary claims of one case: `what` is compared."""
+    """`count` primary claims of one case; `description`: what is compared."""
 
     case: str
-    what: str
+    description: str
     count: int
 
 
@@ -164,7 +164,7 @@ class Section(Protocol):
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """The ratios to judge, for each claim one for each launch."""
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """The study's part of the report, with the verdicts on its claims."""
 
 
@@ -199,9 +199,9 @@ class Study:
     #: The ratios of arms that it claims.
     contrasts: ClassVar[tuple[Contrast, ...]] = ()
     #: Which of its claims are primary, a sentence for the report; "" if none is.
-    primary: ClassVar[str] = ""
+    primary_description: ClassVar[str] = ""
     #: Parameters of cases whose toolchains its own section compares.
-    elsewhere: ClassVar[frozenset[str]] = frozenset()
+    excluded_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         """ValueError if the class contrasts what it does not declare as an arm."""
@@ -215,7 +215,7 @@ class Study:
 
     def sizes(self, settings: Analysis) -> tuple[int, ...]:
         """The sizes (bytes) at which it claims: `compared_sizes` of its thresholds, else 0."""
-        thresholds = settings.of(self.thresholds) if self.thresholds else None
+        thresholds = settings.study_thresholds(self.thresholds) if self.thresholds else None
         return getattr(thresholds, "compared_sizes", (0,))
 
     def points(
@@ -245,7 +245,7 @@ class Study:
                     if {contrast.arm, contrast.base} <= {*points.arms} and contrast.is_primary(
                         points.where
                     ):
-                        claims = PlannedClaims(case.id, contrast.what, len(points.sizes))
+                        claims = PlannedClaims(case.id, contrast.description, len(points.sizes))
                         claims_by_key.setdefault((panel, contrast), claims)
         return list(claims_by_key.values())
 
@@ -255,8 +255,8 @@ class Study:
         `samples` has the columns of samples.csv, of one case; what was not measured is absent.
         """
         figures: Mapping[str, Figure] = {}
-        if units := self._own("derived", "SUMMARY_UNITS"):
-            values = self._own("derived", "summary")(samples)
+        if units := self._module_attribute("derived", "SUMMARY_UNITS"):
+            values = self._module_attribute("derived", "summary")(samples)
             figures = {name: (values[name], units[name]) for name in units if name in values}
         elif self._metric:
             from roundtrip.studies import interleaved
@@ -270,7 +270,7 @@ class Study:
         There is a row for each launch and value.  `samples` has the columns of samples.csv and
         launch, and holds only this study.
         """
-        if form := self._own("derived", "speeds"):
+        if form := self._module_attribute("derived", "speeds"):
             speeds: pl.DataFrame = form(samples, self.sizes(settings))
             return speeds
         from roundtrip.studies import derivation, interleaved
@@ -284,7 +284,7 @@ class Study:
 
         Those of `speeds` by default.
         """
-        form = self._own("derived", "headline")
+        form = self._module_attribute("derived", "headline")
         if form is None:
             return self.speeds(samples, settings)
         values: pl.DataFrame = form(samples)
@@ -292,9 +292,9 @@ class Study:
 
     def section(self, data: Data) -> Section | None:
         """Its section of the report; None if no launch of the study in the bundle passed."""
-        if data.passed(self.name).is_empty():
+        if data.study_launches(self.name).is_empty():
             return None
-        if make := self._own("section", "Section"):
+        if make := self._module_attribute("section", "Section"):
             section: Section = make(data)
             return section
         from roundtrip.studies import interleaved
@@ -303,14 +303,14 @@ class Study:
 
     def facts(self) -> Facts:
         """What the report's audit has to know of its section; what is not supplied is unknown."""
-        if attribute := self._own("derived", "FACTS"):
+        if attribute := self._module_attribute("derived", "FACTS"):
             facts: Facts = attribute
             return facts
         from roundtrip.studies import derivation, interleaved
 
         return interleaved.facts(self, self._metric) if self._metric else derivation.Facts()
 
-    def _own(self, submodule: str, name: str) -> Any:
+    def _module_attribute(self, submodule: str, name: str) -> Any:
         """`name` of a module beside the declaration; None without such a module or name."""
         path = f"{type(self).__module__}.{submodule}"
         try:

@@ -80,10 +80,10 @@ def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
         raise BuildError("self-test: " + "; ".join(faults), log, output)
 
 
-def pending(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
+def pending_plans(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
     """Plans of the toolchains that do not exist as they would be built now."""
     plans = [toolchain_plan(toolchain) for toolchain in toolchains]
-    return [p for p in plans if store.linked(p.toolchain.name) != p.key]
+    return [p for p in plans if store.linked_key(p.toolchain.name) != p.key]
 
 
 def build(plans: Sequence[Plan], store: Store, report: Report) -> None:

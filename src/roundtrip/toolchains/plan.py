@@ -48,15 +48,15 @@ class Store:
         """Folder of a unit, whether it is there or not."""
         return self.root / "by-key" / key
 
-    def complete(self, key: str) -> bool:
+    def is_complete(self, key: str) -> bool:
         """Whether a unit has been built to its end."""
         return (self.place(key) / _COMPLETE).is_file()
 
-    def linked(self, name: str) -> str | None:
+    def linked_key(self, name: str) -> str | None:
         """Key of the complete unit that `name` links to; None if there is none."""
         link = self.root / name
         key = link.readlink().name if link.is_symlink() else None
-        return key if key and self.complete(key) else None
+        return key if key and self.is_complete(key) else None
 
     def link(self, name: str, key: str) -> None:
         """Link `name` to the unit `key`; readers see the old link or the new one."""
@@ -71,7 +71,7 @@ class Store:
         The caller holds the store.
         """
         place = self.place(key)
-        if not self.complete(key):
+        if not self.is_complete(key):
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
             try:
@@ -90,15 +90,15 @@ class Store:
         return path
 
     @contextmanager
-    def locked(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Hold the store and remove incomplete units; call `waiting()` before it has to wait."""
+    def hold(self, on_wait: Callable[[], None]) -> Iterator[None]:
+        """Hold the store and remove incomplete units; call `on_wait()` before it has to wait."""
         self.root.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.root / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                waiting()
+                on_wait()
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             self._remove_leftovers()
             yield
@@ -117,18 +117,18 @@ _FOREIGN = ("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "SLU
 
 
 class BuildError(Exception):
-    """A step failed: `what` it was, its `log`, and the `output` of the command."""
+    """A step failed: `message` says which; its `log`, and the `output` of the command."""
 
-    def __init__(self, what: str, log: Path, output: str = "") -> None:
-        self.what = what
+    def __init__(self, message: str, log: Path, output: str = "") -> None:
+        self.message = message
         self.log = log
         self.output = output
-        super().__init__(what)
+        super().__init__(message)
 
     def explain(self, lines: int = 15) -> str:
         """The last `lines` of the output, then a line with what failed and where the log is."""
         tail = self.output.splitlines()[-lines:]
-        return "\n".join([*tail, f"{self.what}; whole log: {self.log}"])
+        return "\n".join([*tail, f"{self.message}; whole log: {self.log}"])
 
 
 def clean_environment() -> dict[str, str]:
@@ -142,7 +142,7 @@ def clean_environment() -> dict[str, str]:
 
 
 def run(
-    what: str,
+    step: str,
     command: Sequence[str | Path],
     log: Path,
     *,
@@ -176,7 +176,7 @@ def run(
     with log.open("a") as out:
         out.write(f"$ {line}\n{output}" + (f"failed: {failure}\n" if failure else ""))
     if failure:
-        raise BuildError(f"{what} failed ({failure})", log, output)
+        raise BuildError(f"{step} failed ({failure})", log, output)
     return output
 
 
@@ -286,7 +286,7 @@ def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
     """``good``, ``stale`` (built from other parts than there are now) or ``not built``, by name."""
     state_by_name = {}
     for toolchain in toolchains:
-        link_key = store.linked(toolchain.name)
+        link_key = store.linked_key(toolchain.name)
         try:
             plan_key = toolchain_plan(toolchain).key
         except UserError:

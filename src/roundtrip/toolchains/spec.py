@@ -72,11 +72,11 @@ class _File(Table):
 
 
 class Mpi(_MpiTable):
-    """An MPI of version `series`, major.minor; `offered` says whether this machine can have it."""
+    """An MPI of version `series`, major.minor; `is_available`: this machine can have it."""
 
     name: str
     kind: Family
-    offered: bool
+    is_available: bool
 
     @property
     def title(self) -> str:
@@ -94,12 +94,12 @@ class Mpi(_MpiTable):
 class Boost:
     """One Boost: `series` is the number in Debian's package names, e.g. 1.81.
 
-    `offered` says whether the distribution of this machine has it.
+    `is_available` says whether the distribution of this machine has it.
     """
 
     name: str
     series: str
-    offered: bool = True
+    is_available: bool = True
 
     @property
     def version(self) -> str:
@@ -133,13 +133,13 @@ class Catalogue:
         return {toolchain.name: toolchain for toolchain in itertools.starmap(Toolchain, pairs)}
 
     @property
-    def offered(self) -> list[Toolchain]:
+    def available_toolchains(self) -> list[Toolchain]:
         """Those that this machine can have."""
         toolchains = self.toolchains.values()
         return [
             toolchain
             for toolchain in toolchains
-            if toolchain.mpi.offered and toolchain.boost.offered
+            if toolchain.mpi.is_available and toolchain.boost.is_available
         ]
 
     @property
@@ -147,7 +147,7 @@ class Catalogue:
         """What campaign `smoke` uses: of each family the distribution's MPI, or else the wheel."""
         mpi_by_family: dict[str, Mpi] = {}
         for mpi in self.mpis.values():
-            if mpi.offered and not mpi.kind.simulator:
+            if mpi.is_available and not mpi.kind.simulator:
                 mpi_by_family[mpi.family] = (
                     mpi if mpi.packages else mpi_by_family.get(mpi.family, mpi)
                 )
@@ -157,7 +157,7 @@ class Catalogue:
     def last_boost(self) -> Boost:
         """The newest here, with which programs are measured that do not use Boost."""
         boosts = list(self.boosts.values())
-        return ([boost for boost in boosts if boost.offered] or boosts)[-1]
+        return ([boost for boost in boosts if boost.is_available] or boosts)[-1]
 
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
         """Toolchains for `names` (`smoke` if empty), or all that measure, which no simulator does.
@@ -166,7 +166,11 @@ class Catalogue:
         """
         toolchains = self.toolchains
         if everything:
-            return [toolchain for toolchain in self.offered if not toolchain.mpi.kind.simulator]
+            return [
+                toolchain
+                for toolchain in self.available_toolchains
+                if not toolchain.mpi.kind.simulator
+            ]
         unknown_names = [name for name in names if name not in toolchains]
         if unknown_names:
             raise UserError(
@@ -196,18 +200,18 @@ def load(file: Path) -> Catalogue:
     for name, table in content.mpi.items():
         if fault := _fault(table, content):
             raise tables.fault(f"mpi.{name}: {fault[1]}", ("mpi", name, fault[0]), places, file)
-        is_offered = distribution not in table.without and distribution in (
+        is_available = distribution not in table.without and distribution in (
             table.distributions or [distribution]
         )
         family = content.family[table.family]
-        mpis[name] = Mpi(name=name, kind=family, offered=is_offered, **table.model_dump())
+        mpis[name] = Mpi(name=name, kind=family, is_available=is_available, **table.model_dump())
     distribution_mpis = [mpi for mpi in mpis.values() if mpi.packages]
     versions = (
         facts.installed_packages([name for mpi in distribution_mpis for name in mpi.packages]) or {}
     )
     for mpi in distribution_mpis:
-        local_mpi = _found(mpi, versions) if mpi.offered else None
-        mpis[mpi.name] = mpi.model_copy(update={"offered": False})
+        local_mpi = _distribution_mpi(mpi, versions) if mpi.is_available else None
+        mpis[mpi.name] = mpi.model_copy(update={"is_available": False})
         mpis |= {local_mpi.name: local_mpi} if local_mpi else {}
     boosts = {
         name: Boost(name, boost.series, distribution in boost.distributions)
@@ -216,7 +220,7 @@ def load(file: Path) -> Catalogue:
     return Catalogue(mpis, boosts, content.family)
 
 
-def _found(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
+def _distribution_mpi(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
     """`mpi` as this machine's distribution has it, named by its series; None if it has none."""
     version = next((versions[name] for name in mpi.packages if name in versions), "")
     numbers = facts.upstream(version).split(".")

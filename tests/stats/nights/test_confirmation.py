@@ -85,6 +85,6 @@ def test_nothing_is_confirmed_whose_control_is_slower(
     for verdict, mine, control in zip(
         confirm(worse, controls, LEVEL), worse, controls, strict=True
     ):
-        if control.is_most:
+        if control.is_majority:
             assert verdict in (Confirmation.MACHINE, Confirmation.NOT_LAUNCHED)
         assert (verdict is Confirmation.NOT_LAUNCHED) == (mine.launches == 0)

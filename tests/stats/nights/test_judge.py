@@ -69,7 +69,7 @@ def test_a_regression_that_goes_back_is_recovered() -> None:
     logs[:, 40:80] += 0.1
     for one in judged(logs):
         assert one.verdict(lower_is_better=True) is Verdict.RECOVERED
-        assert one.standing(lower_is_better=True) == ()
+        assert one.standing_steps(lower_is_better=True) == ()
 
 
 def test_nights_that_go_back_are_an_incident_and_no_step() -> None:
@@ -88,7 +88,7 @@ def test_bad_nights_that_come_and_go_are_flapping(every: int) -> None:
     logs = quiet(10, 110)
     logs[:, 100::every] += 0.3
     assert set(verdicts(logs)) <= {Verdict.FLAPPING, Verdict.REGRESSED, Verdict.WORSE_LAST_NIGHT}
-    flaps = [one.flaps(lower_is_better=True) for one in judged(logs)]
+    flaps = [one.worse_flapping(lower_is_better=True) for one in judged(logs)]
     assert sum(one is not None and one.share_before == 0 for one in flaps) >= 8
 
 
@@ -114,7 +114,7 @@ def test_a_drift_is_a_drift_and_no_step() -> None:
     drifts = [one.drift for one in answers if one.drift]
     assert len(drifts) >= 18
     assert not any(one.steps for one in answers)
-    assert np.median([one.a_year for one in drifts]) == pytest.approx(1.05, abs=0.01)
+    assert np.median([one.yearly_ratio for one in drifts]) == pytest.approx(1.05, abs=0.01)
 
 
 def test_a_wave_is_a_wander_and_no_row_of_steps() -> None:
@@ -158,7 +158,7 @@ def test_what_is_smaller_than_the_least_effect_is_no_verdict() -> None:
     logs = quiet(10, 120) / 20
     logs[:, 90:] += 0.005
     for one in judged(logs):
-        assert one.steps and one.step() is None
+        assert one.steps and one.newest_step() is None
         assert one.verdict(lower_is_better=True) is Verdict.UNCHANGED
 
 
@@ -167,8 +167,8 @@ def test_what_was_accepted_is_the_baseline() -> None:
     logs[:, 60:] += 0.1
     for one in judged(logs):
         assert one.verdict(lower_is_better=True) is Verdict.REGRESSED
-        assert one.verdict(lower_is_better=True, accepted=119) is Verdict.UNCHANGED
-        assert one.standing(lower_is_better=True, accepted=119) == ()
+        assert one.verdict(lower_is_better=True, accepted_night=119) is Verdict.UNCHANGED
+        assert one.standing_steps(lower_is_better=True, accepted_night=119) == ()
 
 
 def test_a_slow_node_set_is_no_step_when_the_nodes_are_known() -> None:
@@ -203,15 +203,15 @@ def test_newest_nights_on_new_nodes_cannot_be_compared() -> None:
     nodes = np.zeros(logs.shape, int)
     nodes[:, 80:] = 3
     for one in judged(logs[:, :84], nodes):
-        assert one.newest is None
+        assert one.newest_night is None
 
 
 @pytest.mark.parametrize("nights", [0, 1, 3, 11])
 def test_too_few_nights_say_when_there_will_be_enough(nights: int) -> None:
     for one in judged(quiet(3, nights)):
-        assert one.used == nights and not one.steps
+        assert one.nights_used == nights and not one.steps
         plural = "s" * (nights != 1)
-        assert one.why == f"{nights} night{plural}; a series can be judged from night 12 on"
+        assert one.reason == f"{nights} night{plural}; a series can be judged from night 12 on"
         assert one.verdict(lower_is_better=True) is Verdict.TOO_FEW_NIGHTS
 
 
@@ -221,7 +221,7 @@ def test_rows_without_a_night_and_rows_that_never_change_are_judged_too() -> Non
     logs[1] = 3.0
     logs[2] = np.inf
     answers = judged(logs)
-    assert [one.used for one in answers] == [0, 90, 0, 90]
+    assert [one.nights_used for one in answers] == [0, 90, 0, 90]
     assert not any(one.steps or one.drift for one in answers)
     assert answers[1].verdict(lower_is_better=True) is Verdict.UNCHANGED
 
@@ -237,7 +237,7 @@ def test_nights_are_counted_with_those_that_were_left_out() -> None:
     logs[:, 100:] += 0.05
     logs[:, 10:40:2] = np.nan
     for one in judged(logs):
-        assert one.used == 125
+        assert one.nights_used == 125
         assert [step.night for step in one.steps] == [pytest.approx(100, abs=1)]
 
 
@@ -252,7 +252,7 @@ def test_a_long_history_is_judged_whole() -> None:
 
 def test_would_see_is_about_what_is_seen() -> None:
     logs = quiet(60, 110, seed=4)
-    sees = np.array([one.would_see for one in judged(logs[:, :100])], dtype=float)
+    sees = np.array([one.detectable_step for one in judged(logs[:, :100])], dtype=float)
     logs[:, 100:] += np.log1p(sees)[:, None]
     found = sum(bool(one.steps) for one in judged(logs))
     assert found >= 45
@@ -265,7 +265,7 @@ def test_a_newest_night_far_off_is_outside_whatever_its_size(nights: int, ratio:
     """What is judged says nothing of how far the nights before lie apart."""
     logs = quiet(12, nights, seed=nights)
     logs[:6, -1] += np.log(ratio)
-    every = [one.newest for one in judged(logs)]
+    every = [one.newest_night for one in judged(logs)]
     assert [bool(one and one.is_outside) for one in every] == [True] * 6 + [False] * 6
     assert all(one and one.high < 1.15 for one in every)
 

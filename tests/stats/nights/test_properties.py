@@ -20,10 +20,10 @@ def logs() -> np.ndarray:
 def test_a_constant_changes_nothing(logs: np.ndarray) -> None:
     """Another unit adds a constant to the logarithms."""
     for one, other in zip(judged(logs), judged(logs + 7.0), strict=True):
-        assert (one.used, one.spikes) == (other.used, other.spikes)
+        assert (one.nights_used, one.spikes) == (other.nights_used, other.spikes)
         assert [s.night for s in one.steps] == [s.night for s in other.steps]
         assert [s.ratio for s in one.steps] == pytest.approx([s.ratio for s in other.steps])
-        assert one.would_see == pytest.approx(other.would_see)
+        assert one.detectable_step == pytest.approx(other.detectable_step)
 
 
 def test_the_order_of_series_changes_nothing(logs: np.ndarray) -> None:

@@ -32,11 +32,11 @@ def step(night: int, ratio: float = 1.1, half: float = 0.02) -> Step:
 
 
 def known(*steps: Step, **more: object) -> SeriesHistory:
-    return SeriesHistory(100, tuple(steps), least=0.01, **more)  # type: ignore[arg-type]
+    return SeriesHistory(100, tuple(steps), least_effect=0.01, **more)  # type: ignore[arg-type]
 
 
 def revisions(now: SeriesHistory, before: SeriesHistory) -> tuple[Revision, ...]:
-    return replace(now, before=before).revisions
+    return replace(now, previous_history=before).revisions
 
 
 def test_a_change_point_that_lies_elsewhere_is_moved_to_the_nearest_of_its_direction() -> None:
@@ -66,7 +66,7 @@ def test_what_was_no_effect_was_not_reported() -> None:
 )
 def test_one_that_is_gone_is_withdrawn_with_the_reason(after: SeriesHistory, why: str) -> None:
     (found,) = revisions(after, known(step(41)))
-    assert found.now is None and why in found.why
+    assert found.new_step is None and why in found.reason
 
 
 nights = st.lists(st.integers(0, 60), unique=True, max_size=6).map(sorted)
@@ -81,14 +81,14 @@ def test_each_reported_change_point_stands_or_is_revised_once(
     after = known(*(step(night, data.draw(ratios), 0.001) for night in second))
     found = revisions(after, before)
     gone = [one for one in before.steps if one.is_effect(0.01) and one not in after.steps]
-    assert [one.reported for one in found] == gone
-    moved = [one.now for one in found if one.now]
+    assert [one.old_step for one in found] == gone
+    moved = [one.new_step for one in found if one.new_step]
     assert len(set(moved)) == len(moved) and set(moved) <= set(after.steps)
-    assert all(one.why for one in found if one.now is None)
+    assert all(one.reason for one in found if one.new_step is None)
     for one in found:
-        if one.now:
-            assert 0 < abs(one.now.night - one.reported.night) <= WITHIN
-            assert one.now.is_effect(0.01)
+        if one.new_step:
+            assert 0 < abs(one.new_step.night - one.old_step.night) <= WITHIN
+            assert one.new_step.is_effect(0.01)
     assert revisions(before, before) == ()
 
 
@@ -102,7 +102,7 @@ def test_a_change_that_went_back_is_withdrawn_as_an_incident() -> None:
         gone = [
             revisions(one, was) for one, was in zip(after, before, strict=True) if not one.steps
         ]
-        assert all("an incident" in one.why for (one,) in gone)
+        assert all("an incident" in one.reason for (one,) in gone)
     assert len(gone) == len(after)
 
 
@@ -112,7 +112,10 @@ def test_a_night_that_was_worse_and_is_back_is_named_once() -> None:
     names = []
     for night in (101, 102, 103):
         pairs = zip(judged(logs[:, :night]), judged(logs[:, : night - 1]), strict=True)
-        back = [replace(now, before=one).went_back(lower_is_better=True) for now, one in pairs]
+        back = [
+            replace(now, previous_history=one).recovered_night(lower_is_better=True)
+            for now, one in pairs
+        ]
         names.append([round(one.ratio, 1) for one in back if one])
     assert names == [[], [1.3] * 10, []]
 
@@ -121,9 +124,9 @@ def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
     logs = quiet(10, 102)
     logs[:, 100:] += math.log(1.3)
     for now, one in zip(judged(logs), judged(logs[:, :101]), strict=True):
-        both = replace(now, before=one)
-        assert both.steps and both.went_back(lower_is_better=True) is None
-        assert both.went_back(lower_is_better=False) is None
+        both = replace(now, previous_history=one)
+        assert both.steps and both.recovered_night(lower_is_better=True) is None
+        assert both.recovered_night(lower_is_better=False) is None
 
 
 @pytest.mark.parametrize(
@@ -145,5 +148,5 @@ def test_a_change_of_shares_is_said_of_the_worse_mode(
     share = after if lower_is_better else 1 - after
     assert f"in {share:.0%}".replace("%", "") in said.ratio.replace("\N{NO-BREAK SPACE}", "")
     assert "of 20 nights" in said.ratio and said.is_alarm is (verdict is Verdict.FLAPPING)
-    accepted = one.verdict(lower_is_better=lower_is_better, accepted=85)
+    accepted = one.verdict(lower_is_better=lower_is_better, accepted_night=85)
     assert accepted is Verdict.UNCHANGED

@@ -11,7 +11,7 @@ from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
 from roundtrip.stats.nodes.launches import Launches
 
 SETTINGS = analysis.default().nodes
-LEAST = SETTINGS.least(is_tail=False)
+LEAST = SETTINGS.least_effect(is_tail=False)
 
 
 def rounds(nodes: int) -> list[list[tuple[int, int]]]:
@@ -53,7 +53,7 @@ def launches(
     cost += noise * rng.standard_normal(cost.size)
     names = [f"n{node:02d}" for node in range(nodes)]
     flat = Launches(names, switches or [""] * nodes, cost, pairs, night, round_)
-    return Launches(names, flat.switches, cost + 0.4 * flat.crosses, pairs, night, round_)
+    return Launches(names, flat.switches, cost + 0.4 * flat.crosses_switches, pairs, night, round_)
 
 
 def judged(*some: Launches) -> NodeVerdicts:
@@ -63,4 +63,4 @@ def judged(*some: Launches) -> NodeVerdicts:
 
 
 def names(found: NodeVerdicts) -> set[str]:
-    return {one.name for one in found.named}
+    return {one.name for one in found.outliers}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stats.nodes.planted import SETTINGS, rounds
 
-from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
+from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 
 Row = tuple[Collection[str], bool, str, str]
 
@@ -31,16 +31,18 @@ def nights(
 
 
 def named(rows: list[Row]) -> set[str]:
-    return {name for one in flaky(Outcomes.from_rows(rows), SETTINGS) for name in one.names}
+    return {
+        name for one in find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS) for name in one.names
+    }
 
 
 def test_a_node_that_no_single_night_would_name_is_named_by_several() -> None:
     rows = nights({7: 0.2}, nights=6, seed=5)
     each = [[row for row in rows if row[2] == night] for night in sorted({row[2] for row in rows})]
     assert not any(map(named, each))
-    (one,) = flaky(Outcomes.from_rows(rows), SETTINGS)
+    (one,) = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
     assert one.names == ("n07",) and one.nights > 1
-    assert one.elsewhere[0] == 0 and one.chance <= SETTINGS.failures_level
+    assert one.other_counts[0] == 0 and one.chance <= SETTINGS.failures_level
 
 
 def test_the_partners_of_two_flaky_nodes_are_not_named() -> None:
@@ -48,8 +50,8 @@ def test_the_partners_of_two_flaky_nodes_are_not_named() -> None:
 
 
 def test_a_dead_node_is_named_in_one_night_with_both_counts() -> None:
-    (one,) = flaky(Outcomes.from_rows(nights({3: 1.0}, nights=1)), SETTINGS)
-    assert (one.names, one.here, one.elsewhere) == (("n03",), (5, 5), (0, 91))
+    (one,) = find_flaky_nodes(Outcomes.from_rows(nights({3: 1.0}, nights=1)), SETTINGS)
+    assert (one.names, one.counts, one.other_counts) == (("n03",), (5, 5), (0, 91))
 
 
 def test_two_nodes_that_fail_only_together_are_named_together_until_others_decide() -> None:
@@ -60,11 +62,11 @@ def test_two_nodes_that_fail_only_together_are_named_together_until_others_decid
         for _ in range(3)
     ]
     both: list[Row] = [(["n0", "n1"], True, "1", "pair")] * 6
-    (one,) = flaky(Outcomes.from_rows(quiet + both), SETTINGS)
+    (one,) = find_flaky_nodes(Outcomes.from_rows(quiet + both), SETTINGS)
     assert one.names == ("n0", "n1")
     alone: list[Row] = [(["n0"], True, "1", "alone")] * 3
     rest: list[Row] = [([f"n{node}"], False, "1", "alone") for node in range(1, 8)] * 3
-    (one,) = flaky(Outcomes.from_rows(quiet + both + alone + rest), SETTINGS)
+    (one,) = find_flaky_nodes(Outcomes.from_rows(quiet + both + alone + rest), SETTINGS)
     assert one.names == ("n0",)
 
 
@@ -84,12 +86,12 @@ def test_a_node_that_was_mended_is_named_no_longer() -> None:
 def test_a_rate_that_differs_by_less_than_what_is_of_interest_names_nobody() -> None:
     rows = nights({7: 0.3}, nights=3)
     demanding = SETTINGS.model_copy(update={"failures_least": 0.9})
-    assert named(rows) == {"n07"} and flaky(Outcomes.from_rows(rows), demanding) == ()
+    assert named(rows) == {"n07"} and find_flaky_nodes(Outcomes.from_rows(rows), demanding) == ()
 
 
 @pytest.mark.parametrize("rows", [[], [(["a"], True, "1", "")], [(["a", "b"], True, "1", "")] * 30])
 def test_launches_that_all_fail_or_none_name_nobody(rows: list[Row]) -> None:
-    assert flaky(Outcomes.from_rows(rows), SETTINGS) == ()
+    assert find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS) == ()
 
 
 LAUNCH = st.tuples(
@@ -104,12 +106,12 @@ LAUNCH = st.tuples(
 def test_the_order_of_launches_does_not_matter_and_counts_are_theirs(
     rows: list[Row], random: object
 ) -> None:
-    found = flaky(Outcomes.from_rows(rows), SETTINGS)
+    found = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
     mixed = sorted(rows, key=lambda row: (str(sorted(row[0])), row[1:]))
-    assert {frozenset(one.names) for one in flaky(Outcomes.from_rows(mixed), SETTINGS)} == {
-        frozenset(one.names) for one in found
-    }
+    assert {
+        frozenset(one.names) for one in find_flaky_nodes(Outcomes.from_rows(mixed), SETTINGS)
+    } == {frozenset(one.names) for one in found}
     for one in found:
         on = [row for row in rows if one.names[0] in row[0]]
-        assert isinstance(one, Flaky) and 0 < one.here[0] <= one.here[1] <= len(on)
-        assert one.here[0] <= sum(row[1] for row in on) and one.chance <= SETTINGS.failures_level
+        assert isinstance(one, FlakyNode) and 0 < one.counts[0] <= one.counts[1] <= len(on)
+        assert one.counts[0] <= sum(row[1] for row in on) and one.chance <= SETTINGS.failures_level

@@ -15,13 +15,13 @@ import pytest
 from roundtrip.collect import bundle
 from roundtrip.collect.night_rows import SERIES
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Fold, Part, Table, flat
+from roundtrip.report.blocks import Fold, Part, Table, all_blocks
 from roundtrip.report.build import build
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.report.plot import Curve
 from roundtrip.studies.ddtbench import APPS
-from roundtrip.studies.ddtbench.section import _named
+from roundtrip.studies.ddtbench.section import _group_text
 
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
 OPENMPI_LABEL = "Open MPI 4.1, Boost 1.81, in one node"
@@ -138,15 +138,15 @@ def test_tuned_loops_are_shown_beside_the_applications_own(make_ddt_tree: Maker)
     assert answer.text == (
         "Use datatypes for NAS_LU_x; pack by hand for FFT; no difference for MILC_su3_zd.",
     )
-    text = str(shown.each[0])
+    text = str(shown.panel_answers[0])
     assert f"tuned by hand beat datatypes for {TUNED_APP}" in text
 
 
 def test_the_largest_group_of_many_micro_apps_is_named_as_the_rest() -> None:
     apps = {"use datatypes": APPS[:9], "pack by hand": APPS[9:11], "open": ()}
     few = ", ".join(APPS[9:11])
-    assert _named(apps) == f"pack by hand for {few}; use datatypes for the other 9"
-    assert _named({"open": APPS}) == "open for all 16"
+    assert _group_text(apps) == f"pack by hand for {few}; use datatypes for the other 9"
+    assert _group_text({"open": APPS}) == "open for all 16"
 
 
 def test_the_studys_claims_and_its_table_stand_beside_ours(make_ddt_tree: Maker) -> None:
@@ -207,7 +207,7 @@ def test_one_state_of_memory_is_answered_where_it_alone_was_measured(make_ddt_tr
         run = json.loads(file.with_name("run.json").read_text())
         run.update(points=run["points"][1:], samples={"rows": len(lines) - 2})
         file.with_name("run.json").write_text(json.dumps(run))
-    (answer,) = part(path).each
+    (answer,) = part(path).panel_answers
     assert answer == part(path).answers[0] or OPENMPI_LABEL in str(answer)
 
 
@@ -241,7 +241,7 @@ def test_the_figure_of_epochs_has_values_and_their_number(make_ddt_tree: Maker) 
         assert figure.plot
         views = {view.name: view for view in figure.plot.views}
         assert list(views) == ["Epochs", "Round trip", "Pack", "Communication", "Unpack"]
-        assert views["Round trip"].shown == views["Epochs"].shown > 0
+        assert views["Round trip"].interval_count == views["Epochs"].interval_count > 0
         parts = [
             sum(part) for part in zip(*(_ends(c) for c in views["Epochs"].curves), strict=True)
         ]
@@ -301,7 +301,7 @@ def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: M
     read = data.read(bundle.build(path))
     names = {series.series_key(row): row for row in read.medians.select(*SERIES).to_dicts()}
     found: dict[str, set[tuple[str, str]]] = {}
-    for of in (one for one in flat(part(path).blocks) if isinstance(one, Table)):
+    for of in (one for one in all_blocks(part(path).blocks) if isinstance(one, Table)):
         for row in of.rows:
             for column, cell in zip(of.columns, row, strict=True):
                 names_of = names.get(cell.origin, {"variant": "", "phase": ""})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies.derivation import within_launch
+from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.netpipe import ARMS, BASE, HALF_ROUND_TRIP, PER_MESSAGE, STUDY, derived
 
 LAUNCH = Path(__file__).parents[2] / "data" / "netpipe" / "launch-openmpi41-boost181"
@@ -56,7 +56,7 @@ def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> Non
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
     both = frame({("mpi", 64): [1e-6, 2e-6, 9e-6], ("boost", 64): [4e-6, 5e-6, 1e-6]})
-    ratios = within_launch(derived.launch_medians(both.lazy(), []), [], BASE)
+    ratios = ratios_within_launch(derived.launch_medians(both.lazy(), []), [], BASE)
     assert ratios["variant"].to_list() == ["boost"]
     assert ratios["ratio"].item() == pytest.approx(0.5)
 

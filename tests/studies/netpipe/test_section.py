@@ -64,7 +64,7 @@ def test_findings_follow_the_data(make_tree: Maker) -> None:
     assert (plain.tone, own.tone) == ("bad", "good")
     assert plain_text(own).startswith("MPI with derived datatypes is ")
     assert plain_text(serialized).startswith("Serializing every byte is ")
-    good, bad = part(tree).each
+    good, bad = part(tree).panel_answers
     assert good.tone == "good"
     assert "81: Boost.MPI is on par with raw MPI (medians within 2 %)." in plain_text(good)
     assert bad.tone == "bad" and "81: Boost.MPI costs 14 to 19 % at 1 B, 1" in plain_text(bad)
@@ -230,7 +230,7 @@ def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> No
         (pl.col("variant") == "mpi") & (pl.col("size_bytes") == 1024)
     )
     per_launch = sorted(rows.group_by("launch").agg(pl.col("value").median())["value"])
-    shown = curves.at(curves.seconds, panel, variant="mpi", size_bytes=1024)
+    shown = curves.interval_at(curves.seconds, panel, variant="mpi", size_bytes=1024)
     assert shown is not None
     assert (shown.low, shown.high, shown.n) == (per_launch[0], per_launch[-1], 8)
     assert shown.median == pytest.approx((per_launch[3] + per_launch[4]) / 2)

@@ -17,12 +17,12 @@ import pytest
 from roundtrip.collect import bundle, launches
 from roundtrip.errors import UserError
 from roundtrip.report import data
-from roundtrip.report.blocks import Report, Table, flat
+from roundtrip.report.blocks import Report, Table, all_blocks
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
 from roundtrip.simgrid import Platform, Trace
 from roundtrip.studies.npb import sweep
-from roundtrip.studies.npb.hostspeeds import Curves, Sweeps
+from roundtrip.studies.npb.hostspeeds import BenchmarkCurves, Sweeps
 
 GRID = Path(__file__).parents[3] / "site-configs" / "simulated" / "platforms" / "grid.xml"
 OPERATIONS, WAITED = 1.6e10, 100
@@ -146,8 +146,8 @@ def test_where_two_clusters_break_even_is_found_with_its_ratio(sweeps: Path) -> 
     assert curves.speedups(4.0)[100.0] == pytest.approx(10 / 5.4)
     assert curves.speed_at(4.0, 1.0) == pytest.approx(EVEN)
     assert curves.speed_at(0.0, 1.0) is None
-    assert curves.waited(EVEN) == pytest.approx(WAITED)
-    assert curves.computing(EVEN) == pytest.approx(2.0)
+    assert curves.round_trips_waited(EVEN) == pytest.approx(WAITED)
+    assert curves.compute_latency_ratio(EVEN) == pytest.approx(2.0)
 
 
 def test_the_ratio_of_computing_is_of_what_ranks_declare(sweeps: Path) -> None:
@@ -162,9 +162,11 @@ def test_the_ratio_of_computing_is_of_what_ranks_declare(sweeps: Path) -> None:
 
 
 def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
-    flat_then_down = Curves("MG", "A", {10.0: 2.0, 1000.0: 2.0}, {4.0: {10.0: 1.0, 1000.0: 4.0}})
+    flat_then_down = BenchmarkCurves(
+        "MG", "A", {10.0: 2.0, 1000.0: 2.0}, {4.0: {10.0: 1.0, 1000.0: 4.0}}
+    )
     assert flat_then_down.speed_at(4.0, 1.25) == pytest.approx(100.0)
-    assert flat_then_down.waited(10.0) is None
+    assert flat_then_down.round_trips_waited(10.0) is None
 
 
 def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps: Path) -> None:
@@ -176,7 +178,7 @@ def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps
     assert "The study, 4 ms: 2.00" in drawing(figure)
     (answer,) = part.answers
     assert "LU A (SIMULATED): two clusters beat one up to" in "".join(map(_plain, answer.text))
-    tables = [block for block in flat(part.blocks) if isinstance(block, Table)]
+    tables = [block for block in all_blocks(part.blocks) if isinstance(block, Table)]
     assert len(tables) == 2
     for table in tables:
         assert table.caption.startswith("SIMULATED")
@@ -187,7 +189,12 @@ def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps
     assert len({key for row in links for key in row}) == 3 * len(MFLOPS)
     assert not _claimed(report)
     (audited,) = [one for one in report.parts if one.anchor == "audit"]
-    rows = [row for block in flat(audited.blocks) if isinstance(block, Table) for row in block.rows]
+    rows = [
+        row
+        for block in all_blocks(audited.blocks)
+        if isinstance(block, Table)
+        for row in block.rows
+    ]
     mine = {row[0].text: row for row in rows if "NAS Parallel Benchmarks" in row[2].text}
     assert [rule for rule, row in mine.items() if row[3].text == "fail"] == []
     assert "every launch gives the same values" in str(mine["C13"])

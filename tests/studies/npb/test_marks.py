@@ -16,11 +16,11 @@ from studies.npb.npb_bundle import Bundle
 from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.report import plot
-from roundtrip.report.blocks import Items, Table, flat
+from roundtrip.report.blocks import Items, Table, all_blocks
 from roundtrip.report.data import Data
 from roundtrip.report.painter import drawing
 from roundtrip.studies.npb import EmulatedMark, Mark, Marks, hostspeeds, marks, simulated
-from roundtrip.studies.npb.hostspeeds import Curves
+from roundtrip.studies.npb.hostspeeds import BenchmarkCurves
 
 CHECKOUT = Path(__file__).parents[3]
 NIGHT = {"campaign": "wan-marks", "site": "virtual", "started": "2026-11-22T14:11:14Z"}
@@ -45,7 +45,7 @@ def over_the_link() -> Bundle:
     return builder
 
 
-def curves(benchmark: str, waits: float, mops: float) -> Curves:
+def curves(benchmark: str, waits: float, mops: float) -> BenchmarkCurves:
     """Two clusters wait for as many round trips at 4 ms, and save half of 1.6e9 operations."""
     one = {speed: 100 / speed for speed in SPEEDS}
     two = {
@@ -62,7 +62,7 @@ def curves(benchmark: str, waits: float, mops: float) -> Curves:
         for rtt in (0.0, 2.0, 4.0)
     ]
     found = {"alone": [Mark(**named, mops=mops)], "emulated": emulated}
-    return Curves(benchmark, "W", one, two, 1.6e9, (ORIGIN.model_copy(update=found),))
+    return BenchmarkCurves(benchmark, "W", one, two, 1.6e9, (ORIGIN.model_copy(update=found),))
 
 
 def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
@@ -172,7 +172,9 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
 
 def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
     found = list(
-        flat(tuple(simulated.beside_it([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)])))
+        all_blocks(
+            tuple(simulated.measured_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)]))
+        )
     )
     tables = [one for one in found if isinstance(one, Table)]
     processors, emulated = tables
@@ -198,7 +200,7 @@ def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates(
     explained = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
     assert "proportions gives all of them" in simulated.proportions(explained, ORIGIN)
     assert simulated.proportions(explained[:1], ORIGIN) == ""
-    assert simulated.beside_it([replace(one, marks=()) for one in explained]) == []
+    assert simulated.measured_blocks([replace(one, marks=()) for one in explained]) == []
 
 
 def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours() -> None:

@@ -52,7 +52,7 @@ def test_the_answer_needs_no_link() -> None:
     assert against == (
         "Against NPB 3.4's own programs: faster in CG A on 2 ranks; slower in CG A on 1 rank."
     )
-    (answer,) = shown.each
+    (answer,) = shown.panel_answers
     text = "".join(getattr(word, "text", word) for word in answer.text)
     assert text.startswith(
         "CG A, MPICH 5.0 over TCP: 499\xa0Mop/s on 1 rank, 998\xa0Mop/s on 2 ranks"
@@ -93,7 +93,7 @@ def test_one_number_of_ranks_scales_nowhere() -> None:
     builder.add("CG", 2)
     report = part(builder.data())
     assert not report.figures
-    assert "efficiency" not in str(report.each)
+    assert "efficiency" not in str(report.panel_answers)
     assert [answer.text for answer in report.answers] == [
         ("CG A ran and verified; see the rates below.",)
     ]
@@ -166,7 +166,7 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
     theirs = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" in name)
     assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
     assert [cell.text.split(" ")[0] for cell in theirs[2:6]] == ["not", "not", "not", "0.401"]
-    (answer,) = report.each
+    (answer,) = report.panel_answers
     text = "".join(getattr(word, "text", word) for word in answer.text)
     assert (
         "In MPI, waiting included: 9.1\N{NO-BREAK SPACE}% at 0 ms, 33\N{NO-BREAK SPACE}% at 4 ms"

@@ -15,7 +15,7 @@ def roles(environ: str, described: object) -> set[str | None]:
     builder = make.Bundle(rounds=3)
     builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
     data = replace(builder.data(), environment={"toolchains.json": described})
-    return {one.role for one in Launches(data).over_the_link}
+    return {one.role for one in Launches(data).link_series}
 
 
 def declared(environ: str, transport: str) -> dict[str, object]:

@@ -39,28 +39,34 @@ def test_only_what_a_version_offers_is_used(
 ) -> None:
     benchmark, text = osu.BENCHMARKS[name], help_of(name, version)
     assert osu.options(benchmark, text, 64, 9) == measured
-    assert osu.validation(benchmark, text, 64) == validated
+    assert osu.validation_options(benchmark, text, 64) == validated
 
 
 def test_simulated_messages_are_all_alike_so_that_few_are_sent() -> None:
     latency = osu.BENCHMARKS["latency"]
-    assert osu.few(latency, help_of("latency", "74"), 64) == [
+    assert osu.short_run_options(latency, help_of("latency", "74"), 64) == [
         *("-m", "64", "-i", "20", "-z", "-x", "2")
     ]
-    assert osu.few(latency, help_of("latency", "74"), 0, 5) == ["-i", "5", "-z", "-x", "2"]
+    assert osu.short_run_options(latency, help_of("latency", "74"), 0, 5) == [
+        "-i",
+        "5",
+        "-z",
+        "-x",
+        "2",
+    ]
 
 
 @pytest.mark.parametrize(("wanted", "taken"), [(0, "20"), (5, "5"), (9000, "20")])
 def test_a_validation_takes_no_more_messages_than_it_needs(wanted: int, taken: str) -> None:
     bcast = osu.BENCHMARKS["bcast"]
-    words = osu.validation(bcast, help_of("allreduce", "74"), 64, wanted)
+    words = osu.validation_options(bcast, help_of("allreduce", "74"), 64, wanted)
     assert words == ["-f", "-m", "64", "-i", taken, "-x", "2", "-c"]
 
 
 def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> None:
     text = help_of("allreduce", "74")
     assert osu.options(osu.BENCHMARKS["bcast"], text, 0, 0) == ["-f", "-z"]
-    assert osu.validation(osu.BENCHMARKS["barrier"], text, 0) is None
+    assert osu.validation_options(osu.BENCHMARKS["barrier"], text, 0) is None
 
 
 def frame(rows: list[tuple[int, str, str, float, str]]) -> pl.DataFrame:
@@ -76,7 +82,7 @@ def test_the_median_is_typical_and_the_mean_where_there_is_none() -> None:
         (1, "p99", "half_round_trip_time", 4e-3, "s"),
         (2, "average", "half_round_trip_time", 5e-7, "s"),
     ]
-    found = osu.typical(frame(rows).lazy(), [])
+    found = osu.typical_values(frame(rows).lazy(), [])
     assert found.select("size_bytes", "phase", "value").rows() == [
         (1, "p50", 3e-7),
         (2, "average", 5e-7),

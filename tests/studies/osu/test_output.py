@@ -137,7 +137,7 @@ def test_bytes_that_are_no_text_are_one_line(tmp_path: Path) -> None:
 
 def test_convert_writes_a_launch_that_the_scanner_reads(tmp_path: Path) -> None:
     output = parse("osu_mbw_mr.74.openmpi.taillat.txt")
-    (tmp_path / osu_output.MEASURED).write_text("")
+    (tmp_path / osu_output.MEASUREMENT_FILE).write_text("")
     osu_output.convert(tmp_path, output, True, osu_output.Run(["osu_mbw_mr", "-z"], 2, ["n1"]))
     run = records.read_record(tmp_path / "run.json")
     read = samples.read(tmp_path / "samples.csv")

@@ -22,7 +22,7 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.studies.osu import Thresholds, curves
 from roundtrip.studies.osu.curves import AGREE, DISAGREE, UNKNOWN
 
-SETTINGS = analysis.default().of(Thresholds)
+SETTINGS = analysis.default().study_thresholds(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
 #: OSU's half round trip, s; NetPIPE's is this times `netpipe` of the made bundle.
 LATENCY = {1: 3.0e-7, 64: 3.2e-7, 1024: 6.0e-7, 65536: 4.0e-6}
@@ -122,7 +122,7 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     rows = table(shown, "OSU and our NetPIPE").rows
     assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
-    (answer,), (each,) = shown.answers, shown.each
+    (answer,), (each,) = shown.answers, shown.panel_answers
     assert answer.tone == each.tone == ("bad" if outcome == DISAGREE else "plain")
     said = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}[outcome]
     assert answer.text == (f"{BARRIER}; NetPIPE: {said}.",)

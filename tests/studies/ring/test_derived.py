@@ -10,7 +10,7 @@ import pytest
 
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
-from roundtrip.studies.derivation import within_launch
+from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.ring import derived as ring
 
 
@@ -37,8 +37,8 @@ def test_single_laps_are_not_mixed_with_batches() -> None:
 
 def test_a_ratio_above_one_is_faster() -> None:
     medians = ring.launch_medians(frame({("region", 10): [1e-6], ("mpi", 10): [4e-6]}).lazy(), [])
-    assert within_launch(medians, [], "mpi")["ratio"].item() == pytest.approx(4)
-    assert within_launch(medians, [], "region")["ratio"].item() == pytest.approx(0.25)
+    assert ratios_within_launch(medians, [], "mpi")["ratio"].item() == pytest.approx(4)
+    assert ratios_within_launch(medians, [], "region")["ratio"].item() == pytest.approx(0.25)
 
 
 def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:
@@ -121,7 +121,7 @@ def test_a_launch_in_figures() -> None:
 
 
 def test_the_published_lines_are_those_of_the_text() -> None:
-    two, three, _ = ring.PUBLISHED
+    two, three, _ = ring.PUBLISHED_LINES
     assert dict(two.points)[10_000] == pytest.approx(3700, rel=0.05)
     assert dict(three.points)[10_000] == pytest.approx(1800, rel=0.05)
 

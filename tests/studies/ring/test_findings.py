@@ -16,8 +16,10 @@ from roundtrip.studies.ring.findings import TONES, Finding, findings
 
 F, S, P, U = Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 MEASURED = " where measured (10 B to 10 kB)"
-SETTINGS = analysis.default().of(Thresholds)
-PANEL = Panel(key=("Ring@x", "2"), toolchain="Open MPI", launches=10, shared=2, network=0)
+SETTINGS = analysis.default().study_thresholds(Thresholds)
+PANEL = Panel(
+    key=("Ring@x", "2"), toolchain="Open MPI", launches=10, shared_passes=2, network_passes=0
+)
 INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 
 

@@ -46,7 +46,9 @@ def test_a_pass_that_takes_twice_as_long_is_half_as_efficient() -> None:
         for size in ("1\u00a0MB", "1\u00a0kB")
     ]
     assert [float(row[3].split()[0]) for row in rows] == pytest.approx([50, 50], rel=0.1)
-    assert any("Open MPI, 4 ranks on 4 nodes" in str(one.text) for one in shown.each), shown.each
+    assert any("Open MPI, 4 ranks on 4 nodes" in str(one.text) for one in shown.panel_answers), (
+        shown.panel_answers
+    )
 
 
 def test_two_nodes_alone_are_no_growth() -> None:

@@ -21,7 +21,7 @@ from support.ring import (
 from roundtrip.report import labels
 from roundtrip.report.blocks import Cell, Items, Part
 from roundtrip.report.painter import drawing
-from roundtrip.studies.findings import worst
+from roundtrip.studies.findings import worst_tone
 from roundtrip.studies.ring.curves import Curves
 
 NETWORK = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
@@ -134,12 +134,12 @@ def test_the_answer_says_what_is_gained_and_what_holds() -> None:
         "copying costs (mpi-shm): holds; control messages cost (mpi-sync): holds in part; "
         "type processing costs (mpi-typed): does not hold."
     )
-    assert shown.each[0].tone == "warn"  # one of the reasons holds in part
+    assert shown.panel_answers[0].tone == "warn"  # one of the reasons holds in part
     udp = answer(part(ring_data(WITH_UDP, case="1+1")))
     assert "a region by MPI's messages has 12" in udp and ", a region by UDP has 1.9" in udp
     alone = part(ring_data({"region": TRUTH["region"]}))
     assert answer(alone).endswith("; no reason of the study could be tested.")
-    assert alone.each[0].tone == alone.answers[-1].tone == "warn"
+    assert alone.panel_answers[0].tone == alone.answers[-1].tone == "warn"
     passed, gained, *reasons_at_top = ("".join(map(str, one.text)) for one in shown.answers)
     assert passed.startswith("In a node a region is passed in 0.1") and passed.endswith(" size.")
     assert gained.startswith("A region has 12")
@@ -160,7 +160,7 @@ def test_what_is_open_outranks_what_is_settled_and_nothing_settled_is_red() -> N
         *("good", "warn", "plain"),
         "muted",  # not measured
     }
-    assert worst([]) == "warn"
+    assert worst_tone([]) == "warn"
 
 
 @pytest.mark.parametrize("lost", ["mpi-shm", "mpi-typed"])

@@ -11,7 +11,14 @@ from collections.abc import Mapping
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.audit.subject import CLOCK, Outcome, Subject, held, missing, no_case
+from roundtrip.report.audit.subject import (
+    CLOCK,
+    Outcome,
+    Subject,
+    missing_fact,
+    not_applicable,
+    pass_or_fail,
+)
 from roundtrip.stats.summaries import fewest_for_interval
 
 #: Of two cases in random order so many rounds are all alike once in 128.
@@ -46,158 +53,162 @@ _CLAUSES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def left_out(one: Subject) -> Outcome:
+def omissions(subject: Subject) -> Outcome:
     """Rule 2."""
-    if one.launches.is_empty() and one.lost.is_empty():
-        return missing("launches")
-    silent_count = one.lost.filter(pl.col("reason").fill_null("") == "").height
-    if one.lost.is_empty():
-        return held(True, f"nothing is left out: all {one.launches.height} launches completed")
-    count = units.plural(one.lost.height, "launch", "launches")
+    if subject.launches.is_empty() and subject.lost_launches.is_empty():
+        return missing_fact("launches")
+    silent_count = subject.lost_launches.filter(pl.col("reason").fill_null("") == "").height
+    if subject.lost_launches.is_empty():
+        return pass_or_fail(
+            True, f"nothing is left out: all {subject.launches.height} launches completed"
+        )
+    count = units.plural(subject.lost_launches.height, "launch", "launches")
     if silent_count:
-        return held(False, f"{count} did not complete, {silent_count} without a reason")
-    return held(True, f"{count} did not complete, each with a reason; {one.launches.height} did")
+        return pass_or_fail(False, f"{count} did not complete, {silent_count} without a reason")
+    return pass_or_fail(
+        True, f"{count} did not complete, each with a reason; {subject.launches.height} did"
+    )
 
 
-def recorded(one: Subject) -> Outcome:
+def setup_record(subject: Subject) -> Outcome:
     """Rule 9."""
-    if one.launches.is_empty():
-        return no_case("no launch completed")
-    if not one.facts.made_with:
-        return missing("what its programs are built with")
-    columns = one.facts.made_with
-    record = one.launches.select(columns)
+    if subject.launches.is_empty():
+        return not_applicable("no launch completed")
+    if not subject.facts.build_columns:
+        return missing_fact("what its programs are built with")
+    columns = subject.facts.build_columns
+    record = subject.launches.select(columns)
     gaps = [name for name in columns if record[name].fill_null("").eq("").any()]
-    if not set(one.launches["launch"]) <= set(one.placed):
+    if not set(subject.launches["launch"]) <= set(subject.placed_launches):
         gaps.append("binding")
-    if not isinstance(one.environment.get("host.json"), dict):
+    if not isinstance(subject.environment.get("host.json"), dict):
         gaps.append("machine")
     if gaps:
         names = ", ".join(gaps).replace("_", " ")
-        return held(False, f"not recorded for every launch: {names}")
-    return held(True, f"recorded: machine, binding, {', '.join(columns).replace('_', ' ')}")
+        return pass_or_fail(False, f"not recorded for every launch: {names}")
+    return pass_or_fail(True, f"recorded: machine, binding, {', '.join(columns).replace('_', ' ')}")
 
 
-def repetitions(one: Subject) -> Outcome:
+def repetitions(subject: Subject) -> Outcome:
     """Rule 13."""
-    if one.launches.is_empty():
-        return no_case("no launch completed")
-    if one.is_simulated:
-        return no_case("simulated: every launch gives the same values")
-    minimum = fewest_for_interval(one.analysis.statistics.confidence_level)
-    count = min(one.launches.group_by("case_id").len()["len"].to_list())
+    if subject.launches.is_empty():
+        return not_applicable("no launch completed")
+    if subject.is_simulated:
+        return not_applicable("simulated: every launch gives the same values")
+    minimum = fewest_for_interval(subject.analysis.statistics.confidence_level)
+    count = min(subject.launches.group_by("case_id").len()["len"].to_list())
     detail = f"at least {units.plural(count, 'launch', 'launches')} a case, of {minimum} needed"
-    statuses = Counter(one.points["status"])
+    statuses = Counter(subject.points["status"])
     successes = statuses["converged"]
     if successes or statuses["budget"]:
         detail += (
             f"; {successes} of {statuses.total()} points reached their precision before the budget"
         )
-    return held(count >= minimum, detail)
+    return pass_or_fail(count >= minimum, detail)
 
 
-def warm_up(one: Subject) -> Outcome:
+def warm_up(subject: Subject) -> Outcome:
     """Rule 14."""
-    if one.launches.is_empty():
-        return no_case("no launch completed")
-    discards = one.launches["warmup_discarded"]
+    if subject.launches.is_empty():
+        return not_applicable("no launch completed")
+    discards = subject.launches["warmup_discarded"]
     if discards.null_count() == len(discards):
-        return missing("how much warm-up its launches discarded")
+        return missing_fact("how much warm-up its launches discarded")
     if silent_count := discards.null_count():
-        return held(
+        return pass_or_fail(
             False, f"{silent_count} of {len(discards)} launches do not say what they discarded"
         )
     if zero_count := int((discards == 0).sum()):
-        return held(False, f"{zero_count} of {len(discards)} launches discarded nothing")
-    cache = clause(one, "cache")
+        return pass_or_fail(False, f"{zero_count} of {len(discards)} launches discarded nothing")
+    cache = clause(subject, "cache")
     if not cache:
-        return missing("the state of the caches before a sample")
-    return held(True, f"{discards.sum()} repetitions discarded; caches: {cache}")
+        return missing_fact("the state of the caches before a sample")
+    return pass_or_fail(True, f"{discards.sum()} repetitions discarded; caches: {cache}")
 
 
-def kept(one: Subject) -> Outcome:
+def outliers(subject: Subject) -> Outcome:
     """Rule 15: rows that the workloads say they wrote against rows that are here."""
-    if one.launches.is_empty():
-        return no_case("no launch completed")
-    program_counts = one.launches.select("launch", "taken").drop_nulls()
+    if subject.launches.is_empty():
+        return not_applicable("no launch completed")
+    program_counts = subject.launches.select("launch", "taken").drop_nulls()
     if program_counts.is_empty():
-        return missing("how many samples each launch took")
-    sample_counts = one.samples.group_by("launch").agg(here=pl.len().cast(pl.Int64)).collect()
+        return missing_fact("how many samples each launch took")
+    sample_counts = subject.samples.group_by("launch").agg(here=pl.len().cast(pl.Int64)).collect()
     counts = program_counts.join(sample_counts, on="launch", how="left").with_columns(
         pl.col("here").fill_null(0)
     )
     mismatches = counts.filter(pl.col("here") != pl.col("taken")).height
-    unknown_count = one.launches.height - program_counts.height
+    unknown_count = subject.launches.height - program_counts.height
     detail = f"{counts['here'].sum()} samples of {program_counts.height} launches"
     if mismatches:
-        return held(
+        return pass_or_fail(
             False,
             f"{mismatches} of {program_counts.height} launches took another number than are here",
         )
     if unknown_count:
-        return held(
+        return pass_or_fail(
             False, f"{detail}: all that were taken; {unknown_count} launches do not say how many"
         )
-    return held(True, f"{detail}: as many as the programs wrote")
+    return pass_or_fail(True, f"{detail}: as many as the programs wrote")
 
 
-def order(one: Subject) -> Outcome:
+def order(subject: Subject) -> Outcome:
     """Rule 17: the order of cases in the rounds of the campaign, by when they started."""
-    rows = one.launches.drop_nulls(["campaign_round", "started"]).sort("started", "launch")
+    rows = subject.launches.drop_nulls(["campaign_round", "started"]).sort("started", "launch")
     if rows.is_empty():
-        return missing("the campaign's round of each launch, and when it started")
+        return missing_fact("the campaign's round of each launch, and when it started")
     by_round = rows.group_by("campaign_round").agg("case_id").sort("campaign_round")
     orders = [tuple(cases) for cases in by_round["case_id"].to_list() if len(cases) > 1]
     if len(orders) < _ROUNDS_FOR_ORDER:
         detail = units.plural(len(orders), "round")
-        return no_case(
+        return not_applicable(
             f"{detail} of several cases: an order needs {_ROUNDS_FOR_ORDER} to be judged"
         )
     order_count = len(set(orders))
     detail = f"{units.plural(order_count, 'order')} of cases in {len(orders)} rounds"
-    return held(order_count > 1, detail)
+    return pass_or_fail(order_count > 1, detail)
 
 
-def tails(one: Subject) -> Outcome:
+def tails(subject: Subject) -> Outcome:
     """Rule 8."""
-    tail_facts = one.facts.tails
+    tail_facts = subject.facts.tails
     if tail_facts is None:
-        return missing("of which values the slowest matter")
+        return missing_fact("of which values the slowest matter")
     if not tail_facts:
-        return no_case(one.facts.no_tails or "measures no latency")
-    is_shown = any(number.quantity.percentile == _PERCENTILE for number in one.numbers)
+        return not_applicable(subject.facts.no_tails_reason or "measures no latency")
+    is_shown = any(number.quantity.percentile == _PERCENTILE for number in subject.numbers)
     counts = []
     for tail in tail_facts:
         matches = [pl.col(name) == value for name, value in tail.where.items()]
-        count = one.samples.filter(*matches).select(pl.len()).collect().item()
+        count = subject.samples.filter(*matches).select(pl.len()).collect().item()
         if count:
-            counts.append((tail.what, count))
+            counts.append((tail.quantity, count))
     if not counts:
-        return no_case(f"no sample of {', '.join(tail.what for tail in tail_facts)}")
+        return not_applicable(f"no sample of {', '.join(tail.quantity for tail in tail_facts)}")
     detail = ", ".join(f"{count} samples of {quantity}" for quantity, count in counts)
     if not is_shown:
-        return held(False, f"no table shows the 99th percentile; {detail}")
+        return pass_or_fail(False, f"no table shows the 99th percentile; {detail}")
     is_enough = all(count >= _FOR_A_TAIL for _, count in counts)
-    return held(is_enough, f"99th percentile shown; {detail}, of {_FOR_A_TAIL} needed")
+    return pass_or_fail(is_enough, f"99th percentile shown; {detail}, of {_FOR_A_TAIL} needed")
 
 
-def clock(one: Subject) -> Outcome:
+def clock(subject: Subject) -> Outcome:
     """Rule 10."""
-    if one.launches.is_empty():
-        return no_case("no launch completed")
-    facts = one.facts
+    if subject.launches.is_empty():
+        return not_applicable("no launch completed")
+    facts = subject.facts
     clauses = {
-        "whose clock is read": clause(one, "clock"),
-        "how ranks are synchronised": clause(one, "synchronisation"),
-        "how the times of ranks become one": clause(one, "over_ranks"),
+        "whose clock is read": clause(subject, "clock"),
+        "how ranks are synchronised": clause(subject, "synchronisation"),
+        "how the times of ranks become one": clause(subject, "over_ranks"),
     }
     gaps = [topic for topic, words in clauses.items() if not words]
-    points = one.points.filter(pl.col("batch") > 0, pl.col("median_s") > 0)
+    points = subject.points.filter(pl.col("batch") > 0, pl.col("median_s") > 0)
     clock_points = points.drop_nulls(CLOCK)
     if clock_points.is_empty():
         gaps.insert(0, "what a reading of the clock takes, its step, and how long a sample is")
     if gaps:
-        return missing("; ".join(gaps))
+        return missing_fact("; ".join(gaps))
     # Of a whole batch, each event is timed as well: that is the shorter time.
     median, batch = pl.col("median_s"), pl.col("batch")
     sample = median / batch if facts.median_is_whole else median * batch
@@ -209,41 +220,40 @@ def clock(one: Subject) -> Outcome:
         f"{units.percent(1 / _FINER)}); {'; '.join(clauses.values())}"
     )
     detail += f"; unknown of {unknown_count} of {len(points)} points" if unknown_count else ""
-    astray_count = unsynchronised(one)
+    astray_count = count_unsynchronised(subject)
     if astray_count:
         detail += (
             f"; {astray_count} launches take the maximum of times that no synchronisation began"
         )
-    return held(
+    return pass_or_fail(
         share < _OVERHEAD and step * _FINER <= 1 and not unknown_count and not astray_count, detail
     )
 
 
-def single_events(one: Subject) -> Outcome:
+def single_events(subject: Subject) -> Outcome:
     """Rule 18."""
-    if one.launches.is_empty():
-        return no_case("no launch completed")
-    batches = one.points.filter(pl.col("batch") > 0)["batch"].to_list()
+    if subject.launches.is_empty():
+        return not_applicable("no launch completed")
+    batches = subject.points.filter(pl.col("batch") > 0)["batch"].to_list()
     if not batches:
-        return missing("how many events a sample times")
+        return missing_fact("how many events a sample times")
     batched_count = sum(batch > 1 for batch in batches)
     detail = (
         f"{batched_count} of {len(batches)} points time several events as one, up to {max(batches)}"
     )
-    return held(
+    return pass_or_fail(
         not batched_count,
         detail if batched_count else f"all {len(batches)} points time single events",
     )
 
 
-def clause(one: Subject, name: str) -> str:
+def clause(subject: Subject, name: str) -> str:
     """For the reader, of an entry of `timing`; "" if neither launches nor section tell."""
     words = _CLAUSES[name]
-    column = one.launches[f"timing_{name}"]
+    column = subject.launches[f"timing_{name}"]
     clauses = [words[word] for word in words if (column == word).any()]
     if not clauses:
-        fact = {"synchronisation": "synchronised"}.get(name, name)
-        return str(getattr(one.facts, fact))
+        return str(getattr(subject.facts, name))
     silent_count = column.null_count()
     suffix = (
         f", {units.plural(silent_count, 'launch', 'launches')} not saying" if silent_count else ""
@@ -251,9 +261,9 @@ def clause(one: Subject, name: str) -> str:
     return " or ".join(clauses) + suffix
 
 
-def unsynchronised(one: Subject) -> int:
+def count_unsynchronised(subject: Subject) -> int:
     """Launches that take the slowest rank's time though no rank waits for the others."""
     condition = (pl.col("timing_over_ranks") == "maximum") & (
         pl.col("timing_synchronisation") == "none"
     )
-    return one.launches.filter(condition).height
+    return subject.launches.filter(condition).height

@@ -9,14 +9,21 @@ from typing import Any
 from roundtrip.collect import analysis
 from roundtrip.collect.columns import setting_texts
 from roundtrip.report import units
-from roundtrip.report.audit.subject import Number, Outcome, Subject, held, missing, no_case
+from roundtrip.report.audit.subject import (
+    Number,
+    Outcome,
+    Subject,
+    missing_fact,
+    not_applicable,
+    pass_or_fail,
+)
 from roundtrip.report.blocks import Table
 from roundtrip.report.plot import LINK, Plot
-from roundtrip.report.units import UNPRINTED, Level, Quantity, Unit
+from roundtrip.report.units import UNPRINTED_UNITS, Level, Quantity, Unit
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.derivation import METRICS
 
-_NAMED = 3  # so many faults are listed, the others counted
+_MOST_FAULTS = 3  # so many faults are listed, the others counted
 #: Facts of an emulated link that bound how fast anything can be, and the bound's name in figures.
 RATES = {"hub_mbit_s": LINK}
 _UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.values())})
@@ -24,50 +31,50 @@ _UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.values())})
 _ROUNDING = 1e-9
 
 
-def bases(one: Subject) -> Outcome:
+def bases(subject: Subject) -> Outcome:
     """Rule 1."""
-    if one.chapter is None:
-        return missing("a section of the report about it")
-    names = _valued(one.numbers)
+    if subject.chapter is None:
+        return missing_fact("a section of the report about it")
+    names = _value_names(subject.numbers)
     columns: dict[tuple[int, str], str] = {}
-    for number in one.numbers:
+    for number in subject.numbers:
         if number.quantity.unit == Unit.RATIO:
             key = id(number.table), number.column.name
-            columns[key] = columns.get(key) or _baseless(names, number)
+            columns[key] = columns.get(key) or _base_fault(names, number)
     faults = [fault for fault in columns.values() if fault]
     if faults:
-        return held(False, _listed(faults, f"of {len(columns)} columns of ratios"))
+        return pass_or_fail(False, _join_faults(faults, f"of {len(columns)} columns of ratios"))
     if not columns:
-        return no_case("no table has a ratio")
+        return not_applicable("no table has a ratio")
     count = units.plural(len(columns), "column")
-    return held(True, f"{count} of ratios: each base has its own value in a table")
+    return pass_or_fail(True, f"{count} of ratios: each base has its own value in a table")
 
 
-def _baseless(names: Collection[str], number: Number) -> str:
+def _base_fault(names: Collection[str], number: Number) -> str:
     """Why the base of a ratio is not known, "" if it is named and its value stands somewhere."""
     base = number.quantity.base or number.column.base
     if base in names:
         return ""
     problem = f"the value of {base} is in no table" if base else "names no base"
-    return f"“{number.column.name}” of “{_short(number.table)}”: {problem}"
+    return f"“{number.column.name}” of “{_title(number.table)}”: {problem}"
 
 
-def _valued(numbers: Sequence[Number]) -> set[str]:
+def _value_names(numbers: Sequence[Number]) -> set[str]:
     """Names of the columns and rows in which own values stand, not ratios."""
     amounts = [number for number in numbers if number.quantity.unit not in (Unit.RATIO, Unit.PURE)]
     names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
     return names | {number.column.name for number in amounts}
 
 
-def units_printed(one: Subject) -> Outcome:
+def units_printed(subject: Subject) -> Outcome:
     """Rule 16."""
-    if one.chapter is None:
-        return missing("a section of the report about it")
-    faults = dict.fromkeys(fault for number in one.numbers if (fault := _unit_fault(number)))
-    faults |= dict.fromkeys(_by_hand(one.tables))
+    if subject.chapter is None:
+        return missing_fact("a section of the report about it")
+    faults = dict.fromkeys(fault for number in subject.numbers if (fault := _unit_fault(number)))
+    faults |= dict.fromkeys(_text_numbers(subject.tables))
     scales = [
         (figure.alt, scale)
-        for figure, _ in one.figures
+        for figure, _ in subject.figures
         for view in (figure.plot.views if figure.plot else ())
         for scale in (view.x, view.y)
         if scale
@@ -75,22 +82,22 @@ def units_printed(one: Subject) -> Outcome:
     faults |= dict.fromkeys(
         f"axis “{scale.title}” of “{alt}”: no unit" for alt, scale in scales if not scale.unit
     )
-    columns = {(id(number.table), number.column.name) for number in one.numbers}
+    columns = {(id(number.table), number.column.name) for number in subject.numbers}
     if faults:
         count = f"of {len(columns)} columns of numbers and {len(scales)} axes"
-        return held(False, _listed(list(faults), count))
+        return pass_or_fail(False, _join_faults(list(faults), count))
     if not columns and not scales:
-        return no_case("shows no number")
+        return not_applicable("shows no number")
     detail = f"{units.plural(len(columns), 'column')} of numbers"
     detail += f", {units.plural(len(scales), 'axis', 'axes')}" if scales else ""
-    return held(True, f"{detail}: each with its unit, or without one because it needs none")
+    return pass_or_fail(True, f"{detail}: each with its unit, or without one because it needs none")
 
 
 def _unit_fault(number: Number) -> str:
     """Why a reader cannot know the unit of a number for sure, "" if it can be known."""
     quantity, column, table = number.quantity, number.column, number.table
     printed_units = {column.unit, *table.units, *(cell.unit for cell in number.row)}
-    if quantity.unit in UNPRINTED or quantity.says_unit:
+    if quantity.unit in UNPRINTED_UNITS or quantity.says_unit:
         return ""
     if quantity.unit not in _UNITS:
         problem = (
@@ -102,16 +109,16 @@ def _unit_fault(number: Number) -> str:
         problem = f"{quantity.unit} is not printed"
     else:
         return ""
-    return f"“{column.name}” of “{_short(table)}”: {problem}"
+    return f"“{column.name}” of “{_title(table)}”: {problem}"
 
 
-def _by_hand(tables: Sequence[Table]) -> Iterator[str]:
+def _text_numbers(tables: Sequence[Table]) -> Iterator[str]:
     """Numbers that are words, so that nobody can know what they are of."""
     for table in tables:
         for row in table.rows:
             for cell, column in zip(row, table.columns, strict=True):
                 if not cell.quantities and column.align == "right" and _is_number(cell.text):
-                    yield f"“{column.name}” of “{_short(table)}”: {cell.text} is no quantity"
+                    yield f"“{column.name}” of “{_title(table)}”: {cell.text} is no quantity"
 
 
 def _is_number(text: str) -> bool:
@@ -122,30 +129,30 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def bounds(one: Subject) -> Outcome:
+def bounds(subject: Subject) -> Outcome:
     """Rule 11: bounds that launches tell must be drawn; others may be."""
-    if not one.figures:
-        return no_case("draws no figure")
-    views = [figure.plot.views for figure, _ in one.figures if figure.plot]
+    if not subject.figures:
+        return not_applicable("draws no figure")
+    views = [figure.plot.views for figure, _ in subject.figures if figure.plot]
     bound_names = [
         name
         for plot_views in views
         for name in dict.fromkeys(n for v in plot_views for n in v.bounds)
     ]
-    counts = _limited(one)
+    counts = _known_bounds(subject)
     absent_bounds = [name for name in counts if name not in bound_names]
     if absent_bounds:
         detail = ", ".join(f"{name} of {counts[name]} launches" for name in absent_bounds)
-        return held(False, f"known and not drawn: {detail}")
+        return pass_or_fail(False, f"known and not drawn: {detail}")
     if not bound_names:
-        return missing("the rate of the link or of a memory copy, or another bound")
+        return missing_fact("the rate of the link or of a memory copy, or another bound")
     detail = ", ".join(
         f"{name} in {bound_names.count(name)}" for name in dict.fromkeys(bound_names)
     )
-    return held(True, f"drawn, of {units.plural(len(one.figures), 'figure')}: {detail}")
+    return pass_or_fail(True, f"drawn, of {units.plural(len(subject.figures), 'figure')}: {detail}")
 
 
-def _limited(subject: Subject) -> dict[str, int]:
+def _known_bounds(subject: Subject) -> dict[str, int]:
     """Bounds that are known of some launches, and of how many."""
     counts: dict[str, int] = {}
     for emulation in subject.launches["emulation"].drop_nulls().to_list():
@@ -156,21 +163,23 @@ def _limited(subject: Subject) -> dict[str, int]:
     return counts
 
 
-def spreads(one: Subject) -> Outcome:
+def spreads(subject: Subject) -> Outcome:
     """Rule 12."""
-    if not one.figures:
-        return no_case("draws no figure")
-    if one.is_simulated:
-        return no_case("simulated: there is no spread")
-    unknown_count = sum(figure.plot is None for figure, _ in one.figures)
+    if not subject.figures:
+        return not_applicable("draws no figure")
+    if subject.is_simulated:
+        return not_applicable("simulated: there is no spread")
+    unknown_count = sum(figure.plot is None for figure, _ in subject.figures)
     if unknown_count:
-        return missing(f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}")
-    panels = [(f.alt, caption, f.plot) for f, caption in one.figures if f.plot]
-    bare_alts = [alt for alt, _, plot in panels if not plot.is_published and not plot.shown]
+        return missing_fact(f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}")
+    panels = [(f.alt, caption, f.plot) for f, caption in subject.figures if f.plot]
+    bare_alts = [
+        alt for alt, _, plot in panels if not plot.is_published and not plot.interval_count
+    ]
     undefined_alts = [
         alt
         for alt, caption, plot in panels
-        if plot.shown and not any(isinstance(word, Level) for word in caption)
+        if plot.interval_count and not any(isinstance(word, Level) for word in caption)
     ]
     faults = [
         f"{len(alts)} of {len(panels)} figures {problem}: {alts[0]}"
@@ -181,19 +190,19 @@ def spreads(one: Subject) -> Outcome:
         if alts
     ]
     if faults:
-        return held(False, "; ".join(faults))
+        return pass_or_fail(False, "; ".join(faults))
     plots = [plot for _, _, plot in panels]
-    unnamed_count = sum(any("" in view.lines for view in plot.views) for plot in plots)
+    unnamed_count = sum(any("" in view.joined_points for view in plot.views) for plot in plots)
     if unnamed_count:
         count = units.plural(unnamed_count, "figure draws", "figures draw")
-        return missing(f"between what {count} lines")
-    return held(True, _summary(plots))
+        return missing_fact(f"between what {count} lines")
+    return pass_or_fail(True, _summary(plots))
 
 
 def _summary(plots: Sequence[Plot]) -> str:
     views = [view for plot in plots for view in plot.views]
-    lines = dict.fromkeys(name for view in views for name in view.lines)
-    spread = "rank intervals" if any(view.shown for view in views) else ""
+    lines = dict.fromkeys(name for view in views for name in view.joined_points)
+    spread = "rank intervals" if any(view.interval_count for view in views) else ""
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published_count := sum(plot.is_published for plot in plots):
@@ -201,15 +210,17 @@ def _summary(plots: Sequence[Plot]) -> str:
     return detail
 
 
-def thresholds(one: Subject) -> Outcome:
+def thresholds(subject: Subject) -> Outcome:
     """Rule 21: of one study, its own and those that all share."""
-    if one.chapter is None:
-        return missing("a section of the report about it")
-    tables = _used(one, one.analysis)
-    texts = [text for text in (one.analysis.text, one.analysis.later) if text]
-    if not all(text in one.printed for text in texts):
-        return held(False, f"not printed with the value that is used: {', '.join(tables)}")
-    printed_tables = _used(one, analysis.parse(one.analysis.text, Path(analysis.FILE_NAME)))
+    if subject.chapter is None:
+        return missing_fact("a section of the report about it")
+    tables = _subject_thresholds(subject, subject.analysis)
+    texts = [text for text in (subject.analysis.text, subject.analysis.defaults) if text]
+    if not all(text in subject.printed_files for text in texts):
+        return pass_or_fail(False, f"not printed with the value that is used: {', '.join(tables)}")
+    printed_tables = _subject_thresholds(
+        subject, analysis.parse(subject.analysis.text, Path(analysis.FILE_NAME))
+    )
     differences = [
         f"{table} {key}"
         for table, keys in tables.items()
@@ -217,46 +228,48 @@ def thresholds(one: Subject) -> Outcome:
         if printed_tables[table].get(key) != value
     ]
     if differences:
-        return held(False, f"not printed with the value that is used: {', '.join(differences)}")
-    places = ", ".join(dict.fromkeys(one.printed[text] for text in texts))
+        return pass_or_fail(
+            False, f"not printed with the value that is used: {', '.join(differences)}"
+        )
+    places = ", ".join(dict.fromkeys(subject.printed_files[text] for text in texts))
     detail = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in tables.items())
-    return held(True, f"printed in {places}: {detail}")
+    return pass_or_fail(True, f"printed in {places}: {detail}")
 
 
-def _used(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
+def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
     """The thresholds by which a subject is judged, by table and key."""
     names = ("statistics", "disturbance", *subject.facts.tables)
     tables = {name: dict(getattr(settings, name)) for name in names}
     study = subject.chapter.study if subject.chapter else None
     if study and study.thresholds:
-        tables[study.name] = dict(settings.of(study.thresholds))
+        tables[study.name] = dict(settings.study_thresholds(study.thresholds))
     return {
         name: {key: value for key, value in table.items() if value != ()}
         for name, table in tables.items()
     }
 
 
-def values(one: Subject) -> Outcome:
+def values(subject: Subject) -> Outcome:
     """Rule 22: printed values against the launches of their series, and printed claims."""
-    if one.chapter is None:
-        return missing("a section of the report about it")
-    series = [number for number in one.numbers if number.quantity.series]
-    claims = [number for number in one.numbers if number.quantity.is_claim]
-    claim_ends = {_ends(Quantity.claim(verdict.interval)) for verdict in one.claims.values()}
+    if subject.chapter is None:
+        return missing_fact("a section of the report about it")
+    series = [number for number in subject.numbers if number.quantity.series]
+    claims = [number for number in subject.numbers if number.quantity.is_claim]
+    claim_ends = {_ends(Quantity.claim(verdict.interval)) for verdict in subject.verdicts.values()}
     faults = [
-        f"“{number.column.name}” of “{_short(number.table)}”: {number.cell.text} is not {reference}"
+        f"“{number.column.name}” of “{_title(number.table)}”: {number.cell.text} is not {reference}"
         for reference, numbers in (
-            ("what its launches measured", [n for n in series if not _is_measured(one, n)]),
+            ("what its launches measured", [n for n in series if not _is_measured(subject, n)]),
             ("the ratio of a claim", [n for n in claims if _ends(n.quantity) not in claim_ends]),
         )
         for number in numbers
     ]
     if faults:
-        return held(False, _listed(faults, f"of {len(series) + len(claims)} values"))
+        return pass_or_fail(False, _join_faults(faults, f"of {len(series) + len(claims)} values"))
     if not series and not claims:
-        return no_case("prints no value of a single series, and no claim")
+        return not_applicable("prints no value of a single series, and no claim")
     detail = f"{units.plural(len(series), 'value')} computed again from the medians of launches"
-    return held(True, f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
+    return pass_or_fail(True, f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
 
 
 def _ends(quantity: Quantity) -> tuple[float | int | None, ...]:
@@ -293,11 +306,11 @@ def _is_near(one: float | None, other: float | None) -> bool:
     return abs(one - other) <= _ROUNDING * abs(other)
 
 
-def _short(table: Table) -> str:
+def _title(table: Table) -> str:
     caption = table.caption.partition(": ")[0].partition(". ")[0].partition("? ")[0]
     return units.printable(caption).rstrip(".")
 
 
-def _listed(faults: Sequence[str], scope: str) -> str:
-    rest = f"; and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
-    return f"{len(faults)} {scope}: {'; '.join(faults[:_NAMED])}{rest}"
+def _join_faults(faults: Sequence[str], scope: str) -> str:
+    rest = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+    return f"{len(faults)} {scope}: {'; '.join(faults[:_MOST_FAULTS])}{rest}"

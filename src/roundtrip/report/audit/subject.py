@@ -21,7 +21,7 @@ from roundtrip.report.blocks import (
     Text,
     Tone,
     Verbatim,
-    flat,
+    all_blocks,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
@@ -32,7 +32,7 @@ from roundtrip.studies.study import Claim, Study
 
 CLOCK = ("clock_overhead_s", "clock_resolution_s")
 #: Texts of files that a report prints, and where.
-Printed = Mapping[str, str]
+PrintedFiles = Mapping[str, str]
 Result = Literal["pass", "fail", "not applicable"]
 TONES: dict[Result, Tone] = {"pass": "good", "fail": "bad", "not applicable": "muted"}
 
@@ -45,19 +45,19 @@ class Outcome:
     evidence: str
 
 
-def held(kept: bool, evidence: str) -> Outcome:
+def pass_or_fail(passes: bool, evidence: str) -> Outcome:
     """Facts are known, and by them the rule is kept or broken."""
-    return Outcome("pass" if kept else "fail", evidence)
+    return Outcome("pass" if passes else "fail", evidence)
 
 
-def missing(fact: str) -> Outcome:
+def missing_fact(fact: str) -> Outcome:
     """Nobody supplied the fact by which the rule could be judged."""
     return Outcome("not applicable", f"missing fact: {fact}")
 
 
-def no_case(why: str) -> Outcome:
+def not_applicable(reason: str) -> Outcome:
     """The facts are known, and there is nothing that the rule is about."""
-    return Outcome("not applicable", why)
+    return Outcome("not applicable", reason)
 
 
 @dataclass(frozen=True)
@@ -94,23 +94,24 @@ class Chapter:
 class Subject:
     """A chapter with what the bundle has of it; `chapter` None: launches without a chapter.
 
-    `launches` and `lost` have the columns of cases.parquet: those that completed, and the others.
-    `points` are its measured points: status, batch, median_s, and `CLOCK` of the launch; `placed`
-    are the launches that say where their ranks ran, `origins` the series of all launches.
-    `claims` are the verdicts on what it claims, `printed` the files that the report prints.
+    `launches` and `lost_launches` have the columns of cases.parquet: those that completed, and the
+    others.  `points` are its measured points: status, batch, median_s, and `CLOCK` of the launch;
+    `placed_launches` are the launches that say where their ranks ran, `origins` the series of all
+    launches.  `verdicts` are those on what it claims, `printed_files` the files that the report
+    prints.
     """
 
     title: str
     chapter: Chapter | None
     launches: pl.DataFrame
-    lost: pl.DataFrame
+    lost_launches: pl.DataFrame
     points: pl.DataFrame
-    placed: Collection[str]
+    placed_launches: Collection[str]
     samples: pl.LazyFrame
-    claims: Mapping[Claim, ClaimVerdict]
+    verdicts: Mapping[Claim, ClaimVerdict]
     analysis: Analysis
     environment: Mapping[str, Any]
-    printed: Printed
+    printed_files: PrintedFiles
     origins: Origins
 
     @property
@@ -131,7 +132,7 @@ class Subject:
             return ()
         part = self.chapter.part
         picture = (part.picture,) if part.picture else ()
-        return (*picture, *part.summary, *part.verdicts, *flat(part.blocks))
+        return (*picture, *part.summary, *part.verdicts, *all_blocks(part.blocks))
 
     @property
     def tables(self) -> list[Table]:
@@ -156,40 +157,44 @@ class Subject:
         return [(figure, gallery.caption) for gallery in galleries for figure in gallery.figures]
 
 
-def printed(parts: Sequence[Part]) -> Printed:
+def find_printed_files(parts: Sequence[Part]) -> PrintedFiles:
     """The files that parts print unchanged, and the parts."""
     return {
         block.text: f"“{part.title}”"
         for part in parts
-        for block in flat(part.blocks)
+        for block in all_blocks(part.blocks)
         if isinstance(block, Verbatim)
     }
 
 
 def subjects(
     data: Data,
-    judged: Mapping[Claim, ClaimVerdict],
+    verdicts: Mapping[Claim, ClaimVerdict],
     chapters: Sequence[Chapter],
-    there: Printed,
+    printed_files: PrintedFiles,
 ) -> list[Subject]:
     """One for each chapter, in their order, then one for each study without a chapter."""
     studies = data.launches["study"].fill_null("")
     all_subjects = []
     for chapter in chapters:
-        claims = {claim: judged[claim] for claim in chapter.claims or ()}
+        chapter_verdicts = {claim: verdicts[claim] for claim in chapter.claims or ()}
         mask = studies == chapter.study.name if chapter.study else studies.is_null()
-        all_subjects.append(_subject(data, chapter.title, chapter, mask, claims, there))
+        all_subjects.append(
+            _subject(data, chapter.title, chapter, mask, chapter_verdicts, printed_files)
+        )
     names = sorted(set(studies) - {chapter.study.name for chapter in chapters if chapter.study})
     for name in names:
         title = name or "launches whose study is not known"
-        all_subjects.append(_subject(data, title, None, studies == name, {}, there))
+        all_subjects.append(_subject(data, title, None, studies == name, {}, printed_files))
     return all_subjects
 
 
-def campaign(data: Data, judged: Mapping[Claim, ClaimVerdict], there: Printed) -> Subject:
+def campaign(
+    data: Data, verdicts: Mapping[Claim, ClaimVerdict], printed_files: PrintedFiles
+) -> Subject:
     """All launches and all claims together."""
     mask = data.launches["status"].is_not_null()
-    return _subject(data, "The campaign", None, mask, judged, there)
+    return _subject(data, "The campaign", None, mask, verdicts, printed_files)
 
 
 def _subject(
@@ -197,8 +202,8 @@ def _subject(
     title: str,
     chapter: Chapter | None,
     mask: pl.Series,
-    claims: Mapping[Claim, ClaimVerdict],
-    printed_files: Printed,
+    verdicts: Mapping[Claim, ClaimVerdict],
+    printed_files: PrintedFiles,
 ) -> Subject:
     rows = data.launches.filter(mask)
     is_passed = pl.col("status") == "passed"
@@ -207,14 +212,14 @@ def _subject(
         title=title,
         chapter=chapter,
         launches=launches,
-        lost=rows.filter(~is_passed),
+        lost_launches=rows.filter(~is_passed),
         points=_points(data, launches),
-        placed=frozenset(data.placement["launch"]),
+        placed_launches=frozenset(data.placement["launch"]),
         samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
-        claims=claims,
+        verdicts=verdicts,
         analysis=data.analysis,
         environment=data.environment,
-        printed=printed_files,
+        printed_files=printed_files,
         origins=data.origins,
     )
 

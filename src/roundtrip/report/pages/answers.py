@@ -13,8 +13,8 @@ from statistics import median
 
 from roundtrip.report import units
 from roundtrip.report.blocks import Answer, answer
-from roundtrip.report.nights import TONES, Judged, Line
-from roundtrip.report.pages.series import NODE_SET, merged, shown_in
+from roundtrip.report.nights import TONES, Line, NightVerdicts
+from roundtrip.report.pages.series import NODE_SET, display_unit, merge_changes
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 
@@ -32,7 +32,7 @@ class NightPair:
     """A series' values of its two newest nights, with units; `ratio` is the newest over the other.
 
     `distance` is how far they lie apart, in units of what the series of this site differ by in the
-    middle; "" where that is not known.  `away` is the logarithm of `ratio`, without its sign.
+    middle; "" where that is not known.  `abs_log_ratio`: the logarithm of `ratio` without its sign.
     """
 
     line: Line
@@ -40,50 +40,52 @@ class NightPair:
     newest: Quantity | str
     ratio: Quantity | str
     distance: Quantity | str
-    away: float
+    abs_log_ratio: float
 
 
-def is_young(judged: Judged) -> bool:
+def has_too_few_nights(verdicts: NightVerdicts) -> bool:
     """Whether no series can be judged yet."""
-    return bool(judged.lines) and len(judged.with_verdict(Verdict.TOO_FEW_NIGHTS)) == len(
-        judged.lines
+    return bool(verdicts.lines) and len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)) == len(
+        verdicts.lines
     )
 
 
-def is_in_pairs(judged: Judged) -> bool:
+def is_pair_table_complete(verdicts: NightVerdicts) -> bool:
     """Whether the table of `pairs` has every value, so that figures would add nothing.
 
     It has one value a night, so not those of several sets of nodes.
     """
-    has_few_nights = len(judged.calendar.nights) <= 2
-    points = (line.series.points for line in judged.lines)
+    has_few_nights = len(verdicts.calendar.nights) <= 2
+    points = (line.series.points for line in verdicts.lines)
     one_a_night = all(
         len({point.night for point in series_points}) == len(series_points)
         for series_points in points
     )
-    return is_young(judged) and has_few_nights and one_a_night
+    return has_too_few_nights(verdicts) and has_few_nights and one_a_night
 
 
-def night_pairs(judged: Judged) -> Sequence[NightPair]:
+def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     """One for each series, the farthest apart first."""
-    log_ratios = {line.series.key: _apart(line) for line in judged.lines}
+    log_ratios = {line.series.key: _log_ratio(line) for line in verdicts.lines}
     magnitudes = [abs(log_ratio) for log_ratio in log_ratios.values() if log_ratio is not None]
     usual_distance = median(magnitudes) if len(magnitudes) >= _USUAL_LEAST else 0.0
-    lines = sorted(judged.lines, key=lambda line: -abs(log_ratios[line.series.key] or 0.0))
+    lines = sorted(verdicts.lines, key=lambda line: -abs(log_ratios[line.series.key] or 0.0))
     return [_pair(line, log_ratios[line.series.key], usual_distance) for line in lines]
 
 
-def young_sentence(judged: Judged) -> str:
+def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
     """Why there is no verdict, and what changed since the night before."""
-    newest = judged.calendar.nights[-1]
-    reasons = Counter(line.judgement.why for line in judged.lines)
+    newest = verdicts.calendar.nights[-1]
+    reasons = Counter(line.judgement.reason for line in verdicts.lines)
     summary = "; ".join(
         reason if len(reasons) == 1 else f"{units.plural(count, 'series', 'series')}: {reason}"
         for reason, count in reasons.most_common(_NAMED)
     )
-    if len(judged.calendar.nights) < 2:
+    if len(verdicts.calendar.nights) < 2:
         return f"{summary}. There is no night to compare with yet."
-    changes = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
+    changes = (
+        "; ".join(map(str, verdicts.night_changes.get(newest, ()))) or "nothing that is recorded"
+    )
     return f"{summary}. No verdict. What changed since the night before: {changes}."
 
 
@@ -98,14 +100,14 @@ def _values(line: Line) -> list[float]:
     return [median(values) for values in list(nights.values())[-2:]]
 
 
-def _apart(line: Line) -> float | None:
+def _log_ratio(line: Line) -> float | None:
     """The logarithm of the newest value over the one before; None without one."""
     values = _values(line)
     return math.log(values[1] / values[0]) if len(values) > 1 and min(values) > 0 else None
 
 
 def _pair(line: Line, log_ratio: float | None, usual_distance: float) -> NightPair:
-    factor, unit = shown_in(line.series)
+    factor, unit = display_unit(line.series)
     values = [units.amount(value * factor, unit) for value in _values(line)]
     before = values[0] if len(values) > 1 else ""
     if log_ratio is None:
@@ -122,42 +124,55 @@ def _pair(line: Line, log_ratio: float | None, usual_distance: float) -> NightPa
 _MOST = 3
 
 
-def answers(judged: Judged, again: str = "") -> list[Answer]:
+def answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
     """The newest night, then one answer for each night and verdict of a step, then the rest.
 
-    `again` is the sentence on what was launched again.
+    `confirmation` is the sentence on what was launched again.
     """
-    if is_young(judged):
-        return [answer("Too few nights: ", young_sentence(judged))]
-    return [*_worse(judged, again), *_stepped(judged), *_others(judged)]
+    if has_too_few_nights(verdicts):
+        return [answer("Too few nights: ", too_few_nights_sentence(verdicts))]
+    return [
+        *_worse_answers(verdicts, confirmation),
+        *_step_answers(verdicts),
+        *_other_answers(verdicts),
+    ]
 
 
-def _worse(judged: Judged, confirmation: str) -> Iterator[Answer]:
-    if worse_lines := judged.with_verdict(Verdict.WORSE_LAST_NIGHT):
-        ratios = [line.judgement.newest.ratio for line in worse_lines if line.judgement.newest]
-        newest = judged.calendar.nights[-1]
-        changes = "; ".join(map(str, judged.changed.get(newest, ()))) or "nothing that is recorded"
+def _worse_answers(verdicts: NightVerdicts, confirmation: str) -> Iterator[Answer]:
+    if worse_lines := verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
+        ratios = [
+            line.judgement.newest_night.ratio for line in worse_lines if line.judgement.newest_night
+        ]
+        newest = verdicts.calendar.nights[-1]
+        changes = (
+            "; ".join(map(str, verdicts.night_changes.get(newest, ())))
+            or "nothing that is recorded"
+        )
         rest = (
-            f"({judged.calendar.describe(newest)}): {units.spread(ratios)} times the level, "
-            f"outside of what the nights before predict. What changed: {changes}. {confirmation}"
+            f"({verdicts.calendar.describe(newest)}): {units.ratio_range_text(ratios)} times the "
+            "level, outside of what the nights before predict. "
+            f"What changed: {changes}. {confirmation}"
         )
         first = f"New: {len(worse_lines)} series worse last night "
         yield answer(first, rest.strip(), TONES[Verdict.WORSE_LAST_NIGHT])
 
 
-def _stepped(judged: Judged) -> Iterator[Answer]:
+def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """News first, then the newest night; what changed on the same night is named once."""
     groups: dict[tuple[str, Verdict], list[Line]] = {}
-    for line in judged.lines:
+    for line in verdicts.lines:
         if line.night:
-            groups.setdefault((line.near or line.night, line.judgement.verdict), []).append(line)
+            groups.setdefault((line.change_night or line.night, line.judgement.verdict), []).append(
+                line
+            )
     news = {group: any(line.judgement.is_news for line in groups[group]) for group in groups}
     for group in sorted(groups, key=lambda group: (news[group], group[0]), reverse=True):
         (night, verdict), lines = group, groups[group]
         ratios = [line.judgement.step.ratio for line in lines if line.judgement.step]
         rest = (
-            f"since {judged.calendar.describe(night)}: {units.spread(ratios)} times the level "
-            f"before. What changed there: {'; '.join(_facts(lines)) or 'nothing that is recorded'}."
+            f"since {verdicts.calendar.describe(night)}: {units.ratio_range_text(ratios)} times "
+            "the level before. What changed there: "
+            f"{'; '.join(_facts(lines)) or 'nothing that is recorded'}."
         )
         prefix = "New: " if news[group] else ""
         yield answer(f"{prefix}{len(lines)} series {verdict} ", rest, TONES[verdict])
@@ -169,7 +184,8 @@ def _facts(lines: Sequence[Line]) -> list[str]:
         [change for change in line.changes if change.name != NODE_SET][:_MOST] for line in lines
     ]
     facts = [
-        str(change) for change in merged(change for changes in change_lists for change in changes)
+        str(change)
+        for change in merge_changes(change for changes in change_lists for change in changes)
     ]
     node_changes = [change for line in lines for change in line.changes if change.name == NODE_SET]
     if len(set(node_changes)) > 1:
@@ -177,128 +193,130 @@ def _facts(lines: Sequence[Line]) -> list[str]:
     return [*facts, *dict.fromkeys(map(str, node_changes))]
 
 
-def _others(judged: Judged) -> Iterator[Answer]:
+def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
     """What is said of series that have no step, with how many they are."""
-    total = len(judged.lines)
-    if flapping_lines := judged.with_verdict(Verdict.FLAPPING):
+    total = len(verdicts.lines)
+    if flapping_lines := verdicts.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
         yield answer(
             f"{len(flapping_lines)} of {total} series flap: ", rest, TONES[Verdict.FLAPPING]
         )
-    if better_lines := _better(judged):
+    if better_lines := _better_lines(verdicts):
         first = f"{len(better_lines)} of {total} series are in the worse of two modes less often"
         rest = f": {better_lines[0].label}: {better_lines[0].judgement.ratio}."
         yield answer(first, rest, TONES[Verdict.IMPROVED])
-    if drifting_lines := judged.with_verdict(Verdict.DRIFTING):
+    if drifting_lines := verdicts.with_verdict(Verdict.DRIFTING):
         rest = "they change slowly, so no step is claimed for them."
         yield answer(
             f"{len(drifting_lines)} of {total} series drift: ", rest, TONES[Verdict.DRIFTING]
         )
-    if wandering_lines := judged.with_verdict(Verdict.WANDERING):
+    if wandering_lines := verdicts.with_verdict(Verdict.WANDERING):
         rest = "their level moves slowly to and fro, so no step is claimed for them."
         yield answer(
             f"{len(wandering_lines)} of {total} series wander: ", rest, TONES[Verdict.WANDERING]
         )
-    if revised_lines := [line for line in judged.lines if line.revised]:
+    if revised_lines := [line for line in verdicts.lines if line.revisions]:
         first = f"Revised since the night before: {len(revised_lines)} of {total} series: "
         more = "; and others" if len(revised_lines) > 1 else ""
         yield answer(
-            first, f"{revised_lines[0].label}: {'; '.join(revised_lines[0].revised)}{more}."
+            first, f"{revised_lines[0].label}: {'; '.join(revised_lines[0].revisions)}{more}."
         )
-    if accepted_lines := [line for line in judged.lines if line.accepted]:
+    if accepted_lines := [line for line in verdicts.lines if line.acceptance]:
         first = f"Of {len(accepted_lines)} of {total} series the level is accepted"
         yield answer(first, " as baseline.")
-    if small_lines := [line for line in judged.lines if line.is_small]:
+    if small_lines := [line for line in verdicts.lines if line.is_small]:
         first = f"{len(small_lines)} of {total} series changed by less than the least effect"
         yield answer(first, " of their metric: that is no verdict.")
-    if unchanged_lines := judged.with_verdict(Verdict.UNCHANGED):
-        step_text = _half_would_show(unchanged_lines)
+    if unchanged_lines := verdicts.with_verdict(Verdict.UNCHANGED):
+        step_text = _median_detectable_step(unchanged_lines)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
         yield answer(f"{len(unchanged_lines)} of {total} series are unchanged.", rest)
-    if young_lines := judged.with_verdict(Verdict.TOO_FEW_NIGHTS):
+    if young_lines := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
         reason = "; ".join(
-            sorted({line.judgement.why for line in young_lines if line.judgement.why})[:_MOST]
+            sorted({line.judgement.reason for line in young_lines if line.judgement.reason})[:_MOST]
         )
         first = f"{len(young_lines)} of {total} series have too few nights"
         yield answer(first, f": {reason}." if reason else ".", TONES[Verdict.TOO_FEW_NIGHTS])
 
 
-def _better(judged: Judged) -> list[Line]:
+def _better_lines(verdicts: NightVerdicts) -> list[Line]:
     """Series that are in the worse of two modes less often than before."""
-    return [line for line in judged.with_verdict(Verdict.IMPROVED) if line.comes_and_goes]
+    return [line for line in verdicts.with_verdict(Verdict.IMPROVED) if line.comes_and_goes]
 
 
-def _half_would_show(lines: Sequence[Line]) -> str:
+def _median_detectable_step(lines: Sequence[Line]) -> str:
     """The step that half of these series would have shown; "" where that is not known."""
-    steps = [line.judgement.would_see for line in lines if line.judgement.would_see]
+    steps = [line.judgement.detectable_step for line in lines if line.judgement.detectable_step]
     return f"a step of {units.percent(median(steps))} within 10 nights." if steps else ""
 
 
-def report_answers(judged: Judged, again: str = "") -> Iterator[Answer]:
+def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[Answer]:
     """For the section of a report: one answer for each night at which something changed lately.
 
-    Regressions come first, the rest is one answer.  `again` is the sentence on what was launched
-    again.
+    Regressions come first, the rest is one answer.  `confirmation` is the sentence on what was
+    launched again.
     """
-    if is_young(judged):
-        yield answer("Too few nights: ", young_sentence(judged))
+    if has_too_few_nights(verdicts):
+        yield answer("Too few nights: ", too_few_nights_sentence(verdicts))
         return
     worse_lines, flapping_lines = (
-        judged.with_verdict(Verdict.WORSE_LAST_NIGHT),
-        judged.with_verdict(Verdict.FLAPPING),
+        verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT),
+        verdicts.with_verdict(Verdict.FLAPPING),
     )
-    if worse_lines and (newest := worse_lines[0].judgement.newest):
+    if worse_lines and (newest := worse_lines[0].judgement.newest_night):
         ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
         deviation = f"is {ratio} times its level, where {low} to {high}"
-        rest = f"{_named_first(worse_lines)} {deviation} was to be expected. {again}".strip()
+        rest = f"{_first_label(worse_lines)} {deviation} was to be expected. {confirmation}".strip()
         yield answer("Worse last night: ", rest, TONES[Verdict.WORSE_LAST_NIGHT])
     if flapping_lines:
-        rest = f"{_named_first(flapping_lines)}: {flapping_lines[0].judgement.ratio}."
+        rest = f"{_first_label(flapping_lines)}: {flapping_lines[0].judgement.ratio}."
         yield answer("Flapping: ", rest, TONES[Verdict.FLAPPING])
-    if better_lines := _better(judged):
-        rest = f"{_named_first(better_lines)}: {better_lines[0].judgement.ratio}."
+    if better_lines := _better_lines(verdicts):
+        rest = f"{_first_label(better_lines)}: {better_lines[0].judgement.ratio}."
         yield answer("Improved: ", rest, TONES[Verdict.IMPROVED])
     groups: dict[tuple[bool, str, Verdict], list[Line]] = {}
-    for line in judged.lines:
+    for line in verdicts.lines:
         if line.night:
-            key = (line.judgement.is_news, line.near or line.night, line.judgement.verdict)
+            key = (line.judgement.is_news, line.change_night or line.night, line.judgement.verdict)
             groups.setdefault(key, []).append(line)
     news = [key for key in groups if key[0]]
     for key in sorted(news, key=lambda key: (key[2] != Verdict.REGRESSED, key[1])):
-        yield _answer(key[1], key[2], groups[key], judged)
-    if revised_lines := [line for line in judged.lines if line.revised]:
+        yield _answer(key[1], key[2], groups[key], verdicts)
+    if revised_lines := [line for line in verdicts.lines if line.revisions]:
         yield answer(
-            "Revised: ", f"{_named_first(revised_lines)}: {'; '.join(revised_lines[0].revised)}."
+            "Revised: ", f"{_first_label(revised_lines)}: {'; '.join(revised_lines[0].revisions)}."
         )
     new_count = sum(len(groups[key]) for key in news)
     old_count = sum(map(len, groups.values())) - new_count
-    yield _rest(
-        judged, new_count, old_count, bool(news or worse_lines or flapping_lines or better_lines)
+    yield _summary_answer(
+        verdicts, new_count, old_count, bool(news or worse_lines or flapping_lines or better_lines)
     )
 
 
-def _rest(judged: Judged, new_count: int, old_count: int, has_news: bool) -> Answer:
+def _summary_answer(
+    verdicts: NightVerdicts, new_count: int, old_count: int, has_news: bool
+) -> Answer:
     """How many series changed lately and longer ago, and what the others are."""
-    total, counts = len(judged.lines), judged.counts
+    total, counts = len(verdicts.lines), verdicts.counts
     able_count = total - counts[Verdict.TOO_FEW_NIGHTS]
     scope = f" in the {able_count} series that can be judged" if able_count < total else ""
-    nights = units.plural(len(judged.calendar.nights) - 1, "night")
+    nights = units.plural(len(verdicts.calendar.nights) - 1, "night")
     other_verdicts = (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
     rest = [f"of {total} series, {new_count} changed lately"]
     rest += [f"{old_count} changed longer ago"] if old_count else []
     rest += [f"{counts[verdict]} {verdict}" for verdict in other_verdicts if counts[verdict]]
-    step_text = _half_would_show(judged.with_verdict(Verdict.UNCHANGED))
+    step_text = _median_detectable_step(verdicts.with_verdict(Verdict.UNCHANGED))
     sight = f"Half of those that are unchanged would have shown {step_text}" if step_text else ""
     first = f"Nothing{' else' if has_news else ''} changed{scope} against {nights}: "
     return answer(first, f"{', '.join(rest)}. {sight}".strip())
 
 
-def _named_first(lines: Sequence[Line]) -> str:
+def _first_label(lines: Sequence[Line]) -> str:
     more = f" (and {units.plural(len(lines) - 1, 'other')})" if len(lines) > 1 else ""
     return f"{lines[0].label}{more}"
 
 
-def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged) -> Answer:
+def _answer(night: str, verdict: Verdict, lines: Sequence[Line], verdicts: NightVerdicts) -> Answer:
     """``Regressed: mpi, 1 B; ... takes 8 % longer since 2026-11-02, when UCX changed ...``."""
     line = lines[0]
     causes = [
@@ -310,5 +328,7 @@ def _answer(night: str, verdict: Verdict, lines: Sequence[Line], judged: Judged)
     is_time = line.series.names["unit"] == "s"
     verb, up, down = ("takes", "longer", "less time") if is_time else ("is", "higher", "lower")
     effect_text = f"{verb} {units.percent(abs(effect))} {up if effect > 0 else down}"
-    rest = f"{_named_first(lines)} {effect_text} since {judged.calendar.label(night)}{cause_text}."
+    rest = (
+        f"{_first_label(lines)} {effect_text} since {verdicts.calendar.label(night)}{cause_text}."
+    )
     return answer(f"{verdict.capitalize()}: ", rest, TONES[verdict])

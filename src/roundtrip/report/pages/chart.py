@@ -20,8 +20,8 @@ import numpy as np
 from markupsafe import Markup
 
 from roundtrip.report import painter, plot, units
-from roundtrip.report.nights import Judged, Line, subjects
-from roundtrip.report.pages.series import Point, Series, changes_of_series, shown_in
+from roundtrip.report.nights import Line, NightVerdicts, subjects
+from roundtrip.report.pages.series import Point, Series, changes_of_series, display_unit
 from roundtrip.report.plot import CHANGE, NOTE, STEP, Curve, Event, Plot, Scale, View
 from roundtrip.report.units import Unit
 from roundtrip.stats.nights.verdicts import SeriesHistory
@@ -31,8 +31,8 @@ NO_END = 65_535
 _LARGEST = NO_END - 1
 _BYTE = 256
 #: Of so many sets of nodes each has its own curve, in the order of their names.
-SETS = 6
-LEFT_OUT, ALONE, DRIFT, OTHER = "Left out", "Stands alone", "Drift", "Other nodes"
+MOST_NODE_SETS = 6
+LEFT_OUT, SPIKES, DRIFT, OTHER_NODES = "Left out", "Stands alone", "Drift", "Other nodes"
 _ALL = "All nodes"
 _COLOURS = (
     *(("#1f6fb4", "#6cb2ef"), ("#c2571a", "#f0955a"), ("#2a8a57", "#62c795")),
@@ -54,20 +54,20 @@ def packed_series(
     return {
         "kinds": [list(kind) for kind in kinds],
         "series": [
-            {**_packed_one(series, history, nights, kind_index), **_six_digits(dict(outline))}
+            {**_packed(series, history, nights, kind_index), **_six_digits(dict(outline))}
             for series, history, outline in lines
         ],
     }
 
 
-def _packed_one(
+def _packed(
     series: Series,
     history: SeriesHistory,
     nights: Sequence[str],
     kinds: Mapping[tuple[Any, ...], int],
 ) -> dict[str, Any]:
     points = series.points
-    factor, unit = shown_in(series)
+    factor, unit = display_unit(series)
     medians = np.array([point.median for point in points])
     ends = [[getattr(point, end) for point in points] for end in ("low", "high")]
     night_index = {night: index for index, night in enumerate(nights)}
@@ -133,9 +133,9 @@ def _base64(values: Any) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
-def draw(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[Markup]:
+def draw(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Markup]:
     """The SVG of each view of a series; `notes` are what people say, by the index of the night."""
-    series_plot = figure(line, judged, notes)
+    series_plot = figure(line, verdicts, notes)
     name = line.series.key
     return [
         painter.view_on_page(f"{name}-{n}", series_plot, view)
@@ -143,15 +143,15 @@ def draw(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[M
     ]
 
 
-def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) -> Plot:
+def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()) -> Plot:
     """All nights of a series: a curve a set of nodes, its levels, change points and changes.
 
     A second view shows all values, where the first is of the usual ones and leaves some outside.
     """
-    factor, unit = shown_in(line.series)
-    way = "lower" if line.series.lower_is_better else "higher"
-    title = f"{line.series.metric}, {way} is better"
-    nights = judged.calendar.nights
+    factor, unit = display_unit(line.series)
+    direction = "lower" if line.series.lower_is_better else "higher"
+    title = f"{line.series.metric}, {direction} is better"
+    nights = verdicts.calendar.nights
     step = max(1, math.ceil(len(nights) / _LABELS))
     ticks = range(0, len(nights), step)
     x_scale = Scale(
@@ -161,12 +161,12 @@ def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) ->
         len(nights) + 0.5,
         is_log=False,
         ticks=tuple(float(index + 1) for index in ticks),
-        labels=tuple(judged.calendar.label(nights[index]) for index in ticks),
+        labels=tuple(verdicts.calendar.label(nights[index]) for index in ticks),
     )
-    points = _points(line, judged, factor)
-    curves = _curves(line, judged, points)
-    events = tuple(_events(line, judged, notes))
-    usual_values = [point[1] for curve, point in points if curve not in (LEFT_OUT, ALONE)]
+    points = _points(line, verdicts, factor)
+    curves = _curves(line, verdicts, points)
+    events = tuple(_events(line, verdicts, notes))
+    usual_values = [point[1] for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     all_values = [point[1] for _, point in points]
     ends = [end for _, point in points for end in point[2:4] if end is not None]
     usual_range, full_range = _range(usual_values or all_values), _range([*all_values, *ends])
@@ -181,9 +181,9 @@ def figure(line: Line, judged: Judged, notes: Sequence[tuple[int, str]] = ()) ->
     return Plot(line.series.title, line.series.place, tuple(views))
 
 
-def figure_outline(line: Line, judged: Judged) -> dict[str, Any]:
+def figure_outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
     """What the page's script must know of the figure besides the values, which are packed."""
-    series_plot = figure(line, judged)
+    series_plot = figure(line, verdicts)
     names = [{"name": curve.name} for curve in series_plot.views[0].curves]
     return {
         "views": [plot.outline(view) | {"curves": names} for view in series_plot.views],
@@ -191,15 +191,15 @@ def figure_outline(line: Line, judged: Judged) -> dict[str, Any]:
     }
 
 
-def spark(line: Line, nights: Sequence[str]) -> Markup:
+def series_sparkline(line: Line, nights: Sequence[str]) -> Markup:
     """The small picture of a series in a row; its change points are upright lines."""
     points = line.series.points
     values = {point.night: point.median for point in points}
-    steps = [step.night for step in line.known.steps]
-    return small([values.get(night) for night in nights], steps, line.known.spikes)
+    steps = [step.night for step in line.history.steps]
+    return sparkline([values.get(night) for night in nights], steps, line.history.spikes)
 
 
-def small(
+def sparkline(
     values: Sequence[float | None], steps: Collection[int] = (), spikes: Collection[int] = ()
 ) -> Markup:
     """A sparkline of `values` in their order, with a gap for None; "" if nothing is to be drawn.
@@ -214,18 +214,18 @@ def small(
     half = max(half, _LEAST / 2 * abs(middle), math.ulp(1.0))
     newest = [(index, v, None, None, None) for index, v in enumerate(values) if v is not None][-1]
     point = Curve("newest", _GREY, (newest,), width=0)
-    curves = (Curve("nights", _GREY, tuple(_thinned(values)), width=1.2, size=0), point)
+    curves = (Curve("nights", _GREY, tuple(_thin(values)), width=1.2, size=0), point)
     y_scale = Scale("", Unit.PURE, middle - half, middle + half, is_log=False)
     x_scale = Scale("", Unit.PURE, 0, max(1, len(values) - 1), is_log=False)
     events = tuple(Event(index - 0.5, STEP) for index in sorted(steps))
-    return painter.small(
+    return painter.thumbnail(
         View("", x_scale, y_scale, curves, events=events),
         {"class": "figure small", "aria-hidden": "true"},
         _SMALL,
     )
 
 
-def _thinned(values: Sequence[float | None]) -> list[plot.Point]:
+def _thin(values: Sequence[float | None]) -> list[plot.Point]:
     """The medians of a few values each, with their places."""
     width = max(1, math.ceil(len(values) / _PLACES))
     points: list[plot.Point] = []
@@ -239,10 +239,10 @@ def _thinned(values: Sequence[float | None]) -> list[plot.Point]:
 
 def _sets(line: Line) -> list[str]:
     """The sets of nodes that have a curve of their own."""
-    return sorted({point.nodes for point in line.series.points})[:SETS]
+    return sorted({point.nodes for point in line.series.points})[:MOST_NODE_SETS]
 
 
-def _named(nodes: Sequence[str]) -> list[str]:
+def _set_names(nodes: Sequence[str]) -> list[str]:
     """Names of sets of nodes, short enough to stand beside a figure."""
     return [
         _ALL if not ids else ids if len(ids) <= _LONGEST else f"Set {n}: {ids.count('+') + 1} nodes"
@@ -250,15 +250,15 @@ def _named(nodes: Sequence[str]) -> list[str]:
     ]
 
 
-def _points(line: Line, judged: Judged, factor: float) -> list[tuple[str, plot.Point]]:
+def _points(line: Line, verdicts: NightVerdicts, factor: float) -> list[tuple[str, plot.Point]]:
     """Each row of the series: its curve, and its point, whose place is the number of its night."""
     node_sets = _sets(line)
-    names = dict(zip(node_sets, _named(node_sets), strict=True))
-    spikes = set(line.known.spikes)
+    names = dict(zip(node_sets, _set_names(node_sets), strict=True))
+    spikes = set(line.history.spikes)
     points: list[tuple[str, plot.Point]] = []
     for night, nodes, value, low, high, reason, launches, *_ in line.series.points:
-        index = judged.calendar.index(night)
-        curve = LEFT_OUT if reason else ALONE if index in spikes else names.get(nodes, OTHER)
+        index = verdicts.calendar.index(night)
+        curve = LEFT_OUT if reason else SPIKES if index in spikes else names.get(nodes, OTHER_NODES)
         ends: tuple[float | None, float | None] = (None, None)
         if low is not None and high is not None:
             ends = (low * factor, high * factor)
@@ -267,20 +267,20 @@ def _points(line: Line, judged: Judged, factor: float) -> list[tuple[str, plot.P
 
 
 def _curves(
-    line: Line, judged: Judged, points: Sequence[tuple[str, plot.Point]]
+    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
 ) -> tuple[Curve, ...]:
     by_curve: dict[str, list[plot.Point]] = {}
     for curve, point in points:
         by_curve.setdefault(curve, []).append(point)
-    names = [*_named(_sets(line)), OTHER]
-    looks = {name: (_COLOURS[n % SETS], n) for n, name in enumerate(names)}
-    looks |= {LEFT_OUT: (_GREY, 1), ALONE: (_AMBER, 0)}
-    size = min(3.4, max(1.6, 0.42 * _WIDTH / len(judged.calendar.nights)))
+    names = [*_set_names(_sets(line)), OTHER_NODES]
+    looks = {name: (_COLOURS[n % MOST_NODE_SETS], n) for n, name in enumerate(names)}
+    looks |= {LEFT_OUT: (_GREY, 1), SPIKES: (_AMBER, 0)}
+    size = min(3.4, max(1.6, 0.42 * _WIDTH / len(verdicts.calendar.nights)))
     curves = []
-    for name in (*names, LEFT_OUT, ALONE):
+    for name in (*names, LEFT_OUT, SPIKES):
         if curve_points := by_curve.get(name, []):
             colour, shape = looks[name]
-            is_set = name not in (LEFT_OUT, ALONE)
+            is_set = name not in (LEFT_OUT, SPIKES)
             curves.append(
                 Curve(
                     name,
@@ -289,21 +289,21 @@ def _curves(
                     width=0,
                     shape=(plot.CIRCLE, plot.SQUARE)[shape % 2],
                     size=size if is_set else size + 1,
-                    levels=tuple(_levels(line, judged, curve_points)) if is_set else (),
+                    levels=tuple(_levels(line, verdicts, curve_points)) if is_set else (),
                 )
             )
-    if drift := _drift(line, judged, points):
+    if drift := _drift(line, verdicts, points):
         curves.append(drift)
     return tuple(curves)
 
 
 def _levels(
-    line: Line, judged: Judged, points: Sequence[plot.Point]
+    line: Line, verdicts: NightVerdicts, points: Sequence[plot.Point]
 ) -> list[tuple[float, float, float]]:
     """Of the points of a set of nodes: the median of each part between two change points."""
-    if line.known.drift:
+    if line.history.drift:
         return []
-    cuts = [0, *(step.night for step in line.known.steps), len(judged.calendar.nights)]
+    cuts = [0, *(step.night for step in line.history.steps), len(verdicts.calendar.nights)]
     levels = []
     for first, last in itertools.pairwise(cuts):
         values = [point[1] for point in points if first < point[0] <= last]
@@ -312,41 +312,43 @@ def _levels(
     return levels
 
 
-def _drift(line: Line, judged: Judged, points: Sequence[tuple[str, plot.Point]]) -> Curve | None:
+def _drift(
+    line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
+) -> Curve | None:
     """A line through the middle of the nights that were used."""
-    drift = line.known.drift
-    used_points = [point for curve, point in points if curve not in (LEFT_OUT, ALONE)]
+    drift = line.history.drift
+    used_points = [point for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     if not drift or not used_points:
         return None
-    nights = judged.calendar.nights
-    days = {point[0]: judged.calendar.day(nights[int(point[0]) - 1]) for point in used_points}
+    nights = verdicts.calendar.nights
+    days = {point[0]: verdicts.calendar.day(nights[int(point[0]) - 1]) for point in used_points}
     level = median(point[1] for point in used_points)
     middle = median(days[point[0]] for point in used_points)
 
     def at(number: float) -> float:
-        return float(level * drift.a_year ** ((days[number] - middle) / 365.25))
+        return float(level * drift.yearly_ratio ** ((days[number] - middle) / 365.25))
 
     places = sorted(days)
     ends = [places[len(places) * part // 20] for part in range(20)] + [places[-1]]
     drift_points = tuple(
         (place, at(place), None, None, None) for place in sorted(dict.fromkeys(ends))
     )
-    return Curve(DRIFT, _AMBER, drift_points, is_dashed=True, size=0, between="")
+    return Curve(DRIFT, _AMBER, drift_points, is_dashed=True, size=0, joined_points="")
 
 
-def _events(line: Line, judged: Judged, notes: Sequence[tuple[int, str]]) -> list[Event]:
+def _events(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Event]:
     """Changes of recorded facts that concern the series, what people say, and change points."""
     series_subjects = subjects(line.series)
-    index = judged.calendar.index
+    index = verdicts.calendar.index
     change_events = [
         Event(index(night) + 0.5, CHANGE)
-        for night, changes in judged.changed.items()
+        for night, changes in verdicts.night_changes.items()
         if changes_of_series(changes, series_subjects)
     ]
     note_events = [Event(night_index + 0.5, NOTE, _short(text)) for night_index, text in notes]
     step_events = [
         Event(step.night + 0.5, STEP, f"\N{MULTIPLICATION SIGN} {units.change(step.ratio)}")
-        for step in line.known.steps
+        for step in line.history.steps
     ]
     return [*change_events, *note_events, *step_events]
 

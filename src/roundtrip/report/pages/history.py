@@ -10,14 +10,20 @@ import polars as pl
 from markupsafe import Markup
 
 from roundtrip.history.annotations import Annotation
-from roundtrip.history.detection import Names
+from roundtrip.history.detection import SeriesNames
 from roundtrip.report import labels, nights, renderers, units
 from roundtrip.report.blocks import Text
-from roundtrip.report.confirmation import NOTHING, Confirmed
-from roundtrip.report.nights import TONES, Judged, Line
+from roundtrip.report.confirmation import NO_CONFIRMATION, ConfirmationResult
+from roundtrip.report.nights import TONES, Line, NightVerdicts
 from roundtrip.report.pages import chart
-from roundtrip.report.pages.answers import DISTANCE, answers, is_in_pairs, is_young, night_pairs
-from roundtrip.report.pages.series import Calendar, Change, shown_in
+from roundtrip.report.pages.answers import (
+    DISTANCE,
+    answers,
+    has_too_few_nights,
+    is_pair_table_complete,
+    night_pairs,
+)
+from roundtrip.report.pages.series import Calendar, Change, display_unit
 from roundtrip.stats.nights.verdicts import SeriesHistory
 
 #: So many changes of provenance are named in a row; the figure of the series has all of them.
@@ -36,31 +42,34 @@ class Note:
 
 @dataclass(frozen=True)
 class History:
-    """All that a page is made of.  `known` is by the names of the series, `reports` by the night.
+    """All that a page is made of.
 
-    The nights that `known` counts are all of the history, whether the series has them or not.
-    `reports` are links relative to the page, and `home` is that to the index; `notices` stand
-    above everything else.  `again`: what was launched again after the newest night.
+    `series_histories` are by the names of the series, and count all nights of the history, whether
+    the series has them or not.  `reports`, by the night, are links relative to the page, and `home`
+    is that to the index; `notices` stand above everything else.  `confirmation`: what was launched
+    again after the newest night.
     """
 
     campaign: str
     site: str
     nights: pl.DataFrame
     provenance: pl.DataFrame
-    known: Mapping[Names, SeriesHistory]
+    series_histories: Mapping[SeriesNames, SeriesHistory]
     notes: Sequence[Note] = ()
     reports: Mapping[str, str] = field(default_factory=dict)
     notices: Sequence[Text] = ()
     home: str = ""
-    accepted: Sequence[Annotation] = ()
-    again: Confirmed = NOTHING
+    acceptances: Sequence[Annotation] = ()
+    confirmation: ConfirmationResult = NO_CONFIRMATION
     #: Links to the reports of searches for a cause, and what each found.
     searches: Sequence[tuple[str, str]] = ()
 
     @property
-    def judged(self) -> Judged:
+    def verdicts(self) -> NightVerdicts:
         """Every series with its verdict."""
-        return nights.judged_lines(self.nights, self.provenance, self.known, self.accepted)
+        return nights.judge_histories(
+            self.nights, self.provenance, self.series_histories, self.acceptances
+        )
 
 
 @dataclass(frozen=True)
@@ -68,43 +77,43 @@ class _Row:
     """A series with its pictures, its last value with the unit, and what is known in sentences."""
 
     line: Line
-    spark: Markup
+    sparkline: Markup
     drawings: Sequence[Markup]
     newest: str
     story: str
 
     @property
-    def away(self) -> str:
+    def abs_log_ratio(self) -> str:
         """How far its step is from none, in logarithms; 0 without a step."""
         step = self.line.judgement.step
         return f"{abs(math.log(step.ratio)):.4f}" if step and step.ratio > 0 else "0"
 
     @property
-    def would_see(self) -> str:
+    def detectable_step(self) -> str:
         """The least step that 10 more nights would show; "" where that is not known."""
-        step = self.line.judgement.would_see
+        step = self.line.judgement.detectable_step
         return "" if step is None else units.percent(step)
 
     @property
-    def changed(self) -> str:
+    def changes_text(self) -> str:
         """What changed near its step, shortly; "" for a series without one."""
         more = len(self.line.changes) - _NAMED
         if more <= 0:
-            return self.line.changed
+            return self.line.changes_text
         first_changes = "; ".join(str(change) for change in self.line.changes[:_NAMED])
         return f"{first_changes}; and {more} more"
 
 
 def render(history: History) -> str:
     """The page as one HTML text: the same bytes for the same history."""
-    judged = history.judged
-    calendar = judged.calendar
-    all_series = [line.series for line in judged.lines]
+    verdicts = history.verdicts
+    calendar = verdicts.calendar
+    all_series = [line.series for line in verdicts.lines]
     notes = [
         (calendar.index(note.night), note.text) for note in history.notes if note.night in calendar
     ]
-    lines = () if is_in_pairs(judged) else judged.lines
-    notice = labels.notice(labels.from_history(history.provenance))
+    lines = () if is_pair_table_complete(verdicts) else verdicts.lines
+    notice = labels.notice(labels.marks_from_history(history.provenance))
     return renderers.template_page(
         "history.html.j2",
         SCRIPTS,
@@ -114,18 +123,20 @@ def render(history: History) -> str:
         notices=[*([notice] if notice else []), *history.notices],
         title=f"{history.campaign} on {history.site}",
         facts=_facts(history, calendar, len(all_series)),
-        answers=answers(judged, history.again.sentence),
+        answers=answers(verdicts, history.confirmation.sentence),
         searches=history.searches,
-        rows=[_row(line, judged, notes, history.again.describe_line(line)) for line in lines],
-        young=night_pairs(judged) if is_young(judged) else (),
+        rows=[
+            _row(line, verdicts, notes, history.confirmation.describe_line(line)) for line in lines
+        ],
+        night_pairs=night_pairs(verdicts) if has_too_few_nights(verdicts) else (),
         distance=DISTANCE,
-        counts=[(verdict, count) for verdict, count in judged.counts.items() if count],
+        counts=[(verdict, count) for verdict, count in verdicts.counts.items() if count],
         tones=TONES,
         studies=sorted({str(series.names["study"]) for series in all_series}),
         environs=sorted({series.environ for series in all_series} - {""}),
-        nights=_nights(history, judged),
-        recorded=bool(history.reports or history.notes or judged.changed),
-        data=chart.script_json(_data(history, judged, lines)),
+        nights=_nights(history, verdicts),
+        recorded=bool(history.reports or history.notes or verdicts.night_changes),
+        data=chart.script_json(_data(history, verdicts, lines)),
     )
 
 
@@ -141,10 +152,10 @@ def _facts(history: History, calendar: Calendar, count: int) -> list[tuple[str, 
     ]
 
 
-def _nights(history: History, judged: Judged) -> list[dict[str, object]]:
+def _nights(history: History, verdicts: NightVerdicts) -> list[dict[str, object]]:
     """Newest first: number, label, link, number of steps that began there, what changed."""
-    calendar = judged.calendar
-    steps = [calendar.nights[step.night] for line in judged.lines for step in line.known.steps]
+    calendar = verdicts.calendar
+    steps = [calendar.nights[step.night] for line in verdicts.lines for step in line.history.steps]
     notes: dict[str, list[str]] = {}
     for note in history.notes:
         notes.setdefault(note.night, []).append(note.text)
@@ -154,15 +165,15 @@ def _nights(history: History, judged: Judged) -> list[dict[str, object]]:
             "label": calendar.label(night),
             "report": history.reports.get(night, ""),
             "steps": steps.count(night),
-            "changes": [str(change) for change in judged.changed.get(night, [])],
+            "changes": [str(change) for change in verdicts.night_changes.get(night, [])],
             "notes": notes.get(night, []),
         }
         for night in reversed(calendar.nights)
     ]
 
 
-def _data(history: History, judged: Judged, lines: Sequence[Line]) -> dict[str, object]:
-    calendar = judged.calendar
+def _data(history: History, verdicts: NightVerdicts, lines: Sequence[Line]) -> dict[str, object]:
+    calendar = verdicts.calendar
     index = calendar.index
     return {
         "nights": [calendar.label(night) for night in calendar.nights],
@@ -170,10 +181,10 @@ def _data(history: History, judged: Judged, lines: Sequence[Line]) -> dict[str, 
         "reports": [history.reports.get(night, "") for night in calendar.nights],
         "changes": {
             index(night): [[change.subject, *_split(change)] for change in changes]
-            for night, changes in judged.changed.items()
+            for night, changes in verdicts.night_changes.items()
         },
         **chart.packed_series(
-            [(line.series, line.known, chart.figure_outline(line, judged)) for line in lines],
+            [(line.series, line.history, chart.figure_outline(line, verdicts)) for line in lines],
             calendar.nights,
         ),
     }
@@ -184,33 +195,39 @@ def _split(change: Change) -> list[object]:
     return [str(replace(change, nodes=())), *([list(change.nodes)] if change.nodes else [])]
 
 
-def _row(line: Line, judged: Judged, notes: Sequence[tuple[int, str]], confirmation: str) -> _Row:
-    factor, unit = shown_in(line.series)
+def _row(
+    line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]], confirmation: str
+) -> _Row:
+    factor, unit = display_unit(line.series)
     newest = str(units.amount(line.series.points[-1].median * factor, unit))
-    spark = chart.spark(line, judged.calendar.nights)
+    sparkline = chart.series_sparkline(line, verdicts.calendar.nights)
     return _Row(
-        line, spark, chart.draw(line, judged, notes), newest, _story(line, judged, confirmation)
+        line,
+        sparkline,
+        chart.draw(line, verdicts, notes),
+        newest,
+        _story(line, verdicts, confirmation),
     )
 
 
-def _story(line: Line, judged: Judged, confirmation: str) -> str:
+def _story(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
     """What detection found in a series, and what launches that were made again confirm."""
-    series_history, calendar = line.known, judged.calendar
+    series_history, calendar = line.history, verdicts.calendar
     lines = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "
         f"{units.change(step.ratio, step.low, step.high)} times the level before, statistic "
-        f"{units.pure(abs(step.evidence))} against a threshold of {units.pure(step.threshold)}. "
-        f"What changed there: "
+        f"{units.pure_number(abs(step.evidence))} against a threshold of "
+        f"{units.pure_number(step.threshold)}. What changed there: "
         f"{'; '.join(map(str, causes)) or 'nothing that is recorded'}."
         for step, causes in zip(series_history.steps, line.causes, strict=True)
     ]
-    lines += [f"Revised since the night before: {revision}." for revision in line.revised]
+    lines += [f"Revised since the night before: {revision}." for revision in line.revisions]
     if drift := series_history.drift:
-        ratio = units.change(drift.a_year, drift.low, drift.high)
+        ratio = units.change(drift.yearly_ratio, drift.low, drift.high)
         lines.append(f"Drift: {ratio} times in a year.")
     if line.comes_and_goes:
         lines.append(f"How often nights are bad has changed: {line.judgement.ratio}.")
-    if (newest := series_history.newest) and newest.is_outside:
+    if (newest := series_history.newest_night) and newest.is_outside:
         ratio, low, high = map(units.change, (newest.ratio, newest.low, newest.high))
         lines.append(
             f"The last night stands out: {ratio} times the level, where {low} to {high} was "
@@ -218,17 +235,18 @@ def _story(line: Line, judged: Judged, confirmation: str) -> str:
         )
     if confirmation:
         lines.append(f"Launched again: {confirmation}.")
-    if series_history.why:
-        lines.append(f"It cannot be judged: {series_history.why}.")
+    if series_history.reason:
+        lines.append(f"It cannot be judged: {series_history.reason}.")
     elif not lines:
         lines.append("No change point and no drift.")
-    if series_history.would_see is not None:
+    if series_history.detectable_step is not None:
         lines.append(
-            f"A step of {units.percent(series_history.would_see)} would show within 10 nights."
+            f"A step of {units.percent(series_history.detectable_step)} would show within "
+            "10 nights."
         )
-    if annotation := line.accepted:
+    if annotation := line.acceptance:
         lines.append(
             f"Accepted as baseline up to {annotation.last}, by an annotation: {annotation.text}."
         )
-    usage = f"{series_history.used} of {len(line.series.points)} values were used."
+    usage = f"{series_history.nights_used} of {len(line.series.points)} values were used."
     return " ".join([usage, *lines])

@@ -57,7 +57,7 @@ class Value(BaseModel):
     levels: list[float | None] = Field(repr=False)
 
     @property
-    def shown(self) -> Quantity:
+    def quantity(self) -> Quantity:
         """Value and interval, with the unit."""
         return Quantity(
             value=self.value,
@@ -65,7 +65,7 @@ class Value(BaseModel):
             low=self.low,
             high=self.high,
             n=self.launches,
-            says_unit=self.unit not in units.UNPRINTED,
+            says_unit=self.unit not in units.UNPRINTED_UNITS,
         )
 
     @property
@@ -83,7 +83,7 @@ class Value(BaseModel):
     @property
     def sparkline(self) -> Markup:
         """All nights, from left to right."""
-        return chart.small(self.levels)
+        return chart.sparkline(self.levels)
 
 
 def values(history: History, thresholds: Analysis) -> Iterator[Value]:
@@ -96,7 +96,7 @@ def values(history: History, thresholds: Analysis) -> Iterator[Value]:
         pl.when(is_single).then(pl.col("high").first()).alias("high"),
         pl.col("launches").sum(),
     )
-    marks = labels.from_history(history.provenance)
+    marks = labels.marks_from_history(history.provenance)
     for study in studies.load():
         study_nights = nights.filter(study=study.name).sort("night", *SERIES)
         if not study_nights.is_empty():

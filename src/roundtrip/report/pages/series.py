@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from roundtrip.collect.night_rows import SERIES
-from roundtrip.collect.pseudonyms import STABLE
+from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.report import units
 
 #: A step is placed by an estimate: what changed so many nights earlier or later may explain it.
@@ -54,7 +54,7 @@ class Calendar:
         """Its date, with the time of day where a day has two nights."""
         return f"{night[:10]} {night[11:19]}".strip() if self._has_times else night[:10]
 
-    def before(self, moment: str, *, inclusive: bool = True) -> int:
+    def count_before(self, moment: str, *, inclusive: bool = True) -> int:
         """How many nights began before a date or time, that day or second itself `inclusive`."""
         starts = [night[: len(moment)] for night in self.nights]
         return sum(start < moment or (inclusive and start == moment) for start in starts)
@@ -70,11 +70,13 @@ class Calendar:
             start = start.replace(tzinfo=timezone.utc)  # noqa: UP017
         return round(start.timestamp() / _DAY, 4)
 
-    def near(self, night: str, wanted: Container[str]) -> str | None:
-        """That of the `wanted` nights that is nearest to `night`, if one is near enough."""
-        return next((neighbour for neighbour in self.around(night) if neighbour in wanted), None)
+    def nearest(self, night: str, candidates: Container[str]) -> str | None:
+        """That of the `candidates` nights that is nearest to `night`, if one is near enough."""
+        return next(
+            (neighbour for neighbour in self.neighbours(night) if neighbour in candidates), None
+        )
 
-    def around(self, night: str) -> Iterator[str]:
+    def neighbours(self, night: str) -> Iterator[str]:
         """The nights near enough to `night`, the nearest first, itself included."""
         position = self._index[night]
         for distance in range(_NEAR + 1):
@@ -160,15 +162,15 @@ class Series:
             return ""
         check, _, parameters = match["check"].partition("/")
         values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
-        return " ".join([check, *filter(None, values), *self._own([check, *values])])
+        return " ".join([check, *filter(None, values), *self._case_text([check, *values])])
 
-    def _own(self, others: list[str]) -> list[str]:
+    def _case_text(self, others: list[str]) -> list[str]:
         """The column `case`, where the check and its parameters do not say the same."""
         case = self.names["case"]
         return [str(case)] if case and case not in others else []
 
 
-def shown_in(series: Series) -> tuple[float, str]:
+def display_unit(series: Series) -> tuple[float, str]:
     """By what to multiply values of a series to print them, and in which unit."""
     unit = str(series.names["unit"])
     level = median(point.median for point in series.points)
@@ -258,7 +260,7 @@ def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[st
         after = facts.get(night)
         if after is None:
             continue
-        if before is not None and (night_changes := merged(_differences(before, after))):
+        if before is not None and (night_changes := merge_changes(_differences(before, after))):
             changes[night] = night_changes
         before = after
     return changes
@@ -274,7 +276,7 @@ def changes_of_series(changes: Sequence[Change], subjects: Collection[str]) -> l
     return series_changes
 
 
-def merged(changes: Iterable[Change]) -> list[Change]:
+def merge_changes(changes: Iterable[Change]) -> list[Change]:
     """The same, with one change for all nodes that changed alike; in the order given."""
     nodes: dict[Change, set[str]] = {}
     for change in changes:
@@ -288,7 +290,7 @@ def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
     for subject, name in sorted({*before, *after}):
         old_value, new_value = (facts.get((subject, name), NOT_SET) for facts in (before, after))
         if subject in subjects and old_value != new_value:
-            is_node = re.fullmatch(STABLE, subject)
+            is_node = re.fullmatch(PSEUDONYM, subject)
             nodes = (subject,) if is_node else ()
             yield Change("" if is_node else subject, name, old_value, new_value, nodes)
 
@@ -302,7 +304,7 @@ def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
     changes: dict[str, Change] = {}
     past_sets: set[_Nodes] = set()
     before: _Nodes = frozenset()
-    for night, after in _by_night(points).items():
+    for night, after in _nodes_by_night(points).items():
         if past_sets and after not in past_sets:
             changes[night] = Change("", NODE_SET, *_sides(before, after))
         past_sets.add(after)
@@ -310,7 +312,7 @@ def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
     return changes
 
 
-def _by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
+def _nodes_by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
     nodes: dict[str, _Nodes] = {}
     for point in points:
         if point.nodes:
@@ -320,12 +322,12 @@ def _by_night(points: Iterable[Point]) -> dict[str, _Nodes]:
 
 def _sides(before: _Nodes, after: _Nodes) -> tuple[str, str]:
     if max(len(before), len(after)) <= _NAMED:
-        return _listed(before), _listed(after)
+        return _list_nodes(before), _list_nodes(after)
     common = f"{len(before & after)} nodes in common, and "
-    return common + _listed(before - after), _listed(after - before)
+    return common + _list_nodes(before - after), _list_nodes(after - before)
 
 
-def _listed(nodes: Collection[str]) -> str:
+def _list_nodes(nodes: Collection[str]) -> str:
     names = sorted(nodes)[:_NAMED]
     more = [f"{len(nodes) - _NAMED} more"] if len(nodes) > _NAMED else []
     return ", ".join([*names, *more]) or "none"
@@ -336,11 +338,13 @@ class Origins:
 
     def __init__(self, medians: pl.DataFrame) -> None:
         self._medians = medians
-        self._at: dict[tuple[str, int], list[tuple[dict[str, Any], str]]] = defaultdict(list)
+        self._keys_by_case: dict[tuple[str, int], list[tuple[dict[str, Any], str]]] = defaultdict(
+            list
+        )
         keys = []
         for names in medians.select(*SERIES).unique().iter_rows(named=True):
             keys.append(series_key(names))
-            self._at[names["case_id"], names["size_bytes"]].append((names, keys[-1]))
+            self._keys_by_case[names["case_id"], names["size_bytes"]].append((names, keys[-1]))
         self.keys = frozenset(keys)
 
     def key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
@@ -351,7 +355,7 @@ class Origins:
         keys = [
             key
             for case in cases
-            for series_names, key in self._at.get((case, size_bytes), ())
+            for series_names, key in self._keys_by_case.get((case, size_bytes), ())
             if names.items() <= series_names.items()
         ]
         return keys[0] if len(keys) == 1 else ""

@@ -56,7 +56,7 @@ class Night:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class CampaignSite:
     """All nights of a campaign on a site, newest first."""
 
     campaign: str
@@ -69,12 +69,12 @@ class Shelf:
         return f"{self.campaign}/{self.site}"
 
 
-def read_shelves(reports: Path) -> Iterator[Shelf]:
+def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
     """Every campaign and site of which a night is published or imported, by name."""
     for site in sorted(path for path in reports.glob("*/*") if path.is_dir()):
         nights = tuple(_nights(site))
         if nights or (site / imported.FOLDER).is_dir():
-            yield Shelf(site.parent.name, site.name, nights)
+            yield CampaignSite(site.parent.name, site.name, nights)
 
 
 def _nights(site: Path) -> Iterator[Night]:
@@ -101,89 +101,98 @@ class Source:
     digest: str
 
 
-def read_source(reports: Path, shelf: Shelf) -> Source:
+def read_source(reports: Path, campaign_site: CampaignSite) -> Source:
     """That of a shelf of `reports`; it reads manifests, but no table."""
-    site, warnings = reports / shelf.path, list[str]()
+    site, warnings = reports / campaign_site.path, list[str]()
     site_annotations = _annotations(site.name, warnings)
     thresholds = _thresholds(site.name, warnings)
-    revisions, damage_warnings = published.counting(site)
+    revisions, damage_warnings = published.current_revisions(site)
     pages = {
         revision.digest: (revision.path / PAGE).relative_to(site).as_posix()
         for revision in revisions
         if (revision.path / PAGE).is_file()
     }
     parts = [
-        *(_code(), shelf.path, thresholds.text, warnings, damage_warnings, pages),
+        *(_code(), campaign_site.path, thresholds.text, warnings, damage_warnings, pages),
         [annotation.model_dump(mode="json") for annotation in site_annotations],
         [
             [revision.path.relative_to(site).as_posix(), revision.digest, revision.stamp()]
             for revision in revisions
         ],
         published.stamp(site / imported.FOLDER),
-        [path.relative_to(reports).as_posix() for path in _searches(reports, shelf)],
+        [path.relative_to(reports).as_posix() for path in _searches(reports, campaign_site)],
     ]
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
     return Source(reports, site, site_annotations, thresholds, tuple(warnings), pages, digest)
 
 
-def _searches(reports: Path, shelf: Shelf) -> Iterator[Path]:
+def _searches(reports: Path, campaign_site: CampaignSite) -> Iterator[Path]:
     """The newest revision of each search for a cause in this campaign, the newest first."""
-    for night in reversed(published.nights(reports / f"blame-{shelf.campaign}" / shelf.site)):
+    for night in reversed(
+        published.nights(reports / f"blame-{campaign_site.campaign}" / campaign_site.site)
+    ):
         yield from published.revisions(night)[-1:]
 
 
-def _found(reports: Path, shelf: Shelf) -> Iterator[tuple[str, str]]:
+def _search_findings(reports: Path, campaign_site: CampaignSite) -> Iterator[tuple[str, str]]:
     """Links from the history page to these, and what each found."""
     from roundtrip.cause import sentences  # which few campaigns need
 
-    for revision in _searches(reports, shelf):
+    for revision in _searches(reports, campaign_site):
         place = revision.relative_to(reports).as_posix()
         try:
             yield f"../../{place}/{PAGE}", sentences.sentence(revision / published.BUNDLE)
         except UserError as error:
-            yield f"../../{place}/{PAGE}", f"cannot be read: {error.what}"
+            yield f"../../{place}/{PAGE}", f"cannot be read: {error.message}"
 
 
-def read_history(of: Source) -> History | None:
+def read_history(source: Source) -> History | None:
     """The history; None without any value."""
-    site = of.site
-    site_ledger = ledger.read_ledger(of.reports, site.parent.name, site.name, of.annotations)
+    site = source.site
+    site_ledger = ledger.read_ledger(
+        source.reports, site.parent.name, site.name, source.annotations
+    )
     if site_ledger.nights.is_empty():
         return None
     night_digests = site_ledger.nights.select("night", "digest").unique().sort("night", "digest")
     links = {
-        night: of.pages[digest] for night, digest in night_digests.iter_rows() if digest in of.pages
+        night: source.pages[digest]
+        for night, digest in night_digests.iter_rows()
+        if digest in source.pages
     }
     site_history = History(
         site.parent.name,
         site.name,
         site_ledger.nights,
         site_ledger.provenance,
-        detection.histories(site_ledger.nights, of.thresholds.history),
+        detection.histories(site_ledger.nights, source.thresholds.history),
         [
             Note(*note)
-            for note in remarks.notes(night_digests["night"].unique().to_list(), of.annotations)
+            for note in remarks.notes(night_digests["night"].unique().to_list(), source.annotations)
         ],
         links,
         [
             *(
                 (Strong("Left out: "), _relative(warning, site))
-                for warning in (*site_ledger.warnings, *of.warnings)
+                for warning in (*site_ledger.warnings, *source.warnings)
             ),
             *((Strong("Note: "), _relative(remark, site)) for remark in site_ledger.remarks),
         ],
         _HOME,
-        [annotation for annotation in of.annotations if annotation.kind == remarks.ACCEPTED],
-        searches=tuple(_found(of.reports, Shelf(site.parent.name, site.name, ()))),
+        [annotation for annotation in source.annotations if annotation.kind == remarks.ACCEPTED],
+        searches=tuple(
+            _search_findings(source.reports, CampaignSite(site.parent.name, site.name, ()))
+        ),
     )
     if not any(
-        series_history.newest and series_history.newest.is_outside
-        for series_history in site_history.known.values()
+        series_history.newest_night and series_history.newest_night.is_outside
+        for series_history in site_history.series_histories.values()
     ):
         return site_history
     try:
         return replace(
-            site_history, again=confirmation.confirmed_of_site(site, site_history.judged)
+            site_history,
+            confirmation=confirmation.read_site_confirmation(site, site_history.verdicts),
         )
     except UserError as error:
         notices = [*site_history.notices, (Strong("Not read: "), _relative(str(error), site))]
@@ -248,7 +257,7 @@ class Summary(BaseModel):
     @property
     def sparkline(self) -> Markup:
         """All nights, from left to right."""
-        return chart.small(self.levels)
+        return chart.sparkline(self.levels)
 
 
 @functools.cache
@@ -261,7 +270,7 @@ def _code() -> str:
     return " ".join([digest.hexdigest(), *versions])
 
 
-def stored_summary(site: Path, made_from: str, page: Path) -> Summary | None:
+def stored_summary(site: Path, source_digest: str, page: Path) -> Summary | None:
     """The summary of a page that was made from the same; None if it was not, or was changed."""
     try:
         record = json.loads((site / STATE).read_text(encoding="utf-8"))
@@ -270,7 +279,7 @@ def stored_summary(site: Path, made_from: str, page: Path) -> Summary | None:
     except (OSError, ValueError, LookupError, TypeError):
         return None
     is_ours = proof and proof == _proof(site.name, record)
-    is_same = summary.made_from == made_from and summary.page in ("", _digest(page))
+    is_same = summary.made_from == source_digest and summary.page in ("", _digest(page))
     return summary if is_ours and is_same else None
 
 
@@ -312,15 +321,15 @@ def write_pages(reports: Path) -> None:
     """
     faults: list[UserError] = []
     with writing(reports), locked(reports / ".pages.lock"):
-        entries: list[tuple[Shelf, Summary]] = []
-        for shelf in read_shelves(reports):
+        entries: list[tuple[CampaignSite, Summary]] = []
+        for campaign_site in read_campaign_sites(reports):
             try:
-                summary = _write_history(reports, shelf)
+                summary = _write_history(reports, campaign_site)
             except Exception as error:
                 kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                faults.append(UserError(f"{kind}{error}", reports / shelf.path))
-                summary = Summary(nights=len(shelf.nights))
-            entries.append((shelf, summary))
+                faults.append(UserError(f"{kind}{error}", reports / campaign_site.path))
+                summary = Summary(nights=len(campaign_site.nights))
+            entries.append((campaign_site, summary))
         values = sorted(
             (value for _, summary in entries for value in summary.values),
             key=lambda value: (
@@ -345,18 +354,18 @@ def write_pages(reports: Path) -> None:
         raise faults[0]
 
 
-def _write_history(reports: Path, shelf: Shelf) -> Summary:
+def _write_history(reports: Path, campaign_site: CampaignSite) -> Summary:
     """Write the history page of a shelf, unless it lies there as it would be; its summary."""
-    folder = reports / shelf.path
-    file, source = folder / HISTORY, read_source(reports, shelf)
+    folder = reports / campaign_site.path
+    file, source = folder / HISTORY, read_source(reports, campaign_site)
     if old_summary := stored_summary(folder, source.digest, file):
         return old_summary
-    summary = Summary(made_from=source.digest, nights=len(shelf.nights))
+    summary = Summary(made_from=source.digest, nights=len(campaign_site.nights))
     if site_history := read_history(source):
         page = history.render(site_history).encode()
         summary = _summarize(site_history, source, hashlib.sha256(page).hexdigest())
         files.replace(file, page)
-    files.replace(folder / STATE, state_text(shelf.site, summary).encode())
+    files.replace(folder / STATE, state_text(campaign_site.site, summary).encode())
     return summary
 
 
@@ -364,7 +373,7 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
     """What the index says of a history, whose page has this digest."""
     verdicts: Counter[Verdict] = Counter()
     for series in split_series(site_history.nights):
-        series_history = site_history.known[tuple(series.names.values())]
+        series_history = site_history.series_histories[tuple(series.names.values())]
         verdicts[judgement(series_history, lower_is_better=series.lower_is_better).verdict] += 1
     return Summary(
         made_from=source.digest,
@@ -372,6 +381,6 @@ def _summarize(site_history: History, source: Source, page: str) -> Summary:
         nights=site_history.nights["night"].n_unique(),
         counts=tuple((verdict, verdicts[verdict]) for verdict in Verdict if verdicts[verdict]),
         levels=tuple(overall_levels(site_history.nights)),
-        mark="; ".join(sorted(set(labels.from_history(site_history.provenance).values()))),
+        mark="; ".join(sorted(set(labels.marks_from_history(site_history.provenance).values()))),
         values=tuple(machines.values(site_history, source.thresholds)),
     )

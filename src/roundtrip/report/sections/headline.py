@@ -26,9 +26,9 @@ class _Row(NamedTuple):
     `kind` says that they are emulated, simulated or of more ranks than processors, else "".
     """
 
-    what: str
+    quantity: str
     size_bytes: int | None
-    where: str
+    setting: str
     kind: str
     unit: str
     lower_is_better: bool
@@ -40,7 +40,7 @@ def headline(data: Data, study: Study) -> Table | None:
     Of many toolchains those are shown that are best in the first row.
     """
     level = Level(data.analysis.statistics.confidence_level)
-    launches = {row["launch"]: row for row in data.passed(study.name).iter_rows(named=True)}
+    launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
     rows = _values(data, study, launches)
     if not rows:
         return None
@@ -56,14 +56,14 @@ def headline(data: Data, study: Study) -> Table | None:
         key=lambda name: first_cells[name].value * (1 if first_row.lower_is_better else -1),
     )
     environs = sorted(ranking[:_MOST_TOOLCHAINS], key=titles.__getitem__)
-    differences = labels.differences({row.where for row in rows})
-    blank = Cell(units.NOTHING, "muted")
+    differences = labels.differences({row.setting for row in rows})
+    blank = Cell(units.NO_VALUE, "muted")
     return Table(
-        level.within(_caption(len(rows), len(titles))),
+        level.caption(_caption(len(rows), len(titles))),
         (Column("What"), *(Column(titles[name], "right") for name in environs)),
         tuple(
             (
-                Cell(_name(row, differences[row.where])),
+                Cell(_name(row, differences[row.setting])),
                 *(
                     Cell(quantity, series=quantity.series)
                     if (quantity := by_environ.get(name))
@@ -124,10 +124,12 @@ def _setting(launch: dict[str, Any]) -> tuple[str, str]:
 def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
     interval = median_interval([value.number for value in values], level)
     series = single_series(values)
-    return Quantity.over(interval, unit, series=series, says_unit=unit not in units.UNPRINTED)
+    return Quantity.from_interval(
+        interval, unit, series=series, says_unit=unit not in units.UNPRINTED_UNITS
+    )
 
 
-def _name(row: _Row, where: str) -> str:
+def _name(row: _Row, setting: str) -> str:
     size = "" if row.size_bytes is None else f" at {units.size(row.size_bytes)}"
-    label = f"{labels.in_setting(row.what, where)}{size}"
+    label = f"{labels.add_setting(row.quantity, setting)}{size}"
     return f"{label} ({row.kind})" if row.kind else label

@@ -26,18 +26,18 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     Tone,
-    folded,
+    fold_if_long,
     number_columns,
     text_columns,
 )
 from roundtrip.report.data import Data
-from roundtrip.report.nights import TONES, Judged, Line
+from roundtrip.report.nights import TONES, Line, NightVerdicts
 from roundtrip.report.pages.answers import (
     DISTANCE,
-    is_young,
+    has_too_few_nights,
     night_pairs,
     report_answers,
-    young_sentence,
+    too_few_nights_sentence,
 )
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
@@ -47,32 +47,39 @@ from roundtrip.studies.derivation import Facts, Pairing, Ratio
 ANCHOR, TITLE = "history", "Since last night"
 QUESTION = "What changed since last night?"
 #: Rows that are shown before they are folded, and lines of one list.
-_SHOWN = 12
+_MOST_ROWS = 12
 _NIGHT = Summary("a night's value of a series", Kind.COST, "the medians of its launches", MEDIAN)
 #: For the audit.  Of the ratios, how the level since a step and that before are formed.
 FACTS = Facts(
     summaries=(_NIGHT,),
-    ratios=(Ratio("the level since a step over the level before", _NIGHT, Pairing.APART),),
+    ratios=(Ratio("the level since a step over the level before", _NIGHT, Pairing.UNPAIRED),),
     tables=("history",),
 )
-_ALONE = "This is the first night of this campaign on this site: there is none to compare it with."
+_FIRST_NIGHT = (
+    "This is the first night of this campaign on this site: there is none to compare it with."
+)
 
 
 def part(data: Data) -> Part:
     """What changed against the nights in the bundle; one line if there are none."""
     if data.history.nights.is_empty():
-        return Part(ANCHOR, TITLE, (Paragraph((_ALONE,)),))
-    verdicts = tonight(data)
-    relaunches = confirmation.confirmed(data, verdicts)
-    if is_young(verdicts):
+        return Part(ANCHOR, TITLE, (Paragraph((_FIRST_NIGHT,)),))
+    verdicts = judge_nights(data)
+    relaunches = confirmation.read_confirmation(data, verdicts)
+    if has_too_few_nights(verdicts):
         blocks: list[Block] = [*_pairs(verdicts)]
     else:
-        blocks = [*_alone(verdicts), *confirmation.blocks(relaunches), *_changes(verdicts)]
-        blocks += [*_flapping(verdicts), *_revised(verdicts), *_small(verdicts), *_drifts(verdicts)]
+        blocks = [*_last_night(verdicts), *confirmation.blocks(relaunches), *_changes(verdicts)]
+        blocks += [
+            *_flapping(verdicts),
+            *_revisions(verdicts),
+            *_small_steps(verdicts),
+            *_drifts(verdicts),
+        ]
     blocks += [
-        *_accepted(verdicts),
+        *_acceptances(verdicts),
         *_notes(verdicts, data),
-        *_left_out(verdicts, data),
+        *_omissions(verdicts, data),
         _basis(data),
     ]
     answers = tuple(report_answers(verdicts, relaunches.sentence))
@@ -84,17 +91,17 @@ def facts(data: Data) -> Facts:
     return Facts(ratios=()) if data.history.nights.is_empty() else FACTS
 
 
-def tonight(data: Data) -> Judged:
+def judge_nights(data: Data) -> NightVerdicts:
     """Every series, after the nights before and this one."""
     start = str(data.manifest.data["started"])
     digest = data.manifest.digest
     night_columns = {"night": pl.lit(start), "digest": pl.lit(digest)}
-    disturbance = data.completed.select("launch", "disturbed")
+    disturbance = data.completed_launches.select("launch", "disturbed")
     rows = data.medians.join(disturbance, on="launch").with_columns(**night_columns)
     level = data.analysis.statistics.confidence_level
     tonight = pl.concat([night.summarize(rows, level), data.node_series])
     placement = data.placement.select("launch", "rank", "cpus")
-    facts = bundle_facts(data.folder, data.manifest, data.completed, placement)
+    facts = bundle_facts(data.folder, data.manifest, data.completed_launches, placement)
     rows_of_facts = [(start, digest, *fact) for fact in facts]
     provenance = pl.DataFrame(rows_of_facts, schema=PROVENANCE, orient="row")
     return nights.judge(
@@ -105,7 +112,7 @@ def tonight(data: Data) -> Judged:
     )
 
 
-def _changes(verdicts: Judged) -> Iterator[Block]:
+def _changes(verdicts: NightVerdicts) -> Iterator[Block]:
     lines = [line for line in verdicts.lines if line.night]
     if not lines:
         series_count = len(verdicts.lines) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
@@ -125,32 +132,32 @@ def _changes(verdicts: Judged) -> Iterator[Block]:
             *number_columns("Nights used since", "Evidence", "Needed"),
             Column("Changed then"),
         ),
-        tuple(rows[:_SHOWN]),
+        tuple(rows[:_MOST_ROWS]),
     )
     yield table
-    if rest := tuple(rows[_SHOWN:]):
+    if rest := tuple(rows[_MOST_ROWS:]):
         rest_table = Table("The rest, in the same order.", table.columns, rest)
         yield Fold(f"{units.plural(len(rest), 'more series', 'more series')}", (rest_table,))
 
 
-def _row(line: Line, verdicts: Judged) -> tuple[Cell, ...]:
+def _row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
     judgement, step = line.judgement, line.judgement.step
     assert step is not None and line.night is not None  # noqa: S101  it has a night: of its step
     word = f"{judgement.verdict}{', new' if judgement.is_news else ''}"
     return (
-        _of(line),
+        _series_cell(line),
         Cell(word, TONES[judgement.verdict]),
-        _of(line, line.before),
-        _of(line, _ratio(step.ratio, low=step.low, high=step.high, n=step.nights)),
+        _series_cell(line, line.level_before),
+        _series_cell(line, _ratio(step.ratio, low=step.low, high=step.high, n=step.nights)),
         Cell(verdicts.calendar.label(line.night)),
         Cell(units.count(step.nights)),
-        Cell(units.pure(abs(step.evidence))),
-        Cell(units.pure(step.threshold)),
-        Cell(line.changed),
+        Cell(units.pure_number(abs(step.evidence))),
+        Cell(units.pure_number(step.threshold)),
+        Cell(line.changes_text),
     )
 
 
-def _of(line: Line, content: Inline | Text = "", tone: Tone = "plain") -> Cell:
+def _series_cell(line: Line, content: Inline | Text = "", tone: Tone = "plain") -> Cell:
     """What is shown of a series, by default its name; the cell leads to all its nights."""
     return Cell(content or line.label, tone, series=line.series.key)
 
@@ -159,13 +166,13 @@ def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
     return Quantity(value=value, unit=unit, decimals=3, **ends)
 
 
-def _pairs(verdicts: Judged) -> Iterator[Block]:
+def _pairs(verdicts: NightVerdicts) -> Iterator[Block]:
     """The two newest nights side by side, where no series can be judged."""
-    yield Paragraph((young_sentence(verdicts),))
+    yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(
         (
-            _of(pair.line),
-            *(_of(pair.line, value) for value in (pair.before, pair.newest, pair.ratio)),
+            _series_cell(pair.line),
+            *(_series_cell(pair.line, value) for value in (pair.before, pair.newest, pair.ratio)),
             Cell(pair.distance),
         )
         for pair in night_pairs(verdicts)
@@ -179,10 +186,10 @@ def _pairs(verdicts: Judged) -> Iterator[Block]:
         Column("Distance", "right"),
     )
     caption = f"The two newest nights; no verdict. {DISTANCE}"
-    yield folded(f"{len(rows)} series", Table(caption, columns, rows))
+    yield fold_if_long(f"{len(rows)} series", Table(caption, columns, rows))
 
 
-def _listed(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
+def _list(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
     """Under a heading, at most so many of the items; nothing without one."""
     if not items:
         return
@@ -192,46 +199,55 @@ def _listed(title: str, items: Sequence[str], limit: int | None = None) -> Itera
     yield Items(tuple((item,) for item in [*items[:limit], *rest]))
 
 
-def _flapping(verdicts: Judged) -> Iterator[Block]:
+def _flapping(verdicts: NightVerdicts) -> Iterator[Block]:
     """Series whose bad nights come and go, or that visit one of two modes more often."""
     lines = [line for line in verdicts.lines if line.comes_and_goes]
     items = [f"{line.label}: {line.judgement.ratio}." for line in lines]
-    return _listed("Nights that come and go", items, _SHOWN)
+    return _list("Nights that come and go", items, _MOST_ROWS)
 
 
-def _revised(verdicts: Judged) -> Iterator[Block]:
+def _revisions(verdicts: NightVerdicts) -> Iterator[Block]:
     """Change points that the report of the night before had elsewhere, or that are withdrawn."""
-    items = [f"{line.label}: {'; '.join(line.revised)}." for line in verdicts.lines if line.revised]
-    return _listed("Revised since the night before", items)
+    items = [
+        f"{line.label}: {'; '.join(line.revisions)}." for line in verdicts.lines if line.revisions
+    ]
+    return _list("Revised since the night before", items)
 
 
-def _small(verdicts: Judged) -> Iterator[Block]:
+def _small_steps(verdicts: NightVerdicts) -> Iterator[Block]:
     """Change points that are smaller than the least effect: they decide nothing."""
     items = []
     for line in verdicts.lines:
         if line.is_small:
-            step, least_effect = line.known.steps[-1], units.percent(line.known.least)
+            step, least_effect = line.history.steps[-1], units.percent(line.history.least_effect)
             date = verdicts.calendar.label(verdicts.calendar.nights[step.night])
             change = units.change(step.ratio)
             items.append(f"{line.label}: {change} since {date}; least effect {least_effect}.")
-    return _listed("Smaller than the least effect", items, _SHOWN)
+    return _list("Smaller than the least effect", items, _MOST_ROWS)
 
 
-def _drifts(verdicts: Judged) -> Iterator[Block]:
+def _drifts(verdicts: NightVerdicts) -> Iterator[Block]:
     lines = verdicts.with_verdict(Verdict.DRIFTING)
     if not lines:
         return
     yield Heading(3, "Slow changes")
     yield Paragraph(("These series change a little every night, so no single night is to blame.",))
-    rows = tuple((_of(line), _of(line, f"times {line.judgement.ratio}", "warn")) for line in lines)
+    rows = tuple(
+        (_series_cell(line), _series_cell(line, f"times {line.judgement.ratio}", "warn"))
+        for line in lines
+    )
     caption = "Level of a year later over that of today."
     table = Table(caption, text_columns("Series", "Drift"), rows)
-    yield folded(f"{len(rows)} series that drift", table)
+    yield fold_if_long(f"{len(rows)} series that drift", table)
 
 
-def _alone(verdicts: Judged) -> Iterator[Block]:
+def _last_night(verdicts: NightVerdicts) -> Iterator[Block]:
     """Values of this night that the nights before do not predict."""
-    lines = [line for line in verdicts.lines if line.known.newest and line.known.newest.is_outside]
+    lines = [
+        line
+        for line in verdicts.lines
+        if line.history.newest_night and line.history.newest_night.is_outside
+    ]
     if not lines:
         return
     yield Heading(3, "Last night")
@@ -246,47 +262,52 @@ def _alone(verdicts: Judged) -> Iterator[Block]:
         *number_columns("This night", "To be expected"),
     )
     table = Table(caption, columns, tuple(map(_newest_row, lines)))
-    yield folded(f"{len(lines)} series", table)
+    yield fold_if_long(f"{len(lines)} series", table)
 
 
 def _newest_row(line: Line) -> tuple[Cell, ...]:
-    newest, verdict = line.known.newest, line.judgement.verdict
+    newest, verdict = line.history.newest_night, line.judgement.verdict
     assert newest is not None  # noqa: S101  of those that have one
     ratio, low, high = (
         _ratio(value, Unit.PURE) for value in (newest.ratio, newest.low, newest.high)
     )
-    expectation = _of(line, (low, " to ", high))
-    return _of(line), Cell(str(verdict), TONES[verdict]), _of(line, ratio, "warn"), expectation
+    expectation = _series_cell(line, (low, " to ", high))
+    return (
+        _series_cell(line),
+        Cell(str(verdict), TONES[verdict]),
+        _series_cell(line, ratio, "warn"),
+        expectation,
+    )
 
 
-def _accepted(verdicts: Judged) -> Iterator[Block]:
+def _acceptances(verdicts: NightVerdicts) -> Iterator[Block]:
     """Levels that people accepted, by which annotation."""
     groups: dict[tuple[str, str], list[Line]] = {}
     for line in verdicts.lines:
-        if line.accepted:
-            groups.setdefault((line.accepted.last, line.accepted.text), []).append(line)
+        if line.acceptance:
+            groups.setdefault((line.acceptance.last, line.acceptance.text), []).append(line)
     items = []
     for (last, text), lines in sorted(groups.items()):
-        names = _first([line.label for line in lines])
+        names = _first_labels([line.label for line in lines])
         count = units.plural(len(lines), "series", "series")
         items.append(f"{count} up to {last}, by the annotation “{text}”: {names}.")
-    return _listed("Accepted levels", items)
+    return _list("Accepted levels", items)
 
 
-def _first(labels: Sequence[str]) -> str:
+def _first_labels(labels: Sequence[str]) -> str:
     """The first three of some labels, and how many more there are."""
     rest = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
     return "; ".join(labels[:3]) + rest
 
 
-def _notes(verdicts: Judged, data: Data) -> Iterator[Block]:
+def _notes(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
     """What annotations say of nights."""
     label = verdicts.calendar.label
     items = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
-    return _listed("Annotations of these nights", items)
+    return _list("Annotations of these nights", items)
 
 
-def _left_out(verdicts: Judged, data: Data) -> Iterator[Block]:
+def _omissions(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
     """Rows of nights that detection did not use, why, and what this night lacks."""
     reasons: Counter[str] = Counter()
     labels = []
@@ -302,13 +323,13 @@ def _left_out(verdicts: Judged, data: Data) -> Iterator[Block]:
     ]
     if labels:
         count = units.plural(len(labels), "series", "series")
-        items.append(f"{count} of earlier nights not measured this night: {_first(labels)}.")
+        items.append(f"{count} of earlier nights not measured this night: {_first_labels(labels)}.")
     night_rows = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"Of {count} it is not known which nodes they ran on.")
     verdict_reasons = Counter(
-        line.judgement.why for line in verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
+        line.judgement.reason for line in verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
     )
     items += [
         f"{units.plural(count, 'series', 'series')}: {reason}."
@@ -316,7 +337,7 @@ def _left_out(verdicts: Judged, data: Data) -> Iterator[Block]:
         if reason
     ]
     if items:
-        return _listed("Left out", items)
+        return _list("Left out", items)
     return iter((Heading(3, "Left out"), Paragraph(("Nothing: every night counts.",))))
 
 

@@ -48,12 +48,12 @@ _FACTS = Facts(
         spread.OF_LAUNCH,
         Summary("a figure of a study", Kind.COST, "launches", MEDIAN),
     ),
-    ratios=(Ratio("disturbed over undisturbed launches", spread.OF_LAUNCH, Pairing.APART),),
+    ratios=(Ratio("disturbed over undisturbed launches", spread.OF_LAUNCH, Pairing.UNPAIRED),),
 )
 #: The plan of a campaign that compares nodes.
 _PAIRS = "pairs.json"
 #: Different mismatches that are shown in full; the section lists all.
-_MOST = 3
+_MOST_MISMATCHES = 3
 _MISMATCH = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
 _TONES: dict[str, Tone] = {
@@ -66,8 +66,8 @@ _TONES: dict[str, Tone] = {
 
 def odd_clock_answers(data: Data) -> Iterator[Answer]:
     """Nodes whose clocks run at another rate than those of others, or tell another time."""
-    environs = labels.by_environ(data.launches)
-    mark = words.marked(environs, environs)
+    environs = labels.kinds_by_environ(data.launches)
+    mark = words.environ_mark(environs, environs)
     limit = data.analysis.disturbance.clock_rate
     for outlier in odd_clocks(_rates(data), math.log1p(limit)):
         title, rest = _named_clock(outlier, f"runs {math.exp(outlier.excess):.4g} times as fast as")
@@ -112,10 +112,10 @@ def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[flo
 
 def part(data: Data) -> Part:
     """Counts, losses, disturbances."""
-    yardsticks = _compared(data)
-    blocks: list[Block] = [_counts(data), *_unsealed(data), *_lost(data)]
-    blocks += [*_out_of_use(data), *_displaced(data), *_silences(data)]
-    blocks += [*_disturbed(data, yardsticks), *spread.blocks(data, yardsticks)]
+    yardsticks = _yardsticks(data)
+    blocks: list[Block] = [_counts(data), *_unsealed(data), *_losses(data)]
+    blocks += [*_excluded_nodes(data), *_displacements(data), *_silences(data)]
+    blocks += [*_disturbances(data, yardsticks), *spread.blocks(data, yardsticks)]
     title = "Launches: completed, failed and disturbed"
     return Part("launches", title, tuple(blocks), answers=answers(data), question=QUESTION)
 
@@ -152,21 +152,21 @@ def _mismatches(data: Data) -> Iterator[Answer]:
     mismatches = dict.fromkeys(
         match[0].removeprefix(identity.MISMATCH) for match in matches if match
     )
-    for mismatch in list(mismatches)[:_MOST]:
+    for mismatch in list(mismatches)[:_MOST_MISMATCHES]:
         yield Answer((Strong("Mismatch: "), f"{mismatch}."), "bad")
-    if len(mismatches) > _MOST:
-        rest = units.plural(len(mismatches) - _MOST, "more mismatch", "more mismatches")
+    if len(mismatches) > _MOST_MISMATCHES:
+        rest = units.plural(len(mismatches) - _MOST_MISMATCHES, "more mismatch", "more mismatches")
         yield Answer((Strong("Mismatch: "), f"{rest}, with the launches."), "bad")
 
 
-def facts(shown: Part) -> Facts:
+def facts(launches_part: Part) -> Facts:
     """What stands behind the figures of a part of ours, for the report's audit."""
-    if not any(spread.is_shown(block) for block in shown.blocks):
+    if not any(spread.is_noise_table(block) for block in launches_part.blocks):
         return _FACTS
-    return replace(_FACTS, summaries=(*_FACTS.summaries, spread.DEVIATED))
+    return replace(_FACTS, summaries=(*_FACTS.summaries, spread.LOG_DEVIATION))
 
 
-def completed(data: Data) -> Counts:
+def launch_counts(data: Data) -> Counts:
     """Launches asked for and launches that completed."""
     return count_launches(data.launches.select("case_id", "status", "wanted").iter_rows())
 
@@ -189,7 +189,7 @@ def _cases(data: Data) -> dict[str, str]:
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
     cases: dict[str, str] = {}
     for row in rows:
-        case, label = row["case_id"], labels.marked(row["case_id"], row)
+        case, label = row["case_id"], labels.add_mark(row["case_id"], row)
         if label != case or case not in cases:  # a launch that is missing does not tell
             cases[case] = label
     return cases
@@ -197,8 +197,10 @@ def _cases(data: Data) -> dict[str, str]:
 
 def _unsealed(data: Data) -> Iterator[Block]:
     """Says for how many launches nothing proves that their samples are as they were written."""
-    if count := data.completed.filter(~pl.col("sealed").fill_null(False)).height:
-        launches = f"{units.plural(count, 'launch', 'launches')} of {data.completed.height}"
+    if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
+        launches = (
+            f"{units.plural(count, 'launch', 'launches')} of {data.completed_launches.height}"
+        )
         verb = "is" if count == 1 else "are"
         reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
         yield Paragraph((f"{launches} {verb} {reason}",))
@@ -211,7 +213,7 @@ def _silences(data: Data) -> Iterator[Block]:
         yield Paragraph((f"{silences}. {note}",))
 
 
-def _out_of_use(data: Data) -> Iterator[Block]:
+def _excluded_nodes(data: Data) -> Iterator[Block]:
     """Nodes that Slurm had taken out; where nodes are compared, their own part lists them."""
     caption = "Nodes that Slurm had taken out of use when the run began: nobody measured them."
     table = nodes.excluded_nodes(data, caption)
@@ -219,14 +221,14 @@ def _out_of_use(data: Data) -> Iterator[Block]:
         yield table
 
 
-def _displaced(data: Data) -> Iterator[Block]:
+def _displacements(data: Data) -> Iterator[Block]:
     """How many launches Slurm displaced, by reason; nothing if none."""
     displaced_launches = data.launches.filter(pl.col("status") == completion.DISPLACED)
     if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
 
 
-def _lost(data: Data) -> list[Block]:
+def _losses(data: Data) -> list[Block]:
     lost_launches = data.launches.filter(~pl.col("status").is_in(["passed", completion.DISPLACED]))
     heading = Heading(3, "Partial, failed, missing and skipped")
     if lost_launches.is_empty():
@@ -251,20 +253,21 @@ def _lost(data: Data) -> list[Block]:
     ]
 
 
-def _disturbed(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
-    launches = data.completed.filter(pl.col("disturbed"))
+def _disturbances(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
+    launches = data.completed_launches.filter(pl.col("disturbed"))
     heading = Heading(3, "Disturbed launches")
     if launches.is_empty():
         return [heading, Paragraph(("None, by the thresholds printed below.",))]
     rows = [
-        text_cells(row["launch"], labels.marked(row["toolchain"], row), row["disturbed_why"])
+        text_cells(row["launch"], labels.add_mark(row["toolchain"], row), row["disturbed_why"])
         for row in launches.iter_rows(named=True)
     ]
     caption = "Something other than the benchmark used the machine during these launches."
     table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
     note = (
-        f"{units.plural(launches.height, 'launch', 'launches')} of {data.completed.height} "
-        "marked as disturbed. They are kept in every number of this report."
+        f"{units.plural(launches.height, 'launch', 'launches')} of "
+        f"{data.completed_launches.height} marked as disturbed. They are kept in every number of "
+        "this report."
     )
     effect = _effect(data, yardsticks)
     tables: list[Block] = [effect] if effect.rows else []
@@ -274,7 +277,7 @@ def _disturbed(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
 def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
     """A few figures of each study over all launches, and over the undisturbed ones."""
     rows = []
-    keys = ["number", *spread.SAME]
+    keys = ["number", *spread.FIGURE_COLUMNS]
     for _, group in yardsticks.group_by(keys, maintain_order=True):
         if not group["disturbed"].any():
             continue
@@ -283,7 +286,7 @@ def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
         texts = [_figure(frame, first["unit"]) for frame in (group, calm_launches)]
         texts.append(_change(group.filter(pl.col("disturbed")), calm_launches))
         series = spread.series_of_yardstick(data.origins, first)
-        case_cells = text_cells(labels.marked(first["toolchain"], first), str(first["case"]))
+        case_cells = text_cells(labels.add_mark(first["toolchain"], first), str(first["case"]))
         figure = Cell(f"{first['name']}, {first['unit']}", unit=first["unit"])
         rows.append((*case_cells, figure, *(Cell(text, series=series) for text in texts)))
     return Table(
@@ -311,13 +314,13 @@ def _change(disturbed_launches: pl.DataFrame, calm_launches: pl.DataFrame) -> Te
     ratio = (
         Quantity(value=disturbed_median / calm_median, unit=Unit.RATIO)
         if disturbed_median and calm_median
-        else units.NOTHING
+        else units.NO_VALUE
     )
     return (ratio,)
 
 
-def _compared(data: Data) -> pl.DataFrame:
+def _yardsticks(data: Data) -> pl.DataFrame:
     """The yardsticks of all studies, with the facts of their launches."""
     facts = ("launch", "toolchain", "disturbed", "elapsed_s", "emulation", "simulated")
-    launches = data.completed.select(facts)
+    launches = data.completed_launches.select(facts)
     return spread.yardsticks(data.samples).join(launches, on="launch", maintain_order="left")

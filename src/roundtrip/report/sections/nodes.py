@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from roundtrip.history import nodes as measured
-from roundtrip.history.nodes import Name
+from roundtrip.history import nodes as node_history
+from roundtrip.history.nodes import MeasureName
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
@@ -35,7 +35,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import Heat, MapCell
 from roundtrip.report.units import Unit
-from roundtrip.stats.nodes.failures import Flaky, Outcomes, flaky
+from roundtrip.stats.nodes.failures import FlakyNode, Outcomes, find_flaky_nodes
 from roundtrip.stats.nodes.judge import NodeVerdicts, judge
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts
@@ -48,29 +48,29 @@ FACTS = Facts(
     summaries=(_OF_LAUNCH, Summary("an effect of a node", Kind.COST, "its launches", MEDIAN)),
     tables=("nodes",),
 )
-_SHOWN = 12
+_MOST_ROWS = 12
 #: Nights behind a map: the newest ones.
 _NIGHTS = 16
-_MAPPED = (LATENCY, BANDWIDTH)
+_MAP_MEASURES = (LATENCY, BANDWIDTH)
 #: Launches that were made and have no value.
 _LOST = ("failed", "partial")
 _FAILED = pl.col("status").is_in(_LOST)
 
 
 def evidence_table(
-    found: NodeVerdicts, origins: Origins, marks: Mapping[str, str]
+    verdicts: NodeVerdicts, origins: Origins, marks: Mapping[str, str]
 ) -> Iterator[Block]:
     """Why each unit is named: a row for each measure; `marks`: what is emulated, by environment."""
     rows = []
-    for outlier in found.named:
+    for outlier in verdicts.outliers:
         for evidence in outlier.evidence:
-            name, unit_effect = words.measure_name(evidence), evidence.tested
+            name, unit_effect = words.measure_name(evidence), evidence.unit_effect
             effect = (*words.effect(unit_effect.effect, name.measure), words.interval(evidence))
             series = _series(origins, name, unit_effect.unit.name)
             rows.append(
                 (
                     Cell(outlier.name, "bad"),
-                    *text_cells(words.describe_measure(name), words.where(name, marks)),
+                    *text_cells(words.describe_measure(name), words.describe_place(name, marks)),
                     Cell(effect, unit=Unit.PERCENT, series=series),
                     *count_cells(unit_effect.launches, unit_effect.partners, unit_effect.nights),
                     Cell(words.chance(evidence.q)),
@@ -90,32 +90,32 @@ def evidence_table(
         )
 
 
-def _series(origins: Origins, name: measured.Name, unit: str) -> str:
+def _series(origins: Origins, name: node_history.MeasureName, unit: str) -> str:
     """The series of a node in a measure, as `Cell.series`; "" for a switch or a link."""
-    case_id, case = measured.case_columns(name)
+    case_id, case = node_history.case_columns(name)
     return origins.key([case_id], 0, case=case, variant=unit, phase=name.measure)
 
 
 def effect_tables(
-    found: NodeVerdicts, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
+    verdicts: NodeVerdicts, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
 ) -> Iterator[Block]:
     """Every node's effect in every measure, the worst first; with its switch if any is known.
 
     `switches` go by node, `marks`, what is emulated, by environment.
     """
-    sick_nodes = {member for outlier in found.named for member in outlier.members}
+    sick_nodes = {member for outlier in verdicts.outliers for member in outlier.members}
     has_switches = any(switches.values())
-    for name, sight in found.sight.items():
-        assert isinstance(name, measured.Name)  # noqa: S101  every measure here has such a name
+    for name, sensitivity in verdicts.sensitivities.items():
+        assert isinstance(name, node_history.MeasureName)  # noqa: S101  every measure here does
         rows = []
-        for unit_effect in sorted(sight.effects, key=lambda unit_effect: -unit_effect.effect):
+        for unit_effect in sorted(sensitivity.effects, key=lambda unit_effect: -unit_effect.effect):
             node = unit_effect.unit.name
             series = _series(origins, name, node)
             effect, newest_effect = (
                 Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series=series)
-                for value in (unit_effect.effect, unit_effect.newest)
+                for value in (unit_effect.effect, unit_effect.newest_effect)
             )
-            switch = [switches[node] or units.NOTHING] if has_switches else []
+            switch = [switches[node] or units.NO_VALUE] if has_switches else []
             node_cells = (
                 Cell(node, "bad" if node in sick_nodes else "plain"),
                 *text_cells(*switch),
@@ -129,9 +129,13 @@ def effect_tables(
                 )
             )
         if rows:
-            title = f"{words.describe_measure(name).capitalize()}, {words.where(name, marks)}."
+            title = (
+                f"{words.describe_measure(name).capitalize()}, {words.describe_place(name, marks)}."
+            )
             least_effect = (
-                words.size(sight.would_see, name.measure) if sight.would_see else "nothing"
+                words.size(sensitivity.detectable_effect, name.measure)
+                if sensitivity.detectable_effect
+                else "nothing"
             )
             caption = (
                 f"{title} Usual: {_level(name)}. An effect of {least_effect} would have been seen."
@@ -143,14 +147,14 @@ def effect_tables(
             yield Fold(f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),))
 
 
-def _level(name: measured.Name) -> str:
+def _level(name: node_history.MeasureName) -> str:
     if name.unit == "1":
-        return f"mean over median {units.pure(name.level)}"
+        return f"mean over median {units.pure_number(name.level)}"
     return str(words.amount(name.level, name.unit))
 
 
 def node_maps(
-    pairs: pl.DataFrame, found: NodeVerdicts, marks: Mapping[str, str]
+    pairs: pl.DataFrame, verdicts: NodeVerdicts, marks: Mapping[str, str]
 ) -> tuple[Gallery | None, list[Block]]:
     """A map of latency and one of bandwidth for each partition and toolchain, and their switches.
 
@@ -158,13 +162,15 @@ def node_maps(
     """
     newest_nights = sorted(set(pairs["night"]))[-_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
-    sick_nodes = {member for outlier in found.named for member in outlier.members}
-    measures = [item for item in measured.split(rows) if item[0].measure in _MAPPED]
-    measures.sort(key=lambda item: _MAPPED.index(item[0].measure))
+    sick_nodes = {member for outlier in verdicts.outliers for member in outlier.members}
+    measures = [
+        item for item in node_history.split_measures(rows) if item[0].measure in _MAP_MEASURES
+    ]
+    measures.sort(key=lambda item: _MAP_MEASURES.index(item[0].measure))
     figures = []
     for number, (name, frame) in enumerate(measures, 1):
-        heat = _between(name, frame, sick_nodes, marks)
-        figures.append(Figure(f"nodes-{number}", heat.about, heat))
+        heat = _heat(name, frame, sick_nodes, marks)
+        figures.append(Figure(f"nodes-{number}", heat.description, heat))
     if not figures:
         return None, []
     nights = units.plural(len(newest_nights), "night")
@@ -173,14 +179,14 @@ def node_maps(
         "was usual in its night. Pairs without a cell had no launch. * marks what stands out."
     )
     members: dict[str, list[str]] = {}
-    for node, switch in measured.switches(rows).items():
+    for node, switch in node_history.switches(rows).items():
         members.setdefault(switch, []).append(node)
     if not any(members):
         return Gallery((caption,), tuple(figures)), []
     switch_rows = tuple(
         text_cells(switch or "not known", ", ".join(members[switch])) for switch in sorted(members)
     )
-    source = f"As Slurm reported to the ranks{words.marked(marks, marks)}."
+    source = f"As Slurm reported to the ranks{words.environ_mark(marks, marks)}."
     table = Table(source, text_columns("Switch", "Nodes"), switch_rows)
     caption += " Nodes of one switch stand together."
     return Gallery((caption,), tuple(figures)), [Fold("Nodes of each switch", (table,))]
@@ -201,26 +207,29 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
     )
     rows = data.pairs.filter(pl.col("other") == "").join(bindings.drop("ranks"), on="launch")
     figures = []
-    for number, (name, frame) in enumerate(measured.split(rows), 1):
+    for number, (name, frame) in enumerate(node_history.split_measures(rows), 1):
         pairs = frame.with_columns(
             host=pl.col("cpu").list.get(0).cast(pl.String),
             other=pl.col("cpu").list.get(1).cast(pl.String),
         )
-        if name.measure in _MAPPED and pairs["host"].n_unique() + pairs["other"].n_unique() > 2:
-            heat = _between(name, pairs, set(), marks)
-            figures.append(Figure(f"cores-{number}", heat.about, heat))
+        if (
+            name.measure in _MAP_MEASURES
+            and pairs["host"].n_unique() + pairs["other"].n_unique() > 2
+        ):
+            heat = _heat(name, pairs, set(), marks)
+            figures.append(Figure(f"cores-{number}", heat.description, heat))
     if figures:
         yield Heading(3, "Processor by processor, inside a node")
         caption = "Median over this night's launches on all nodes, by the processors of the ranks."
         yield Gallery((caption,), tuple(figures))
 
 
-def _between(
-    name: Name, rows: pl.DataFrame, sick_nodes: set[str], marks: Mapping[str, str]
+def _heat(
+    name: MeasureName, rows: pl.DataFrame, sick_nodes: set[str], marks: Mapping[str, str]
 ) -> Heat:
-    switches = {} if name.is_alone else measured.switches(rows)
+    switches = {} if name.is_alone else node_history.switches(rows)
     names = sorted(
-        {*rows["host"], *rows["other"]}, key=lambda host: (switches.get(host, ""), _in_order(host))
+        {*rows["host"], *rows["other"]}, key=lambda host: (switches.get(host, ""), _sort_key(host))
     )
     positions = {host: number for number, host in enumerate(names)}
     cells: dict[tuple[int, int], MapCell] = {}
@@ -236,7 +245,7 @@ def _between(
     description = words.describe_measure(name)
     return Heat(
         description.capitalize(),
-        words.where(name, marks),
+        words.describe_place(name, marks),
         description,
         tuple(names),
         frozenset(sick_nodes & set(names)),
@@ -244,13 +253,13 @@ def _between(
     )
 
 
-def _value(name: Name, excess: float) -> str:
+def _value(name: MeasureName, excess: float) -> str:
     if name.measure == BANDWIDTH:
         return str(words.amount(name.level * math.exp(-excess), name.unit))
     return str(words.amount(name.level * math.exp(excess), Unit.S))
 
 
-def _in_order(name: str) -> tuple[int, str]:
+def _sort_key(name: str) -> tuple[int, str]:
     return (int(name) if name.isdecimal() else -1, name)
 
 
@@ -258,42 +267,46 @@ def part(data: Data) -> Part | None:
     """What stands out; None for a report that compares no nodes and of which none stands out."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.history.pairs, data.pairs])
-    outcomes = measured.outcomes(pairs) if data.pairs.height else _tonight(data, _FAILED)
+    outcomes = node_history.outcomes(pairs) if data.pairs.height else _outcomes(data, _FAILED)
     counts = {
-        "failed": flaky(outcomes, settings),
-        "were disturbed": flaky(_tonight(data, pl.col("disturbed").fill_null(False)), settings),
+        "failed": find_flaky_nodes(outcomes, settings),
+        "were disturbed": find_flaky_nodes(
+            _outcomes(data, pl.col("disturbed").fill_null(False)), settings
+        ),
     }
     if data.pairs.is_empty() and not any(counts.values()):
         return None
-    verdicts = _judged(data, pairs)
+    verdicts = _verdicts(data, pairs)
     # A night all of whose launches failed says by the nights before it what was emulated.
-    marks = labels.from_history(data.history.provenance) | labels.by_environ(data.launches)
+    marks = labels.marks_from_history(data.history.provenance) | labels.kinds_by_environ(
+        data.launches
+    )
     picture, switches = node_maps(pairs, verdicts, marks)
     blocks: list[Block] = [
         *evidence_table(verdicts, data.nights, marks),
         *switches,
         *core_maps(data, marks),
-        *effect_tables(verdicts, data.nights, measured.switches(pairs), marks),
-        *_not_measured(data, words.marked(marks, marks)),
+        *effect_tables(verdicts, data.nights, node_history.switches(pairs), marks),
+        *_not_measured(data, words.environ_mark(marks, marks)),
         _basis(pairs, verdicts),
     ]
-    processors = measured.slow_processors(pairs, settings)
+    processors = node_history.slow_processors(pairs, settings)
     answers = tuple(_answers(verdicts, processors, counts, data, marks))
     return Part(ANCHOR, TITLE, tuple(blocks), answers, question=QUESTION, picture=picture)
 
 
 def can_detect(data: Data) -> bool:
     """Whether a node was named, or would have been if it had been sick."""
-    verdicts = _judged(data, pl.concat([data.history.pairs, data.pairs]))
-    return bool(verdicts.named) or _sees(verdicts)
+    verdicts = _verdicts(data, pl.concat([data.history.pairs, data.pairs]))
+    return bool(verdicts.outliers) or _sees(verdicts)
 
 
-def _judged(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
+def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
     settings, confidence = data.analysis.nodes, data.analysis.statistics.confidence_level
-    return judge(measured.measures(pairs, settings), settings, confidence)
+    return judge(node_history.measures(pairs, settings), settings, confidence)
 
 
-def _tonight(data: Data, fault: pl.Expr) -> Outcomes:
+def _outcomes(data: Data, fault: pl.Expr) -> Outcomes:
     """Launches of this night with known hosts; those that failed count as not disturbed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
@@ -303,23 +316,25 @@ def _tonight(data: Data, fault: pl.Expr) -> Outcomes:
 
 def _answers(
     verdicts: NodeVerdicts,
-    processors: Mapping[str, measured.SlowProcessor],
-    counts: Mapping[str, Sequence[Flaky]],
+    processors: Mapping[str, node_history.SlowProcessor],
+    counts: Mapping[str, Sequence[FlakyNode]],
     data: Data,
     marks: Mapping[str, str],
 ) -> Iterator[Answer]:
-    for outlier in verdicts.named:
-        reason = f"{words.named(outlier, verdicts, processors.get(outlier.name))}."
+    for outlier in verdicts.outliers:
+        reason = f"{words.describe_outlier(outlier, verdicts, processors.get(outlier.name))}."
         yield Answer((Strong(f"{words.title(outlier, marks)}: "), reason), "bad")
     for event, flaky_nodes in counts.items():
         for flaky_node in flaky_nodes:
             verdict = "is flaky" if event == "failed" else "stands out"
-            title = words.flaky_title(flaky_node, words.marked(marks, marks), verdict)
-            yield Answer((Strong(f"{title}: "), words.flaky(flaky_node, event)), "bad")
-    if verdicts.nodes and not verdicts.named and not counts["failed"]:
-        yield Answer((words.healthy(verdicts, marks),), "good" if _sees(verdicts) else "plain")
-    if verdicts.too_few and _sees(verdicts):
-        yield Answer((words.too_few(verdicts.too_few),))
+            title = words.flaky_title(flaky_node, words.environ_mark(marks, marks), verdict)
+            yield Answer((Strong(f"{title}: "), words.describe_flaky(flaky_node, event)), "bad")
+    if verdicts.nodes and not verdicts.outliers and not counts["failed"]:
+        yield Answer(
+            (words.describe_healthy(verdicts, marks),), "good" if _sees(verdicts) else "plain"
+        )
+    if verdicts.unjudged_nodes and _sees(verdicts):
+        yield Answer((words.describe_too_few(verdicts.unjudged_nodes),))
     if exclusions := data.manifest.data.get("nodes_not_measured"):
         first = f"{exclusions[0]['node']} ({exclusions[0]['state']})"
         rest = f" and {len(exclusions) - 1} more" if len(exclusions) > 1 else ""
@@ -327,7 +342,9 @@ def _answers(
 
 
 def _sees(verdicts: NodeVerdicts) -> bool:
-    return any(sensitivity.would_see is not None for sensitivity in verdicts.sight.values())
+    return any(
+        sensitivity.detectable_effect is not None for sensitivity in verdicts.sensitivities.values()
+    )
 
 
 def _not_measured(data: Data, mark: str) -> Iterator[Block]:
@@ -342,9 +359,11 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
     }
     passed_pairs = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
     lost_pairs = sorted(failed_pairs - {tuple(sorted(row)) for row in passed_pairs.rows()})
-    items = [(f"{a} and {b}: no launch between them completed.",) for a, b in lost_pairs[:_SHOWN]]
-    if len(lost_pairs) > _SHOWN:
-        items.append((f"and {len(lost_pairs) - _SHOWN} more pairs",))
+    items = [
+        (f"{a} and {b}: no launch between them completed.",) for a, b in lost_pairs[:_MOST_ROWS]
+    ]
+    if len(lost_pairs) > _MOST_ROWS:
+        items.append((f"and {len(lost_pairs) - _MOST_ROWS} more pairs",))
     if items:
         yield Items(tuple(items))
 

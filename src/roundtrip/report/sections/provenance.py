@@ -23,7 +23,7 @@ from roundtrip.report.blocks import (
     Part,
     Table,
     Verbatim,
-    folded,
+    fold_if_long,
     text_cells,
     text_columns,
 )
@@ -38,22 +38,22 @@ def part(data: Data) -> Part:
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
         *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data)),
-        *_others(data),
+        *_other_records(data),
         Heading(3, "Thresholds"),
         Paragraph((thresholds, Code("analysis.toml"))),
         Verbatim(data.analysis.text),
     ]
-    if later := data.analysis.later:
-        blocks += [Paragraph(("The file is older than these thresholds:",)), Verbatim(later)]
+    if defaults := data.analysis.defaults:
+        blocks += [Paragraph(("The file is older than these thresholds:",)), Verbatim(defaults)]
     blocks += [
         Fold("The campaign as declared: campaign.toml", (Verbatim(data.campaign_text),)),
         Fold("Files of the bundle, with checksums", (_files(data),)),
     ]
     title = "Provenance: what this was measured with"
-    return Part("provenance", title, tuple(blocks), warnings=_withheld(data))
+    return Part("provenance", title, tuple(blocks), warnings=_credential_warnings(data))
 
 
-def _withheld(data: Data) -> tuple[str, ...]:
+def _credential_warnings(data: Data) -> tuple[str, ...]:
     """That values looked like credentials: somebody wrote them where they do not belong."""
     note = data.environment.get(WITHHELD)
     places = note.get("looked_like_credentials") if isinstance(note, dict) else None
@@ -105,17 +105,17 @@ def _machine(data: Data) -> list[Block]:
     blocks: list[Block] = [heading]
     sections = {"host": scalars, **{k: v for k, v in host.items() if isinstance(v, dict)}}
     for name, section in sections.items():
-        if rows := tuple(flat(section)):
+        if rows := tuple(leaves(section)):
             table = _fact_table(name.replace("_", " ").capitalize() + ".", rows)
-            blocks.append(folded(f"Machine: {name} ({len(rows)} facts)", table))
+            blocks.append(fold_if_long(f"Machine: {name} ({len(rows)} facts)", table))
     return blocks
 
 
-def flat(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+def leaves(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """(name, value) of every leaf of `data`; a list of plain values is one leaf."""
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from flat(value, f"{prefix} {key}".strip())
+            yield from leaves(value, f"{prefix} {key}".strip())
     elif isinstance(data, list) and any(isinstance(item, dict) for item in data):
         for number, item in enumerate(data, 1):
             is_table = isinstance(item, dict)
@@ -147,14 +147,14 @@ def _nodes(data: Data) -> list[Block]:
     caption = (
         "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS."
     )
-    return [folded(f"All {len(rows)} nodes", Table(caption, columns, rows))]
+    return [fold_if_long(f"All {len(rows)} nodes", Table(caption, columns, rows))]
 
 
 def _toolchains(data: Data) -> Table:
     names = ["environ", "mpi_library", "boost", "compiler", "compiler_flags"]
     bindings = _bindings(data)
     rows = set()
-    for row in data.completed.select("launch", "ranks", *names).iter_rows(named=True):
+    for row in data.completed_launches.select("launch", "ranks", *names).iter_rows(named=True):
         facts = [row[name] or _UNRECORDED for name in names]
         ranks = _UNRECORDED if row["ranks"] is None else units.count(row["ranks"])
         binding = bindings.get(row["launch"], _UNRECORDED)
@@ -180,7 +180,9 @@ def _bindings(data: Data) -> dict[str, str]:
 
 def _clocks(data: Data) -> Table:
     rows = []
-    for environ, group in sorted(data.completed.group_by("environ"), key=lambda item: str(item[0])):
+    for environ, group in sorted(
+        data.completed_launches.group_by("environ"), key=lambda item: str(item[0])
+    ):
         names = ", ".join(sorted({str(name) for name in group["clock"]}))
         cells = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
         rows.append((*text_cells(str(environ[0]), names), *cells))
@@ -201,12 +203,12 @@ def _worst(seconds: pl.Series) -> Cell:
     return Cell(Quantity(value=max(values) * 1e9, unit=Unit.NS, decimals=0))
 
 
-def _others(data: Data) -> list[Block]:
+def _other_records(data: Data) -> list[Block]:
     blocks: list[Block] = []
     for name, content in sorted(data.environment.items()):
         if name == "host.json" or content is None:
             continue
-        table = _fact_table(f"env/{name}", tuple(flat(content)))
+        table = _fact_table(f"env/{name}", tuple(leaves(content)))
         blocks.append(Fold(f"Recorded in env/{name}", (table,)))
     return blocks
 

@@ -9,7 +9,7 @@ from itertools import combinations
 
 from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Cell, Table, text_cells, text_columns
-from roundtrip.report.speeds import Compared, Setting, ToolchainComparison
+from roundtrip.report.speeds import PairedValues, Setting, ToolchainComparison
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import more_launches
 from roundtrip.studies.study import Claim
@@ -22,29 +22,29 @@ _MOST_ROWS = 12
 #: So many of the toolchains that none is faster than are named in a cell.
 _MOST_NAMED = 6
 Pair = tuple[str, str]
-_What = tuple[Setting, str, int | None]
+_RaceKey = tuple[Setting, str, int | None]
 
 
 @dataclass(frozen=True)
 class Race:
     """Toolchains that were compared with each other at one quantity and size.
 
-    `judged` has a verdict on the speed of the first over that of the second of a pair; `series`
-    has those of the runners, as in `Cell`.
+    `verdicts` has a verdict on the speed of the first over that of the second of a pair; `series`
+    has those of the toolchains, as in `Cell`.
     """
 
     setting: Setting
-    what: str
+    quantity: str
     size_bytes: int | None
-    runners: tuple[str, ...]
-    judged: Mapping[Pair, ClaimVerdict]
+    toolchains: tuple[str, ...]
+    verdicts: Mapping[Pair, ClaimVerdict]
     series: Mapping[str, str] = field(default_factory=dict)
 
     def _verdict(self, one: str, other: str) -> Verdict:
-        if (one, other) in self.judged:
-            return self.judged[one, other].verdict
+        if (one, other) in self.verdicts:
+            return self.verdicts[one, other].verdict
         opposites = {Verdict.FASTER: Verdict.SLOWER, Verdict.SLOWER: Verdict.FASTER}
-        reverse = self.judged.get((other, one))
+        reverse = self.verdicts.get((other, one))
         return opposites.get(reverse.verdict, reverse.verdict) if reverse else Verdict.CANNOT_TELL
 
     @cached_property
@@ -52,16 +52,16 @@ class Race:
         """Those that none was found faster than."""
         losers = {
             one if verdict.verdict is Verdict.SLOWER else other
-            for (one, other), verdict in self.judged.items()
+            for (one, other), verdict in self.verdicts.items()
             if verdict.verdict in (Verdict.FASTER, Verdict.SLOWER)
         }
-        return tuple(runner for runner in self.runners if runner not in losers)
+        return tuple(toolchain for toolchain in self.toolchains if toolchain not in losers)
 
     @cached_property
     def winner(self) -> str | None:
         """The one that was found faster than each of the others, if there is one."""
         for leader in self.leaders:
-            rivals = [rival for rival in self.runners if rival != leader]
+            rivals = [rival for rival in self.toolchains if rival != leader]
             if all(self._verdict(leader, rival) is Verdict.FASTER for rival in rivals):
                 return leader
         return None
@@ -70,7 +70,7 @@ class Race:
     def margin(self) -> float:
         """How much faster the winner is than the next, as a part: 0.12 for 12 %."""
         ratios = []
-        for (one, other), verdict in self.judged.items():
+        for (one, other), verdict in self.verdicts.items():
             if one == self.winner:
                 ratios.append(verdict.interval.median)
             elif other == self.winner:
@@ -91,45 +91,45 @@ class Race:
         if self.winner:
             margin = units.speed(1 + self.margin, 1 + self.margin)
             return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
-        leaders = self.leaders if 0 < len(self.leaders) < len(self.runners) else ()
+        leaders = self.leaders if 0 < len(self.leaders) < len(self.toolchains) else ()
         leader_names = [names[leader] for leader in leaders]
         if len(leader_names) > _MOST_NAMED:
             leader_names[_MOST_NAMED:] = [f"{len(leader_names) - _MOST_NAMED} more"]
         if self.outcome == _ON_PAR:
             return Cell(", ".join(leader_names), "plain", _ON_PAR)
-        if len(self.judged) == 1:
-            ((first, _), verdict), *_ = self.judged.items()
+        if len(self.verdicts) == 1:
+            ((first, _), verdict), *_ = self.verdicts.items()
             if verdict.interval.low is not None and verdict.interval.high is not None:
                 leader_names = [
                     f"{names[first]}: {units.speed(verdict.interval.low, verdict.interval.high)}"
                 ]
         return Cell(
-            " or ".join(leader_names), "warn", f"{_UNKNOWN}{more_launches(self.judged.values())}"
+            " or ".join(leader_names), "warn", f"{_UNKNOWN}{more_launches(self.verdicts.values())}"
         )
 
 
 def races(
-    judged: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, Compared]
+    verdicts: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, PairedValues]
 ) -> list[Race]:
     """All comparisons of toolchains, those put together that share a quantity and a size."""
-    groups: dict[_What, dict[Pair, ClaimVerdict]] = {}
-    series: dict[_What, dict[str, str]] = {}
-    for key, verdict in judged.items():
+    groups: dict[_RaceKey, dict[Pair, ClaimVerdict]] = {}
+    series: dict[_RaceKey, dict[str, str]] = {}
+    for key, verdict in verdicts.items():
         if isinstance(key, ToolchainComparison):
-            quantity = (key.setting, key.what, key.size_bytes)
-            groups.setdefault(quantity, {})[key.one, key.other] = verdict
+            race_key = (key.setting, key.what, key.size_bytes)
+            groups.setdefault(race_key, {})[key.one, key.other] = verdict
             if key in compared:
-                runner_series = zip((key.one, key.other), compared[key].series, strict=True)
-                series.setdefault(quantity, {}).update(runner_series)
+                toolchain_series = zip((key.one, key.other), compared[key].series, strict=True)
+                series.setdefault(race_key, {}).update(toolchain_series)
     all_races = []
-    for quantity, pairs in groups.items():
-        for runners in _connected(pairs):
-            verdicts = {pair: pairs[pair] for pair in pairs if pair[0] in runners}
-            all_races.append(Race(*quantity, runners, verdicts, series.get(quantity, {})))
+    for race_key, pairs in groups.items():
+        for toolchains in _connected_groups(pairs):
+            race_verdicts = {pair: pairs[pair] for pair in pairs if pair[0] in toolchains}
+            all_races.append(Race(*race_key, toolchains, race_verdicts, series.get(race_key, {})))
     return all_races
 
 
-def _connected(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
+def _connected_groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
     """Toolchains that a chain of comparisons joins, sorted."""
     groups: list[set[str]] = []
     for pair in pairs:
@@ -139,16 +139,16 @@ def _connected(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
     return sorted(tuple(sorted(group)) for group in groups)
 
 
-def race_answers(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
+def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
     """Which toolchain is fastest at what; nothing without comparisons."""
-    if not found:
+    if not all_races:
         return ()
     outcomes: dict[str, list[Race]] = {}
-    for race in found:
+    for race in all_races:
         name = f"{_names(race, titles)[race.winner]} is fastest" if race.winner else race.outcome
         outcomes.setdefault(name, []).append(race)
     ranking = sorted(outcomes, key=lambda name: (name in (_ON_PAR, _UNKNOWN), -len(outcomes[name])))
-    words = "; ".join(f"{name} {_places(outcomes[name], len(found))}" for name in ranking)
+    words = "; ".join(f"{name} {_places(outcomes[name], len(all_races))}" for name in ranking)
     is_open = list(outcomes) == [_UNKNOWN]
     answer = f"Which is fastest is {words}." if is_open else f"{words[:1].upper()}{words[1:]}."
     return (Answer((answer,), "warn" if is_open else "plain"),)
@@ -159,7 +159,7 @@ def _places(race_group: Sequence[Race], count: int) -> str:
     sizes: dict[str, list[str]] = {}
     for race in race_group:
         size = [] if race.size_bytes is None else [units.size(race.size_bytes)]
-        sizes.setdefault(race.what, []).extend(size)
+        sizes.setdefault(race.quantity, []).extend(size)
     if len(race_group) == count > 1:
         return "everywhere"
     if len(sizes) > MOST_PLACES:
@@ -171,10 +171,10 @@ def _places(race_group: Sequence[Race], count: int) -> str:
     return f"for {'; '.join(places)}"
 
 
-def top_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
+def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
     """The first rows of `race_tables`, as many as fit the top of a report."""
     budget, tables = _MOST_ROWS, []
-    for table in race_tables(found, titles):
+    for table in race_tables(all_races, titles):
         rows = table.rows[:budget]
         budget -= len(rows)
         rest = len(table.rows) - len(rows)
@@ -184,26 +184,26 @@ def top_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table,
     return tuple(tables)
 
 
-def race_tables(found: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
+def race_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
     """A table for each study: a row for each quantity and a column for each size.
 
     Where each quantity has a size of its own, the size stands in its row.
     """
-    studies = dict.fromkeys(race.setting.study for race in found)
+    studies = dict.fromkeys(race.setting.study for race in all_races)
     return tuple(
-        _race_table([race for race in found if race.setting.study == study], titles)
+        _race_table([race for race in all_races if race.setting.study == study], titles)
         for study in studies
     )
 
 
 def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table:
     sizes = sorted({race.size_bytes for race in study_races}, key=lambda size: size or 0)
-    differences = labels.differences({_where(race.setting) for race in study_races})
+    differences = labels.differences({_setting_text(race.setting) for race in study_races})
     rows: dict[tuple[str, str], dict[int | None, Cell]] = {}
     for race in study_races:
-        quantity = labels.in_setting(race.what, differences[_where(race.setting)])
+        quantity = labels.add_setting(race.quantity, differences[_setting_text(race.setting)])
         label = ", ".join(filter(None, (quantity, race.setting.kind)))
-        common = ", ".join(_shared(race, titles)) or f"{len(race.runners)} toolchains"
+        common = ", ".join(_common_parts(race, titles)) or f"{len(race.toolchains)} toolchains"
         row = rows.setdefault((label, common), {})
         row[race.size_bytes] = race.cell(_names(race, titles))
     names = ["All" if size is None else units.size(size) for size in sizes]
@@ -215,7 +215,7 @@ def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table
             for size, cell in cells.items()
         }
         sizes, names = [None], ["Fastest"]
-    blank = Cell(units.NOTHING, "muted")
+    blank = Cell(units.NO_VALUE, "muted")
     return Table(
         "The fastest toolchain and its margin over the next: median of the ratios paired by "
         "round, corrected for all comparisons.",
@@ -227,21 +227,23 @@ def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table
     )
 
 
-def _where(setting: Setting) -> str:
+def _setting_text(setting: Setting) -> str:
     return ", ".join(filter(None, (setting.parameters, setting.place)))
 
 
-def _shared(race: Race, titles: Mapping[str, str]) -> list[str]:
-    """What the titles of all runners have in common, such as the Boost."""
-    first, *rest = (titles[runner].split(", ") for runner in race.runners)
+def _common_parts(race: Race, titles: Mapping[str, str]) -> list[str]:
+    """What the titles of all toolchains have in common, such as the Boost."""
+    first, *rest = (titles[toolchain].split(", ") for toolchain in race.toolchains)
     return [part for part in first if all(part in parts for parts in rest)]
 
 
 def _names(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
-    """The part of each title in which the runners differ; the title where that is nothing."""
-    common_parts = set(_shared(race, titles))
+    """The part of each title in which the toolchains differ; the title where that is nothing."""
+    common_parts = set(_common_parts(race, titles))
     return {
-        runner: ", ".join(part for part in titles[runner].split(", ") if part not in common_parts)
-        or titles[runner]
-        for runner in race.runners
+        toolchain: ", ".join(
+            part for part in titles[toolchain].split(", ") if part not in common_parts
+        )
+        or titles[toolchain]
+        for toolchain in race.toolchains
     }

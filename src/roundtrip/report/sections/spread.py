@@ -28,7 +28,7 @@ from roundtrip.report.blocks import (
 )
 from roundtrip.report.data import Data
 from roundtrip.report.pages.series import Origins
-from roundtrip.report.units import TIMES, Level, Quantity, Unit
+from roundtrip.report.units import TIME_UNITS, Level, Quantity, Unit
 from roundtrip.stats.planning import Components, allocate, components, half_width, normality_p
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import DEVIATION, MEDIAN, Kind, Summary, median_interval
@@ -36,15 +36,15 @@ from roundtrip.studies.study import Yardstick
 
 #: What the samples of a figure of a launch have in common, with its number: no metric is mixed with
 #: another.
-SAME = ("case_id", "case", "variant", "metric")
+FIGURE_COLUMNS = ("case_id", "case", "variant", "metric")
 #: What else tells series apart.
-ONE = ("size_bytes", "phase")
+SERIES_COLUMNS = ("size_bytes", "phase")
 #: How the samples of a launch become a figure.
 OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch", MEDIAN)
 #: The column with the test of Shapiro and Wilk.
 _NORMAL = "Normal, p"
 #: What the spread between launches and the plans rest on.
-DEVIATED = Summary("the logarithm of a figure", Kind.COST, "launches", DEVIATION, _NORMAL)
+LOG_DEVIATION = Summary("the logarithm of a figure", Kind.COST, "launches", DEVIATION, _NORMAL)
 _READING: tuple[Text, ...] = (
     (
         "“Reached the precision” is said of one launch: its own samples agree on its median. It "
@@ -72,11 +72,11 @@ _READING: tuple[Text, ...] = (
 def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
     """All yardsticks that the samples `rows` of a bundle have, one row for each launch.
 
-    Columns: number, name and unit of the yardstick, launch, those of `SAME`, median, and samples in
-    the order in which they were taken; both in that unit.  Also `ONE`, null where the samples have
-    several.
+    Columns: number, name and unit of the yardstick, launch, those of `FIGURE_COLUMNS`, median, and
+    samples in the order in which they were taken; both in that unit.  Also `SERIES_COLUMNS`, null
+    where the samples have several.
     """
-    keys = ["launch", *SAME]
+    keys = ["launch", *FIGURE_COLUMNS]
     declarations = [
         (study.name, yardstick) for study in studies.load() for yardstick in study.yardsticks
     ]
@@ -84,7 +84,9 @@ def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
     for number, (study, yardstick) in enumerate(declarations):
         study_rows = _samples(rows.filter(pl.col("study") == study), yardstick).sort("rep")
         median, samples = OF_LAUNCH.aggregate("shown"), pl.col("shown")
-        launches = study_rows.group_by(keys).agg(*map(_only, ONE), median=median, samples=samples)
+        launches = study_rows.group_by(keys).agg(
+            *map(_only, SERIES_COLUMNS), median=median, samples=samples
+        )
         name, unit = pl.lit(yardstick.name), pl.lit(str(yardstick.unit))
         frames.append(launches.with_columns(number=pl.lit(number), name=name, unit=unit))
     return pl.concat(pl.collect_all(frames)).sort("number", *keys)
@@ -108,17 +110,17 @@ def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
     matches = [pl.col(column) == value for column, value in yardstick.where]
     value, unit = pl.col("value"), yardstick.unit
     conversion = (
-        pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIMES.get(unit, 1)
+        pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIME_UNITS.get(unit, 1)
     )
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
     return rows.filter(*matches).with_columns(shown=figure)
 
 
-def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
-    """A table of `found` (`yardsticks`, with the facts of each launch)."""
+def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
+    """A table of `figures` (`yardsticks`, with the facts of each launch)."""
     levels = data.analysis.statistics
     overhead = _overhead(data)
-    rows = tuple(_rows(data.origins, found, overhead, levels))
+    rows = tuple(_rows(data.origins, figures, overhead, levels))
     if not rows:
         return []
     rest = (
@@ -130,11 +132,11 @@ def blocks(data: Data, found: pl.DataFrame) -> list[Block]:
         *("Half-width as launched", "For the same time", _NORMAL),
     )
     columns = (*text_columns("Toolchain", "Case", "Figure"), *number_columns(*names))
-    table = Table(Level(levels.confidence_level).within(caption), columns, rows)
+    table = Table(Level(levels.confidence_level).caption(caption), columns, rows)
     return [Heading(3, "Where the noise is"), table, Items(_READING)]
 
 
-def is_shown(block: Block) -> bool:
+def is_noise_table(block: Block) -> bool:
     """Whether a block is the table of `blocks`."""
     return isinstance(block, Table) and any(column.name == _NORMAL for column in block.columns)
 
@@ -142,7 +144,7 @@ def is_shown(block: Block) -> bool:
 def _rows(
     origins: Origins, figures: pl.DataFrame, overhead: float | None, levels: Levels
 ) -> Iterator[tuple[Cell, ...]]:
-    keys = ["number", *SAME]
+    keys = ["number", *FIGURE_COLUMNS]
     for _, group in figures.group_by(keys, maintain_order=True):
         first = group.row(0, named=True)
         samples = group["samples"].to_list()
@@ -151,7 +153,7 @@ def _rows(
         seconds = group["elapsed_s"].median()
         parts = components(samples, seconds) if isinstance(seconds, float) else None
         yield (
-            *text_cells(labels.marked(first["toolchain"], first), f"{first['case']}"),
+            *text_cells(labels.add_mark(first["toolchain"], first), f"{first['case']}"),
             Cell(f"{first['name']}, {first['unit']}", series=series_of_yardstick(origins, first)),
             Cell(units.count(group.height)),
             _in_launch(samples, levels.confidence_level),
@@ -174,45 +176,45 @@ def _in_launch(samples: list[list[float]], level: float) -> Cell:
 
 def _share(share: float | None) -> Cell:
     """A part of the value, nothing where it is not known."""
-    return Cell(units.NOTHING if share is None else units.part(share))
+    return Cell(units.NO_VALUE if share is None else units.percentage(share))
 
 
 def _between(medians: list[float], parts: Components | None) -> Cell:
     if parts is not None:
         return _share(math.sqrt(parts.between))
     logs = pl.DataFrame({"log": [math.log(median) for median in medians if median > 0]})
-    return _share(logs.select(DEVIATED.aggregate("log")).item())
+    return _share(logs.select(LOG_DEVIATION.aggregate("log")).item())
 
 
 def _normal(medians: list[float]) -> Cell:
     p = normality_p([math.log(median) for median in medians if median > 0])
-    return Cell(units.NOTHING if p is None else units.pure(p, 2))
+    return Cell(units.NO_VALUE if p is None else units.pure_number(p, 2))
 
 
 def _plans(
     parts: Components | None, launches: int, overhead: float | None, levels: Levels
 ) -> tuple[Cell, Cell]:
     if parts is None:
-        return Cell(units.NOTHING), Cell(units.NOTHING)
+        return Cell(units.NO_VALUE), Cell(units.NO_VALUE)
     level, fewest = levels.confidence_level, levels.advised_launches
     width = half_width(parts, launches, parts.seconds, level)
     as_launched = _plan(launches, parts.seconds, width)
     if overhead is None or launches < fewest:
-        return as_launched, Cell(units.NOTHING)
+        return as_launched, Cell(units.NO_VALUE)
     plan = allocate(parts, launches * (overhead + parts.seconds), overhead, level, fewest)
     return as_launched, _plan(plan.launches, plan.seconds, plan.half_width)
 
 
 def _plan(launches: int, seconds: float, width: float) -> Cell:
     duration = Quantity(value=seconds, unit=Unit.S, digits=2)
-    text = (units.count(launches), " of ", duration, f" {Unit.S}: ", units.part(width))
+    text = (units.count(launches), " of ", duration, f" {Unit.S}: ", units.percentage(width))
     return Cell(text, unit=Unit.S)
 
 
 def _overhead(data: Data) -> float | None:
     """Median seconds from the end of a launch to the start of the next; None if it is not known."""
     start = pl.col("started").str.to_datetime(time_zone="UTC", strict=False)
-    spans = data.completed.select(start, "elapsed_s").drop_nulls().sort("started").rows()
+    spans = data.completed_launches.select(start, "elapsed_s").drop_nulls().sort("started").rows()
     gaps = [
         (after - before).total_seconds() - duration
         for (before, duration), (after, _) in pairwise(spans)

@@ -35,7 +35,7 @@ from roundtrip.report.sections.races import (
 )
 from roundtrip.report.speeds import (
     MOST_ENVIRONS,
-    Compared,
+    PairedValues,
     Setting,
     ToolchainComparison,
     Toolchains,
@@ -76,10 +76,10 @@ class ToolchainsSection:
         self._toolchains = toolchains
 
     @cached_property
-    def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, Compared]]:
+    def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, PairedValues]]:
         """The comparisons of each pair of toolchains, in their order."""
-        comparisons: dict[Pair, dict[ToolchainComparison, Compared]] = {}
-        for key, comparison in self._toolchains.compared.items():
+        comparisons: dict[Pair, dict[ToolchainComparison, PairedValues]] = {}
+        for key, comparison in self._toolchains.comparisons.items():
             comparisons.setdefault((key.one, key.other), {})[key] = comparison
         return comparisons
 
@@ -94,33 +94,33 @@ class ToolchainsSection:
                 Code("roundtrip compare BUNDLE --toolchains ONE OTHER"),
                 " compares any two of them.",
             )
-            for setting, (count, pairs) in self._toolchains.too_many.items()
+            for setting, (count, pairs) in self._toolchains.oversized_settings.items()
         ]
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Ratios of speed with one toolchain over another, one for each shared round."""
-        return {key: comparison.ratios for key, comparison in self._toolchains.compared.items()}
+        return {key: comparison.ratios for key, comparison in self._toolchains.comparisons.items()}
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """A table for each pair of toolchains, and what was not compared and why."""
         blocks: list[Block] = [Paragraph(_HOW)]
         if notes := self._too_many():
             blocks.append(Items(tuple(notes)))
         pairs = list(self._by_pair)
         for pair in pairs:
-            title, table = self._versus(pair), self._table(pair, judged)
+            title, table = self._title(pair), self._table(pair, verdicts)
             is_long = len(pairs) > _MOST_ANSWERS
             blocks += [Fold(title, (table,))] if is_long else [Heading(3, title), table]
         reasons = tuple(
-            (f"{self._versus((gap.one, gap.other))}, {_case(gap.setting)}: {gap.reason}.",)
-            for gap in self._toolchains.refused
+            (f"{self._title((gap.one, gap.other))}, {_case(gap.setting)}: {gap.reason}.",)
+            for gap in self._toolchains.refusals
         )
         title = "Not compared, and why"
         if len(reasons) > _MOST_ANSWERS:
             blocks.append(Fold(f"{title}: {len(reasons)} pairs", (Items(reasons),)))
         elif reasons:
             blocks += [Heading(3, title), Items(reasons)]
-        all_races, titles = races(judged, self._toolchains.compared), self._toolchains.titles
+        all_races, titles = races(verdicts, self._toolchains.comparisons), self._toolchains.titles
         return Part(
             "toolchains",
             "Toolchains compared",
@@ -128,7 +128,7 @@ class ToolchainsSection:
             answers=race_answers(all_races, titles),
             verdicts=race_tables(all_races, titles),
             question=QUESTION,
-            each=tuple(self._each(pairs, judged)),
+            panel_answers=tuple(self._each(pairs, verdicts)),
             summary=top_tables(all_races, titles),
         )
 
@@ -136,7 +136,7 @@ class ToolchainsSection:
         if len(pairs) > _MOST_ANSWERS:
             text = f"{len(pairs)} pairs of toolchains are compared below, by round."
             return [Answer((Strong("Toolchains: "), text))]
-        return [Answer((Strong(self._versus(p)), f": {self._counts(p, verdicts)}.")) for p in pairs]
+        return [Answer((Strong(self._title(p)), f": {self._counts(p, verdicts)}.")) for p in pairs]
 
     def _counts(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> str:
         """How often each toolchain of a pair is faster; and where, if these are few places."""
@@ -157,7 +157,7 @@ class ToolchainsSection:
         winner = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
         return f"{titles[winner]} is faster" if winner else str(verdict)
 
-    def _versus(self, pair: Pair) -> str:
+    def _title(self, pair: Pair) -> str:
         titles = self._toolchains.titles
         return f"{titles[pair[0]]} against {titles[pair[1]]}"
 
@@ -174,36 +174,40 @@ class ToolchainsSection:
             Column("Ratio of speeds", "right", base=base),
             *number_columns("q", "Rounds"),
         )
-        caption = self._level.within(
-            f"{self._versus(pair)}: medians over the rounds that launched both, and the median of "
+        caption = self._level.caption(
+            f"{self._title(pair)}: medians over the rounds that launched both, and the median of "
             f"the paired ratio, with {{level}} rank intervals. Above 1 {one} is faster."
         )
         return Table(caption, columns, tuple(rows))
 
     def _row(
-        self, pair: Pair, key: ToolchainComparison, comparison: Compared, verdict: ClaimVerdict
+        self, pair: Pair, key: ToolchainComparison, comparison: PairedValues, verdict: ClaimVerdict
     ) -> tuple[Cell, ...]:
-        text = self._outcome(pair, verdict.verdict) if verdict.would_do is None else verdict.words
+        text = (
+            self._outcome(pair, verdict.verdict)
+            if verdict.launches_needed is None
+            else verdict.words
+        )
         tone: Tone = "warn" if verdict.verdict is Verdict.CANNOT_TELL else "plain"
-        n = len(comparison.ones)
+        n = len(comparison.one_values)
         return (
             Cell(_case(key.setting)),
             Cell(f"{_quantity(key)}, {comparison.unit}", unit=comparison.unit),
             *(
                 Cell(
-                    Quantity.over(median_interval(side, self._level), comparison.unit),
+                    Quantity.from_interval(median_interval(side, self._level), comparison.unit),
                     series=series,
                 )
                 for side, series in zip(
-                    (comparison.ones, comparison.others), comparison.series, strict=True
+                    (comparison.one_values, comparison.other_values), comparison.series, strict=True
                 )
             ),
             Cell(Quantity.claim(verdict.interval), tone, text, series=comparison.series[0]),
-            Cell(units.pure(verdict.q, 2)),
+            Cell(units.pure_number(verdict.q, 2)),
             Cell(
                 (
                     units.count(n),
-                    f" of {comparison.pairing.rounds}, first in {comparison.pairing.first}",
+                    f" of {comparison.pairing.rounds}, first in {comparison.pairing.first_count}",
                 )
             ),
         )
@@ -221,5 +225,5 @@ def _case(setting: Setting) -> str:
 def section(data: Data) -> ToolchainsSection | None:
     """The section, if two toolchains ran the same case."""
     toolchains = Toolchains(data)
-    is_asked = toolchains.compared or toolchains.refused
+    is_asked = toolchains.comparisons or toolchains.refusals
     return ToolchainsSection(data, toolchains) if is_asked else None

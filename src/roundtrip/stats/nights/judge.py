@@ -13,7 +13,7 @@ from roundtrip.stats.nights import newest, segments
 from roundtrip.stats.nights.newest import Predictions
 from roundtrip.stats.nights.noise import LONGEST, change_of_shares, models, shares
 from roundtrip.stats.nights.segments import Fit
-from roundtrip.stats.nights.series import Clean, Row, clean, rows, usual
+from roundtrip.stats.nights.series import CleanSeries, Row, clean, rows, usual_excursion_sizes
 from roundtrip.stats.nights.verdicts import (
     Drift,
     Incident,
@@ -34,23 +34,26 @@ _MARGIN = 64
 
 
 @dataclass(frozen=True)
-class Explained:
+class Stretch:
     """A stretch of a row from place `first` on, cleaned, with the fit that is believed."""
 
     row: Row
     first: int
-    series: Clean
+    series: CleanSeries
     fit: Fit
 
 
 def judge(
-    logs: np.ndarray, nodes: np.ndarray, settings: NightSettings, least: np.ndarray | None = None
+    logs: np.ndarray,
+    nodes: np.ndarray,
+    settings: NightSettings,
+    least_effects: np.ndarray | None = None,
 ) -> list[SeriesHistory]:
     """What is known of each series, after the newest of its nights.
 
     `logs` [series, nights]: natural logarithms of nightly medians; NaN or infinite where not
     measured, or left out of detection.  `nodes`, of the same shape: the number of the node set, -1
-    where it is not known.  `least`: the least effect of each series, relative; that of `settings`
+    where it is not known.  `least_effects`: that of each series, relative; that of `settings`
     by default.  All series of a site belong in one call: they share what is known of their noise.
     ValueError unless both tables have one shape.
     """
@@ -58,13 +61,15 @@ def judge(
     nodes = np.asarray(nodes)
     if logs.ndim != 2 or logs.shape != nodes.shape:
         raise ValueError(f"logs {logs.shape} and nodes {nodes.shape}: two equal tables are needed")
-    effects = np.full(len(logs), settings.minimum_effect) if least is None else least
+    effects = (
+        np.full(len(logs), settings.minimum_effect) if least_effects is None else least_effects
+    )
     series_rows = list(rows(logs, nodes, settings))
-    stretches = explain(series_rows, settings)
+    stretches = fit_stretches(series_rows, settings)
     predictions = [
         newest.predict(parts[-1].series, parts[-1].fit) if parts else None for parts in stretches
     ]
-    bound = newest.allowed([prediction for prediction in predictions if prediction], settings)
+    bound = newest.error_bound([prediction for prediction in predictions if prediction], settings)
     return [
         _history(row, parts, prediction, bound, float(effect), logs.shape[1], settings)
         for row, parts, prediction, effect in zip(
@@ -73,23 +78,23 @@ def judge(
     ]
 
 
-def explain(every: Sequence[Row], settings: NightSettings) -> list[list[Explained]]:
+def fit_stretches(all_rows: Sequence[Row], settings: NightSettings) -> list[list[Stretch]]:
     """The stretches of each row, the newest last; none of a row with too few nights.
 
     Long rows are cut into stretches that overlap by half.
     """
     parts: list[tuple[int, int, Row]] = []
-    for number, row in enumerate(every):
+    for number, row in enumerate(all_rows):
         comparable = row.comparable
         if comparable.values.size >= settings.nights_least:
             last = max(0, comparable.values.size - LONGEST)
             for first in sorted({*range(0, max(1, last), LONGEST // 2), last}):
                 parts.append((number, first, comparable.part(first, first + LONGEST)))
     if not parts:
-        return [[] for _ in every]
+        return [[] for _ in all_rows]
     clean_parts = clean([part for _, _, part in parts], settings)
-    usual_sizes = usual(clean_parts, settings)
-    clean_parts = [replace(series, usual=usual_sizes) for series in clean_parts]
+    usual_sizes = usual_excursion_sizes(clean_parts, settings)
+    clean_parts = [replace(series, usual_sizes=usual_sizes) for series in clean_parts]
     fits = segments.fits(clean_parts, settings)
     for _ in range(_ROUNDS):
         criteria = np.array([[fit.criterion for fit in model_fits] for model_fits in fits])
@@ -104,27 +109,27 @@ def explain(every: Sequence[Row], settings: NightSettings) -> list[list[Explaine
                 is_changed = True
         if not is_changed:
             break
-    result: list[list[Explained]] = [[] for _ in every]
+    result: list[list[Stretch]] = [[] for _ in all_rows]
     for (number, first, part), series, model_fits in zip(parts, clean_parts, fits, strict=True):
         model = int(np.argmin([fit.criterion for fit in model_fits] - 2 * np.log(model_shares)))
-        result[number].append(Explained(part, first, series, model_fits[model]))
+        result[number].append(Stretch(part, first, series, model_fits[model]))
     return result
 
 
 def _history(
     row: Row,
-    parts: Sequence[Explained],
+    parts: Sequence[Stretch],
     prediction: Predictions | None,
     bound: float,
-    least: float,
+    least_effect: float,
     nights: int,
     settings: NightSettings,
 ) -> SeriesHistory:
     count = row.comparable.values.size
     if not parts or prediction is None:
         count_text = f"{count} night{'s' * (count != 1)}"
-        why = f"{count_text}; a series can be judged from night {settings.nights_least} on"
-        return SeriesHistory(count, why=why, least=least)
+        reason = f"{count_text}; a series can be judged from night {settings.nights_least} on"
+        return SeriesHistory(count, reason=reason, least_effect=least_effect)
     last = parts[-1]
     drift, points = _drift(last, settings)
     if drift is not None and points != last.fit.points:
@@ -133,7 +138,7 @@ def _history(
     steps = tuple(_steps(parts, settings))
     begin = int(np.searchsorted(last.row.night, steps[-1].night)) if steps else 0
     recent_sets = row.node_set[-settings.segment_least :]
-    why = "the newest {} nights ran on nodes that no earlier nights compare with"
+    reason = "the newest {} nights ran on nodes that no earlier nights compare with"
     modes, is_newest = last.series.modes, last.row.night[-1] == nights - 1
     return SeriesHistory(
         count,
@@ -141,18 +146,18 @@ def _history(
         tuple(_segments(row.comparable, steps)),
         tuple(_incidents(parts)),
         drift,
-        _is_wandering(last, least),
-        newest.newest(prediction, bound) if is_newest else None,
-        tuple(newest.flapping(prediction, settings)),
-        _would_see(last, last.row.values.size - begin, settings),
-        why.format(recent_sets.size) if (recent_sets < 0).all() else "",
-        least,
+        _is_wandering(last, least_effect),
+        newest.judge_newest(prediction, bound) if is_newest else None,
+        tuple(newest.find_flapping(prediction, settings)),
+        _detectable_step(last, last.row.values.size - begin, settings),
+        reason.format(recent_sets.size) if (recent_sets < 0).all() else "",
+        least_effect,
         settings.news_nights,
         change_of_shares(modes, settings) if modes and is_newest else None,
     )
 
 
-def _steps(parts: Sequence[Explained], settings: NightSettings) -> list[Step]:
+def _steps(parts: Sequence[Stretch], settings: NightSettings) -> list[Step]:
     """The change points of all stretches, oldest first.
 
     Of two that both stretches have within `incident_nights`, the one farther from the ends of its
@@ -207,7 +212,7 @@ def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
         yield Segment(int(row.night[begin]), last, level, spread, autocorrelation)
 
 
-def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
+def _incidents(parts: Sequence[Stretch]) -> Iterator[Incident]:
     """Those in the middle of each stretch, and at the ends of the row."""
     margin = LONGEST // 4
     for index, part in enumerate(parts):
@@ -222,7 +227,7 @@ def _incidents(parts: Sequence[Explained]) -> Iterator[Incident]:
                 yield Incident(int(first), int(last), ratio)
 
 
-def _drift(part: Explained, settings: NightSettings) -> tuple[Drift | None, tuple[int, ...]]:
+def _drift(part: Stretch, settings: NightSettings) -> tuple[Drift | None, tuple[int, ...]]:
     """A straight line that explains more than change points and wander do, and what stays beside.
 
     A line through all nights is tried without any change point, and with those of the fit.
@@ -246,7 +251,7 @@ def _drift(part: Explained, settings: NightSettings) -> tuple[Drift | None, tupl
     return Drift(*values), best.points
 
 
-def _is_steep(part: Explained) -> bool:
+def _is_steep(part: Stretch) -> bool:
     """Whether the first and the last third of the nights differ by more than chance allows."""
     third = part.series.nights // 3
     first, last = part.series.values[:third], part.series.values[-third:]
@@ -254,17 +259,17 @@ def _is_steep(part: Explained) -> bool:
     return bool(abs(last.mean() - first.mean()) > 3 * error)
 
 
-def _is_wandering(part: Explained, least: float) -> bool:
+def _is_wandering(part: Stretch, least_effect: float) -> bool:
     """Whether the level moves slowly, farther than the nights around it scatter."""
     if not part.fit.noise.is_slow or part.fit.points:
         return False
     count = max(1, part.series.nights // 15)
     levels = [float(np.median(block)) for block in np.array_split(part.series.values, count)]
     span = max(levels) - min(levels)
-    return span > _WANDER and part.series.spread * span > least
+    return span > _WANDER and part.series.spread * span > least_effect
 
 
-def _would_see(part: Explained, level_nights: int, settings: NightSettings) -> float:
+def _detectable_step(part: Stretch, level_nights: int, settings: NightSettings) -> float:
     """The relative step that `sight_nights` new nights show with probability `sight_power`."""
     new, noise = settings.sight_nights, part.fit.noise
     old = min(max(level_nights, settings.segment_least), LONGEST // 2 - new)

@@ -29,17 +29,17 @@ import numpy as np
 import scipy
 
 from roundtrip.stats.nights.segments import Fit
-from roundtrip.stats.nights.series import Clean
-from roundtrip.stats.nights.verdicts import Flapping, Newest
+from roundtrip.stats.nights.series import CleanSeries
+from roundtrip.stats.nights.verdicts import Flapping, NewestNight
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.verdicts import q_values
 
 #: So many nights of each series say how far off a night of the site may be.
 _RECENT = 120
 #: Own nights at least this part as far off make the newest night no news, if more than this share.
-_AS_FAR, _OWN_SHARE = 0.5, 0.01
+_FAR_SHARE, _OWN_SHARE = 0.5, 0.01
 #: Nights are odd if they are farther off than this, and at most so many, with the last, one event.
-_ODD, _RUN = 2.5, 4
+_ODD_SD, _RUN = 2.5, 4
 #: Odd nights that come and go came at least so often.
 _COMINGS = 3
 
@@ -48,14 +48,14 @@ _COMINGS = 3
 class Predictions:
     """Every night of a series beside its best linear prediction from the nights before, cleaned.
 
-    `errors` [nights] are in units of the prediction's standard deviation, `away` [nights] the
+    `errors` [nights] are in units of the prediction's standard deviation, `distances` [nights] the
     distances from the level of the night, `sd` (in logarithms) apart.  The newest
     night is `value` over its level, and lies between `centre` - and + `unit` times the error that
     is allowed; all in logarithms.  The spread has `freedom` degrees of freedom.
     """
 
     errors: np.ndarray
-    away: np.ndarray
+    distances: np.ndarray
     value: float
     centre: float
     unit: float
@@ -63,21 +63,21 @@ class Predictions:
     freedom: int
 
 
-def predict(series: Clean, found: Fit) -> Predictions:
+def predict(series: CleanSeries, fit: Fit) -> Predictions:
     """The predictions under the noise of a fit; levels and spread are estimated without the last
     night, and without nights just before it that are as odd: they may be the same event.
 
     Box and Jenkins, Time Series Analysis, 1970, section 5.1.
     """
     n = series.nights
-    predictions = _predicted(series, found, n - 1)
-    is_odd = np.sign(predictions.errors[-1]) * predictions.errors > _ODD
+    predictions = _predict_from(series, fit, n - 1)
+    is_odd = np.sign(predictions.errors[-1]) * predictions.errors > _ODD_SD
     usual_nights = np.flatnonzero(~is_odd)
     length = int(usual_nights[-1]) + 1 if usual_nights.size else 0
-    return _predicted(series, found, length) if n - _RUN <= length < n - 1 else predictions
+    return _predict_from(series, fit, length) if n - _RUN <= length < n - 1 else predictions
 
 
-def _predicted(series: Clean, fit: Fit, length: int) -> Predictions:
+def _predict_from(series: CleanSeries, fit: Fit, length: int) -> Predictions:
     """The same, from the first `length` nights."""
     n = series.nights
     whiten = fit.noise.whiten[:n, :n]
@@ -106,7 +106,7 @@ def _predicted(series: Clean, fit: Fit, length: int) -> Predictions:
     )
 
 
-def allowed(predictions: Sequence[Predictions], settings: NightSettings) -> float:
+def error_bound(predictions: Sequence[Predictions], settings: NightSettings) -> float:
     """How far off a night of this site may be, in standard deviations of its prediction.
 
     So far that of all nights of late not more than `newest_share` were farther off.
@@ -118,33 +118,33 @@ def allowed(predictions: Sequence[Predictions], settings: NightSettings) -> floa
     return min(max(bound, settings.newest_sd), settings.newest_sd_most)
 
 
-def newest(one: Predictions, bound: float) -> Newest:
-    """What is said of the newest night; `bound` is what `allowed` says of its site.
+def judge_newest(predictions: Predictions, bound: float) -> NewestNight:
+    """What is said of the newest night; `bound` is what `error_bound` says of its site.
 
     It is the bound of a known spread: one of few nights takes Student's distribution.
     """
-    bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), one.freedom))
-    error = float(one.errors[-1])
-    is_far = np.sign(error) * one.errors[:-1] >= _AS_FAR * abs(error)
+    bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), predictions.freedom))
+    error = float(predictions.errors[-1])
+    is_far = np.sign(error) * predictions.errors[:-1] >= _FAR_SHARE * abs(error)
     run = np.flatnonzero(~is_far)  # nights that are far off and last do not make each other usual
-    is_usual = is_far[: run[-1] if run.size else 0].sum() > _OWN_SHARE * one.errors.size
-    half = bound * one.unit
-    return Newest(
-        _ratio(one.value),
-        _ratio(one.centre - half),
-        _ratio(one.centre + half),
+    is_usual = is_far[: run[-1] if run.size else 0].sum() > _OWN_SHARE * predictions.errors.size
+    half = bound * predictions.unit
+    return NewestNight(
+        _ratio(predictions.value),
+        _ratio(predictions.centre - half),
+        _ratio(predictions.centre + half),
         abs(error) > bound and not is_usual,
     )
 
 
-def flapping(one: Predictions, settings: NightSettings) -> Iterator[Flapping]:
+def find_flapping(predictions: Predictions, settings: NightSettings) -> Iterator[Flapping]:
     """Odd nights above the level, and below it, if they come and go more often than before.
 
     Fisher's exact test of the newest nights against those before.
     """
-    n = one.away.size
+    n = predictions.distances.size
     for side in (1.0, -1.0):
-        is_odd = side * one.away > settings.newest_sd
+        is_odd = side * predictions.distances > settings.newest_sd
         begins = np.flatnonzero(np.diff(is_odd.astype(int), prepend=0) == 1)
         total = int(is_odd.sum())
         for begin in begins[begins >= n - settings.flapping_nights]:
@@ -155,8 +155,10 @@ def flapping(one: Predictions, settings: NightSettings) -> Iterator[Flapping]:
             p = float(scipy.stats.hypergeom.sf(odd_count - 1, n, total, window))
             if p < settings.flapping_level:
                 share_before = (total - odd_count) / (n - window)
-                middle = float(np.median(one.away[is_odd]))
-                yield Flapping(window, odd_count / window, share_before, _ratio(middle * one.sd))
+                middle = float(np.median(predictions.distances[is_odd]))
+                yield Flapping(
+                    window, odd_count / window, share_before, _ratio(middle * predictions.sd)
+                )
                 break
 
 
@@ -191,7 +193,7 @@ class SignTest:
         return float(scipy.stats.binom.sf(self.beyond - 1, self.launches, 0.5))
 
     @property
-    def is_most(self) -> bool:
+    def is_majority(self) -> bool:
         """Whether more than half of them do."""
         return 2 * self.beyond > self.launches
 
@@ -205,18 +207,18 @@ def fewest_to_confirm(series: int, level: float) -> int:
 
 
 def confirm(
-    worse: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
+    tests: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
 ) -> list[Confirmation]:
     """By the rule above, for each series that was worse last night.
 
     `controls` has the control of each; None without one.  `level`: false discoveries, of 1.
     """
-    least = fewest_to_confirm(len(worse), level)
+    least = fewest_to_confirm(len(tests), level)
     result = []
-    for test, control, q in zip(worse, controls, q_values([test.p for test in worse]), strict=True):
+    for test, control, q in zip(tests, controls, q_values([test.p for test in tests]), strict=True):
         if not test.launches:
             result.append(Confirmation.NOT_LAUNCHED)
-        elif control and control.is_most:
+        elif control and control.is_majority:
             result.append(Confirmation.MACHINE)
         elif q <= level:
             result.append(Confirmation.CONFIRMED)

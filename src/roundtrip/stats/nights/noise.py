@@ -32,15 +32,15 @@ _ROUNDS = 15
 _VISIT, _VISITS = 12, 3
 #: Modes lie at least so many standard deviations of their nights apart, and the rarer has at least
 #: this share of the nights.
-_APART, _OFTEN = 4.0, 0.15
+_LEAST_GAP, _LEAST_SHARE = 4.0, 0.15
 #: They lie at least so far apart where most series of the site have modes.
-_APART_USUAL = 3.5
+_LEAST_GAP_USUAL = 3.5
 #: A visit reaches its mode up to this part of what lies between the modes.
-_REACHED = 2.5
+_REACH = 2.5
 #: A change of shares is looked for in so many of the newest nights, at least and at most.
-_NEWEST, _LATE = 5, 60
+_LEAST_NEWEST, _MOST_NEWEST = 5, 60
 #: What all series of a site say of its visits is worth so many visits of each, if all have modes.
-_OF_SITE = 8
+_SITE_VISITS = 8
 
 
 @dataclass(frozen=True)
@@ -183,15 +183,15 @@ class ModePrior:
         return self.leaves - ModePrior.leaves
 
 
-def site_prior(every: Sequence[Modes | None]) -> ModePrior:
+def site_prior(all_modes: Sequence[Modes | None]) -> ModePrior:
     """What the series of a site say together, if most have modes; None is one without."""
-    lengths = [modes.lengths for modes in every if modes is not None]
-    if 2 * len(lengths) <= len(every):
+    lengths = [modes.lengths for modes in all_modes if modes is not None]
+    if 2 * len(lengths) <= len(all_modes):
         return ModePrior()
     runs = np.concatenate(lengths)
     visits = max(1, int((runs <= _VISIT).sum()))
     stays = (np.minimum(runs, _VISIT + 1).sum() - runs.size) / visits
-    weight = _OF_SITE * (2 * len(lengths) / len(every) - 1)
+    weight = _SITE_VISITS * (2 * len(lengths) / len(all_modes) - 1)
     return ModePrior(ModePrior.stays + weight * stays, ModePrior.leaves + weight)
 
 
@@ -206,7 +206,7 @@ def _lengths(mask: np.ndarray) -> np.ndarray:
     return np.asarray(last - first)
 
 
-def _are_visits(lengths: np.ndarray, of_site: ModePrior, settings: NightSettings) -> np.ndarray:
+def _are_visits(lengths: np.ndarray, prior: ModePrior, settings: NightSettings) -> np.ndarray:
     """Which runs of a mode, of `lengths` nights, may be visits as the other runs are.
 
     A night stays in a mode with a probability that the visits show (a Markov chain of two states;
@@ -216,15 +216,15 @@ def _are_visits(lengths: np.ndarray, of_site: ModePrior, settings: NightSettings
     is_short = lengths <= _VISIT
     nights = np.minimum(lengths, _VISIT + 1) - 1
     visits = is_short.sum() - is_short
-    stays, leaves = of_site.stays + nights.sum() - nights, of_site.leaves + visits
+    stays, leaves = prior.stays + nights.sum() - nights, prior.leaves + visits
     log_p = scipy.special.betaln(stays + lengths - 1, leaves)
     log_p -= scipy.special.betaln(stays, leaves)
     is_usual = -log_p - np.log(visits + 1) < settings.mode_evidence
-    return np.asarray((visits + of_site.visits >= _VISITS) & is_usual)
+    return np.asarray((visits + prior.visits >= _VISITS) & is_usual)
 
 
 def find_modes(
-    logs: np.ndarray, least: float, of_site: ModePrior, settings: NightSettings
+    logs: np.ndarray, spread_least: float, prior: ModePrior, settings: NightSettings
 ) -> Modes | None:
     """The two modes of a series, if it visits each again and again for a few nights.
 
@@ -232,7 +232,7 @@ def find_modes(
     than `_VISIT` nights is a visit only if most series of the site have modes, and stay so long.
 
     The cut between them leaves the least variance within (N. Otsu, IEEE Transactions on Systems,
-    Man, and Cybernetics 9, 1979).  `least`: the spread is not below this.
+    Man, and Cybernetics 9, 1979).  `spread_least`: the spread is not below this.
     """
     sorted_logs = np.sort(logs)
     count = np.arange(1, logs.size)
@@ -241,22 +241,22 @@ def find_modes(
     between_variance = count * count[::-1] * (high / count[::-1] - low / count) ** 2
     is_high = logs > sorted_logs[int(np.argmax(between_variance))]
     share = float(is_high.mean())
-    if min(share, 1 - share) < _OFTEN:
+    if min(share, 1 - share) < _LEAST_SHARE:
         return None
     centres = np.where(is_high, np.median(logs[is_high]), np.median(logs[~is_high]))
     gap = float(centres.max() - centres.min())
-    spread = max(MAD * float(np.median(np.abs(logs - centres))), least)
-    is_usual = of_site != ModePrior()
-    if gap < (_APART_USUAL if is_usual else _APART) * spread:
+    spread = max(MAD * float(np.median(np.abs(logs - centres))), spread_least)
+    is_usual = prior != ModePrior()
+    if gap < (_LEAST_GAP_USUAL if is_usual else _LEAST_GAP) * spread:
         return None
     is_high = is_high ^ _is_scatter(logs, is_high, centres, gap)
     rare_nights, usual_nights = (is_high, ~is_high) if 2 * share < 1 else (~is_high, is_high)
     lengths, between_visits = _lengths(rare_nights), _lengths(usual_nights)
     are_visits = lengths <= _VISIT
     visits = min(are_visits.sum(), (between_visits <= _VISIT).sum())
-    is_rare = visits + of_site.visits < _VISITS
+    is_rare = visits + prior.visits < _VISITS
     if is_usual:
-        are_visits = _are_visits(lengths, of_site, settings)
+        are_visits = _are_visits(lengths, prior, settings)
     if is_rare or 2 * lengths[are_visits].sum() < lengths.sum():
         return None
     return Modes(is_high, gap)
@@ -270,34 +270,34 @@ def _is_scatter(
     result = np.zeros(logs.size, dtype=bool)
     for mask in (is_high, ~is_high):
         for begin, end in zip(*_runs(mask), strict=True):
-            result[begin:end] = _REACHED * np.median(deviations[begin:end]) > gap
+            result[begin:end] = _REACH * np.median(deviations[begin:end]) > gap
     return result
 
 
-def offsets_of_visits(found: Modes, of_site: ModePrior, settings: NightSettings) -> np.ndarray:
+def offsets_of_visits(modes: Modes, prior: ModePrior, settings: NightSettings) -> np.ndarray:
     """By how much each night is off because it visits the mode that is the rarer one [nights].
 
     A run that is too long for a visit is a level.
     """
-    is_mostly_high = bool(2 * found.is_high.sum() > found.is_high.size)
-    first, last = _runs(found.is_high != is_mostly_high)
-    offsets = np.zeros(found.is_high.size)
-    are_visits = _are_visits(last - first, of_site, settings)
+    is_mostly_high = bool(2 * modes.is_high.sum() > modes.is_high.size)
+    first, last = _runs(modes.is_high != is_mostly_high)
+    offsets = np.zeros(modes.is_high.size)
+    are_visits = _are_visits(last - first, prior, settings)
     for begin, end in zip(first[are_visits], last[are_visits], strict=True):
-        offsets[begin:end] = -found.gap if is_mostly_high else found.gap
+        offsets[begin:end] = -modes.gap if is_mostly_high else modes.gap
     return offsets
 
 
-def change_of_shares(found: Modes, settings: NightSettings) -> Shares | None:
+def change_of_shares(modes: Modes, settings: NightSettings) -> Shares | None:
     """The change of the shares of both modes in the newest nights, if it is no chance.
 
     Fisher's exact test of the nights since each change of mode against those before.  Nights that
     resemble those before count as fewer: the variance of a share is that of a Markov chain of two
     states (P. Billingsley, Annals of Mathematical Statistics 32, 1961).
     """
-    n, high = found.is_high.size, found.is_high
+    n, high = modes.is_high.size, modes.is_high
     begins = np.flatnonzero(np.diff(high.astype(int))) + 1
-    begins = begins[(begins >= max(n // 2, n - _LATE)) & (begins <= n - _NEWEST)]
+    begins = begins[(begins >= max(n // 2, n - _MOST_NEWEST)) & (begins <= n - _LEAST_NEWEST)]
     if not begins.size:
         return None
     worth = _worth(high)
@@ -311,7 +311,7 @@ def change_of_shares(found: Modes, settings: NightSettings) -> Shares | None:
         return None
     begin = int(begins[np.argmin(p)])
     before, after = float(high[:begin].mean()), float(high[begin:].mean())
-    return Shares(n - begin, before, after, math.exp(found.gap))
+    return Shares(n - begin, before, after, math.exp(modes.gap))
 
 
 def _worth(high: np.ndarray) -> float:

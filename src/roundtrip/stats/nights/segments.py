@@ -17,24 +17,24 @@ import numpy as np
 import scipy
 
 from roundtrip.stats.nights.noise import Noise, models
-from roundtrip.stats.nights.series import Clean, Excursion
+from roundtrip.stats.nights.series import CleanSeries, Excursion
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
 
 #: Penalties of the proposal, in variances times log(nights), and how many nights a change point
 #: may cost before the second is taken.
-_PENALTY, _PENALTY_MANY, _MANY = 2.5, 8.0, 6
+_PENALTY, _PENALTY_MANY, _NIGHTS_PER_POINT = 2.5, 8.0, 6
 #: So many nights on either side say what the spread beside a change point is.
-_BESIDE = 60
+_SIDE_NIGHTS = 60
 #: A night counts as no farther than so many robust standard deviations from its segment.
 _OUTSIDE = 4.0
 #: A segment scatters more than the series if its variance does with this confidence.
-_SURE = 0.99
+_VARIANCE_CONFIDENCE = 0.99
 #: An excursion went back if the levels on both sides of it differ by less than this part of it.
-_BACK = 0.5
+_RETURN_SHARE = 0.5
 #: The nights beside a plain change point scatter at least by this part of the series' spread, and
 #: so much of the area under the ROC curve is theirs; it is found within so many nights.
-_LEAST_SPREAD, _CLEAR, _NEAR = 0.5, 0.95, 5
+_LEAST_SPREAD, _PLAIN_SEPARATION, _NEAR_NIGHTS = 0.5, 0.95, 5
 _RIDGE = 1e-9
 _TINY = 1e-12
 
@@ -65,13 +65,13 @@ class Fit:
         return [0, *self.points, nights]
 
 
-def fits(every: Sequence[Clean], settings: NightSettings) -> list[list[Fit]]:
+def fits(all_series: Sequence[CleanSeries], settings: NightSettings) -> list[list[Fit]]:
     """The best explanation of each series by each model of noise: [series][models]."""
-    series_fits: list[list[Fit]] = [[] for _ in every]
-    for nights in {series.nights for series in every}:
-        numbers = [number for number, series in enumerate(every) if series.nights == nights]
-        proposals = [_Proposal(every[number], settings) for number in numbers]
-        values = np.array([every[number].values for number in numbers])
+    series_fits: list[list[Fit]] = [[] for _ in all_series]
+    for nights in {series.nights for series in all_series}:
+        numbers = [number for number, series in enumerate(all_series) if series.nights == nights]
+        proposals = [_Proposal(all_series[number], settings) for number in numbers]
+        values = np.array([all_series[number].values for number in numbers])
         for noise in models(nights):
             # One product for all series reads the matrix once.
             responses = values @ noise.whiten[:nights, :nights].T
@@ -81,7 +81,7 @@ def fits(every: Sequence[Clean], settings: NightSettings) -> list[list[Fit]]:
 
 
 def fit(
-    series: Clean,
+    series: CleanSeries,
     points: Sequence[int],
     noise: Noise,
     settings: NightSettings,
@@ -142,7 +142,7 @@ def fit(
 
 
 def excursion(
-    series: Clean, points: Sequence[int], settings: NightSettings
+    series: CleanSeries, points: Sequence[int], settings: NightSettings
 ) -> tuple[Excursion, float] | None:
     """The first segment too short for a level that went back to where it came from, and that level.
 
@@ -159,7 +159,7 @@ def excursion(
     bounds = [0, *points, series.nights]
     before, begin, end = bounds[-3:]
     if end - begin < min(settings.segment_least, begin - before):
-        level_before = level(max(before, begin - _BESIDE), begin)
+        level_before = level(max(before, begin - _SIDE_NIGHTS), begin)
         size = abs(float(np.median(series.raw[begin:])) - level_before)
         if _was_seen(series, end - begin, size):
             return Excursion(begin, end, size), level_before
@@ -176,18 +176,18 @@ def excursion(
             level(end, after),
         )
         size = min(abs(level_inside - level_before), abs(level_inside - level_after))
-        if abs(level_after - level_before) < _BACK * size:
+        if abs(level_after - level_before) < _RETURN_SHARE * size:
             return Excursion(begin, end, size), (level_before + level_after) / 2
     return None
 
 
-def _proposed(series: Clean) -> list[int]:
+def _proposed_points(series: CleanSeries) -> list[int]:
     import ruptures  # takes a second to load, which a site of few nights need not spend
 
     n = series.nights
     search = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series.values[:, None])
     points = search.predict(pen=_PENALTY * math.log(n))
-    if len(points) > n / _MANY:
+    if len(points) > n / _NIGHTS_PER_POINT:
         points = search.predict(pen=_PENALTY_MANY * math.log(n))
     return [int(point) for point in points[:-1]]
 
@@ -195,11 +195,11 @@ def _proposed(series: Clean) -> list[int]:
 class _Proposal:
     """The proposed change points of a series, and what the nights beside them say of any noise."""
 
-    def __init__(self, series: Clean, settings: NightSettings) -> None:
+    def __init__(self, series: CleanSeries, settings: NightSettings) -> None:
         self._series, self._settings = series, settings
-        self._points = _proposed(series)
-        self._plain = list(_plain(series, self._points, settings))
-        self._beside: dict[tuple[int, ...], _Beside] = {}
+        self._points = _proposed_points(series)
+        self._plain_points = list(_plain_points(series, self._points, settings))
+        self._neighbourhoods: dict[tuple[int, ...], _Neighbourhood] = {}
 
     def fit(self, noise: Noise, response: np.ndarray) -> Fit:
         """The fit whose every change point is supported by the nights beside it, too.
@@ -211,9 +211,11 @@ class _Proposal:
             candidate = fit(self._series, points, noise, self._settings, response=response)
             if not candidate.points:
                 break
-            if candidate.points not in self._beside:
-                self._beside[candidate.points] = _beside(self._series, candidate.points)
-            is_supported = self._beside[candidate.points].supports(
+            if candidate.points not in self._neighbourhoods:
+                self._neighbourhoods[candidate.points] = _neighbourhood(
+                    self._series, candidate.points
+                )
+            is_supported = self._neighbourhoods[candidate.points].supports(
                 candidate, self._series.nights, self._settings
             )
             points = [
@@ -222,8 +224,8 @@ class _Proposal:
             if len(points) == len(candidate.points):
                 break
         misses = sum(
-            all(abs(point - plain_point) > _NEAR for point in candidate.points)
-            for plain_point in self._plain
+            all(abs(point - plain_point) > _NEAR_NIGHTS for point in candidate.points)
+            for plain_point in self._plain_points
         )
         return replace(
             candidate, criterion=candidate.criterion + self._settings.plain_cost * misses
@@ -231,41 +233,46 @@ class _Proposal:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class _Neighbourhood:
     """Scatter and overlap of the nights before and after each of some change points.
 
     By change point: `factors` inflate the standard error, `freedom` are the degrees of freedom of
-    Welch's test, `apart` is the area under the ROC curve.
+    Welch's test, `separations` are areas under the ROC curve.
     """
 
     factors: np.ndarray
     freedom: np.ndarray
-    apart: np.ndarray
+    separations: np.ndarray
 
-    def supports(self, found: Fit, nights: int, settings: NightSettings) -> np.ndarray:
+    def supports(self, candidate: Fit, nights: int, settings: NightSettings) -> np.ndarray:
         """Of each change point, whether the nights beside it support it."""
-        squares = np.expm1(found.evidence**2 / nights) / self.factors**2
+        squares = np.expm1(candidate.evidence**2 / nights) / self.factors**2
         evidence = np.sqrt(nights * np.log1p(squares))
         welch_evidence = -scipy.special.ndtri(scipy.special.stdtr(self.freedom, -evidence))
         evidence = np.where(np.isinf(self.freedom), evidence, np.minimum(welch_evidence, evidence))
-        is_enough = evidence >= found.thresholds - _TINY
-        return np.asarray(is_enough & (self.apart >= settings.separation_least))
+        is_enough = evidence >= candidate.thresholds - _TINY
+        return np.asarray(is_enough & (self.separations >= settings.separation_least))
 
 
-def _beside(series: Clean, points: Sequence[int]) -> _Beside:
+def _neighbourhood(series: CleanSeries, points: Sequence[int]) -> _Neighbourhood:
     areas = np.array([separation(*sides) for sides in _sides(series, points)])
-    return _Beside(*inflation(series, points), areas)
+    return _Neighbourhood(*inflation(series, points), areas)
 
 
-def _sides(series: Clean, points: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _sides(series: CleanSeries, points: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The nights of the segment before and after each change point that say what is beside it."""
     bounds = [0, *points, series.nights]
     for index, point in enumerate(points):
-        first, last = max(bounds[index], point - _BESIDE), min(bounds[index + 2], point + _BESIDE)
+        first, last = (
+            max(bounds[index], point - _SIDE_NIGHTS),
+            min(bounds[index + 2], point + _SIDE_NIGHTS),
+        )
         yield series.raw[first:point], series.raw[point:last]
 
 
-def _plain(series: Clean, points: Sequence[int], settings: NightSettings) -> Iterator[int]:
+def _plain_points(
+    series: CleanSeries, points: Sequence[int], settings: NightSettings
+) -> Iterator[int]:
     """Of the proposed change points, those that anyone sees: no slow noise moves so far at once.
 
     The medians of `plain_nights` on either side differ by more than `plain_sd` of their own robust
@@ -278,12 +285,12 @@ def _plain(series: Clean, points: Sequence[int], settings: NightSettings) -> Ite
             continue
         size = abs(float(np.median(after) - np.median(before)))
         spread = max(_LEAST_SPREAD, *(robust_sd(part) for part in (before, after)))
-        if size > settings.plain_sd * spread and separation(before, after) > _CLEAR:
+        if size > settings.plain_sd * spread and separation(before, after) > _PLAIN_SEPARATION:
             yield point
 
 
 def _thresholds(
-    series: Clean, points: Sequence[int], noise: Noise, settings: NightSettings
+    series: CleanSeries, points: Sequence[int], noise: Noise, settings: NightSettings
 ) -> np.ndarray:
     bounds = [0, *points, series.nights]
     result = np.empty(len(points))
@@ -296,24 +303,24 @@ def _thresholds(
     return result
 
 
-def _was_seen(series: Clean, nights: int, size: float) -> bool:
+def _was_seen(series: CleanSeries, nights: int, size: float) -> bool:
     """Whether excursions of so many nights, at least half as far off, are nothing new.
 
-    One of the series' own is enough, of those of the site as many as `usual` asks for.
+    One of the series' own is enough, of those of the site as many as `usual_sizes` asks for.
     """
-    return size <= 2 * series.usual.get(nights, 0.0) or any(
+    return size <= 2 * series.usual_sizes.get(nights, 0.0) or any(
         excursion.end - excursion.begin >= nights - 1 and excursion.size >= size / 2
         for excursion in series.excursions
     )
 
 
-def inflation(series: Clean, points: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def inflation(series: CleanSeries, points: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """By how much the nights beside each change point scatter more than all nights do, at least 1.
 
     A factor of its standard error, and the degrees of freedom of the variance that it is from (B.
     L. Welch, Biometrika 34, 1947); infinite where the factor is 1.  The variance on either side is
-    its own where that is larger with the confidence `_SURE` (chi-square), else that of all nights:
-    few nights that happen to scatter more, or less, do not count.
+    its own where that is larger with the confidence `_VARIANCE_CONFIDENCE` (chi-square), else that
+    of all nights: few nights that happen to scatter more, or less, do not count.
     """
     factors, freedom = np.ones(len(points)), np.full(len(points), math.inf)
     if not points:
@@ -324,7 +331,7 @@ def inflation(series: Clean, points: Sequence[int]) -> tuple[np.ndarray, np.ndar
     for index, sides in enumerate(_sides(series, points)):
         expected = actual = doubt = 0.0
         for part in sides:
-            variance, degrees = _own(part, pooled_var)
+            variance, degrees = _own_variance(part, pooled_var)
             expected += pooled_var / part.size
             actual += variance / part.size
             doubt += (variance / part.size) ** 2 / degrees
@@ -333,7 +340,7 @@ def inflation(series: Clean, points: Sequence[int]) -> tuple[np.ndarray, np.ndar
     return factors, freedom
 
 
-def _own(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
+def _own_variance(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
     """The variance of some nights, and its degrees of freedom; `pooled_var` unless surely larger.
 
     What lies far outside of the nights counts as if it lay at their edge.
@@ -350,7 +357,7 @@ def _own(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
 @cache
 def _squares(nights: int) -> float:
     """What the squares of so many nights sum up to by chance at most, in variances."""
-    return float(scipy.stats.chi2.ppf(_SURE, nights - 1)) if nights > 1 else math.inf
+    return float(scipy.stats.chi2.ppf(_VARIANCE_CONFIDENCE, nights - 1)) if nights > 1 else math.inf
 
 
 def separation(before: np.ndarray, after: np.ndarray) -> float:

@@ -27,10 +27,10 @@ from roundtrip.stats.summaries import MAD
 _DIFFERENCE = 2**-0.5
 #: A running median follows a level after so many nights, on either side.
 _REACH = 7
-#: A night farther off than `_OFF` belongs to an incident that has one beyond `clip_sd`; an incident
-#: that is no more than `_ALONE` nights long is seen without a fit.  If more than `_OFTEN` of all
-#: nights are such, the series has two modes, and they are its noise.
-_OFF, _ALONE, _OFTEN = 2.5, 4, 0.15
+#: A night farther off than `_FAR_SD` belongs to an incident that has one beyond `clip_sd`; an
+#: incident that is no more than `_SHORT_NIGHTS` nights long is seen without a fit.  If more than
+#: `_ODD_SHARE` of all nights are such, the series has two modes, and they are its noise.
+_FAR_SD, _SHORT_NIGHTS, _ODD_SHARE = 2.5, 4, 0.15
 #: A spread estimated from differences is believed to this part: nights may alternate.
 _CAUTION = 0.8
 #: Weekdays differ if so many weeks or more would show it by chance less often than this.
@@ -74,13 +74,14 @@ class Excursion:
 
 
 @dataclass(frozen=True)
-class Clean:
+class CleanSeries:
     """A row in units of its `spread` (of logarithms), less its `middle`.
 
     `raw` has every night as it was, `values` without `excursions`, and no night farther than
     `clip_sd` from the nights around it.  `sets` [nights, node sets - 1] marks the nights of each
     node set but the first.  Node sets, weekdays and the nights of two `modes` are brought to one
-    level, by a first estimate.  `usual`: by number of nights, what `usual` says of the site.
+    level, by a first estimate.  `usual_sizes`: by number of nights, what `usual_excursion_sizes`
+    says of the site.
     """
 
     raw: np.ndarray
@@ -90,14 +91,14 @@ class Clean:
     sets: np.ndarray
     excursions: tuple[Excursion, ...]
     modes: Modes | None = None
-    usual: Mapping[int, float] = field(default_factory=dict)
+    usual_sizes: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def nights(self) -> int:
         """How many nights there are."""
         return int(self.raw.size)
 
-    def without(self, excursion: Excursion, level: float) -> Clean:
+    def without(self, excursion: Excursion, level: float) -> CleanSeries:
         """The same with one excursion more, whose nights get the `level` around them."""
         values = self.values.copy()
         values[excursion.begin : excursion.end] = level
@@ -129,19 +130,19 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterat
         yield Row(values[nights], nights, node_set)
 
 
-def clean(every: Sequence[Row], settings: NightSettings) -> list[Clean]:
+def clean(all_rows: Sequence[Row], settings: NightSettings) -> list[CleanSeries]:
     """The comparable nights of each row of a site, at least one, in units of their spread.
 
     Where series have modes, what is known of their visits counts for all.
     """
-    first_pass = [_clean(row, ModePrior(), settings) for row in every]
+    first_pass = [_clean(row, ModePrior(), settings) for row in all_rows]
     prior = site_prior([series.modes for series in first_pass])
     if prior == ModePrior():
         return first_pass
-    return [_clean(row, prior, settings) for row in every]
+    return [_clean(row, prior, settings) for row in all_rows]
 
 
-def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> Clean:
+def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> CleanSeries:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
     logs = logs - _weekdays(logs, row.night)
@@ -154,21 +155,23 @@ def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> Clean:
     deviations = logs - level
     spread = _spread(logs, deviations, settings.spread_least)
     mirror_level = running_median(logs, "mirror")  # that no newest night makes a level of its own
-    excursions = tuple(_alone(logs / spread, mirror_level / spread, settings.clip_sd))
+    excursions = tuple(_short_excursions(logs / spread, mirror_level / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
     values = np.clip(
         logs, np.minimum(level, mirror_level) - bound, np.maximum(level, mirror_level) + bound
     )
-    if sum(excursion.end - excursion.begin for excursion in excursions) > _OFTEN * logs.size:
+    if sum(excursion.end - excursion.begin for excursion in excursions) > _ODD_SHARE * logs.size:
         excursions, values = (), logs
     for excursion in excursions:
         values[excursion.begin : excursion.end] = mirror_level[excursion.begin : excursion.end]
     middle = float(np.median(values))
     raw, values = (logs - middle) / spread, (values - middle) / spread
-    return Clean(raw, values, spread, middle, sets, excursions, modes)
+    return CleanSeries(raw, values, spread, middle, sets, excursions, modes)
 
 
-def usual(every: Sequence[Clean], settings: NightSettings) -> dict[int, float]:
+def usual_excursion_sizes(
+    all_series: Sequence[CleanSeries], settings: NightSettings
+) -> dict[int, float]:
     """How large excursions of a site are that last for so many nights, or longer, and are usual.
 
     Usual is what begins in more than `newest_share` of all nights, by the lower confidence bound of
@@ -176,8 +179,8 @@ def usual(every: Sequence[Clean], settings: NightSettings) -> dict[int, float]:
     nights last nobody knows whether they are the next excursion.  Nothing is usual of lengths that
     the result does not have.
     """
-    nights = sum(series.nights for series in every)
-    excursions = [excursion for series in every for excursion in series.excursions]
+    nights = sum(series.nights for series in all_series)
+    excursions = [excursion for series in all_series for excursion in series.excursions]
     sizes: dict[int, float] = {}
     for length in range(1, settings.segment_least):
         sorted_sizes = sorted(
@@ -233,13 +236,13 @@ def _weekdays(logs: np.ndarray, night: np.ndarray) -> np.ndarray:
     return np.asarray((means - np.median(means))[day])
 
 
-def _spread(logs: np.ndarray, deviations: np.ndarray, least: float) -> float:
+def _spread(logs: np.ndarray, deviations: np.ndarray, spread_least: float) -> float:
     """Robust standard deviation from night to night, never below what the resolution allows."""
     sd = MAD * float(np.median(np.abs(deviations))) / 0.95  # the running median takes part of it
     steps = np.diff(logs)
     steps = np.abs(steps - np.median(steps)) if steps.size else np.zeros(1)
     step_sd = _CAUTION * _DIFFERENCE * MAD * float(np.median(steps))
-    return max(sd, step_sd, _ROUNDING * _resolution(logs), least)
+    return max(sd, step_sd, _ROUNDING * _resolution(logs), spread_least)
 
 
 def _resolution(logs: np.ndarray) -> float:
@@ -250,19 +253,24 @@ def _resolution(logs: np.ndarray) -> float:
     return float(np.median(np.diff(unique_values)))
 
 
-def _alone(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
+def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
     """Few nights in a row that are far off the level on one side, and are followed by others.
 
     Of the newest nights the next one must be nearer to the level before them than to theirs: no
     nights say where the level is then.
     """
     deviations = values - level
-    side = np.where(np.abs(deviations) > _OFF, np.sign(deviations), 0)
+    side = np.where(np.abs(deviations) > _FAR_SD, np.sign(deviations), 0)
     ends = [*np.flatnonzero(np.diff(side)) + 1, side.size]
     begin = 0
     for end in map(int, ends):
         size = np.abs(deviations[begin:end])
-        if side[begin] and end - begin <= _ALONE and end < side.size and size.max() > clip_sd:
+        if (
+            side[begin]
+            and end - begin <= _SHORT_NIGHTS
+            and end < side.size
+            and size.max() > clip_sd
+        ):
             values_before = values[max(begin - _REACH, 0) : max(begin, 1)]
             begin_distance, end_distance = np.abs(values[[begin, end]] - np.median(values_before))
             if end + _REACH < side.size or not begin or 2 * end_distance < begin_distance:

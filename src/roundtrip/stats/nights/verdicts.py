@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 #: A level is that of before if it is nearer to it than this part of the change.
-_BACK = 0.35
+_RETURN_SHARE = 0.35
 #: A change point that lies elsewhere than it was reported is the same up to so many nights away.
-_MOVED = 10
+_SAME_POINT_NIGHTS = 10
 
 
 class Verdict(StrEnum):
@@ -47,22 +47,22 @@ class Step:
     threshold: float
     nights: int
 
-    def is_effect(self, least: float) -> bool:
+    def is_effect(self, least_effect: float) -> bool:
         """Whether its interval excludes 1 and it is larger than the least effect."""
-        return abs(self.ratio - 1) >= least and not self.low <= 1 <= self.high
+        return abs(self.ratio - 1) >= least_effect and not self.low <= 1 <= self.high
 
 
 @dataclass(frozen=True)
 class Revision:
     """A change point that was reported after the night before, and is not there any more.
 
-    `now` is the change point that stands in its place; None if it is withdrawn, for the reason
-    `why`.
+    `new_step` is the change point that stands in its place; None if it is withdrawn, for the reason
+    `reason`.
     """
 
-    reported: Step
-    now: Step | None
-    why: str = ""
+    old_step: Step
+    new_step: Step | None
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,13 +93,13 @@ class Incident:
 class Drift:
     """A slow change: the level of a year later over that of today, with its interval."""
 
-    a_year: float
+    yearly_ratio: float
     low: float
     high: float
 
 
 @dataclass(frozen=True)
-class Newest:
+class NewestNight:
     """The newest night beside what the nights before predict: ratios over their level.
 
     `low` and `high` bound what one night without a change is expected to show.
@@ -137,7 +137,7 @@ class Shares:
     after: float
     ratio: float
 
-    def for_worse(self, *, lower_is_better: bool) -> Shares:
+    def of_worse_mode(self, *, lower_is_better: bool) -> Shares:
         """The same of the mode that is worse; `ratio` is that mode over the other."""
         if lower_is_better:
             return self
@@ -148,27 +148,27 @@ class Shares:
 class SeriesHistory:
     """Of one series: every change point, segment and incident, oldest first, and its newest nights.
 
-    `would_see` is the least relative step that 10 new nights would show with a probability of
-    90 %; None with too few nights.  `why` says what is missing where nothing can be judged.
-    `least` is the least effect, relative; a level is news for `news_nights`.  `shares`: a change of
-    the shares of two modes, which is no change point.  `before` is what was known, and so reported,
+    `detectable_step` is the least relative step that 10 new nights would show with a probability of
+    90 %; None with too few nights.  `reason` says what is missing where nothing can be judged.
+    `least_effect` is relative; a level is news for `news_nights`.  `shares`: a change of the shares
+    of two modes, which is no change point.  `previous_history` is what was known, and so reported,
     after the night before the newest.
     """
 
-    used: int
+    nights_used: int
     steps: tuple[Step, ...] = ()
     segments: tuple[Segment, ...] = ()
     incidents: tuple[Incident, ...] = ()
     drift: Drift | None = None
     is_wandering: bool = False
-    newest: Newest | None = None
+    newest_night: NewestNight | None = None
     flapping: tuple[Flapping, ...] = ()
-    would_see: float | None = None
-    why: str = ""
-    least: float = 0.0
+    detectable_step: float | None = None
+    reason: str = ""
+    least_effect: float = 0.0
     news_nights: int = 14
     shares: Shares | None = None
-    before: SeriesHistory | None = None
+    previous_history: SeriesHistory | None = None
 
     @property
     def spikes(self) -> tuple[int, ...]:
@@ -177,22 +177,30 @@ class SeriesHistory:
             n for incident in self.incidents for n in range(incident.first, incident.last + 1)
         )
 
-    def step(self, accepted: int = -1) -> Step | None:
-        """The newest change point that is large enough and began after night `accepted`."""
+    def newest_step(self, accepted_night: int = -1) -> Step | None:
+        """The newest change point that is large enough and began after night `accepted_night`."""
         effects = [
-            step for step in self.steps if step.is_effect(self.least) and step.night > accepted
+            step
+            for step in self.steps
+            if step.is_effect(self.least_effect) and step.night > accepted_night
         ]
         return effects[-1] if effects else None
 
-    def standing(self, *, lower_is_better: bool, accepted: int = -1) -> tuple[Step, ...]:
-        """Change points for the worse after night `accepted` that no later level took back."""
+    def standing_steps(
+        self, *, lower_is_better: bool, accepted_night: int = -1
+    ) -> tuple[Step, ...]:
+        """Change points for the worse after `accepted_night` that no later level took back."""
         result: list[Step] = []
         for index, step in enumerate(self.steps):
             is_worse = (step.ratio > 1) == lower_is_better
-            if step.night <= accepted or not is_worse or not step.is_effect(self.least):
+            if (
+                step.night <= accepted_night
+                or not is_worse
+                or not step.is_effect(self.least_effect)
+            ):
                 continue
             ratio_since = math.prod(later.ratio for later in self.steps[index:])
-            if not _is_back(ratio_since, step.ratio, self.least):
+            if not _is_back(ratio_since, step.ratio, self.least_effect):
                 result.append(step)
         return tuple(result)
 
@@ -202,15 +210,15 @@ class SeriesHistory:
 
         Only effects were reported.
         """
-        if self.before is None:
+        if self.previous_history is None:
             return ()
         old_steps, new_steps = (
             {
                 (step.night, step.ratio > 1): step
                 for step in history.steps
-                if step.is_effect(history.least)
+                if step.is_effect(history.least_effect)
             }
-            for history in (self.before, self)
+            for history in (self.previous_history, self)
         )
         free_steps = [new_steps[place] for place in new_steps.keys() - old_steps.keys()]
         result = []
@@ -222,14 +230,14 @@ class SeriesHistory:
                 key=lambda step: (abs(step.night - old_step.night), step.night),
                 default=None,
             )
-            if new_step is None or abs(new_step.night - old_step.night) > _MOVED:
-                result.append(Revision(old_step, None, self._why_not(old_step)))
+            if new_step is None or abs(new_step.night - old_step.night) > _SAME_POINT_NIGHTS:
+                result.append(Revision(old_step, None, self._withdrawal_reason(old_step)))
             else:
                 free_steps.remove(new_step)
                 result.append(Revision(old_step, new_step))
         return tuple(result)
 
-    def _why_not(self, old_step: Step) -> str:
+    def _withdrawal_reason(self, old_step: Step) -> str:
         """Why a change point that was reported before does not stand."""
         if any(incident.first <= old_step.night <= incident.last for incident in self.incidents):
             return "the level went back, so these nights are an incident"
@@ -242,62 +250,62 @@ class SeriesHistory:
             return "the level wanders"
         return "with the newest night it lacks evidence"
 
-    def went_back(self, *, lower_is_better: bool) -> Newest | None:
+    def recovered_night(self, *, lower_is_better: bool) -> NewestNight | None:
         """The night before, if it was reported as worse, and last night shows no sign of it."""
-        previous = self.before
-        if previous is None or self.newest is None:
+        previous = self.previous_history
+        if previous is None or self.newest_night is None:
             return None
         if not previous.is_worse_last_night(lower_is_better=lower_is_better):
             return None
         is_worse = self.is_worse_last_night(lower_is_better=lower_is_better)
-        start = previous.segments[-1].end - 1 - _MOVED
+        start = previous.segments[-1].end - 1 - _SAME_POINT_NIGHTS
         has_step = any(
             step.night > start and (step.ratio > 1) == lower_is_better for step in self.steps
         )
-        return None if is_worse or has_step else previous.newest
+        return None if is_worse or has_step else previous.newest_night
 
-    def flaps(self, *, lower_is_better: bool) -> Flapping | None:
+    def worse_flapping(self, *, lower_is_better: bool) -> Flapping | None:
         """The worse nights that come and go, if there are such."""
         return next(
             (flapping for flapping in self.flapping if (flapping.ratio > 1) == lower_is_better),
             None,
         )
 
-    def worse_mode(self, *, lower_is_better: bool, accepted: int = -1) -> Shares | None:
-        """The shares of the worse of two modes, if they changed after night `accepted`."""
-        if self.shares is None or self.segments[-1].end - self.shares.nights <= accepted:
+    def worse_mode(self, *, lower_is_better: bool, accepted_night: int = -1) -> Shares | None:
+        """The shares of the worse of two modes, if they changed after night `accepted_night`."""
+        if self.shares is None or self.segments[-1].end - self.shares.nights <= accepted_night:
             return None
-        return self.shares.for_worse(lower_is_better=lower_is_better)
+        return self.shares.of_worse_mode(lower_is_better=lower_is_better)
 
     def is_worse_last_night(self, *, lower_is_better: bool) -> bool:
         """Whether the newest night is worse than what was predicted, and by more than the least."""
-        if self.newest is None or not self.newest.is_outside:
+        if self.newest_night is None or not self.newest_night.is_outside:
             return False
-        change = self.newest.ratio - 1
-        return (change > 0) == lower_is_better and abs(change) >= self.least
+        change = self.newest_night.ratio - 1
+        return (change > 0) == lower_is_better and abs(change) >= self.least_effect
 
-    def verdict(self, *, lower_is_better: bool, accepted: int = -1) -> Verdict:
-        """The verdict on the newest nights; change points up to night `accepted` are the baseline.
+    def verdict(self, *, lower_is_better: bool, accepted_night: int = -1) -> Verdict:
+        """The verdict on the newest nights; change points up to `accepted_night` are the baseline.
 
         The newest night stands before any change point, and these before what comes and goes.
         """
-        is_new = not self.segments or self.segments[-1].end - 1 > accepted
+        is_new = not self.segments or self.segments[-1].end - 1 > accepted_night
         if is_new and self.is_worse_last_night(lower_is_better=lower_is_better):
             return Verdict.WORSE_LAST_NIGHT
-        step = self.step(accepted)
+        step = self.newest_step(accepted_night)
         if step is not None:
             if (step.ratio > 1) == lower_is_better:
                 return Verdict.REGRESSED
             return Verdict.RECOVERED if self._takes_back(step) else Verdict.IMPROVED
-        flapping = self.flaps(lower_is_better=lower_is_better)
-        if flapping and self.segments[-1].end - flapping.nights > accepted:
+        flapping = self.worse_flapping(lower_is_better=lower_is_better)
+        if flapping and self.segments[-1].end - flapping.nights > accepted_night:
             return Verdict.FLAPPING
-        shares = self.worse_mode(lower_is_better=lower_is_better, accepted=accepted)
+        shares = self.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
         if shares:
             return Verdict.FLAPPING if shares.after > shares.before else Verdict.IMPROVED
         if self.drift is not None:
             return Verdict.DRIFTING
-        if self.why:
+        if self.reason:
             return Verdict.TOO_FEW_NIGHTS
         return Verdict.WANDERING if self.is_wandering else Verdict.UNCHANGED
 
@@ -308,11 +316,13 @@ class SeriesHistory:
             earlier = self.steps[index]
             ratio_since = math.prod(later.ratio for later in self.steps[index : position + 1])
             is_opposite = (earlier.ratio > 1) != (step.ratio > 1)
-            if is_opposite and earlier.is_effect(self.least):
-                return _is_back(ratio_since, earlier.ratio, self.least)
+            if is_opposite and earlier.is_effect(self.least_effect):
+                return _is_back(ratio_since, earlier.ratio, self.least_effect)
         return False
 
 
-def _is_back(ratio: float, change: float, least: float) -> bool:
+def _is_back(ratio: float, change: float, least_effect: float) -> bool:
     """Whether `ratio` to an old level is that level again, after a `change` by so many times."""
-    return abs(math.log(ratio)) <= max(_BACK * abs(math.log(change)), math.log1p(least))
+    return abs(math.log(ratio)) <= max(
+        _RETURN_SHARE * abs(math.log(change)), math.log1p(least_effect)
+    )

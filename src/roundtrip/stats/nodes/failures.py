@@ -23,7 +23,7 @@ from typing import TypeVar
 import numpy as np
 import scipy
 
-from roundtrip.stats.nodes.judge import MOST_ASIDE, PATIENCE
+from roundtrip.stats.nodes.judge import MOST_EXCLUDED, PATIENCE
 from roundtrip.stats.settings import NodeSettings
 
 #: Jeffreys' prior of a rate.
@@ -74,21 +74,21 @@ class Outcomes:
 
 
 @dataclass(frozen=True)
-class Flaky:
+class FlakyNode:
     """`names` of a node, or of two that failed only together, so that nobody knows which.
 
-    (failed, all) of the launches `here` and, in the same nights, of those on nodes that are not
-    flaky.  `chance`: the probability of such a node by chance, over all nodes and windows.
+    `counts`: (failed, all) of the launches on it; `other_counts`: in the same nights, of those on
+    other nodes.  `chance`: the probability of such a node by chance, over all nodes and windows.
     """
 
     names: tuple[str, ...]
-    here: tuple[int, int]
-    elsewhere: tuple[int, int]
+    counts: tuple[int, int]
+    other_counts: tuple[int, int]
     nights: int
     chance: float
 
 
-def flaky(outcomes: Outcomes, settings: NodeSettings) -> tuple[Flaky, ...]:
+def find_flaky_nodes(outcomes: Outcomes, settings: NodeSettings) -> tuple[FlakyNode, ...]:
     """The flaky nodes, the least likely by chance first."""
     if not outcomes.failed.any():
         return ()
@@ -99,8 +99,8 @@ def flaky(outcomes: Outcomes, settings: NodeSettings) -> tuple[Flaky, ...]:
         _Window(outcomes, nights - width, nights - widths[-1], settings, len(widths))
         for width in widths
     )
-    candidates = [candidate for window in windows for candidate in window.flaky()]
-    best: dict[frozenset[str], Flaky] = {}
+    candidates = [candidate for window in windows for candidate in window.flaky_nodes()]
+    best: dict[frozenset[str], FlakyNode] = {}
     for candidate in sorted(candidates, key=lambda candidate: candidate.chance):
         best.setdefault(frozenset(candidate.names), candidate)
     singles = {candidate.names[0] for candidate in best.values() if len(candidate.names) == 1}
@@ -122,28 +122,28 @@ class _Window:
     settings: NodeSettings
     windows: int
 
-    def flaky(self) -> list[Flaky]:
+    def flaky_nodes(self) -> list[FlakyNode]:
         """The last node put aside that is flaky ends the list, as in the test of many outliers."""
         groups: list[tuple[int, ...]] = []
         flaky_count = patience = 0
-        limit = int(MOST_ASIDE * len(self.outcomes.names))
+        limit = int(MOST_EXCLUDED * len(self.outcomes.names))
         while patience < PATIENCE and len(groups) < limit:
-            aside = [node for group in groups for node in group]
-            group = self._most_likely(aside)
+            excluded_nodes = [node for group in groups for node in group]
+            group = self._most_likely(excluded_nodes)
             if not group:
                 break
-            is_flaky = self._tested(group, aside) is not None
+            is_flaky = self._test(group, excluded_nodes) is not None
             groups.append(group)
             flaky_count, patience = (len(groups), 0) if is_flaky else (flaky_count, patience + 1)
         verdicts = []
         for group in groups[:flaky_count]:
             others = [node for other in groups[:flaky_count] if other != group for node in other]
-            verdicts.append(self._tested(group, others))
+            verdicts.append(self._test(group, others))
         return [verdict for verdict in verdicts if verdict]
 
-    def _most_likely(self, aside: Sequence[int]) -> tuple[int, ...]:
+    def _most_likely(self, excluded_nodes: Sequence[int]) -> tuple[int, ...]:
         """The node whose failures the others' rate explains least, and who shares them all."""
-        mask = self._without(aside)
+        mask = self._mask_without(excluded_nodes)
         window = mask & (self.outcomes.night >= self.first)
         failures = self._count(window & self.outcomes.failed)
         if not failures.any():
@@ -155,16 +155,16 @@ class _Window:
         other_passes = int(nights.sum()) - self._count(nights) - other_failures
         chance = _chance(failures, launches, other_failures, other_passes)
         worst = int(np.argmin(np.where(failures > 0, chance, np.inf)))
-        worst_failed = window & self.outcomes.failed & self._on(worst)
+        worst_failed = window & self.outcomes.failed & self._node_mask(worst)
         shared_failures = self._count(worst_failed)
         twins = np.flatnonzero((shared_failures == failures[worst]) & (failures == failures[worst]))
         return tuple(int(node) for node in twins) if len(twins) <= 2 else (worst,)
 
-    def _tested(self, group: tuple[int, ...], aside: Sequence[int]) -> Flaky | None:
-        """The node or nodes of `group`, if flaky by both tests against all but `aside`."""
+    def _test(self, group: tuple[int, ...], excluded_nodes: Sequence[int]) -> FlakyNode | None:
+        """The node or nodes of `group`, if flaky by both tests against all but `excluded_nodes`."""
         outcomes, settings, node = self.outcomes, self.settings, group[0]
-        mask = self._without([other for other in aside if other not in group])
-        on_node = self._on(node)
+        mask = self._mask_without([other for other in excluded_nodes if other not in group])
+        on_node = self._node_mask(node)
         window = mask & (outcomes.night >= self.first)
         failures, launches = _counts(outcomes.failed[window & on_node])
         other_failures, other_launches = _counts(
@@ -192,7 +192,7 @@ class _Window:
         nights = np.unique(outcomes.night[window & on_node]).size
         names = tuple(outcomes.names[member] for member in group)
         other_counts = _counts(outcomes.failed[window & ~on_node])
-        return Flaky(names, (failures, launches), other_counts, nights, min(1.0, chance))
+        return FlakyNode(names, (failures, launches), other_counts, nights, min(1.0, chance))
 
     def _by_night(self, failures: int, window: np.ndarray, on_node: np.ndarray) -> float:
         """The probability of `failures` failures or more, given what failed in each stratum."""
@@ -206,13 +206,13 @@ class _Window:
             )
         return float(pmf[failures:].sum())
 
-    def _without(self, aside: Sequence[int]) -> np.ndarray:
-        """A mask of the launches on no node of `aside`."""
+    def _mask_without(self, excluded_nodes: Sequence[int]) -> np.ndarray:
+        """A mask of the launches on no node of `excluded_nodes`."""
         mask = np.ones(self.outcomes.failed.size, dtype=bool)
-        mask[self.outcomes.launch[np.isin(self.outcomes.node, aside)]] = False
+        mask[self.outcomes.launch[np.isin(self.outcomes.node, excluded_nodes)]] = False
         return mask
 
-    def _on(self, node: int) -> np.ndarray:
+    def _node_mask(self, node: int) -> np.ndarray:
         on_node = np.zeros(self.outcomes.failed.size, dtype=bool)
         on_node[self.outcomes.launch[self.outcomes.node == node]] = True
         return on_node

@@ -19,12 +19,12 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from roundtrip.stats.nodes.launches import NOBODY, Healthy, Kind, Launches, Unit, units
+from roundtrip.stats.nodes.launches import NO_NODE, HealthyLaunches, Kind, Launches, Unit, units
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import median_interval
 
 #: At most this share of the nodes is put aside: with more, nobody knows which part is sick.
-MOST_ASIDE = 1 / 3
+MOST_EXCLUDED = 1 / 3
 #: After so many steps that are not significant, no more is put aside.
 PATIENCE = 2
 #: Below this, a unit looks sick.
@@ -41,7 +41,7 @@ class Measure:
 
     name: Hashable
     launches: Launches
-    least: float
+    least_effect: float
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class UnitEffect:
     """One unit in one window of nights.  `effect`, `low`, `high`: logarithms, more is worse.
 
     `low` and `high` are None with too few launches for an interval.  `p`: how likely healthy
-    launches alone are so bad; `newest`: the median effect in the newest night in which it was
-    measured.  `nights` were used, of the `window`.
+    launches alone are so bad; `newest_effect`: the median effect in the newest night in which it
+    was measured.  `nights` were used, of the `window`.
     """
 
     unit: Unit
@@ -62,7 +62,7 @@ class UnitEffect:
     partners: int
     nights: int
     window: int
-    newest: float
+    newest_effect: float
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Evidence:
     """Why a unit is named in one measure: its window with the least `q`."""
 
     measure: Hashable
-    tested: UnitEffect
+    unit_effect: UnitEffect
     q: float
 
 
@@ -85,38 +85,39 @@ class Outlier:
 
 
 @dataclass(frozen=True)
-class TooFew:
+class UnjudgedNode:
     """A node with too few launches for a verdict, and how many more rounds would do."""
 
     name: str
     launches: int
-    rounds: int
+    extra_rounds: int
 
 
 @dataclass(frozen=True)
 class Sensitivity:
     """What one measure can show: all nodes in all nights of the widest window.
 
-    `effects` by node, with their intervals.  `would_see`: the effect of a node, a logarithm, that
-    would be detected with the power asked for; None if these launches can show none, and then
-    `rounds` more would do.  `spread`: how far healthy nodes differ, a logarithm.  `measured`: the
-    number of nodes with launches, also those with too few for a verdict.
+    `effects` by node, with their intervals.  `detectable_effect`: the effect of a node, a
+    logarithm, that would be detected with the power asked for; None if these launches can show
+    none, and then `extra_rounds` more would do.  `spread`: how far healthy nodes differ, a
+    logarithm.  `node_count`: the number of nodes with launches, also those with too few for a
+    verdict.
     """
 
     effects: tuple[UnitEffect, ...]
-    would_see: float | None
-    rounds: int
+    detectable_effect: float | None
+    extra_rounds: int
     spread: float
-    measured: int
+    node_count: int
 
 
 @dataclass(frozen=True)
 class NodeVerdicts:
     """All that is found.  `nodes` were measured, `tests` were made."""
 
-    named: tuple[Outlier, ...]
-    too_few: tuple[TooFew, ...]
-    sight: Mapping[Hashable, Sensitivity]
+    outliers: tuple[Outlier, ...]
+    unjudged_nodes: tuple[UnjudgedNode, ...]
+    sensitivities: Mapping[Hashable, Sensitivity]
     nodes: tuple[str, ...]
     tests: int
 
@@ -135,14 +136,14 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     by_unit: dict[tuple[Kind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
     for (search, effect), chance in zip(tests, q, strict=True):
         # The effect is of interest, and was so when the unit was last measured.
-        is_large = min(effect.effect, effect.newest) > search.measure.least
+        is_large = min(effect.effect, effect.newest_effect) > search.measure.least_effect
         if chance > settings.false_discovery_level or not is_large:
             continue
         names = tuple(search.launches.names[member] for member in effect.unit.members)
         evidence = by_unit.setdefault((effect.unit.kind, effect.unit.name, names), {})
         best = evidence.get(search.measure.name)
         # The chance of a wide window may be as small, and its effect is known better.
-        if best is None or (chance, -effect.launches) < (best.q, -best.tested.launches):
+        if best is None or (chance, -effect.launches) < (best.q, -best.unit_effect.launches):
             evidence[search.measure.name] = Evidence(search.measure.name, effect, float(chance))
     outliers = [
         Outlier(*unit, tuple(sorted(evidence.values(), key=_strength)))
@@ -154,24 +155,28 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     judged_names = {
         effect.unit.name for sensitivity in sensitivities.values() for effect in sensitivity.effects
     }
-    too_few: dict[str, TooFew] = {}
-    for node in (node for search in widest.values() for node in search.too_few()):
+    unjudged_nodes: dict[str, UnjudgedNode] = {}
+    for node in (node for search in widest.values() for node in search.unjudged_nodes()):
         if node.name not in judged_names:
-            too_few[node.name] = min(
-                too_few.get(node.name, node), node, key=lambda node: node.rounds
+            unjudged_nodes[node.name] = min(
+                unjudged_nodes.get(node.name, node), node, key=lambda node: node.extra_rounds
             )
     return NodeVerdicts(
         _without_echoes(outliers),
-        tuple(too_few[name] for name in sorted(too_few)),
+        tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes)),
         sensitivities,
-        tuple(sorted({name for search in searches for name in search.launches.measured.values()})),
+        tuple(
+            sorted(
+                {name for search in searches for name in search.launches.measured_names.values()}
+            )
+        ),
         len(tests),
     )
 
 
 def _searches(measure: Measure, settings: NodeSettings, confidence: float) -> Iterator[Search]:
     """In windows from the narrowest to the first that holds all nights."""
-    if len(measure.launches.measured) < settings.nodes_least:
+    if len(measure.launches.measured_names) < settings.nodes_least:
         return
     nights = np.unique(measure.launches.night).size
     for width in settings.windows_nights:
@@ -181,7 +186,7 @@ def _searches(measure: Measure, settings: NodeSettings, confidence: float) -> It
 
 
 def _strength(evidence: Evidence) -> tuple[float, float]:
-    return evidence.q, -evidence.tested.effect
+    return evidence.q, -evidence.unit_effect.effect
 
 
 def _without_echoes(outliers: list[Outlier]) -> tuple[Outlier, ...]:
@@ -218,52 +223,55 @@ class Search:
         outlier_effects = (
             self._effect(unit, self._healthy(self.outliers)) for unit in self.outliers
         )
-        return [*(effect for effect in outlier_effects if effect), *self._others(self.outliers)]
+        return [
+            *(effect for effect in outlier_effects if effect),
+            *self._other_effects(self.outliers),
+        ]
 
     @cached_property
     def outliers(self) -> list[Unit]:
         """The units that stand out, the most extreme first."""
-        aside: list[Unit] = []
+        excluded_units: list[Unit] = []
         members: set[int] = set()
         outlier_count = patience = 0
-        limit = int(MOST_ASIDE * len(self.launches.measured))
-        while patience < PATIENCE and (effects := self._others(aside)):
+        limit = int(MOST_EXCLUDED * len(self.launches.measured_names))
+        while patience < PATIENCE and (effects := self._other_effects(excluded_units)):
             worst = min(effects, key=_order)
             members |= set(worst.unit.members)
             chance = worst.p * len(effects)
             if chance > 1 or (len(members) > limit and worst.unit.kind is not Kind.SWITCH):
                 break
-            aside.append(worst.unit)
+            excluded_units.append(worst.unit)
             is_significant = chance <= self.settings.false_discovery_level
             outlier_count, patience = (
-                (len(aside), 0) if is_significant else (outlier_count, patience + 1)
+                (len(excluded_units), 0) if is_significant else (outlier_count, patience + 1)
             )
-        return aside[:outlier_count]
+        return excluded_units[:outlier_count]
 
     def sensitivity(self, tests: int) -> Sensitivity:
         """What the window can show, where `tests` were made in all."""
         tests = max(1, tests)
         healthy = self._healthy(self.outliers)
-        minimum = self._needed(healthy)
+        minimum = self._minimum_effect(healthy)
         harmonic = float(np.sum(1 / np.arange(1, tests + 1)))
         p = self.settings.false_discovery_level / (tests * harmonic)
 
-        def seen(launches: int) -> float | None:
-            effect = healthy.scores.seen(launches, p, self.settings.sight_power)
+        def detectable_effect(launches: int) -> float | None:
+            effect = healthy.scores.detectable_effect(launches, p, self.settings.sight_power)
             return None if effect is None else minimum + effect
 
         counts = self.launches.count()
         typical, least = int(np.median(counts[counts > 0])), self.settings.launches_least
-        fewest = next((n for n in range(least, _MOST) if seen(n) is not None), _MOST)
+        fewest = next((n for n in range(least, _MOST) if detectable_effect(n) is not None), _MOST)
         return Sensitivity(
             tuple(effect for effect in self.effects if effect.unit.kind is Kind.NODE),
-            seen(typical) if typical >= least else None,
+            detectable_effect(typical) if typical >= least else None,
             max(0, fewest - typical),
             healthy.spread,
             int(np.count_nonzero(counts)),
         )
 
-    def too_few(self) -> Iterator[TooFew]:
+    def unjudged_nodes(self) -> Iterator[UnjudgedNode]:
         """The nodes with too few launches for a verdict."""
         judged_nodes = {
             m
@@ -275,31 +283,37 @@ class Search:
         for node, count in enumerate(self.launches.count().tolist()):
             if count and node not in judged_nodes:
                 rounds = max(1, self.settings.launches_least - count)
-                yield TooFew(self.launches.names[node], count, rounds)
+                yield UnjudgedNode(self.launches.names[node], count, rounds)
 
     @cached_property
-    def _of(self) -> dict[Unit, np.ndarray]:
+    def _unit_launches(self) -> dict[Unit, np.ndarray]:
         """The launches of each unit that has enough of them."""
-        candidates = ((unit, unit.affected(self.launches)) for unit in units(self.launches))
+        candidates = (
+            (unit, unit.affected_launches(self.launches)) for unit in units(self.launches)
+        )
         return {
             unit: indices
             for unit, indices in candidates
             if indices.size >= self.settings.launches_least
         }
 
-    def _others(self, aside: Sequence[Unit]) -> list[UnitEffect]:
-        """Every unit with enough launches that is in none of `aside`, which are put aside.
+    def _other_effects(self, excluded_units: Sequence[Unit]) -> list[UnitEffect]:
+        """Every unit with enough launches that is in none of `excluded_units`, which are put aside.
 
         One that looks sick is put aside as well while it is tested, so that neither the noise nor
         the effects of its partners hold a part of its own effect.
         """
-        aside_nodes = {m for unit in aside if unit.kind is not Kind.LINK for m in unit.members}
+        excluded_nodes = {
+            m for unit in excluded_units if unit.kind is not Kind.LINK for m in unit.members
+        }
         candidates = [
-            unit for unit in self._of if unit not in aside and not aside_nodes & set(unit.members)
+            unit
+            for unit in self._unit_launches
+            if unit not in excluded_units and not excluded_nodes & set(unit.members)
         ]
-        effects = (self._effect(unit, self._healthy(aside)) for unit in candidates)
+        effects = (self._effect(unit, self._healthy(excluded_units)) for unit in candidates)
         retests = (
-            self._effect(effect.unit, self._healthy((*aside, effect.unit)))
+            self._effect(effect.unit, self._healthy((*excluded_units, effect.unit)))
             if effect.p < _UNLIKELY
             else effect
             for effect in effects
@@ -307,34 +321,34 @@ class Search:
         )
         return [effect for effect in retests if effect]
 
-    def _healthy(self, aside: Sequence[Unit]) -> Healthy:
-        """The launches without those of the units `aside`."""
-        key = tuple(aside)
-        if key not in self._known:
-            self._known[key] = Healthy(self.launches, key, self.settings)
-        return self._known[key]
+    def _healthy(self, excluded_units: Sequence[Unit]) -> HealthyLaunches:
+        """The launches without those of the units `excluded_units`."""
+        key = tuple(excluded_units)
+        if key not in self._healthy_cache:
+            self._healthy_cache[key] = HealthyLaunches(self.launches, key, self.settings)
+        return self._healthy_cache[key]
 
     @cached_property
-    def _known(self) -> dict[tuple[Unit, ...], Healthy]:
+    def _healthy_cache(self) -> dict[tuple[Unit, ...], HealthyLaunches]:
         return {}
 
-    def _needed(self, healthy: Healthy) -> float:
+    def _minimum_effect(self, healthy: HealthyLaunches) -> float:
         """What an effect must exceed: the least of interest, and what healthy nodes differ by."""
-        return max(self.measure.least, self.settings.own_spread_sd * healthy.spread)
+        return max(self.measure.least_effect, self.settings.own_spread_sd * healthy.spread)
 
-    def _effect(self, unit: Unit, healthy: Healthy) -> UnitEffect | None:
+    def _effect(self, unit: Unit, healthy: HealthyLaunches) -> UnitEffect | None:
         """None with too few launches, or too few partners to tell whose effect it is."""
-        minimum = self._needed(healthy)
-        indices = self._of[unit][healthy.fits(unit)[self._of[unit]]]
+        minimum = self._minimum_effect(healthy)
+        indices = self._unit_launches[unit][healthy.healthy_mask(unit)[self._unit_launches[unit]]]
         if indices.size < self.settings.launches_least:
             return None
         pairs = self.launches.nodes[indices]
-        partners = np.unique(pairs[~np.isin(pairs, unit.members) & (pairs != NOBODY)])
-        is_between = unit.kind is not Kind.LINK and bool((pairs != NOBODY).all())
+        partners = np.unique(pairs[~np.isin(pairs, unit.members) & (pairs != NO_NODE)])
+        is_between = unit.kind is not Kind.LINK and bool((pairs != NO_NODE).all())
         if is_between and partners.size < self.settings.partners_least:
             return None
-        residuals = healthy.left(unit, indices)
-        is_whole = unit.kind is not Kind.SWITCH or _is_most(unit, healthy, minimum)
+        residuals = healthy.residuals(unit, indices)
+        is_whole = unit.kind is not Kind.SWITCH or _is_switch_slow(unit, healthy, minimum)
         interval = median_interval(residuals.tolist(), self.confidence)
         nights = self.launches.night[indices]
         return UnitEffect(
@@ -347,7 +361,7 @@ class Search:
             partners=partners.size,
             nights=np.unique(nights).size,
             window=self.window,
-            newest=float(np.median(residuals[nights == nights.max()])),
+            newest_effect=float(np.median(residuals[nights == nights.max()])),
         )
 
 
@@ -362,14 +376,14 @@ def _order(effect: UnitEffect) -> tuple[float, int, float, str]:
     )
 
 
-def _is_most(unit: Unit, healthy: Healthy, minimum: float) -> bool:
+def _is_switch_slow(unit: Unit, healthy: HealthyLaunches, minimum: float) -> bool:
     """Whether most nodes of a switch are slow: one sick node makes no sick switch."""
     slow_count = 0
     for member in unit.members:
         node = Unit(Kind.NODE, "", (member,))
-        indices = node.affected(healthy.launches)
-        indices = indices[healthy.fits(unit)[indices]]
+        indices = node.affected_launches(healthy.launches)
+        indices = indices[healthy.healthy_mask(unit)[indices]]
         slow_count += (
-            bool(indices.size) and float(np.median(healthy.left(node, indices))) > minimum / 2
+            bool(indices.size) and float(np.median(healthy.residuals(node, indices))) > minimum / 2
         )
     return slow_count > len(unit.members) / 2

@@ -29,7 +29,7 @@ from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval, median_interval, robust_sd
 
 #: A launch on one node has this for its other node.
-NOBODY = -1
+NO_NODE = -1
 #: Steps from the middle to a limit.
 _STEPS = 50
 #: No effect farther off is asked for, in steps.
@@ -47,7 +47,7 @@ _LEAST_OF_ROUND = 4
 class Launches:
     """One measure of many launches; all arrays go by launch.
 
-    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`, `NOBODY`
+    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`, `NO_NODE`
     for a launch on one node.  `night` and `round` count from 0; launches of one round of a night
     were near each other in time.  `switches`: that of each node, "" where it is not known.
     """
@@ -59,9 +59,9 @@ class Launches:
     night: np.ndarray
     round: np.ndarray
 
-    def take(self, which: np.ndarray) -> Launches:
-        """The launches at `which`, an index or a mask."""
-        arrays = (array[which] for array in (self.cost, self.nodes, self.night, self.round))
+    def take(self, selection: np.ndarray) -> Launches:
+        """The launches of `selection`, an index or a mask."""
+        arrays = (array[selection] for array in (self.cost, self.nodes, self.night, self.round))
         return Launches(self.names, self.switches, *arrays)
 
     def newest(self, nights: int) -> Launches:
@@ -69,7 +69,7 @@ class Launches:
         return self.take(np.isin(self.night, np.unique(self.night)[-nights:]))
 
     @property
-    def crosses(self) -> np.ndarray:
+    def crosses_switches(self) -> np.ndarray:
         """Whether a launch was between nodes of two switches that are known."""
         switch = np.array([*self.switches, ""])[self.nodes]
         return np.asarray((switch[:, 0] != switch[:, 1]) & (switch != "").all(axis=1))
@@ -79,7 +79,7 @@ class Launches:
         return np.bincount(self.nodes[self.nodes >= 0], minlength=len(self.names))
 
     @property
-    def measured(self) -> dict[int, str]:
+    def measured_names(self) -> dict[int, str]:
         """Name of each node that has launches, by its index."""
         return {node: self.names[node] for node in np.flatnonzero(self.count()).tolist()}
 
@@ -100,7 +100,7 @@ class Unit:
     name: str
     members: tuple[int, ...]
 
-    def affected(self, launches: Launches) -> np.ndarray:
+    def affected_launches(self, launches: Launches) -> np.ndarray:
         """Indices of the launches that show its effect once."""
         is_member = np.isin(launches.nodes, self.members)
         if self.kind is Kind.LINK:
@@ -110,7 +110,7 @@ class Unit:
 
 def units(launches: Launches) -> list[Unit]:
     """Every node, switch of two or more nodes, and pair of nodes that launches were on."""
-    names = launches.measured
+    names = launches.measured_names
     suspects = [Unit(Kind.NODE, name, (node,)) for node, name in names.items()]
     by_switch: dict[str, list[int]] = {}
     for node in names:
@@ -129,59 +129,64 @@ def units(launches: Launches) -> list[Unit]:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of healthy launches; `healthy` is what is left of them, on the log scale.
+    """Scores of healthy launches; `residuals` are what is left of them, on the log scale.
 
     `sd` is their scatter, `clips` are limits in standard deviations.
     """
 
-    healthy: np.ndarray
+    residuals: np.ndarray
     sd: float
     clips: Sequence[float]
 
-    def p(self, left: np.ndarray) -> float:
-        """The probability that as many healthy launches have a sum as high as those of `left`."""
-        return min(1.0, len(self.clips) * min(scores.p(left) for scores in self._limited))
+    def p(self, residuals: np.ndarray) -> float:
+        """The probability that as many healthy launches have a sum as high as `residuals`."""
+        return min(
+            1.0, len(self.clips) * min(scores.p(residuals) for scores in self._clipped_scores)
+        )
 
-    def seen(self, count: int, p: float, power: float) -> float | None:
+    def detectable_effect(self, count: int, p: float, power: float) -> float | None:
         """The effect by which `count` launches give `p` with this power; None if none does."""
-        effect_sizes = [scores.seen(count, p / len(self.clips), power) for scores in self._limited]
+        effect_sizes = [
+            scores.detectable_effect(count, p / len(self.clips), power)
+            for scores in self._clipped_scores
+        ]
         return min((size for size in effect_sizes if size is not None), default=None)
 
     @cached_property
-    def _limited(self) -> tuple[ClippedScores, ...]:
-        return tuple(ClippedScores(self.healthy, self.sd * clip) for clip in self.clips)
+    def _clipped_scores(self) -> tuple[ClippedScores, ...]:
+        return tuple(ClippedScores(self.residuals, self.sd * clip) for clip in self.clips)
 
 
 class ClippedScores:
     """Scores with one limit, on the log scale."""
 
-    def __init__(self, healthy: np.ndarray, limit: float) -> None:
+    def __init__(self, residuals: np.ndarray, limit: float) -> None:
         self._step = limit / _STEPS
         self._steps = np.arange(-_STEPS, _STEPS + 1)
-        scores = np.r_[self._clip(healthy), -_STEPS, _STEPS]
-        self._one = np.bincount(scores + _STEPS, minlength=self._steps.size) / scores.size
-        self._mean = float(self._one @ self._steps)
-        self._sd = float(np.sqrt(self._one @ (self._steps - self._mean) ** 2))
+        scores = np.r_[self._clip(residuals), -_STEPS, _STEPS]
+        self._pmf = np.bincount(scores + _STEPS, minlength=self._steps.size) / scores.size
+        self._mean = float(self._pmf @ self._steps)
+        self._sd = float(np.sqrt(self._pmf @ (self._steps - self._mean) ** 2))
         self._tails = cache(self._tail_sums)
 
-    def p(self, left: np.ndarray) -> float:
+    def p(self, residuals: np.ndarray) -> float:
         """As `Scores.p`."""
-        total, count = int(self._clip(left).sum()), left.size
+        total, count = int(self._clip(residuals).sum()), residuals.size
         z = (total - count * self._mean) / (self._sd * np.sqrt(count))
         if z < _EXACT:
             return float(scipy.special.ndtr(-z))
         return float(self._tails(count)[total + count * _STEPS])
 
-    def seen(self, count: int, p: float, power: float) -> float | None:
-        """As `Scores.seen`: an effect moves every score by as much, up to the limit."""
+    def detectable_effect(self, count: int, p: float, power: float) -> float | None:
+        """As in `Scores`: an effect moves every score by as much, up to the limit."""
         indices = np.flatnonzero(self._tails(count) <= p)
         if not indices.size:
             return None
         target = (indices[0] - count * _STEPS) / count
         for shift in range(_FARTHEST):
             scores = np.minimum(self._steps + shift, _STEPS)
-            mean = float(self._one @ scores)
-            sd = float(np.sqrt(self._one @ (scores - mean) ** 2))
+            mean = float(self._pmf @ scores)
+            sd = float(np.sqrt(self._pmf @ (scores - mean) ** 2))
             if mean - float(scipy.special.ndtri(power)) * sd / np.sqrt(count) >= target:
                 return float(shift * self._step)
         return None
@@ -191,7 +196,7 @@ class ClippedScores:
 
     def _tail_sums(self, count: int) -> np.ndarray:
         """P(sum >= s) for every sum s of `count` scores, the lowest first."""
-        pmf, power, rest = np.ones(1), self._one, count
+        pmf, power, rest = np.ones(1), self._pmf, count
         while rest:
             if rest & 1:
                 pmf = scipy.signal.convolve(pmf, power)
@@ -211,39 +216,39 @@ class Fit:
     base: np.ndarray
     effect: np.ndarray
 
-    def without(self, launches: Launches, members: tuple[int, ...]) -> np.ndarray:
+    def residuals(self, launches: Launches, members: tuple[int, ...]) -> np.ndarray:
         """What is left of each launch's cost for the effect of `members`."""
         effect = np.append(self.effect, 0.0)
         effect[list(members)] = 0.0
         return np.asarray(launches.cost - self.base - effect[launches.nodes].sum(axis=1))
 
 
-def fit(launches: Launches, kept: np.ndarray, spread_least: float) -> Fit:
-    """The fit of the launches `kept`, a mask, with a base for all `launches`.
+def fit(launches: Launches, mask: np.ndarray, spread_least: float) -> Fit:
+    """The fit of the launches in `mask`, with a base for all `launches`.
 
     `spread_least` is the least scatter that is believed.  A node without launches has no effect.
     """
     count, nodes = launches.cost.size, len(launches.names)
-    blocks = _blocks(launches, kept)
+    blocks = _blocks(launches, mask)
     base_design = np.zeros((count, blocks.max() + 2))
     base_design[np.arange(count), blocks] = 1.0
-    base_design[:, -1] = launches.crosses
+    base_design[:, -1] = launches.crosses_switches
     node_design = np.zeros((count, nodes + 1))
     np.add.at(node_design, (np.arange(count)[:, None], launches.nodes), 1.0)
     design = np.hstack([base_design, node_design[:, :nodes]])
     prior = np.r_[np.full(base_design.shape[1], 1e-9), np.full(nodes, _PRIOR)]
-    residuals = launches.cost - _medians(launches.cost, blocks, kept)
+    residuals = launches.cost - _medians(launches.cost, blocks, mask)
     for _ in range(_ITERATIONS):
-        weight = kept * _weights(residuals, kept, spread_least)
+        weight = mask * _weights(residuals, mask, spread_least)
         normal = design.T @ (design * weight[:, None]) + np.diag(prior)
         solution = np.linalg.solve(normal, design.T @ (launches.cost * weight))
         residuals = launches.cost - design @ solution
-    is_measured = launches.take(kept).count() > 0
+    is_measured = launches.take(mask).count() > 0
     effect = solution[base_design.shape[1] :]
     effect = np.where(is_measured, effect - np.median(effect[is_measured]), 0.0)
-    step = solution[base_design.shape[1] - 1] * launches.crosses
+    step = solution[base_design.shape[1] - 1] * launches.crosses_switches
     remainder = launches.cost - step - np.append(effect, 0.0)[launches.nodes].sum(axis=1)
-    return Fit(step + _medians(remainder, blocks, kept), effect)
+    return Fit(step + _medians(remainder, blocks, mask), effect)
 
 
 def robust_spread(values: np.ndarray, least: float) -> float:
@@ -268,30 +273,32 @@ def _blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
 
 
 def _medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The median of its block, for each value; of a block without launches kept, that of all."""
+    """The median of its block, for each value; of a block with none in `mask`, that of all."""
     medians = np.full(blocks.max() + 1, np.median(values[mask]))
     for block in np.unique(blocks[mask]):
         medians[block] = np.median(values[mask & (blocks == block)])
     return np.asarray(medians[blocks])
 
 
-class Healthy:
-    """`launches` of which those of the units `aside` are in no fit and in no noise."""
+class HealthyLaunches:
+    """`launches` of which those of the units `excluded_units` are in no fit and in no noise."""
 
-    def __init__(self, launches: Launches, aside: Sequence[Unit], settings: NodeSettings) -> None:
-        self.launches, self._aside, self._settings = launches, aside, settings
-        self._touched = {unit: _touched(launches, unit) for unit in aside}
-        self._kept: np.ndarray = ~self._bad(None)
-        self._fit = fit(launches, self._kept, settings.spread_least)
+    def __init__(
+        self, launches: Launches, excluded_units: Sequence[Unit], settings: NodeSettings
+    ) -> None:
+        self.launches, self._excluded_units, self._settings = launches, excluded_units, settings
+        self._unit_masks = {unit: _unit_mask(launches, unit) for unit in excluded_units}
+        self._mask: np.ndarray = ~self._excluded_mask(None)
+        self._fit = fit(launches, self._mask, settings.spread_least)
 
-    def fits(self, unit: Unit) -> np.ndarray:
+    def healthy_mask(self, unit: Unit) -> np.ndarray:
         """Whether a launch is of no unit put aside but `unit`."""
-        return self._kept if unit not in self._touched else ~self._bad(unit)
+        return self._mask if unit not in self._unit_masks else ~self._excluded_mask(unit)
 
-    def left(self, unit: Unit, at: np.ndarray) -> np.ndarray:
-        """What is left of the launches `at` for the effect of `unit`, on the log scale."""
+    def residuals(self, unit: Unit, indices: np.ndarray) -> np.ndarray:
+        """What is left of the launches `indices` for the effect of `unit`, on the log scale."""
         members = () if unit.kind is Kind.LINK else unit.members
-        return np.asarray(self._fit.without(self.launches, members)[at])
+        return np.asarray(self._fit.residuals(self.launches, members)[indices])
 
     @cached_property
     def scores(self) -> Scores:
@@ -314,22 +321,22 @@ class Healthy:
 
     @cached_property
     def _counts(self) -> np.ndarray:
-        return self.launches.take(self._kept).count()
+        return self.launches.take(self._mask).count()
 
     @cached_property
     def _pool(self) -> np.ndarray:
         """What is left of each launch for the effect of each of its nodes."""
         effect = np.append(self._fit.effect, 0.0)[self.launches.nodes]
         rest = self.launches.cost - self._fit.base - effect.sum(axis=1)
-        mask = (self.launches.nodes != NOBODY) & self._kept[:, None]
+        mask = (self.launches.nodes != NO_NODE) & self._mask[:, None]
         return np.asarray((rest[:, None] + effect)[mask])
 
-    def _bad(self, exempt: Unit | None) -> np.ndarray:
-        masks = [mask for unit, mask in self._touched.items() if unit != exempt]
+    def _excluded_mask(self, exempt: Unit | None) -> np.ndarray:
+        masks = [mask for unit, mask in self._unit_masks.items() if unit != exempt]
         return np.asarray(np.any([np.zeros(self.launches.cost.size, dtype=bool), *masks], axis=0))
 
 
-def _touched(launches: Launches, unit: Unit) -> np.ndarray:
+def _unit_mask(launches: Launches, unit: Unit) -> np.ndarray:
     is_member = np.isin(launches.nodes, unit.members)
     return np.asarray(is_member.all(axis=1) if unit.kind is Kind.LINK else is_member.any(axis=1))
 
@@ -339,12 +346,12 @@ def effects(launches: Launches, settings: NodeSettings, confidence: float) -> di
 
     Nothing with fewer than `nodes_least` nodes: then nobody knows whose effect it is.
     """
-    names = launches.measured
+    names = launches.measured_names
     if len(names) < settings.nodes_least:
         return {}
-    healthy, intervals = Healthy(launches, (), settings), {}
+    healthy, intervals = HealthyLaunches(launches, (), settings), {}
     for node, name in names.items():
         unit = Unit(Kind.NODE, name, (node,))
-        residuals = healthy.left(unit, unit.affected(launches))
+        residuals = healthy.residuals(unit, unit.affected_launches(launches))
         intervals[name] = median_interval(residuals.tolist(), confidence)
     return intervals

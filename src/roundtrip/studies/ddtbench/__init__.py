@@ -33,7 +33,7 @@ ARMS = {
     REFERENCE: Arm("Contiguous, unpacked", GREY),
 }
 #: Methods that pack: all but the reference.
-PACKING = (MANUAL, TUNED, DDT, PACK_DDT)
+PACKING_METHODS = (MANUAL, TUNED, DDT, PACK_DDT)
 #: Micro-apps in the study's order.
 APPS = (
     "WRF_y_vec",
@@ -63,7 +63,7 @@ BUFFERS = {
 }
 ORIGINAL = next(iter(BUFFERS))
 #: The states that a launch measures, if a campaign sets no others.
-MEASURED = "original,same"
+DEFAULT_BUFFERS = "original,same"
 
 
 def _is_original(buffers: str) -> bool:
@@ -86,7 +86,7 @@ class DDTBench(Study):
         ),
         Contrast(DDT, TUNED),
     )
-    primary = (
+    primary_description = (
         "MPI datatypes against packing by hand, each micro-app at its largest message, in memory "
         "as the study leaves it."
     )
@@ -104,7 +104,7 @@ class DDTBench(Study):
         """All methods of its micro-app at the largest message, in each state of memory."""
         app, placement = (case.parameters.get(name) for name in ("app", "placement"))
         panel = (case.place, case.environ, app, placement)
-        states = case.variables.get("buffers", MEASURED).split(",") if app else ()
+        states = case.variables.get("buffers", DEFAULT_BUFFERS).split(",") if app else ()
         return [Points(tuple(ARMS), state, panel=(*panel, state)) for state in states]
 
 

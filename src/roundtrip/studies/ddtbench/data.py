@@ -28,7 +28,7 @@ from roundtrip.studies.ddtbench import (
     EXAMPLE,
     MANUAL,
     PACK_DDT,
-    PACKING,
+    PACKING_METHODS,
     REFERENCE,
     STUDY,
     TUNED,
@@ -71,13 +71,13 @@ class Refusal:
     call: str
     error: str
     consequence: str
-    concerned: tuple[str, ...]
+    methods: tuple[str, ...]
 
 
 class DdtData(Panels[Panel]):
     """Launch figures of a bundle."""
 
-    by = ("panel", "buffers")
+    key_columns = ("panel", "buffers")
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
@@ -104,7 +104,7 @@ class DdtData(Panels[Panel]):
         size_bytes, variant; median, low and high, parts of 1; n.
         """
         rows = self.values.filter(pl.col("overhead").is_not_null())
-        packing_rows = rows.filter(pl.col("variant").is_in(PACKING))
+        packing_rows = rows.filter(pl.col("variant").is_in(PACKING_METHODS))
         return median_intervals(packing_rows, _BY, "overhead", self.level)
 
     @cached_property
@@ -112,7 +112,7 @@ class DdtData(Panels[Panel]):
         """Interval of the round trip: as `overheads`, in seconds, of all methods; same columns."""
         return median_intervals(self.values, _BY, "round_trip", self.level)
 
-    def at_largest(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
+    def largest_messages(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
         """The rows of `panel` with each micro-app's largest message, in the study's order; all
         columns of `frame`, which needs app, size_bytes and variant.
         """
@@ -123,9 +123,9 @@ class DdtData(Panels[Panel]):
         )
         return top.sort(order, "app", "variant")
 
-    def gains(self, panel: Panel, by_hand: str = MANUAL) -> dict[tuple[str, int], list[float]]:
+    def gains(self, panel: Panel, base: str = MANUAL) -> dict[tuple[str, int], list[float]]:
         """By (app, size in bytes): round trip by hand over that with datatypes, one per launch."""
-        gains = derived.gains(self.rows(self.values, panel), _LAUNCH, by_hand)
+        gains = derived.gains(self.rows(self.values, panel), _LAUNCH, base)
         groups = gains.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
         return {(app, size): ratios for app, size, ratios in groups.iter_rows()}
 
@@ -134,7 +134,7 @@ class DdtData(Panels[Panel]):
         case = f"{app}/{panel.buffers}"
         return self.series(panel, size, case=case, variant=variant, phase=phase)
 
-    def with_types(self, panel: Panel, app: str, size: int) -> str:
+    def datatype_series(self, panel: Panel, app: str, size: int) -> str:
         """The series of the round trip with datatypes, as `Cell.series`."""
         return self.series_key(panel, app, size, DDT, derived.UNPACKED)
 
@@ -174,7 +174,7 @@ class DdtData(Panels[Panel]):
 
 def overhead_caption(level: Level) -> Text:
     """What the figures of overheads show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
         "method was faster than the network was for a buffer packed by hand. The study printed "
@@ -184,7 +184,7 @@ def overhead_caption(level: Level) -> Text:
 
 def time_caption(level: Level) -> Text:
     """What the figures of times show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
         "micro-app's largest message, in % of that micro-app's slowest method; beside each "
         "method, the three together in µs. Thin lines are {level} rank intervals of the whole "
@@ -192,7 +192,7 @@ def time_caption(level: Level) -> Text:
     )
 
 
-_METHODS = {name: ARMS[name] for name in PACKING}
+_METHODS = {name: ARMS[name] for name in PACKING_METHODS}
 _EPOCHS = {
     "pack": Arm("pack", BLUE),
     "communication": Arm("communication", ("#b6bfca", "#4a5563")),
@@ -230,10 +230,13 @@ def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         pair = {name: _METHODS[name] for name in (MANUAL, DDT)}
         return tuple(
             View(name, scale, None, _by_app(frame, apps, arms), tuple(apps), (Rule(0.0),))
-            for name, arms in (("By hand and datatypes", pair), ("All methods", drawing.shown))
+            for name, arms in (
+                ("By hand and datatypes", pair),
+                ("All methods", drawing.visible_arms),
+            )
         )
 
-    return display.each_panel(drawings, "Packing overhead of each micro-app", views)
+    return display.panel_figures(drawings, "Packing overhead of each micro-app", views)
 
 
 #: The row below ours in which the study's own example stands.
@@ -256,18 +259,18 @@ def draw_time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     panel_by_name = {drawing.name: panel for drawing, panel in zip(drawings, panels, strict=True)}
 
     def views(drawing: Drawing) -> tuple[View, ...]:
-        return (_parts(drawing), *_time_views(data, panel_by_name[drawing.name]))
+        return (_epoch_view(drawing), *_time_views(data, panel_by_name[drawing.name]))
 
-    return display.each_panel(drawings, "Time of a round trip by epoch", views)
+    return display.panel_figures(drawings, "Time of a round trip by epoch", views)
 
 
 def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm]) -> Drawing:
-    subtitle = f"{panel.counted} of each micro-app, {BUFFERS[panel.buffers]}"
+    subtitle = f"{panel.launch_count_text} of each micro-app, {BUFFERS[panel.buffers]}"
     return display.drawing(name, panel, frame, arms, subtitle)
 
 
 def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
-    return data.at_largest(data.overheads, panel).select(
+    return data.largest_messages(data.overheads, panel).select(
         pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
     )
 
@@ -289,8 +292,8 @@ def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -
 
 def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     """The whole round trip of each method, and each epoch that takes any time."""
-    frames = {"Round trip": data.at_largest(data.round_trips, panel)}
-    values = data.at_largest(data.values, panel)
+    frames = {"Round trip": data.largest_messages(data.round_trips, panel)}
+    values = data.largest_messages(data.values, panel)
     for epoch, arm in _EPOCHS.items():
         rows = values.filter(pl.col(epoch) > 0)
         frames[arm.title.capitalize()] = median_intervals(
@@ -308,14 +311,14 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
             name,
             Scale(name, Unit.US, low, high, is_log=True),
             None,
-            _by_app(frame, apps, _every(frame)),
+            _by_app(frame, apps, _methods_of(frame)),
             tuple(apps),
         )
         for name, frame in frames_in_us.items()
     )
 
 
-def _every(frame: pl.DataFrame) -> dict[str, Arm]:
+def _methods_of(frame: pl.DataFrame) -> dict[str, Arm]:
     """The methods of a frame, the reference included."""
     names = set(frame["arm"])
     return {name: arm for name, arm in ARMS.items() if name in names}
@@ -323,8 +326,8 @@ def _every(frame: pl.DataFrame) -> dict[str, Arm]:
 
 def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
     """Columns app, method, variant, arm (the epoch), us, order; low and high of the whole."""
-    values = data.at_largest(data.values, panel)
-    round_trips = data.at_largest(data.round_trips, panel).select(
+    values = data.largest_messages(data.values, panel)
+    round_trips = data.largest_messages(data.round_trips, panel).select(
         "app", "variant", pl.col("low", "high") * 1e6, arm=pl.lit(next(iter(_EPOCHS)))
     )
     return (
@@ -339,7 +342,7 @@ def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
     )
 
 
-def _parts(drawing: Drawing) -> View:
+def _epoch_view(drawing: Drawing) -> View:
     """A bar for each method of each micro-app, of its epochs, in % of the slowest method there."""
     names: list[str] = []
     heads: set[int] = set()
@@ -347,7 +350,7 @@ def _parts(drawing: Drawing) -> View:
     for (app,), methods in drawing.frame.group_by("app", maintain_order=True):
         heads.add(len(names))
         names.append(str(app))
-        slowest = _whole(methods).max()
+        slowest = _total_times(methods).max()
         order = {method: number for number, method in enumerate(_SHORT.values())}
         rows = methods.with_columns(
             at=pl.col("method").replace_strict(order, return_dtype=pl.Int64)
@@ -373,6 +376,6 @@ def _parts(drawing: Drawing) -> View:
     )
 
 
-def _whole(methods: pl.DataFrame) -> Any:
+def _total_times(methods: pl.DataFrame) -> Any:
     """The time of each method: all its epochs."""
     return methods.group_by("method").agg(pl.col("us").sum())["us"]

@@ -32,14 +32,14 @@ from collections.abc import Sequence
 import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Kind, Summary
-from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, PACKING, TUNED
+from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, PACKING_METHODS, TUNED
 from roundtrip.studies.derivation import (
     ORIGIN,
     Facts,
     Pairing,
     Ratio,
+    ratios_within_launch,
     toolchain_speeds,
-    within_launch,
 )
 
 METRIC = "epoch_time"
@@ -68,8 +68,8 @@ UNPACKED = "communication"
 _EPOCHS = ("pack", UNPACKED, "unpack")
 #: How the epochs of an exchange become its round trip, and the exchanges of a launch one time.
 ROUND_TRIP = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
-OF_LAUNCH = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
-CREATED = Summary("making a datatype", Kind.COST, "the rounds of a launch", MEDIAN)
+LAUNCH_SUMMARY = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
+CREATION_SUMMARY = Summary("making a datatype", Kind.COST, "the rounds of a launch", MEDIAN)
 
 
 def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -94,7 +94,7 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
         )
     )
     medians = exchanges.group_by(keys).agg(
-        *map(OF_LAUNCH.aggregate, ("round_trip", *_EPOCHS, "network")),
+        *map(LAUNCH_SUMMARY.aggregate, ("round_trip", *_EPOCHS, "network")),
         exchanges=pl.len().cast(pl.Int64),
     )
     return (
@@ -118,7 +118,7 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     return (
         samples.filter((pl.col("metric") == METRIC) & pl.col("phase").is_in(list(CREATION)))
         .group_by(keys)
-        .agg(seconds=CREATED.aggregate("value"))
+        .agg(seconds=CREATION_SUMMARY.aggregate("value"))
         .with_columns(
             app=pl.col("case").str.split("/").list.first(),
             buffers=pl.col("case").str.split("/").list.last(),
@@ -128,16 +128,16 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def gains(figures: pl.DataFrame, by: list[str], by_hand: str = MANUAL) -> pl.DataFrame:
+def gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
     """Round trip by hand over that with datatypes, of the same `by`.
 
-    `by_hand` is MANUAL or TUNED.  Result: the rows of datatypes in `figures`, and a column ratio.
+    `base` is MANUAL or TUNED.  Result: the rows of datatypes in `figures`, and a column ratio.
     """
-    pair = figures.filter(pl.col("variant").is_in([DDT, by_hand]))
-    return within_launch(pair, by, by_hand, "round_trip")
+    pair = figures.filter(pl.col("variant").is_in([DDT, base]))
+    return ratios_within_launch(pair, by, base, "round_trip")
 
 
-def largest(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def largest_messages(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """The rows of each (`by`, case) with its largest message."""
     return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over([*by, "case"]))
 
@@ -148,13 +148,13 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     Those that were not measured are absent.
     """
     values: dict[str, float] = {}
-    figures = largest(launch_figures(samples.lazy(), []), [])
+    figures = largest_messages(launch_figures(samples.lazy(), []), [])
     for row in figures.iter_rows(named=True):
         suffix = {"original": "", "same": "_same"}.get(row["buffers"])
         if suffix is None:
             continue
         values[f"round_trip_{row['variant']}{suffix}"] = row["round_trip"] * 1e6
-        if row["overhead"] is not None and row["variant"] in PACKING:
+        if row["overhead"] is not None and row["variant"] in PACKING_METHODS:
             values[f"overhead_{row['variant']}{suffix}"] = row["overhead"] * 100
     for case, gain in gains(figures, []).select("case", "ratio").iter_rows():
         values["gain" if case.endswith("/original") else f"gain_{case.split('/')[-1]}"] = gain
@@ -172,7 +172,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
     figures = launch_figures(original_samples, ["launch"])
-    datatype_figures = largest(figures.filter(pl.col("variant") == DDT), ["launch"])
+    datatype_figures = largest_messages(figures.filter(pl.col("variant") == DDT), ["launch"])
     return toolchain_speeds(
         datatype_figures.rename({"round_trip": "seconds"}),
         pl.concat_str("app", pl.lit(", datatypes")),
@@ -186,7 +186,9 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     largest message of each launch; columns SPEEDS.
     """
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
-    ratios = gains(largest(launch_figures(original_samples, ["launch"]), ["launch"]), ["launch"])
+    ratios = gains(
+        largest_messages(launch_figures(original_samples, ["launch"]), ["launch"]), ["launch"]
+    )
     app_order = ratios.group_by("app").agg(pl.col("ratio").median()).sort("ratio", "app")["app"]
     apps = list(dict.fromkeys([*app_order.tail(1), *app_order.head(1)]))
     return toolchain_speeds(
@@ -204,19 +206,19 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
 FACTS = Facts(
     summaries=(
         ROUND_TRIP,
-        OF_LAUNCH,
-        CREATED,
+        LAUNCH_SUMMARY,
+        CREATION_SUMMARY,
         Summary("round trip", Kind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("round trips of two methods", OF_LAUNCH, Pairing.LAUNCH, OVER_LAUNCHES),
-        Ratio("overhead", OF_LAUNCH, Pairing.LAUNCH, OVER_LAUNCHES),
+        Ratio("round trips of two methods", LAUNCH_SUMMARY, Pairing.LAUNCH, OVER_LAUNCHES),
+        Ratio("overhead", LAUNCH_SUMMARY, Pairing.LAUNCH, OVER_LAUNCHES),
     ),
     tails=(),
-    no_tails="compares whole round trips of applications' messages, not latencies",
+    no_tails_reason="compares whole round trips of applications' messages, not latencies",
     clock="rank 0 reads its own clock",
-    synchronised="a ping-pong waits for its partner; FFT's exchange is collective",
+    synchronisation="a ping-pong waits for its partner; FFT's exchange is collective",
     over_ranks="all times are rank 0's",
     cache="as the method before left them, and a second series in which all find them alike",
-    made_with=("mpi_library", "compiler", "compiler_flags"),
+    build_columns=("mpi_library", "compiler", "compiler_flags"),
 )

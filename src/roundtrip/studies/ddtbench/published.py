@@ -12,7 +12,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.ddtbench import APPS, DDT, EXAMPLE, MANUAL, derived
 from roundtrip.studies.ddtbench.data import DdtData, Panel
-from roundtrip.studies.findings import Comparison, listed
+from roundtrip.studies.findings import Comparison, names_or_count
 
 
 class _Application(NamedTuple):
@@ -60,7 +60,7 @@ _APPLICATIONS = (
 _NOT_DRAWN = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
 
 
-def classes() -> Table:
+def application_table() -> Table:
     """The study's table of micro-apps."""
     rows = [
         text_cells(
@@ -80,17 +80,17 @@ def classes() -> Table:
     )
 
 
-def says_and_finds(
-    data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
+def study_table(
+    data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
     """The study's two claims."""
     by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X)
-    return display.study_says(
+    return display.study_table(
         (
             (
                 "“MPI DDTs can reduce the overhead associated with data-packing”",
                 f"from {by_hand} to {types} in {EXAMPLE}",
-                _reduced(judged, mark(panel.kind for panel in panels)),
+                _reduction_cell(verdicts, mark(panel.kind for panel in panels)),
             ),
             (
                 "“The large difference between the performance delivered by Open MPIs DDT engine "
@@ -102,7 +102,7 @@ def says_and_finds(
     )
 
 
-def _reduced(verdicts: Mapping[Comparison, ClaimVerdict], suffix: str) -> Cell:
+def _reduction_cell(verdicts: Mapping[Comparison, ClaimVerdict], suffix: str) -> Cell:
     app_verdicts = [
         (key.case, verdict) for key, verdict in verdicts.items() if key.contrast.base == MANUAL
     ]
@@ -113,7 +113,7 @@ def _reduced(verdicts: Mapping[Comparison, ClaimVerdict], suffix: str) -> Cell:
     )
     if not faster_apps:
         return Cell("datatypes are faster than packing by hand nowhere", "warn", "not shown")
-    names = listed(
+    names = names_or_count(
         [app for app in APPS if app in faster_apps], len({app for app, _ in app_verdicts})
     )
     return Cell(f"datatypes are faster in {names}{suffix}", "good", "holds")
@@ -122,11 +122,11 @@ def _reduced(verdicts: Mapping[Comparison, ClaimVerdict], suffix: str) -> Cell:
 def _gaps(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
     """The round trips with datatypes of other MPIs over those of Open MPI, in the same place."""
     for open_mpi in (panel for panel in panels if panel.toolchain.startswith("Open MPI")):
-        base = _with_types(data, open_mpi)
+        base = _datatype_times(data, open_mpi)
         for other in panels:
             if _place(other) != _place(open_mpi) or other.toolchain.startswith("Open MPI"):
                 continue
-            times = _with_types(data, other).items()
+            times = _datatype_times(data, other).items()
             ratios = sorted((time / base[app], app) for app, time in times if app in base)
             if ratios:
                 (least, first), *_, (most, last) = (*ratios, ratios[-1])
@@ -143,7 +143,7 @@ def _place(panel: Panel) -> tuple[str, ...]:
     return panel.where, panel.kind, panel.buffers
 
 
-def _with_types(data: DdtData, panel: Panel) -> dict[str, float]:
+def _datatype_times(data: DdtData, panel: Panel) -> dict[str, float]:
     """Seconds of a round trip with datatypes, of each micro-app's largest message."""
-    rows = data.at_largest(data.round_trips, panel).filter(variant=DDT)
+    rows = data.largest_messages(data.round_trips, panel).filter(variant=DDT)
     return dict(rows.select("app", "median").iter_rows())

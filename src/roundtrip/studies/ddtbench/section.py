@@ -40,25 +40,25 @@ from roundtrip.studies.ddtbench.data import (
     time_caption,
 )
 from roundtrip.studies.ddtbench.tables import comparison
-from roundtrip.studies.findings import Comparison, for_study, open_words
+from roundtrip.studies.findings import Comparison, study_verdicts, undecided_text
 from roundtrip.studies.study import Claim
 
 
-def overall(panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
+def overall(panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """What to use for which micro-app, over all panels."""
-    verdicts_by_panel = {panel: _by_hand(panel, judged) for panel in panels}
-    verdicts: dict[str, set[Verdict]] = {}
+    verdicts_by_panel = {panel: _app_verdicts(panel, verdicts) for panel in panels}
+    verdicts_by_app: dict[str, set[Verdict]] = {}
     for panel_verdicts in verdicts_by_panel.values():
         for app, verdict in panel_verdicts.items():
-            verdicts.setdefault(app, set()).add(verdict.verdict)
-    if not verdicts:
+            verdicts_by_app.setdefault(app, set()).add(verdict.verdict)
+    if not verdicts_by_app:
         return Answer(("Datatypes and packing by hand were not compared.",), "warn")
     groups = {
-        words: [app for app in APPS if verdicts.get(app) == {verdict}]
+        words: [app for app in APPS if verdicts_by_app.get(app) == {verdict}]
         for verdict, (words, _) in tables.ADVICE.items()
     }
-    groups["it depends on the MPI"] = [app for app in APPS if len(verdicts.get(app, ())) > 1]
-    clauses = _named(groups)
+    groups["it depends on the MPI"] = [app for app in APPS if len(verdicts_by_app.get(app, ())) > 1]
+    clauses = _group_text(groups)
     return Answer((f"{clauses[0].upper()}{clauses[1:]}.",))
 
 
@@ -66,7 +66,7 @@ def overall(panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]) 
 _MOST_NAMED = 6
 
 
-def _named(groups: Mapping[str, Sequence[str]]) -> str:
+def _group_text(groups: Mapping[str, Sequence[str]]) -> str:
     """``use datatypes for NAS_LU_x; pack by hand for FFT``: the largest group comes last."""
     pairs = sorted(((words, apps) for words, apps in groups.items() if apps), key=_is_largest)
     clauses = [f"{words} for {', '.join(apps)}" for words, apps in pairs]
@@ -81,33 +81,39 @@ def _is_largest(group: tuple[str, Sequence[str]]) -> bool:
     return len(group[1]) > _MOST_NAMED
 
 
-def panel_answer(panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Answer:
+def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """What to use for which micro-app, and what is known where that is open."""
-    verdicts = _by_hand(panel, judged)
+    verdicts_by_app = _app_verdicts(panel, verdicts)
     clauses = []
     for verdict, (words, _) in tables.ADVICE.items():
-        apps = [app for app in APPS if app in verdicts and verdicts[app].verdict is verdict]
+        apps = [
+            app
+            for app in APPS
+            if app in verdicts_by_app and verdicts_by_app[app].verdict is verdict
+        ]
         if verdict is Verdict.CANNOT_TELL:
-            clauses += [f"{app}: {open_words([verdicts[app]])}" for app in apps]
+            clauses += [f"{app}: {undecided_text([verdicts_by_app[app]])}" for app in apps]
         elif apps:
             clauses.append(f"{words} for {', '.join(apps)}")
     tuned_apps = [
         key.case
-        for key, verdict in judged.items()
+        for key, verdict in verdicts.items()
         if (key.panel, key.contrast.base) == (panel.key, TUNED)
         and verdict.verdict is Verdict.SLOWER
-        and verdicts[key.case].verdict is not Verdict.SLOWER
+        and verdicts_by_app[key.case].verdict is not Verdict.SLOWER
     ]
     if tuned_apps:
         clauses.append(
             f"loops tuned by hand beat datatypes for {', '.join(tuned_apps)} all the same"
         )
-    if clauses and (missing_apps := [app for app in APPS if app not in verdicts]):
+    if clauses and (missing_apps := [app for app in APPS if app not in verdicts_by_app]):
         clauses.append(f"not compared: {', '.join(missing_apps)}")
     return Answer((Strong(panel.label), f": {'; '.join(clauses) or 'nothing was compared'}."))
 
 
-def _by_hand(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> dict[str, ClaimVerdict]:
+def _app_verdicts(
+    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]
+) -> dict[str, ClaimVerdict]:
     """The verdict on datatypes against packing by hand of each micro-app."""
     return {
         key.case: verdict
@@ -132,13 +138,13 @@ class Section:
                     ratios_by_claim[comparison(panel, app, size, contrast.base)] = gains[app, size]
         return ratios_by_claim
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Verdicts, the study's figure, times, findings."""
-        verdicts = for_study(judged, STUDY.name)
+        verdicts_by_comparison = study_verdicts(verdicts, STUDY.name)
         panels = self._data.panels
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if self._data.refusals:
-            blocks += [Heading(3, "Findings"), tables.refusals(self._data.refusals)]
+            blocks += [Heading(3, "Findings"), tables.refusal_table(self._data.refusals)]
         states = {
             buffers: [panel for panel in panels if panel.buffers == buffers]
             for buffers in dict.fromkeys(panel.buffers for panel in panels)
@@ -153,12 +159,12 @@ class Section:
         picture = overheads.pop(main_state)
         for buffers, state_panels in states.items():
             galleries = [overheads[buffers]] if buffers in overheads else []
-            blocks += self._state(buffers, state_panels, galleries, verdicts)
+            blocks += self._state(buffers, state_panels, galleries, verdicts_by_comparison)
         blocks += [
             Heading(3, "What the study says, and what we find"),
-            published.says_and_finds(self._data, states[main_state], verdicts),
-            published.classes(),
-            tables.nas_lu_x(self._data, panels, verdicts),
+            published.study_table(self._data, states[main_state], verdicts_by_comparison),
+            published.application_table(),
+            tables.nas_lu_x(self._data, panels, verdicts_by_comparison),
             Heading(3, "How to read the overheads"),
             Items(_READING),
         ]
@@ -167,12 +173,19 @@ class Section:
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
             answers=(
-                overall([panel for panel in panels if panel.buffers == main_state], verdicts),
+                overall(
+                    [panel for panel in panels if panel.buffers == main_state],
+                    verdicts_by_comparison,
+                ),
             ),
-            each=tuple(
-                panel_answer(panel, verdicts) for panel in panels if panel.buffers == main_state
+            panel_answers=tuple(
+                panel_answer(panel, verdicts_by_comparison)
+                for panel in panels
+                if panel.buffers == main_state
             ),
-            verdicts=(tables.verdicts(self._data, panels, verdicts, main_state),),
+            verdicts=(
+                tables.verdict_table(self._data, panels, verdicts_by_comparison, main_state),
+            ),
             picture=picture,
         )
 

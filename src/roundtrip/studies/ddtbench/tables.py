@@ -18,7 +18,7 @@ from roundtrip.studies.ddtbench import (
     DDT,
     EXAMPLE,
     MANUAL,
-    PACKING,
+    PACKING_METHODS,
     REFERENCE,
     STUDY,
     TUNED,
@@ -37,32 +37,35 @@ ADVICE: dict[Verdict, tuple[str, Tone]] = {
 }
 
 
-def comparison(panel: Panel, app: str, size: int, by_hand: str = MANUAL) -> Comparison:
+def comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Comparison:
     """Datatypes against packing by hand: a claim of the report."""
-    return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, by_hand), size, app)
+    return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
 
 
-def advice(judged: ClaimVerdict | None, series: str = "") -> Cell:
+def advice(verdict: ClaimVerdict | None, series: str = "") -> Cell:
     """The gain with its interval, and what follows from it; `series` as in `Cell`."""
-    if judged is None:
+    if verdict is None:
         return display.NOT_MEASURED
-    words, tone = ADVICE[judged.verdict]
-    text = judged.words if judged.verdict is Verdict.CANNOT_TELL else words
-    return display.verdict(judged, {judged.verdict: tone}, text, series=series)
+    words, tone = ADVICE[verdict.verdict]
+    text = verdict.words if verdict.verdict is Verdict.CANNOT_TELL else words
+    return display.verdict(verdict, {verdict.verdict: tone}, text, series=series)
 
 
-def verdicts(
-    data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict], buffers: str
+def verdict_table(
+    data: DdtData,
+    panels: Sequence[Panel],
+    verdicts: Mapping[Comparison, ClaimVerdict],
+    buffers: str,
 ) -> Table:
     """A row for each micro-app and a column for each toolchain, at the largest message."""
-    by_hand = {key: verdict for key, verdict in judged.items() if key.contrast.base == MANUAL}
+    by_hand = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
     panel_by_key = {panel.key: panel for panel in panels if panel.buffers == buffers}
     rows = [
         (
             app,
             {
                 key.panel: advice(
-                    verdict, data.with_types(panel_by_key[key.panel], app, key.size_bytes)
+                    verdict, data.datatype_series(panel_by_key[key.panel], app, key.size_bytes)
                 )
                 for key, verdict in by_hand.items()
                 if key.case == app and key.panel in panel_by_key
@@ -82,38 +85,41 @@ def verdicts(
     )
 
 
-def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, ClaimVerdict]) -> Table:
+def overheads(data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Table:
     """Round trip by hand, overhead of each method, verdict; at the largest message."""
     rows = []
-    trips = _intervals(data.at_largest(data.round_trips, panel), data.level)
-    costs = _intervals(data.at_largest(data.overheads, panel), data.level)
+    trips = _intervals(data.largest_messages(data.round_trips, panel), data.level)
+    costs = _intervals(data.largest_messages(data.overheads, panel), data.level)
     for (app, size), trip in trips.items():
         cost = costs.get((app, size), {})
         origin = data.series_key(panel, app, size, REFERENCE, derived.UNPACKED)
-        types = data.with_types(panel, app, size)
-        tuned_verdict = judged.get(comparison(panel, app, size, TUNED))
+        types = data.datatype_series(panel, app, size)
+        tuned_verdict = verdicts.get(comparison(panel, app, size, TUNED))
         rows.append(
             (
-                *_named(app, size),
+                *_app_cells(app, size),
                 display.value(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
                 display.value(trip.get(MANUAL), Unit.US, 1e6),
                 display.value(trip.get(TUNED), Unit.US, 1e6),
-                *(display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING),
-                advice(judged.get(comparison(panel, app, size)), types),
+                *(display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING_METHODS),
+                advice(verdicts.get(comparison(panel, app, size)), types),
                 advice(tuned_verdict, types) if tuned_verdict else display.NONE,
             )
         )
     return Table(
-        data.level.within(
+        data.level.caption(
             f"{panel.label}: {BUFFERS[panel.buffers]}; median over launches, {{level}} interval. "
             "The base of a ratio is the round trip packed by hand, or by hand and tuned."
         ),
         (
-            *_NAMED,
+            *_APP_COLUMNS,
             Column("Contiguous", "right", Unit.US),
             Column("Packed by hand", "right", Unit.US),
             Column("Packed by hand and tuned", "right", Unit.US),
-            *(Column(f"{ARMS[m].title}, overhead {{}}", "right", Unit.PERCENT) for m in PACKING),
+            *(
+                Column(f"{ARMS[m].title}, overhead {{}}", "right", Unit.PERCENT)
+                for m in PACKING_METHODS
+            ),
             Column("By hand / datatypes", base="Packed by hand"),
             Column("By hand, tuned / datatypes", base="Packed by hand and tuned"),
         ),
@@ -121,11 +127,11 @@ def overheads(data: DdtData, panel: Panel, judged: Mapping[Comparison, ClaimVerd
     )
 
 
-#: Columns of `_named`: micro-app and bytes of its message.
-_NAMED = (Column("Micro-app"), Column("Bytes", "right", Unit.BYTES))
+#: Columns of `_app_cells`: micro-app and bytes of its message.
+_APP_COLUMNS = (Column("Micro-app"), Column("Bytes", "right", Unit.BYTES))
 
 
-def _named(app: str, size: int) -> tuple[Cell, Cell]:
+def _app_cells(app: str, size: int) -> tuple[Cell, Cell]:
     return Cell(app), Cell(Quantity(value=size, unit=Unit.BYTES, decimals=0))
 
 
@@ -135,11 +141,11 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
     costs = _intervals(data.rows(data.overheads, panel), data.level)
     order = {app: number for number, app in enumerate(APPS)}
     for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
-        values = [display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING]
-        rows.append((*_named(app, size), *values))
+        values = [display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING_METHODS]
+        rows.append((*_app_cells(app, size), *values))
     return Table(
         f"{panel.label}: packing overhead in % of the round trip, {BUFFERS[panel.buffers]}.",
-        (*_NAMED, *(Column(ARMS[m].title, "right") for m in PACKING)),
+        (*_APP_COLUMNS, *(Column(ARMS[m].title, "right") for m in PACKING_METHODS)),
         tuple(rows),
         (Unit.PERCENT,),
     )
@@ -147,13 +153,13 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
 
 def creation(data: DdtData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
-    times = data.at_largest(data.creations, panel).filter(variant=DDT)
+    times = data.largest_messages(data.creations, panel).filter(variant=DDT)
     intervals = _intervals(times, data.level, "phase")
     if not intervals:
         return None
     rows = tuple(
         (
-            *_named(app, size),
+            *_app_cells(app, size),
             *(
                 display.value(
                     by_phase.get(phase),
@@ -167,14 +173,14 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
         for (app, size), by_phase in intervals.items()
     )
     return Table(
-        data.level.within(
+        data.level.caption(
             f"{panel.label}: making and freeing the datatypes of one exchange, {Unit.US}; median "
             "over launches, {level} interval. In turn: after the other methods, so that the "
             "library's code may be out of cache. At once: right after the same types were freed, "
             "as in the study's own loop; compare this time with DDTBench."
         ),
         (
-            *_NAMED,
+            *_APP_COLUMNS,
             Column("Make, in turn", "right"),
             Column("Make, at once", "right"),
             Column("Free, in turn", "right"),
@@ -185,15 +191,15 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
     )
 
 
-def refusals(found: Sequence[Refusal]) -> Table:
+def refusal_table(refusals: Sequence[Refusal]) -> Table:
     """Legal calls that an MPI library refused."""
     rows = [
         text_cells(
             *(refusal.toolchain, refusal.library, refusal.call, refusal.error),
-            ", ".join(refusal.concerned),
+            ", ".join(refusal.methods),
             refusal.consequence,
         )
-        for refusal in found
+        for refusal in refusals
     ]
     return Table(
         "Calls that the MPI standard allows and that a library refused.",
@@ -210,7 +216,7 @@ def refusals(found: Sequence[Refusal]) -> Table:
 
 
 def nas_lu_x(
-    data: DdtData, panels: Sequence[Panel], judged: Mapping[Comparison, ClaimVerdict]
+    data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
     """The study's one number beside ours."""
     percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
@@ -223,10 +229,10 @@ def nas_lu_x(
         )
     ]
     for panel in panels:
-        costs = _intervals(data.at_largest(data.overheads, panel), data.level)
+        costs = _intervals(data.largest_messages(data.overheads, panel), data.level)
         for (app, size), cost in costs.items():
             if app == EXAMPLE:
-                verdict = judged.get(comparison(panel, app, size))
+                verdict = verdicts.get(comparison(panel, app, size))
                 rows.append(
                     (
                         Cell(panel.label),

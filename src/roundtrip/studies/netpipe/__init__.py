@@ -35,11 +35,11 @@ ARMS = {
     "boost-serialized": Arm("Boost.MPI (Serialized)", PURPLE, width=1.6, point=0),
 }
 #: The variants that are compared with raw MPI.
-COMPARED = tuple(variant for variant in ARMS if variant != BASE)
+COMPARED_VARIANTS = tuple(variant for variant in ARMS if variant != BASE)
 #: Sets of variants that are worth a launch of their own; the first is what a campaign runs.
 VARIANT_SETS = {"five": list(ARMS), "raw": [BASE]}
 #: Buffers and largest message (bytes) of a launch, if a campaign sets no others.
-BUFFERS, END = "same", 8 << 20
+DEFAULT_BUFFERS, DEFAULT_END = "same", 8 << 20
 _RAW = (("variant", BASE), ("phase", "measure"))
 
 
@@ -75,10 +75,10 @@ class NetPIPE(Study):
             "bandwidth of Boost.MPI over raw MPI, one a compared size",
             is_primary=_is_pingpong,
         ),
-        *(Contrast(variant, BASE) for variant in COMPARED if variant != "boost"),
+        *(Contrast(variant, BASE) for variant in COMPARED_VARIANTS if variant != "boost"),
         Contrast("boost-datatype", "mpi-datatype"),
     )
-    primary = (
+    primary_description = (
         "Boost.MPI against raw MPI, plain, in ping-pong, at each compared size: the study's "
         "question."
     )
@@ -92,8 +92,8 @@ class NetPIPE(Study):
     ) -> Sequence[Points]:
         """The variants of its set in its mode, up to its largest message."""
         arms = VARIANT_SETS.get(case.parameters.get("variants", ""), [])
-        where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', BUFFERS)}"
-        end = case.number("end", END)
+        where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', DEFAULT_BUFFERS)}"
+        end = case.number("end", DEFAULT_END)
         return [Points(arms, where, tuple(n for n in self.sizes(settings) if n <= end))]
 
 

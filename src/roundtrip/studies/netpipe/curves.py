@@ -20,7 +20,7 @@ from roundtrip.report.plot import Rule, Scale, View
 from roundtrip.report.units import Level, Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
-from roundtrip.studies.derivation import within_launch
+from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.display import INTERVAL, Drawing
 from roundtrip.studies.netpipe import ARMS, STUDY, derived
 from roundtrip.studies.panel import Panels, Row
@@ -71,7 +71,7 @@ class Curves(Panels[Panel]):
         self.samples = derived.times(self.samples).filter(pl.col("phase") == "measure")
 
     @cached_property
-    def everything(self) -> pl.DataFrame:
+    def all_medians(self) -> pl.DataFrame:
         """Launch medians of all variants, those unknown to the study included: columns as of
         `derived.launch_medians` by launch and case_id.
         """
@@ -79,14 +79,14 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Launch medians of the study's variants at sizes above 0; columns of `everything`."""
+        """Launch medians of the study's variants at sizes above 0; columns of `all_medians`."""
         is_known = pl.col("variant").is_in(list(ARMS))
-        return self.everything.filter(is_known & (pl.col("size_bytes") > 0))
+        return self.all_medians.filter(is_known & (pl.col("size_bytes") > 0))
 
     @property
     def unknown_variants(self) -> list[str]:
         """Variants that the samples have and the study does not."""
-        return sorted(set(self.everything["variant"].unique()) - set(ARMS))
+        return sorted(set(self.all_medians["variant"].unique()) - set(ARMS))
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
@@ -101,12 +101,12 @@ class Curves(Panels[Panel]):
         return median_intervals(self.values, _BY, "seconds", self.level)
 
     @cached_property
-    def stated(self) -> pl.DataFrame:
+    def statement_ratios(self) -> pl.DataFrame:
         """Interval of the ratio that each statement of the study is about, at each point; columns
         of `bandwidth`, where the variant is the statement's short name.
         """
         ratios = [
-            within_launch(self.values, _LAUNCH, statement.base)
+            ratios_within_launch(self.values, _LAUNCH, statement.base)
             .filter(pl.col("variant") == statement.variant)
             .with_columns(variant=pl.lit(statement.short))
             for statement in derived.STATEMENTS
@@ -114,14 +114,14 @@ class Curves(Panels[Panel]):
         return median_intervals(pl.concat(ratios), _BY, "ratio", self.level)
 
     @cached_property
-    def first_byte(self) -> pl.DataFrame:
+    def latency_tails(self) -> pl.DataFrame:
         """Tails of the latency over the samples at 1 byte of all launches together: columns
         case_id, case, variant, samples; least, p50, p90 and p99 in seconds.
         """
         value = pl.col("value")
         return (
             self.samples.filter(pl.col("size_bytes") == 1)
-            .group_by(*self.by, "variant")
+            .group_by(*self.key_columns, "variant")
             .agg(
                 samples=pl.len().cast(pl.Int64),
                 least=value.min(),
@@ -140,12 +140,12 @@ class Curves(Panels[Panel]):
         size: int,
         unit: Unit,
         scale: float = 1.0,
-        otherwise: Cell = display.NONE,
+        fallback: Cell = display.NONE,
     ) -> Cell:
         """The interval in `frame` at one point, times `scale`, with the series of its time."""
-        interval = self.at(frame, panel, variant=variant, size_bytes=size)
+        interval = self.interval_at(frame, panel, variant=variant, size_bytes=size)
         series = self.series_key(panel, variant, size)
-        return display.value(interval, unit, scale, otherwise, series=series)
+        return display.value(interval, unit, scale, fallback, series=series)
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """The series of the time at one point, from which its bandwidth follows: `Cell.series`."""
@@ -174,7 +174,7 @@ class Curves(Panels[Panel]):
 
 #: A curve for each statement of the study: where they lie on each other, the wider ones are seen
 #: below the others.
-_STATED = dict(
+_STATEMENT_ARMS = dict(
     zip(
         (statement.short for statement in derived.STATEMENTS),
         (
@@ -189,7 +189,7 @@ _STATED = dict(
 #: No axis of ratios ends above the first without need, nor above the second.
 _TOPS = (1.25, 2.0)
 #: So many toolchains stand before the study itself.
-_FOREMOST = 2
+_STUDY_POSITION = 2
 _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
     derived.PUBLISHED_SOURCE + "; Mbit/s converted",
@@ -198,7 +198,7 @@ _STUDY_TITLE = (
 
 def bandwidth_caption(level: Level) -> Text:
     """What the figures of bandwidth show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
         "variant, median over launches; bands are {level} rank intervals. Wide pale lines are "
         "raw MPI, thin dark lines Boost.MPI: where they lie on each other, the abstraction is "
@@ -209,7 +209,7 @@ def bandwidth_caption(level: Level) -> Text:
 
 def ratio_caption(level: Level, margin: float) -> Text:
     """What the figures of ratios show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
         f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
         "launches. “The study” is its own figure (2005), read off by eye."
@@ -230,16 +230,16 @@ def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[
         drawings.append(_study(f"{name}-study", rates, ARMS))
         times.append(_study(f"{name}-study", waits, ARMS))
     domain = display.decades([drawing.frame for drawing in drawings], 1.0)
-    x, decades = display.sizes(drawings), display.decades([drawing.frame for drawing in times])
+    x, decades = display.size_scale(drawings), display.decades([drawing.frame for drawing in times])
     y = Scale("Time of a message", Unit.US, *decades, is_log=True)
     views = {drawing.name: (View("Time", x, y, drawing.curves),) for drawing in times}
-    return display.over_size(
+    return display.curves_over_size(
         drawings,
         "Bandwidth over message size",
         "Bandwidth",
         Unit.MB_S,
         domain,
-        more=lambda drawing: views[drawing.name],
+        extra_views=lambda drawing: views[drawing.name],
     )
 
 
@@ -251,7 +251,7 @@ def draw_ratio(
     """
     drawings = [
         drawing
-        for drawing in _drawings(name, curves, curves.stated, panels, _STATED)
+        for drawing in _drawings(name, curves, curves.statement_ratios, panels, _STATEMENT_ARMS)
         if len(drawing.frame)
     ]
     if not drawings:
@@ -260,16 +260,19 @@ def draw_ratio(
         ratios = {
             statement.short: derived.published_ratios(statement) for statement in derived.STATEMENTS
         }
-        drawings.insert(_FOREMOST, _study(f"{name}-study", ratios, _STATED))
+        drawings.insert(_STUDY_POSITION, _study(f"{name}-study", ratios, _STATEMENT_ARMS))
     highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
     top = min(_TOPS[1], max(_TOPS[0], 1.05 * highest))
-    x, y = display.sizes(drawings), Scale("Ratio of bandwidths", Unit.RATIO, 0.0, top, is_log=False)
+    x, y = (
+        display.size_scale(drawings),
+        Scale("Ratio of bandwidths", Unit.RATIO, 0.0, top, is_log=False),
+    )
     strip = 1 / (1 + margin), 1 + margin
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         return (View("Ratio", x, y, drawing.curves, rules=(Rule(1.0),), strip=strip, width=260),)
 
-    return display.each_panel(drawings, "Ratio of bandwidths over message size", views)
+    return display.panel_figures(drawings, "Ratio of bandwidths over message size", views)
 
 
 def _drawings(
@@ -286,7 +289,7 @@ def _drawings(
             panel,
             curves.rows(rows, panel),
             arms,
-            f"{panel.environ}, {panel.counted}",
+            f"{panel.environ}, {panel.launch_count_text}",
         )
         for number, panel in enumerate(panels, 1)
     ]

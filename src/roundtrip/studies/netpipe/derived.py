@@ -48,10 +48,10 @@ from roundtrip.studies.derivation import (
     Pairing,
     Ratio,
     Tail,
+    ratios_within_launch,
     toolchain_speeds,
-    within_launch,
 )
-from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, HALF_ROUND_TRIP, PER_MESSAGE
+from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, HALF_ROUND_TRIP, PER_MESSAGE
 from roundtrip.studies.study import BOOST, MPI
 
 PUBLISHED_SOURCE = "read off the published figure, ±10 %"
@@ -74,17 +74,17 @@ PUBLISHED_MEGABITS = {
 class Statement:
     """A finding of the study in its own words, and which ratio answers it.
 
-    `variant` over `base`; `expects` is "on par", "slower" or "greatly slower".  `subject` costs
-    something `over` another, in the words of an answer.
+    `variant` over `base`; `expectation` is "on par", "slower" or "greatly slower".  `subject` costs
+    something over `base_title`, in the words of an answer.
     """
 
     words: str
     short: str
     variant: str
     base: str
-    expects: str
+    expectation: str
     subject: str
-    over: str
+    base_title: str
 
 
 STATEMENTS = (
@@ -155,10 +155,10 @@ def published_rate(variant: str, size: int) -> float | None:
     return rate_last if last < size <= 1.1 * last else None
 
 
-def published_ratios(one: Statement) -> list[tuple[int, float]]:
+def published_ratios(statement: Statement) -> list[tuple[int, float]]:
     """(bytes, ratio) of a statement's variant over its base in the published figure."""
-    base = dict(published_curve(one.base))
-    return [(size, rate / base[size]) for size, rate in published_curve(one.variant)]
+    base = dict(published_curve(statement.base))
+    return [(size, rate / base[size]) for size, rate in published_curve(statement.variant)]
 
 
 REFERENCE_STUDY = "netpipe-reference"
@@ -179,7 +179,7 @@ SUMMARY_UNITS = {
     **{f"bandwidth_{name}": "MB/s" for name in _BANDWIDTH_SIZES},
     "bandwidth_peak": "MB/s",
     "n_half": "B",
-    **{f"ratio_{variant.replace('-', '_')}": "1" for variant in COMPARED},
+    **{f"ratio_{variant.replace('-', '_')}": "1" for variant in COMPARED_VARIANTS},
 }
 POINT = ["case", "variant", "size_bytes"]
 #: How the samples of a launch become one time.
@@ -252,14 +252,14 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
                 figures[f"bandwidth_{name}"] = rates[size]
         figures["bandwidth_peak"] = max(rates.values())
         figures["n_half"] = half_performance_size(list(rates), list(rates.values()))
-    at_size = within_launch(medians, [], BASE).filter(pl.col("size_bytes") == RATIO_SIZE)
+    at_size = ratios_within_launch(medians, [], BASE).filter(pl.col("size_bytes") == RATIO_SIZE)
     for variant, ratio in zip(at_size["variant"], at_size["ratio"], strict=True):
         figures[f"ratio_{variant.replace('-', '_')}"] = ratio
     return {name: value for name, value in figures.items() if math.isfinite(value)}
 
 
 #: Between toolchains: what depends on the MPI, and what on Boost.
-_COMPARED_BY = {BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
+_DEPENDENCIES = {BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
 _MODES = {"pingpong": "ping-pong", "stream": "stream", "bidirectional": "bidirectional"}
 
 
@@ -267,7 +267,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Half round trip or time per message of each launch at the compared sizes: columns SPEEDS."""
     rows = samples.filter(
         (pl.col("phase") == "measure")
-        & pl.col("variant").is_in(list(_COMPARED_BY))
+        & pl.col("variant").is_in(list(_DEPENDENCIES))
         & pl.col("size_bytes").is_in(list(sizes))
     )
     mode = pl.col("case").str.split("/").list.first().replace(_MODES)
@@ -275,7 +275,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     return toolchain_speeds(
         launch_medians(rows, ["launch"]),
         pl.concat_str(name, pl.lit(", "), mode),
-        depends_on=pl.col("variant").replace_strict(_COMPARED_BY),
+        depends_on=pl.col("variant").replace_strict(_DEPENDENCIES),
         phase="measure",
         metric=None,
     )
@@ -315,12 +315,12 @@ FACTS = Facts(
     ),
     ratios=(
         Ratio("bandwidths of two variants", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
-        Ratio("NetPIPE 3.7.2 over ours", LEAST_SECONDS, Pairing.APART),
+        Ratio("NetPIPE 3.7.2 over ours", LEAST_SECONDS, Pairing.UNPAIRED),
     ),
     tails=(Tail("the time at 1 byte", {"size_bytes": 1, "phase": "measure"}),),
     clock="the sender reads its own clock, in a stream the receiver",
-    synchronised="an empty message from the receiver before each batch",
+    synchronisation="an empty message from the receiver before each batch",
     over_ranks="one rank times, so that no clocks are compared",
     cache="one warm buffer where the case says same, memory not touched lately where no-cache",
-    made_with=("mpi_library", "boost", "compiler", "compiler_flags"),
+    build_columns=("mpi_library", "boost", "compiler", "compiler_flags"),
 )

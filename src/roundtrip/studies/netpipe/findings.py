@@ -9,7 +9,7 @@ from roundtrip.report.blocks import Answer, Strong, Tone
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import findings as shared
-from roundtrip.studies.findings import Comparison, VerdictAt, comparison, line, worst
+from roundtrip.studies.findings import Comparison, VerdictAt, comparison, line, worst_tone
 from roundtrip.studies.netpipe import STUDY, Thresholds
 from roundtrip.studies.netpipe.curves import Panel
 from roundtrip.studies.netpipe.derived import STATEMENTS, Statement
@@ -23,10 +23,10 @@ Finding = shared.Finding[Statement, Panel]
 
 
 def findings(
-    panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds, levels: Levels
+    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> list[Finding]:
     """The four findings of one panel."""
-    return [_finding(statement, panel, judged, settings, levels) for statement in STATEMENTS]
+    return [_finding(statement, panel, verdicts, settings, levels) for statement in STATEMENTS]
 
 
 def _finding(
@@ -39,34 +39,34 @@ def _finding(
     sizes = tuple(
         size
         for size in settings.compared_sizes
-        if statement.expects == "on par" or size >= settings.many_bytes
+        if statement.expectation == "on par" or size >= settings.many_bytes
     )
     pair = statement.variant, statement.base
     keys = {size: comparison(STUDY, panel, *pair, size) for size in sizes}
     evidence = shared.evidence(verdicts, keys)
-    outcome = _outcome(statement.expects, [claim for _, claim in evidence], settings, levels)
+    outcome = _outcome(statement.expectation, [claim for _, claim in evidence], settings, levels)
     return Finding(
         statement=statement,
         panel=panel,
         outcome=outcome,
-        settled=_TONES[outcome],
-        everywhere=outcome == AGREES,
+        outcome_tone=_TONES[outcome],
+        is_about_all_sizes=outcome == AGREES,
         evidence=evidence,
-        compared=sizes,
+        compared_sizes=sizes,
     )
 
 
 def _outcome(
-    expects: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
+    expectation: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> str:
     """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
     if not evidence:
         return UNKNOWN
     verdicts = [claim.verdict for claim in evidence]
-    if expects == "on par":
+    if expectation == "on par":
         agrees = all(verdict is Verdict.ON_PAR for verdict in verdicts)
         differs = any(verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts)
-    elif expects == "slower":
+    elif expectation == "slower":
         agrees = all(verdict is Verdict.SLOWER for verdict in verdicts)
         differs = any(verdict in (Verdict.FASTER, Verdict.ON_PAR) for verdict in verdicts)
     else:
@@ -80,45 +80,49 @@ def _outcome(
         )
     if agrees or not differs:
         return AGREES if agrees else UNKNOWN
-    return DIFFERS if expects == "on par" and Verdict.SLOWER in verdicts else BETTER
+    return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER
 
 
 _NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
 
 
-def overall(found: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
-    """One line for each statement over all panels; `found` are the four findings of each."""
-    groups = [group for group in found if any(finding.evidence for finding in group)]
-    if not groups and labels.only_simulated(group[0].panel.kind for group in found):
+def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
+    """One line for each statement over all panels; `all_findings` are the four of each."""
+    groups = [group for group in all_findings if any(finding.evidence for finding in group)]
+    if not groups and labels.is_only_simulated(group[0].panel.kind for group in all_findings):
         return (Answer((labels.ONLY_SIMULATED,)),)
     if not groups:
         return (Answer((Strong(_NONE),), "warn"),)
-    other_panels = [group[0].panel.label for group in found if group not in groups]
+    other_panels = [group[0].panel.label for group in all_findings if group not in groups]
     answers: list[Answer] = []
     for statement_findings in zip(*groups, strict=True):
-        points = [point for finding in statement_findings for point in at_each_size(finding)]
+        points = [point for finding in statement_findings for point in verdict_points(finding)]
         statement = statement_findings[0].statement
-        text = f"{line(statement.subject, statement.over, points)}."
+        text = f"{line(statement.subject, statement.base_title, points)}."
         if other_panels and not answers:
             text += f" Nothing was compared on {'; '.join(other_panels)}."
-        tone: Tone = worst(finding.tone for finding in statement_findings)
+        tone: Tone = worst_tone(finding.tone for finding in statement_findings)
         answers.append(Answer((text,), "warn" if other_panels and not answers else tone))
     return tuple(answers)
 
 
-def panel_answer(four: Sequence[Finding]) -> Answer:
+def panel_answer(findings: Sequence[Finding]) -> Answer:
     """What the four findings of one panel say together."""
     lines = [
-        f"{line(finding.statement.subject, finding.statement.over, at_each_size(finding))}."
-        for finding in four
+        f"{line(finding.statement.subject, finding.statement.base_title, verdict_points(finding))}."
+        for finding in findings
         if finding.evidence
     ]
     text = " ".join(lines) or "Nothing was compared."
-    plain, datatypes, *_ = four
-    return Answer((Strong(plain.panel.label), f": {text}"), worst((plain.tone, datatypes.tone)))
+    plain, datatypes, *_ = findings
+    return Answer(
+        (Strong(plain.panel.label), f": {text}"), worst_tone((plain.tone, datatypes.tone))
+    )
 
 
-def at_each_size(finding: Finding) -> list[VerdictAt]:
+def verdict_points(finding: Finding) -> list[VerdictAt]:
     """Every size that was to be compared, measured or not."""
     verdicts = dict(finding.evidence)
-    return [VerdictAt(finding.panel.label, size, verdicts.get(size)) for size in finding.compared]
+    return [
+        VerdictAt(finding.panel.label, size, verdicts.get(size)) for size in finding.compared_sizes
+    ]

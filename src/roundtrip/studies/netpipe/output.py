@@ -76,14 +76,14 @@ def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
 def _point(line: str, file: Path, number: int) -> Point:
     match = _LINE.fullmatch(line)
     if match is None:
-        fault = f"not a line of NetPIPE: {foreign.shown(line)}; right is: bytes Mbps seconds"
+        fault = f"not a line of NetPIPE: {foreign.quote(line)}; right is: bytes Mbps seconds"
         raise UserError(fault, file, number)
     size, rate, seconds = int(match["size"]), float(match["rate"]), float(match["seconds"])
     if size == 0 or rate == 0:
-        raise UserError(f"sizes and rates must be positive: {foreign.shown(line)}", file, number)
+        raise UserError(f"sizes and rates must be positive: {foreign.quote(line)}", file, number)
     time = size * 8 / (rate * MEGABIT)
     if abs(time - seconds) > 1e-8 + 1e-4 * time:
-        raise UserError(f"rate and time contradict each other: {foreign.shown(line)}", file, number)
+        raise UserError(f"rate and time contradict each other: {foreign.quote(line)}", file, number)
     return Point(size, time)
 
 

@@ -29,7 +29,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Level, Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import Comparison, claims, for_study, line, worst
+from roundtrip.studies.findings import Comparison, claims, line, study_verdicts, worst_tone
 from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
 from roundtrip.studies.netpipe.curves import (
     Curves,
@@ -42,10 +42,10 @@ from roundtrip.studies.netpipe.curves import (
 from roundtrip.studies.netpipe.derived import STATEMENTS, Statement, published_rate
 from roundtrip.studies.netpipe.findings import (
     Finding,
-    at_each_size,
     findings,
     overall,
     panel_answer,
+    verdict_points,
 )
 from roundtrip.studies.study import Claim
 
@@ -69,13 +69,13 @@ def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
 
 
 def finding_table(
-    curves: Curves, number: int, statement: Statement, ours: Sequence[Finding]
+    curves: Curves, number: int, statement: Statement, findings: Sequence[Finding]
 ) -> Table:
     """One finding of the study: its words, its numbers, ours."""
-    sizes = sorted({size for finding in ours for size in finding.compared})
+    sizes = sorted({size for finding in findings for size in finding.compared_sizes})
     study = [_published_ratio(statement, size) for size in sizes]
     rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
-    for finding in ours:
+    for finding in findings:
         evidence = dict(finding.evidence)
         ratios = [
             tables.ratio_cell(
@@ -99,28 +99,36 @@ def finding_table(
     )
 
 
-def said_table(found: Sequence[Sequence[Finding]]) -> Table:
-    """What the study says, and what we find; `found` are the four findings of each panel."""
+def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
+    """What the study says, and what we find; `all_findings` are the four of each panel."""
     rows: list[tuple[str, Inline | Text, Cell]] = []
-    for statement_findings in zip(*found, strict=True):
+    for statement_findings in zip(*all_findings, strict=True):
         statement = statement_findings[0].statement
         ratios = [
             value
-            for size in statement_findings[0].compared
+            for size in statement_findings[0].compared_sizes
             if (value := _ratio(statement, size)) is not None
         ]
-        number = f"{units.spread(ratios)} times, read off its figure" if ratios else units.NOTHING
-        points = [point for finding in statement_findings for point in at_each_size(finding)]
+        number = (
+            f"{units.ratio_range_text(ratios)} times, read off its figure"
+            if ratios
+            else units.NO_VALUE
+        )
+        points = [point for finding in statement_findings for point in verdict_points(finding)]
         rows.append(
             (
                 f"“{statement.words}”",
                 number,
-                _together(line(statement.subject, statement.over, points), statement_findings),
+                _joint_cell(
+                    line(statement.subject, statement.base_title, points), statement_findings
+                ),
             )
         )
-    abstraction = [finding for group in found for finding in group[:2]]  # Boost.MPI over MPI
-    rows.append((_CONCLUSION, units.NOTHING, _together("The first two rows together", abstraction)))
-    return display.study_says(rows)
+    abstraction = [finding for group in all_findings for finding in group[:2]]  # Boost.MPI over MPI
+    rows.append(
+        (_CONCLUSION, units.NO_VALUE, _joint_cell("The first two rows together", abstraction))
+    )
+    return display.study_table(rows)
 
 
 _CONCLUSION = (
@@ -128,10 +136,10 @@ _CONCLUSION = (
 )
 
 
-def _together(words: str, findings: Sequence[Finding]) -> Cell:
+def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:
     outcomes = dict.fromkeys(finding.outcome for finding in findings)
     suffix = labels.mark(finding.panel.kind for finding in findings)
-    tone = worst(finding.tone for finding in findings)
+    tone = worst_tone(finding.tone for finding in findings)
     return Cell(f"{words}{suffix}.", tone, " or ".join(outcomes))
 
 
@@ -155,19 +163,19 @@ class Section:
     def __init__(self, data: Data) -> None:
         self._data = data
         self._curves = Curves(data)
-        self._settings = data.analysis.of(Thresholds)
+        self._settings = data.analysis.study_thresholds(Thresholds)
         self._levels = data.analysis.statistics
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Every variant against raw MPI, and Boost.MPI's datatypes against MPI's."""
         return claims(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Findings, figures, tables."""
-        verdicts = for_study(judged, STUDY.name)
+        verdicts_by_comparison = study_verdicts(verdicts, STUDY.name)
         panels = self._curves.panels
         findings_by_panel = {
-            panel.key: findings(panel, verdicts, self._settings, self._levels)
+            panel.key: findings(panel, verdicts_by_comparison, self._settings, self._levels)
             for panel in panels
             if panel.is_pingpong
         }
@@ -175,7 +183,7 @@ class Section:
             key: group for key, group in findings_by_panel.items() if any(f.evidence for f in group)
         }
         blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(groups)]
-        blocks += tables.over_the_wan(self._curves, panels)
+        blocks += tables.wan_tables(self._curves, panels)
         settings = [
             list(setting_panels) for _, setting_panels in groupby(panels, key=lambda p: p.setting)
         ]
@@ -185,7 +193,7 @@ class Section:
         ]
         picture = gallery_lists[0].pop(0)
         for setting_panels, galleries in zip(settings, gallery_lists, strict=True):
-            blocks += self._setting(setting_panels, galleries, verdicts)
+            blocks += self._setting(setting_panels, galleries, verdicts_by_comparison)
         blocks += tables.reference_blocks(self._data, self._curves)
         blocks += self._method(panels)
         return Part(
@@ -193,7 +201,7 @@ class Section:
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
             answers=self._answers(findings_by_panel),
-            each=tuple(map(panel_answer, groups.values())) if len(groups) > 1 else (),
+            panel_answers=tuple(map(panel_answer, groups.values())) if len(groups) > 1 else (),
             verdicts=(verdict_table(list(groups.values())),) if groups else (),
             picture=picture,
         )
@@ -212,7 +220,7 @@ class Section:
         curves = self._curves
         return [
             Heading(3, "What the study says, and what we find"),
-            said_table(list(findings_by_panel.values())),
+            study_table(list(findings_by_panel.values())),
             Paragraph(_outcome_text(self._settings.great_loss, self._levels.equivalence_margin)),
             *(
                 finding_table(
@@ -244,7 +252,7 @@ class Section:
         curves = self._curves
         blocks: list[Block] = [Heading(3, panels[0].setting), *galleries]
         ratio_panels = [
-            panel for panel in panels if not curves.rows(curves.stated, panel).is_empty()
+            panel for panel in panels if not curves.rows(curves.statement_ratios, panel).is_empty()
         ]
         if ratio_panels:
             blocks.append(
@@ -254,7 +262,7 @@ class Section:
         if panels[0].is_pingpong:
             blocks.append(tables.latency(curves, panels))
         blocks.append(tables.convergence(curves, panels))
-        lines = tables.bounded(curves, panels)
+        lines = tables.early_ends(curves, panels)
         if lines:
             blocks.append(Fold("Curves that end early, and why", (Items(lines),)))
         return blocks

@@ -19,7 +19,7 @@ from roundtrip.stats.summaries import median_interval, total_rate
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
 from roundtrip.studies.findings import Comparison, comparison
-from roundtrip.studies.netpipe import ARMS, BASE, COMPARED, STUDY, derived
+from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, STUDY, derived
 from roundtrip.studies.netpipe.curves import Curves, Panel
 from roundtrip.studies.netpipe.derived import Statement
 from roundtrip.studies.panel import interval_of
@@ -35,7 +35,7 @@ _TONES: dict[Verdict, Tone] = {
 def ratios(
     curves: Curves,
     panels: Sequence[Panel],
-    judged: Mapping[Comparison, ClaimVerdict],
+    verdicts: Mapping[Comparison, ClaimVerdict],
     sizes: Sequence[int],
 ) -> Table:
     """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
@@ -53,18 +53,18 @@ def ratios(
                 *values,
             )
         )
-        for variant in COMPARED:
+        for variant in COMPARED_VARIANTS:
             keys = [comparison(STUDY, panel, variant, BASE, size) for size in sizes]
-            if any(key in judged for key in keys):
+            if any(key in verdicts for key in keys):
                 cells = [
                     ratio_cell(
-                        judged.get(key), curves.series_key(panel, variant, size), with_q=True
+                        verdicts.get(key), curves.series_key(panel, variant, size), with_q=True
                     )
                     for key, size in zip(keys, sizes, strict=True)
                 ]
                 rows.append((Cell(panel.label), Cell(ARMS[variant].title), *cells))
     return Table(
-        curves.level.within(
+        curves.level.caption(
             "Bandwidth relative to raw MPI: median of the paired ratio over launches, {level} "
             "rank interval, verdict; q is the p-value after correction for false discoveries."
         ),
@@ -87,7 +87,7 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
             if variant_rows.is_empty():
                 continue
             by_launch = variant_rows.sort("size_bytes").group_by("launch").agg(pl.all())
-            common_sizes = _measured_by_all(variant_rows)
+            common_sizes = _common_sizes(variant_rows)
             peaks, halves, total_rates = [], [], []
             for curve in by_launch.iter_rows(named=True):
                 sizes, bandwidths = curve["size_bytes"], curve["bandwidth"]
@@ -106,14 +106,14 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
                     display.value(
                         curves.interval(finite_halves),
                         Unit.BYTES,
-                        otherwise=Cell("below the first size"),
+                        fallback=Cell("below the first size"),
                     ),
                     display.value(curves.interval(total_rates), Unit.MB_S),
-                    _reach(variant_rows),
+                    _largest_size(variant_rows),
                 )
             )
     return Table(
-        curves.level.within(
+        curves.level.caption(
             "Peak bandwidth, n½, and the rate of one message of each size that every launch "
             "measured: total bytes over total time. Median over launches, {level} rank "
             "interval. “Up to”: the largest measured size, of the launch where it was smallest "
@@ -131,42 +131,42 @@ def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-def _measured_by_all(medians: pl.DataFrame) -> set[int]:
+def _common_sizes(medians: pl.DataFrame) -> set[int]:
     launches = medians["launch"].n_unique()
     counts = medians.group_by("size_bytes").agg(pl.col("launch").n_unique())
     return set(counts.filter(pl.col("launch") == launches)["size_bytes"])
 
 
-def _reach(medians: pl.DataFrame) -> Cell:
+def _largest_size(medians: pl.DataFrame) -> Cell:
     ends = medians.group_by("launch").agg(pl.col("size_bytes").max())["size_bytes"].to_list()
-    least, most = units.bytes_of(min(ends)), units.bytes_of(max(ends))
+    least, most = units.byte_size(min(ends)), units.byte_size(max(ends))
     return Cell(most if least == most else (least, " to ", most))
 
 
-def ratio_cell(judged: ClaimVerdict | None, series: str, with_q: bool = False) -> Cell:
+def ratio_cell(verdict: ClaimVerdict | None, series: str, with_q: bool = False) -> Cell:
     """A ratio to raw MPI with its verdict, `with_q` its corrected p-value if it is significant."""
     words = ""
-    if judged and with_q and judged.verdict in (Verdict.FASTER, Verdict.SLOWER):
-        words = f"{judged.words}, q\N{NO-BREAK SPACE}{units.number(judged.q, 2)}"
-    return display.verdict(judged, _TONES, words, series=series)
+    if verdict and with_q and verdict.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        words = f"{verdict.words}, q\N{NO-BREAK SPACE}{units.number(verdict.q, 2)}"
+    return display.verdict(verdict, _TONES, words, series=series)
 
 
 def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
     """In the place of a ratio that was not measured, that of the largest size below it."""
-    rows = curves.rows(curves.stated, panel, variant=statement.short)
+    rows = curves.rows(curves.statement_ratios, panel, variant=statement.short)
     smaller_rows = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
     if smaller_rows.is_empty():
         return display.NOT_MEASURED
     last = smaller_rows.row(-1, named=True)
-    ratio = Quantity.over(interval_of(last, curves.level), Unit.RATIO)
-    return Cell((ratio, " at ", units.bytes_of(last["size_bytes"])), "muted", "not measured here")
+    ratio = Quantity.from_interval(interval_of(last, curves.level), Unit.RATIO)
+    return Cell((ratio, " at ", units.byte_size(last["size_bytes"])), "muted", "not measured here")
 
 
 #: Where the bandwidth of transports is compared, bytes.
-_LARGE = 65536
+_LARGE_SIZE = 65536
 
 
-def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
+def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
     """Two tables, nothing without launches over an emulated WAN."""
     wan_panels = [panel for panel in panels if panel.is_pingpong and panel.rtt_ms is not None]
     if not wan_panels:
@@ -183,12 +183,14 @@ def over_the_wan(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
             lambda panel: curves.cell(curves.seconds, panel, BASE, 1, Unit.US, 1e6, gap),
         ),
         _by_rtt(
-            f"Bandwidth at {units.size(_LARGE)}, {Unit.MB_S}, by the round-trip time of the "
+            f"Bandwidth at {units.size(_LARGE_SIZE)}, {Unit.MB_S}, by the round-trip time of the "
             "EMULATED WAN. The nodes share this machine's processors: compare along a row, not "
             "with a real network.",
             Unit.MB_S,
             wan_panels,
-            lambda panel: curves.cell(curves.bandwidth, panel, BASE, _LARGE, Unit.MB_S, 1, gap),
+            lambda panel: curves.cell(
+                curves.bandwidth, panel, BASE, _LARGE_SIZE, Unit.MB_S, 1, gap
+            ),
         ),
     ]
 
@@ -221,7 +223,7 @@ _PLACE = ["system", "partition", "environ"]
 
 def reference_blocks(data: Data, curves: Curves) -> list[Block]:
     """A table of the two, size by size; nothing if the reference was not launched."""
-    launches = data.passed(derived.REFERENCE_STUDY)
+    launches = data.study_launches(derived.REFERENCE_STUDY)
     if launches.is_empty():
         return []
     samples = data.samples.filter(pl.col("study") == derived.REFERENCE_STUDY)
@@ -255,7 +257,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
             )
         ),
         Table(
-            curves.level.within(
+            curves.level.caption(
                 "Half-round-trip time, median over launches, {level} rank interval."
             ),
             (
@@ -280,7 +282,7 @@ def _reference_row(
     ratio = Quantity(value=reference_time.median / least.median, unit=Unit.RATIO)
     return (
         Cell(panel.label),
-        Cell(units.bytes_of(size)),
+        Cell(units.byte_size(size)),
         display.value(reference_time, Unit.US, 1e6, series=series),
         display.value(median, Unit.US, 1e6, series=curves.series_key(panel, BASE, size)),
         display.value(least, Unit.US, 1e6),
@@ -292,7 +294,7 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     """Half-round-trip time at 1 byte: over launches, and its tails over samples."""
     rows = []
     for panel in panels:
-        tails = {row["variant"]: row for row in curves.rows(curves.first_byte, panel).to_dicts()}
+        tails = {row["variant"]: row for row in curves.rows(curves.latency_tails, panel).to_dicts()}
         batches = curves.batches(panel)
         for variant, arm in ARMS.items():
             if variant not in tails:
@@ -308,12 +310,12 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
                         for name, part in _TAILS.items()
                     ),
                     Cell(units.count(tail["samples"])),
-                    Cell(units.counts(batch)) if batch else display.NONE,
+                    Cell(units.count_range(batch)) if batch else display.NONE,
                 )
             )
     names = ("Least", "p50", "p90", "p99", "Samples", "Messages a sample")
     return Table(
-        curves.level.within(
+        curves.level.caption(
             f"Latency: half-round-trip time at 1 byte, {Unit.US}. Median over launches with "
             "{level} rank interval; percentiles over all samples of all launches. A sample is "
             "the mean over a batch of messages, so single messages have longer tails than shown "
@@ -328,7 +330,7 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-#: Column of `Curves.first_byte`, and which percentile it is.
+#: Column of `Curves.latency_tails`, and which percentile it is.
 _TAILS = {"least": 0.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 
@@ -364,13 +366,13 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
 
 
 #: Why sizes lack samples, by status; `{}` is the smallest of them.
-_LEFT_OUT = {
+_END_REASONS = {
     "bounded": "not measured from {} on (bounded)",
     "budget": "not every size measured (budget), the smallest left out {}",
 }
 
 
-def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
+def early_ends(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
     """Where a variant's curve ends before that of the others, one line each."""
     lines: list[Text] = []
     for panel in panels:
@@ -383,7 +385,7 @@ def bounded(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
             title = ARMS[variant].title if variant in ARMS else variant
             least = units.size(min(first.values()))
             count = f"{len(first)} of {panel.launches} launches"
-            reason = _LEFT_OUT.get(status, f"not measured ({status}), first {{}}").format(least)
+            reason = _END_REASONS.get(status, f"not measured ({status}), first {{}}").format(least)
             lines.append((f"{panel.label}, {title}: {reason}, {count}",))
     return tuple(lines)
 

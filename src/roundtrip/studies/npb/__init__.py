@@ -33,7 +33,7 @@ CLASSES = ("S", "W", "A", "B", "C")
 TRIAL_CLASSES = ("S", "W")
 NATIVE, UPSTREAM = "native", "upstream"
 TWO_CLUSTERS, ONE_CLUSTER, TRANSPORT = "two clusters", "one cluster", "transport"
-#: Transports, by what stands for a library of the study today: see `wan.COUNTERPARTS`.
+#: Transports, by what stands for a library of the study today: see `derived.COUNTERPARTS`.
 UDP, MIXED, TCP = "udp", "mixed", "tcp"
 #: What rates are compared of: programs, clusters and transports.
 ARMS = {
@@ -49,10 +49,10 @@ ARMS = {
 #: Largest round-trip time of the study, ms, and its speed-ups there; that of LU is inferred from
 #: its words: it scales linearly, on twice the hosts.
 STUDY_RTT_MS = 4.0
-PUBLISHED = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
-_INFERRED = frozenset({"LU"})
+PUBLISHED_SPEEDUPS = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
+_INFERRED_BENCHMARKS = frozenset({"LU"})
 #: Placements in which the ranks of a cluster share memory.
-IN_MEMORY = ("shared-memory", "node-per-cluster")
+MEMORY_PLACEMENTS = ("shared-memory", "node-per-cluster")
 
 #: Points of the grid in a direction, where that limits the number of ranks.
 _GRID = {
@@ -61,9 +61,9 @@ _GRID = {
     "LU": {"S": 12, "W": 33, "A": 64, "B": 102, "C": 162},
     "FT": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
 }
-_MOST = 256
+_MAX_RANKS = 256
 #: By scale of both clusters, that of one of them: a cluster has half of the nodes.
-_HALF = {
+_HALF_SCALES = {
     "nodes_2": "node",
     **{f"nodes_{2 * count}": f"nodes_{count}" for count in (2, 4, 8)},
     "all": "all",
@@ -72,7 +72,7 @@ _HALF = {
 
 def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
     """Whether a benchmark takes this number of ranks: the rules of our program."""
-    points = _GRID.get(benchmark, {}).get(problem_class, _MOST)
+    points = _GRID.get(benchmark, {}).get(problem_class, _MAX_RANKS)
     if benchmark in ("BT", "SP"):
         return any(side * side == ranks for side in range(1, points // 3 + 1))
     if benchmark == "LU":
@@ -187,13 +187,13 @@ class Place(NamedTuple):
 
 def published_words(benchmark: str) -> str:
     """The speed-up of the study, and that it is inferred where no number of the study says it."""
-    note = ", inferred from its words" if benchmark in _INFERRED else ""
-    return f"{PUBLISHED[benchmark]:.2f}{note}"
+    note = ", inferred from its words" if benchmark in _INFERRED_BENCHMARKS else ""
+    return f"{PUBLISHED_SPEEDUPS[benchmark]:.2f}{note}"
 
 
 def _is_of_the_study(place: Place) -> bool:
     """Over the link at the study's own delay, a benchmark of which it tells the speed-up."""
-    in_study = place.benchmark in PUBLISHED and place.rtt == STUDY_RTT_MS
+    in_study = place.benchmark in PUBLISHED_SPEEDUPS and place.rtt == STUDY_RTT_MS
     return in_study and place.problem_class not in TRIAL_CLASSES
 
 
@@ -226,11 +226,11 @@ class NPB(Study):
     thresholds = Thresholds
     record = NPBRecord
     contrasts = (SPEEDUP, TRANSPORTS, SOURCES)
-    primary = (
+    primary_description = (
         "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG, LU, as the "
         "study has it; and our programs against those of NPB 3.4; both of class A and above."
     )
-    elsewhere = frozenset({"wan_rtt"})  # transports against each other
+    excluded_parameters = frozenset({"wan_rtt"})  # transports against each other
     yardsticks = (Yardstick("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)
 
     def points(
@@ -249,7 +249,7 @@ class NPB(Study):
 
     def section(self, data: Data) -> Section | None:
         """Of simulated launches another one: sweeps over the speed of hosts."""
-        launches = data.passed(self.name)
+        launches = data.study_launches(self.name)
         if not launches.is_empty() and launches["simulated"].fill_null(False).all():
             from roundtrip.studies.npb.simulated import SimulatedSection
 
@@ -274,7 +274,7 @@ def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
     parameters = case.parameters
     candidates = [other for other in cluster_cases if _is_same(other, case)]
     if "scale" in parameters:  # how many ranks it is follows from the partition
-        half = (_HALF.get(parameters["scale"]), parameters.get("placement"))
+        half = (_HALF_SCALES.get(parameters["scale"]), parameters.get("placement"))
         return any(
             (other.parameters.get("scale"), other.parameters.get("placement")) == half
             for other in candidates
@@ -299,7 +299,7 @@ def _is_same(one: PlannedCase, other: PlannedCase) -> bool:
 
 def _in_memory(case: PlannedCase, clusters: int) -> bool:
     """Whether the ranks of a cluster share memory; `clusters` ranks share with none."""
-    in_memory = case.parameters.get("placement") in IN_MEMORY
+    in_memory = case.parameters.get("placement") in MEMORY_PLACEMENTS
     return in_memory and int(case.parameters.get("ranks", "1")) > clusters
 
 

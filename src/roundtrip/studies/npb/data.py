@@ -22,7 +22,15 @@ from roundtrip.report.units import Level, Unit
 from roundtrip.stats.rounds import Pairing, RoundLaunch, pair_by_round
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.studies import display
-from roundtrip.studies.npb import IN_MEMORY, NATIVE, STUDY, UPSTREAM, Place, derived, legal_ranks
+from roundtrip.studies.npb import (
+    MEMORY_PLACEMENTS,
+    NATIVE,
+    STUDY,
+    UPSTREAM,
+    Place,
+    derived,
+    legal_ranks,
+)
 
 #: On every row, table and figure of results over the link.
 EMULATED = "emulated WAN"
@@ -32,7 +40,9 @@ _BENCHMARKS = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's co
 
 @dataclass(frozen=True)
 class Series:
-    """One benchmark by one transport on so many ranks; `wan`: half of them in each cluster."""
+    """One benchmark by one transport on so many ranks; half of them in each cluster if it
+    `spans_clusters`.
+    """
 
     benchmark: str
     problem_class: str
@@ -41,11 +51,11 @@ class Series:
     environ: str
     placement: str
     source: str
-    wan: bool
+    spans_clusters: bool
     partition: str
-    shared: bool  # more ranks than processors
-    nodes: bool = True  # real ones
-    over: str = ""  # the transport, as its site declares it
+    shares_processors: bool  # more ranks than processors
+    has_real_nodes: bool = True
+    transport_name: str = ""  # the transport, as its site declares it
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -53,7 +63,7 @@ class Series:
         is_listed = self.benchmark in _BENCHMARKS
         return _BENCHMARKS.index(self.benchmark) if is_listed else len(_BENCHMARKS), astuple(self)
 
-    def at(self, rtt: float | None) -> Place:
+    def place_at(self, rtt: float | None) -> Place:
         """Where its rates are compared, at a round-trip time in ms; None inside a cluster."""
         return Place(self.benchmark, self.problem_class, rtt)
 
@@ -69,43 +79,47 @@ class Series:
         return f"{self.benchmark}.{self.problem_class} on {ranks}"
 
     @property
-    def planned(self) -> Series:
+    def as_planned(self) -> Series:
         """The series with only what is known of a launch that never ran."""
-        return replace(self, shared=False, toolchain="", nodes=True)
+        return replace(self, shares_processors=False, toolchain="", has_real_nodes=True)
 
     @property
     def in_memory(self) -> bool:
         """Whether the ranks of a cluster share memory."""
-        return self.placement in IN_MEMORY and self.ranks > (2 if self.wan else 1)
+        return self.placement in MEMORY_PLACEMENTS and self.ranks > (
+            2 if self.spans_clusters else 1
+        )
 
     @property
     def role(self) -> str | None:
         """The library of the study that the transport stands for."""
-        return derived.role(self.over, self.placement) if self.wan else None
+        return derived.role(self.transport_name, self.placement) if self.spans_clusters else None
 
     @property
     def transport(self) -> str:
         """Toolchain, and how the ranks of one cluster reach each other if there are several."""
         source = ", NPB 3.4" if self.source == UPSTREAM else ""
-        memory = ", in memory inside" if self.in_memory and self.wan else ""
+        memory = ", in memory inside" if self.in_memory and self.spans_clusters else ""
         return f"{self.toolchain}{memory}{source}"
 
     @property
     def setup(self) -> str:
         """How many ranks there are, and where."""
         half = self.ranks // 2
-        place = f"{half} + {half} ranks" if self.wan else f"{self.ranks} ranks"
+        place = f"{half} + {half} ranks" if self.spans_clusters else f"{self.ranks} ranks"
         place = "1 rank" if self.ranks == 1 else place
-        if not self.wan and self.ranks > 1 and self.placement:
+        if not self.spans_clusters and self.ranks > 1 and self.placement:
             place = f"{place} {labels.PLACEMENTS.get(self.placement, self.placement)}"
-        place = place if self.wan or self.nodes else f"{place} on emulated nodes"
-        return f"{place}, fewer processors" if self.shared else place
+        place = (
+            place if self.spans_clusters or self.has_real_nodes else f"{place} on emulated nodes"
+        )
+        return f"{place}, fewer processors" if self.shares_processors else place
 
     @property
     def label(self) -> str:
         """Name on rows."""
         label = f"{self.name}, {self.transport}, {self.setup}"
-        return f"{label}, {EMULATED}" if self.wan else label
+        return f"{label}, {EMULATED}" if self.spans_clusters else label
 
 
 def series_from_row(
@@ -130,11 +144,11 @@ def series_from_row(
         environ=environ,
         placement=parameters.get("placement", ""),
         source=parameters.get("source", NATIVE),
-        wan=rtt is not None,
+        spans_clusters=rtt is not None,
         partition=str(row["partition"] or ""),
-        shared="shared_processors" in emulation,
-        nodes="nodes" not in emulation,
-        over=transports.get(environ) or derived.transport_of_old(environ),
+        shares_processors="shared_processors" in emulation,
+        has_real_nodes="nodes" not in emulation,
+        transport_name=transports.get(environ) or derived.legacy_transport(environ),
     )
     return series, None if rtt is None else float(rtt)
 
@@ -226,7 +240,7 @@ class Launches:
         ]
 
     @cached_property
-    def _passed(self) -> dict[tuple[Series, float | None], list[dict[str, Any]]]:
+    def _passed_rows(self) -> dict[tuple[Series, float | None], list[dict[str, Any]]]:
         """The launches that completed, as rows of cases.parquet."""
         rows: dict[tuple[Series, float | None], list[dict[str, Any]]] = {}
         for row in self._rows:
@@ -243,7 +257,7 @@ class Launches:
 
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
         """The series of `figure`, rate or time, in the history, as `Cell.series`."""
-        cases = {row["case_id"] for row in self._passed.get((series, rtt), ())}
+        cases = {row["case_id"] for row in self._passed_rows.get((series, rtt), ())}
         return self._origins.key(cases, 0, metric=figure, phase="total")
 
     @cached_property
@@ -254,7 +268,7 @@ class Launches:
         """Columns pattern, size_bytes, messages of one launch: every launch sends the same."""
         launches = [
             rows[0]["launch"]
-            for (other, _), rows in sorted(self._passed.items(), key=_by_rtt)
+            for (other, _), rows in sorted(self._passed_rows.items(), key=_by_rtt)
             if other == series
         ]
         return derived.messages(self._messages.filter(pl.col("launch") == launches[0]))
@@ -268,33 +282,33 @@ class Launches:
         ]
 
     @property
-    def over_the_link(self) -> list[Series]:
+    def link_series(self) -> list[Series]:
         """Series with half of the ranks in each cluster."""
-        return [series for series in self.points if series.wan]
+        return [series for series in self.points if series.spans_clusters]
 
     @property
-    def over_the_link_or_lost(self) -> set[tuple[Series, float]]:
+    def planned_link_points(self) -> set[tuple[Series, float]]:
         """Each series over the link, as planned, at each RTT where a launch completed or not."""
         measured_points = (
-            (series, rtt) for series in self.over_the_link for rtt in self.points[series]
+            (series, rtt) for series in self.link_series for rtt in self.points[series]
         )
         missing_points = ((case.series, case.rtt) for case in self.missing_cases)
         return {
-            (series.planned, rtt)
+            (series.as_planned, rtt)
             for series, rtt in (*measured_points, *missing_points)
             if rtt is not None
         }
 
     @property
-    def inside(self) -> list[Series]:
+    def cluster_series(self) -> list[Series]:
         """Series within one machine or cluster."""
-        return [series for series in self.points if not series.wan]
+        return [series for series in self.points if not series.spans_clusters]
 
-    def fewest_of(self, series: Series) -> Series:
+    def fewest_ranks_base(self, series: Series) -> Series:
         """The same benchmark in the same place on the fewest ranks: the base of its speed-up."""
         candidates = [
             other
-            for other in self.inside
+            for other in self.cluster_series
             if (other.name, other.environ, other.source, other.partition)
             == (series.name, series.environ, series.source, series.partition)
             and (other.ranks == 1 or other.placement == series.placement)
@@ -306,7 +320,7 @@ class Launches:
         candidates = [
             other
             for other in self.points
-            if not other.wan
+            if not other.spans_clusters
             and (other.benchmark, other.problem_class, other.environ, other.source)
             == (series.benchmark, series.problem_class, series.environ, series.source)
             and (other.ranks == 1 or other.in_memory == series.in_memory)
@@ -330,11 +344,11 @@ class Launches:
 
     def pairing(self, first: Iterable[str], second: Iterable[str]) -> Pairing:
         """Which launches are of the same round, or why none can be compared."""
-        one, other = ([self._launched[name] for name in names] for names in (first, second))
+        one, other = ([self._round_launches[name] for name in names] for names in (first, second))
         return pair_by_round(one, other)
 
     @cached_property
-    def _launched(self) -> dict[str, RoundLaunch]:
+    def _round_launches(self) -> dict[str, RoundLaunch]:
         """Each launch with its round; in bundles that do not tell it, the k-th of its case."""
         rows = [row for row in self._rows if row["status"] == "passed"]
         has_rounds = all(row.get("campaign_round") is not None for row in rows)

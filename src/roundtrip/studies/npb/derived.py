@@ -51,7 +51,7 @@ from roundtrip.stats.summaries import (
     lower_rank,
 )
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, toolchain_speeds
-from roundtrip.studies.npb import IN_MEMORY, MIXED, TCP, UDP
+from roundtrip.studies.npb import MEMORY_PLACEMENTS, MIXED, TCP, UDP
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Counterpart:
     """A library of the study, what stands for it today, and why."""
 
     library: str
-    today: str
-    why: str
+    substitute: str
+    reason: str
 
 
 COUNTERPARTS = {
@@ -93,14 +93,14 @@ class Statement:
     benchmark: str = ""
 
 
-MOST_OFTEN = Statement(
+UDP_MOSTLY_BETTER = Statement(
     "UDP-encapsulated MPICH-SCore most often performs better than other implementations.",
     "UDP most often better",
 )
-NOT_CRITICAL = Statement(
+DIFFERENCES_NOT_CRITICAL = Statement(
     "However, the differences are not critical for the benchmarks.", "Differences not critical"
 )
-SCALING = (
+SCALING_STATEMENTS = (
     Statement(
         "The performance of the LU benchmark scales up linearly with under 4 millisecond "
         "round-trip latency.",
@@ -127,28 +127,31 @@ def role(transport: str, placement: str) -> str | None:
     if transport == "UDP":
         return UDP
     if transport.endswith("TCP"):
-        return MIXED if placement in IN_MEMORY else TCP
+        return MIXED if placement in MEMORY_PLACEMENTS else TCP
     return None
 
 
-def transport_of_old(environ: str) -> str:
+def legacy_transport(environ: str) -> str:
     """The transport of an environment whose bundle is older than `extras.transport`; "" unknown."""
     words = environ.split("-")
     return "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & set(words) else ""
 
 
 def separated_speedup(
-    one: tuple[float, float], both: tuple[float, float], ranks: tuple[int, int]
+    one_cluster_s: tuple[float, float], two_clusters_s: tuple[float, float], ranks: tuple[int, int]
 ) -> float:
-    """Speed-up on processors of their own; `one`, `both`: (compute, communication) in seconds."""
-    return sum(one) / separated_time(one, both, ranks)
+    """Speed-up on processors of their own.
+
+    `one_cluster_s`, `two_clusters_s`: (compute, communication) in seconds.
+    """
+    return sum(one_cluster_s) / separated_time(one_cluster_s, two_clusters_s, ranks)
 
 
 def separated_time(
-    one: tuple[float, float], both: tuple[float, float], ranks: tuple[int, int]
+    one_cluster_s: tuple[float, float], two_clusters_s: tuple[float, float], ranks: tuple[int, int]
 ) -> float:
     """Time that both clusters would take if every rank had a processor, seconds."""
-    return one[0] * ranks[0] / ranks[1] + both[1]
+    return one_cluster_s[0] * ranks[0] / ranks[1] + two_clusters_s[1]
 
 
 def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Interval | None:
@@ -165,15 +168,15 @@ def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Int
 
 
 def rtt_at_speedup(
-    wanted: float, one_s: float, both_s: float, round_trips: float, iterations: int
+    speedup: float, one_cluster_s: float, two_clusters_s: float, round_trips: float, iterations: int
 ) -> float | None:
-    """RTT in seconds at which the speed-up has fallen to `wanted`; None if it never does.
+    """RTT in seconds at which the speed-up has fallen to `speedup`; None if it never does.
 
-    `both_s`: time on both clusters without a delay; 0 if the speed-up is less from the start.
+    `two_clusters_s`: time on both without a delay; 0 if the speed-up is less from the start.
     """
     if round_trips <= 0:
         return None
-    return max(0.0, (one_s / wanted - both_s) / (round_trips * iterations))
+    return max(0.0, (one_cluster_s / speedup - two_clusters_s) / (round_trips * iterations))
 
 
 PATTERNS = ("exchange", "pipeline", "transpose", "reduction")
@@ -189,10 +192,10 @@ SUMMARY_UNITS = {
 
 #: What the program forms itself, and how the iterations of a launch become one time.
 RATE = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
-OF_RANKS = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
+RANK_MEANS = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
 PARTS = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
-#: What `wan.slope` forms.
-WAITED = Summary("time of an iteration over round-trip time", Kind.COST, "launches", SLOPE)
+#: What `slope` forms.
+ROUND_TRIPS = Summary("time of an iteration over round-trip time", Kind.COST, "launches", SLOPE)
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
@@ -253,22 +256,22 @@ _RATES = Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES)
 FACTS = Facts(
     summaries=(
         RATE,
-        OF_RANKS,
+        RANK_MEANS,
         PARTS,
-        WAITED,
+        ROUND_TRIPS,
         _RATES,
         Summary("time", Kind.COST, "launches", OVER_LAUNCHES),
     ),
     ratios=(
         Ratio("rates, or times on own processors", RATE, Pairing.ROUND, OVER_LAUNCHES),
-        Ratio("efficiency over nodes", _RATES, Pairing.APART),
+        Ratio("efficiency over nodes", _RATES, Pairing.UNPAIRED),
     ),
     tails=(),
-    no_tails="times whole computations, not latencies",
+    no_tails_reason="times whole computations, not latencies",
     clock="each rank reads its own clock",
-    synchronised="a barrier before the timed section",
+    synchronisation="a barrier before the timed section",
     over_ranks="the slowest rank's time; compute and communication are means over the ranks",
     cache="as an untimed first iteration left them, where the benchmark has one",
-    made_with=("mpi_library", "compiler", "compiler_flags"),
+    build_columns=("mpi_library", "compiler", "compiler_flags"),
     median_is_whole=True,
 )

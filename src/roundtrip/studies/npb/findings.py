@@ -11,10 +11,10 @@ from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.findings import listed
+from roundtrip.studies.findings import names_or_count
 from roundtrip.studies.npb import (
     NATIVE,
-    PUBLISHED,
+    PUBLISHED_SPEEDUPS,
     STUDY_RTT_MS,
     TRIAL_CLASSES,
     UDP,
@@ -29,10 +29,10 @@ from roundtrip.studies.npb.speedup import (
     NpbSources,
     NpbSpeedup,
     NpbTransports,
-    headline,
-    over_ranks,
+    claimed_speedups,
+    communication_shares,
     same_problem,
-    waiting,
+    speedups_over_ranks,
 )
 from roundtrip.studies.study import Claim
 
@@ -72,27 +72,27 @@ class Finding:
 
 
 def findings(
-    judged: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
+    verdicts: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
     """All five findings of the study; "not measured" without launches of a measuring class."""
     transports = {
         key: verdict
-        for key, verdict in judged.items()
+        for key, verdict in verdicts.items()
         if isinstance(key, NpbTransports) and key.series.problem_class not in TRIAL_CLASSES
     }
     speedups = {
         key: verdict
-        for key, verdict in judged.items()
+        for key, verdict in verdicts.items()
         if isinstance(key, NpbSpeedup) and key.series.problem_class not in TRIAL_CLASSES
     }
     udp_verdicts = [verdict for key, verdict in transports.items() if key.series.role == UDP]
-    pairs = _planned(launches)
+    pairs = _planned_pairs(launches)
     udp_count = sum(UDP in (one.role, other.role) for one, other in pairs)
     results = [
-        _most_often(udp_verdicts, udp_count),
+        _udp_mostly_better(udp_verdicts, udp_count),
         _not_critical(list(transports.values()), len(pairs), settings),
     ]
-    for statement in derived.SCALING:
+    for statement in derived.SCALING_STATEMENTS:
         series_results = [
             _scaling(launches, statement, key, verdict, settings)
             for key, verdict in speedups.items()
@@ -104,33 +104,35 @@ def findings(
 
 def _not_measured(statement: Statement) -> Finding:
     where = "no launches of class A or above in this report"
-    return Finding(statement, where, units.NOTHING, "not measured")
+    return Finding(statement, where, units.NO_VALUE, "not measured")
 
 
-def foremost(found: Sequence[Finding]) -> list[Finding]:
+def prefer_unshared(all_findings: Sequence[Finding]) -> list[Finding]:
     """The findings, without series whose ranks share processors if there are other series."""
     statements = {
-        finding.statement for finding in found if finding.series and not finding.series.shared
+        finding.statement
+        for finding in all_findings
+        if finding.series and not finding.series.shares_processors
     }
     return [
         finding
-        for finding in found
+        for finding in all_findings
         if finding.series is None
-        or not finding.series.shared
+        or not finding.series.shares_processors
         or finding.statement not in statements
     ]
 
 
-def _planned(launches: Launches) -> list[tuple[Series, Series]]:
+def _planned_pairs(launches: Launches) -> list[tuple[Series, Series]]:
     """Each pair of transports at each RTT at which both were launched, even if one was lost."""
     return [
         (one, other)
-        for (one, rtt), (other, other_rtt) in combinations(launches.over_the_link_or_lost, 2)
+        for (one, rtt), (other, other_rtt) in combinations(launches.planned_link_points, 2)
         if rtt == other_rtt and same_problem(one, other) and one.problem_class not in TRIAL_CLASSES
     ]
 
 
-def _part(count: int, total: int) -> str:
+def _comparison_count(count: int, total: int) -> str:
     """The number of comparisons that were made, and of how many if some were not."""
     if count >= total:
         return units.plural(count, "comparison")
@@ -138,11 +140,11 @@ def _part(count: int, total: int) -> str:
 
 
 def _where_measured(count: int, total: int) -> str:
-    return f" where measured ({_part(count, total)})" if count < total else ""
+    return f" where measured ({_comparison_count(count, total)})" if count < total else ""
 
 
-def _most_often(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
-    statement = derived.MOST_OFTEN
+def _udp_mostly_better(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
+    statement = derived.UDP_MOSTLY_BETTER
     if not verdicts:
         return _not_measured(statement)
     counts = {kind: sum(verdict.verdict is kind for verdict in verdicts) for kind in Verdict}
@@ -153,30 +155,30 @@ def _most_often(verdicts: Sequence[ClaimVerdict], total: int) -> Finding:
     else:
         is_open = wins + counts[Verdict.CANNOT_TELL] > half
         outcome = "cannot tell" if is_open else "does not hold"
-    where = f"UDP against another transport, {_part(len(verdicts), total)}"
+    where = f"UDP against another transport, {_comparison_count(len(verdicts), total)}"
     limits = "" if outcome == "cannot tell" else _where_measured(len(verdicts), total)
     return Finding(statement, where, text, outcome, limits=limits)
 
 
 def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresholds) -> Finding:
-    statement = derived.NOT_CRITICAL
+    statement = derived.DIFFERENCES_NOT_CRITICAL
     if not verdicts:
         return _not_measured(statement)
     margin = 1 + settings.critical_difference
     within = [verdict.interval.within(1 / margin, margin) for verdict in verdicts]
-    beyond = [_beyond(verdict.interval, margin) for verdict in verdicts]
+    beyond = [_is_beyond(verdict.interval, margin) for verdict in verdicts]
     outcome = "holds" if all(within) else "does not hold" if any(beyond) else "cannot tell"
     ratios = (
-        f"ratios {units.spread([verdict.interval.median for verdict in verdicts])}; {sum(beyond)} "
-        f"beyond {units.percent(settings.critical_difference)}"
+        f"ratios {units.ratio_range_text([verdict.interval.median for verdict in verdicts])}; "
+        f"{sum(beyond)} beyond {units.percent(settings.critical_difference)}"
     )
-    where = f"every pair of transports, {_part(len(verdicts), total)}"
+    where = f"every pair of transports, {_comparison_count(len(verdicts), total)}"
     # One difference that is critical is enough, whatever the others are.
     limits = _where_measured(len(verdicts), total) if outcome == "holds" else ""
     return Finding(statement, where, ratios, outcome, limits=limits)
 
 
-def _beyond(interval: Interval, margin: float) -> bool:
+def _is_beyond(interval: Interval, margin: float) -> bool:
     if interval.low is None or interval.high is None:
         return False
     return interval.low > margin or interval.high < 1 / margin
@@ -190,7 +192,7 @@ def _scaling(
     settings: Thresholds,
 ) -> Finding:
     """A speed-up at 4 ms; "in part": two clusters gain, but less than the study's."""
-    target = PUBLISHED[statement.benchmark] * (1 - settings.published_within)
+    target = PUBLISHED_SPEEDUPS[statement.benchmark] * (1 - settings.published_within)
     low, high = verdict.interval.low, verdict.interval.high
     if low is None or high is None:
         outcome = "cannot tell"
@@ -210,19 +212,23 @@ _OUTCOMES = {Verdict.CANNOT_TELL: "open"}
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
 
 
-def at_the_farthest(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
+def answers_at_longest_rtt(
+    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
+) -> list[Answer]:
     """Which benchmarks gain by a second cluster at the greatest delay, in one line."""
-    speedups = {key: verdict for key, verdict in judged.items() if isinstance(key, NpbSpeedup)}
-    verdicts = {key: verdict for key, verdict in speedups.items() if key.series.source == NATIVE}
-    verdicts = verdicts or speedups
-    if not verdicts:
+    speedups = {key: verdict for key, verdict in verdicts.items() if isinstance(key, NpbSpeedup)}
+    selection = {key: verdict for key, verdict in speedups.items() if key.series.source == NATIVE}
+    selection = selection or speedups
+    if not selection:
         return []
-    rtt = max(key.rtt for key in verdicts)
-    verdicts_at_rtt = {key: verdict for key, verdict in verdicts.items() if key.rtt == rtt}
-    unshared_names = {key.series.name for key in verdicts_at_rtt if not key.series.shared}
+    rtt = max(key.rtt for key in selection)
+    verdicts_at_rtt = {key: verdict for key, verdict in selection.items() if key.rtt == rtt}
+    unshared_names = {
+        key.series.name for key in verdicts_at_rtt if not key.series.shares_processors
+    }
     by_name: dict[str, set[Verdict]] = {}
     for key, verdict in verdicts_at_rtt.items():
-        if not key.series.shared or key.series.name not in unshared_names:
+        if not key.series.shares_processors or key.series.name not in unshared_names:
             base = launches.base_of(key.series)
             is_same_size = base is not None and base.ranks == key.series.ranks
             name = f"{key.series.name} (as many ranks in one)" if is_same_size else key.series.name
@@ -239,54 +245,59 @@ def at_the_farthest(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) ->
 
 
 #: A speed-up of more than so many times the ideal one is no effect of the ranks.
-_MOST = 1.25
+_MAX_IDEAL_RATIO = 1.25
 
 
 def _ideal(launches: Launches, series: Series) -> float:
-    return series.ranks / launches.fewest_of(series).ranks
+    return series.ranks / launches.fewest_ranks_base(series).ranks
 
 
-def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> list[Answer]:
+def answers_in_one_cluster(
+    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
+) -> list[Answer]:
     """How the benchmarks scale over ranks, and how they compare with NPB's own, in a line each."""
     answers = []
     speedups = {
         series: value.median
-        for series in launches.inside
-        if series.source == NATIVE and (value := launches.interval(over_ranks(launches, series)))
+        for series in launches.cluster_series
+        if series.source == NATIVE
+        and (value := launches.interval(speedups_over_ranks(launches, series)))
     }
     outliers = {
-        series for series, speedup in speedups.items() if speedup > _MOST * _ideal(launches, series)
+        series
+        for series, speedup in speedups.items()
+        if speedup > _MAX_IDEAL_RATIO * _ideal(launches, series)
     }
     for is_shared, prefix in ((False, ""), (True, "Where ranks share processors: ")):
         if group := {
             series: speedup
             for series, speedup in speedups.items()
-            if series.shared is is_shared and series not in outliers
+            if series.shares_processors is is_shared and series not in outliers
         }:
             ranks = sorted({series.ranks for series in group})
             rank_range = " to ".join(dict.fromkeys((str(ranks[0]), str(ranks[-1]))))
-            times = units.spread(list(group.values()))
+            times = units.ratio_range_text(list(group.values()))
             text = f"speed-up on {rank_range} ranks over the fewest: {times} times."
             answers.append(Answer((f"{prefix}{text}" if prefix else f"S{text[1:]}",)))
     if outliers:
         clauses = (
-            f"{series.name} on {series.setup}: {units.pure(speedups[series])} times"
+            f"{series.name} on {series.setup}: {units.pure_number(speedups[series])} times"
             for series in outliers
         )
         text = f"Implausible, more than the ranks explain: {'; '.join(sorted(clauses))}."
         answers.append(Answer((text,), "warn"))
     if not speedups:
-        names = list(dict.fromkeys(series.name for series in launches.inside))
+        names = list(dict.fromkeys(series.name for series in launches.cluster_series))
         answers.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
     names_by_kind: dict[Verdict, list[str]] = {}
-    for key, verdict in judged.items():
+    for key, verdict in verdicts.items():
         if isinstance(key, NpbSources) and key.rtt is None:
             name = f"{key.native.name} on {units.plural(key.native.ranks, 'rank')}"
             names_by_kind.setdefault(verdict.verdict, []).append(name)
     if names_by_kind:
         count = sum(map(len, names_by_kind.values()))
         clauses = (
-            f"{_OUTCOMES.get(kind, kind)} in {listed(names_by_kind[kind], count)}"
+            f"{_OUTCOMES.get(kind, kind)} in {names_or_count(names_by_kind[kind], count)}"
             for kind in _VERDICTS
             if kind in names_by_kind
         )
@@ -295,20 +306,20 @@ def in_one_place(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> li
     return answers
 
 
-def over_the_link(launches: Launches, found: Sequence[Finding]) -> list[Answer]:
+def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> list[Answer]:
     """An answer for each benchmark that was measured over the emulated link.
 
     Series in which ranks share no processors are preferred.
     """
     answers = []
-    for name in dict.fromkeys(series.name for series in launches.over_the_link):
-        group = [series for series in launches.over_the_link if series.name == name]
+    for name in dict.fromkeys(series.name for series in launches.link_series):
+        group = [series for series in launches.link_series if series.name == name]
         group = [series for series in group if series.source == NATIVE] or group
-        selection = [series for series in group if not series.shared] or group
+        selection = [series for series in group if not series.shares_processors] or group
         words = _words(launches, selection)
         if not words:
             continue
-        outcomes = [finding.outcome for finding in found if finding.series in selection]
+        outcomes = [finding.outcome for finding in all_findings if finding.series in selection]
         worst = max(outcomes, key=list(TONES).index, default="not measured")
         answers.append(Answer((Strong(name), *words), TONES[worst]))
     return answers
@@ -324,25 +335,31 @@ def _words(launches: Launches, group: Sequence[Series]) -> tuple[Inline, ...]:
             speedup.median for series in group if (speedup := _speedup(launches, series, rtt))
         ]
         if medians:
-            speedups.append(f"{units.spread(medians)} times {comparison}at {rtt:g} ms")
+            speedups.append(f"{units.ratio_range_text(medians)} times {comparison}at {rtt:g} ms")
             comparison = ""
     if not speedups:
         return ()
     name = group[0].benchmark
-    study = f" The study in 2003: {published_words(name)}, at 4 ms." if name in PUBLISHED else ""
+    study = (
+        f" The study in 2003: {published_words(name)}, at 4 ms."
+        if name in PUBLISHED_SPEEDUPS
+        else ""
+    )
     text = (
         f", {group[0].setup} in two clusters on an {EMULATED}: {', '.join(speedups)} "
-        f"({units.plural(len(group), 'transport')}).{_waits(launches, group, rtts)}"
+        f"({units.plural(len(group), 'transport')}).{_waiting_words(launches, group, rtts)}"
         f"{_upstream_speedup(launches, group, rtts[-1])}{study}"
     )
     return (text,)
 
 
-def _waits(launches: Launches, group: Sequence[Series], rtts: Sequence[float]) -> str:
+def _waiting_words(launches: Launches, group: Sequence[Series], rtts: Sequence[float]) -> str:
     """Which part of its time a rank spends in MPI, at the smallest and at the largest delay."""
     parts = []
     for rtt in dict.fromkeys((rtts[0], rtts[-1])):
-        shares = [share for series in group for share in waiting(launches, series, rtt)]
+        shares = [
+            share for series in group for share in communication_shares(launches, series, rtt)
+        ]
         interval = launches.interval(shares)
         if interval:
             parts.append(f"{units.percent(interval.median)} at {rtt:g} ms")
@@ -358,8 +375,8 @@ def _upstream_speedup(launches: Launches, group: Sequence[Series], rtt: float) -
     ]
     if not medians:
         return ""
-    return f" NPB 3.4's own program: {units.spread(medians)} times at {rtt:g} ms."
+    return f" NPB 3.4's own program: {units.ratio_range_text(medians)} times at {rtt:g} ms."
 
 
 def _speedup(launches: Launches, series: Series, rtt: float) -> Interval | None:
-    return launches.interval(headline(launches, series, rtt))
+    return launches.interval(claimed_speedups(launches, series, rtt))

@@ -35,26 +35,26 @@ from roundtrip.studies import display
 from roundtrip.studies.display import Drawing
 from roundtrip.studies.npb import (
     CLASSES,
-    PUBLISHED,
+    PUBLISHED_SPEEDUPS,
     STUDY,
     EmulatedMark,
     Mark,
     Marks,
     published_words,
 )
-from roundtrip.studies.npb.sweep import ONE, RANKS
+from roundtrip.studies.npb.sweep import ONE_CLUSTER_VARIANT, RANKS
 from roundtrip.studies.study import GREY, PINK, Arm, Colour, palette
 
 CHECK = "NPBHostSpeeds"
 _MFLOP = 1e6
 #: Of a row of samples.csv: benchmark, class, Mflop/s; and the round-trip time of two clusters, ms.
 _CASE = r"^(?<benchmark>\w+)/(?<problem_class>\w)/(?<mflops>[\d.e+]+)$"
-_LONGER = r"\+(?<rtt>[\d.]+) ms$"
+_ADDED_RTT = r"\+(?<rtt>[\d.]+) ms$"
 
 
 @dataclass(frozen=True)
-class Curves:
-    """A benchmark: seconds by Mflop/s of a host, on `one` cluster and by ms on `two`.
+class BenchmarkCurves:
+    """A benchmark: seconds by Mflop/s of a host, on one cluster, and by ms on two.
 
     `operations` are those that the ranks of one cluster declared in the timed section, in bundles
     without them those of NPB's formula; 0 if neither is known.  `marks` were measured elsewhere.
@@ -62,8 +62,8 @@ class Curves:
 
     benchmark: str
     problem_class: str
-    one: Mapping[float, float]
-    two: Mapping[float, Mapping[float, float]]
+    one_cluster_s: Mapping[float, float]
+    two_clusters_s: Mapping[float, Mapping[float, float]]
     operations: float = 0.0
     marks: tuple[Marks, ...] = ()
     case_id: str = ""
@@ -79,12 +79,12 @@ class Curves:
         return self.benchmark, CLASSES.index(self.problem_class)
 
     @property
-    def alone(self) -> list[tuple[Marks, Mark]]:
+    def rank_marks(self) -> list[tuple[Marks, Mark]]:
         """The rates of one rank, each with its origin."""
         return [(origin, mark) for origin in self.marks for mark in origin.alone]
 
     @property
-    def emulated(self) -> list[EmulatedMark]:
+    def emulated_marks(self) -> list[EmulatedMark]:
         """The speed-ups over an emulated link."""
         marks = [mark for origin in self.marks for mark in origin.emulated]
         return sorted(marks, key=lambda mark: (mark.ranks, mark.rtt_ms, mark.toolchain))
@@ -92,39 +92,43 @@ class Curves:
     @property
     def rtts(self) -> list[float]:
         """Round-trip times, ms, ascending."""
-        return sorted(self.two)
+        return sorted(self.two_clusters_s)
 
     def speedups(self, rtt: float) -> dict[float, float]:
         """By host speed, Mflop/s, ascending: the speed-up at a round-trip time."""
-        seconds = self.two[rtt]
+        seconds = self.two_clusters_s[rtt]
         return {
-            speed: self.one[speed] / seconds[speed]
-            for speed in sorted(self.one)
+            speed: self.one_cluster_s[speed] / seconds[speed]
+            for speed in sorted(self.one_cluster_s)
             if speed in seconds
         }
 
-    def speed_at(self, rtt: float, wanted: float) -> float | None:
-        """The host speed, Mflop/s, up to which the speed-up is at least `wanted`; None if it is
+    def speed_at(self, rtt: float, speedup: float) -> float | None:
+        """The host speed, Mflop/s, up to which the speed-up is at least `speedup`; None if it is
         not reached, or is never left."""
         for (speed, high), (next_speed, low) in pairwise(self.speedups(rtt).items()):
-            if high >= wanted > low:
-                part = (high - wanted) / (high - low)
+            if high >= speedup > low:
+                part = (high - speedup) / (high - low)
                 return speed * math.exp(part * math.log(next_speed / speed))
         return None
 
-    def waited(self, speed: float) -> float | None:
+    def round_trips_waited(self, speed: float) -> float | None:
         """Round trips waited for at a host speed; None with one round-trip time only."""
         min_rtt, max_rtt = self.rtts[0], self.rtts[-1]
         if min_rtt == max_rtt:
             return None
-        return (self.two[max_rtt][speed] - self.two[min_rtt][speed]) / (max_rtt - min_rtt) * 1e3
+        return (
+            (self.two_clusters_s[max_rtt][speed] - self.two_clusters_s[min_rtt][speed])
+            / (max_rtt - min_rtt)
+            * 1e3
+        )
 
-    def computing(self, speed: float) -> float | None:
+    def compute_latency_ratio(self, speed: float) -> float | None:
         """Ratio of computing to latency at the longest round trip and any host speed, Mflop/s.
 
         The round trips waited for are those of the fastest host swept, which computes least.
         """
-        round_trips = self.waited(max(self.one))
+        round_trips = self.round_trips_waited(max(self.one_cluster_s))
         if not round_trips or round_trips <= 0 or not self.operations:
             return None
         return self.operations / RANKS[0] / (speed * _MFLOP) / (round_trips * self.rtts[-1] / 1e3)
@@ -134,13 +138,13 @@ class Sweeps:
     """The launches of `CHECK` in a bundle; two of a case are equal, or one of them has failed."""
 
     def __init__(self, data: Data) -> None:
-        launches = data.passed(STUDY.name)
+        launches = data.study_launches(STUDY.name)
         self._launches = launches.filter(pl.col("check") == CHECK).unique("case_id", keep="first")
         self._details = data.study_records(STUDY.name)
         self._samples = data.samples
 
     @cached_property
-    def curves(self) -> tuple[Curves, ...]:
+    def curves(self) -> tuple[BenchmarkCurves, ...]:
         """A benchmark and class each, in their order."""
         names = self._launches["launch"].to_list()
         samples = self._samples.filter(pl.col("launch").is_in(names)).select(
@@ -148,29 +152,33 @@ class Sweeps:
             "case_id",
             "value",
             pl.col("case").str.extract_groups(_CASE).alias("case"),
-            one=pl.col("variant") == ONE,
-            rtt=pl.col("variant").str.extract_groups(_LONGER).struct.field("rtt"),
+            one=pl.col("variant") == ONE_CLUSTER_VARIANT,
+            rtt=pl.col("variant").str.extract_groups(_ADDED_RTT).struct.field("rtt"),
         )
         rows = samples.unnest("case").collect()
         curves = []
         for (launch, case_id, benchmark, problem_class), points in rows.group_by(
             "launch", "case_id", "benchmark", "problem_class"
         ):
-            one_cluster: dict[float, float] = {}
-            two_clusters: dict[float, dict[float, float]] = {}
+            one_cluster_s: dict[float, float] = {}
+            two_clusters_s: dict[float, dict[float, float]] = {}
             for row in points.iter_rows(named=True):
                 speed = float(row["mflops"])
                 times = (
-                    one_cluster if row["one"] else two_clusters.setdefault(float(row["rtt"]), {})
+                    one_cluster_s
+                    if row["one"]
+                    else two_clusters_s.setdefault(float(row["rtt"]), {})
                 )
                 times[speed] = row["value"]
             details = self._details.get(str(launch)) or {}
-            if one_cluster and two_clusters:
+            if one_cluster_s and two_clusters_s:
                 problem = str(benchmark), str(problem_class)
                 operations = float(details.get("declared") or details.get("operations") or 0.0)
                 marks = tuple(map(Marks.model_validate, details.get("marks") or ()))
                 curves.append(
-                    Curves(*problem, one_cluster, two_clusters, operations, marks, str(case_id))
+                    BenchmarkCurves(
+                        *problem, one_cluster_s, two_clusters_s, operations, marks, str(case_id)
+                    )
                 )
         return tuple(sorted(curves, key=lambda curve: curve.order))
 
@@ -185,7 +193,7 @@ CAPTION: Text = (
     "benchmarks: it counts the operations of each by NPB's formula, and the same processor does "
     "many times more of one kind in a second than of another.",
 )
-MARKED: Text = (
+MARKS_CAPTION: Text = (
     "Not simulated but measured, and marked: a dashed upright rule is how fast one rank of a real "
     f"processor is at this benchmark and class; squares and triangles are {EMULATED}, speed-ups "
     "over an emulated link at the shortest and the longest delay, with as many ranks as their name "
@@ -195,12 +203,12 @@ MARKED: Text = (
 )
 
 
-def figures(curves: Sequence[Curves]) -> tuple[Figure, ...]:
+def figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
     """One figure a benchmark and class, all with the same axes."""
     drawings = [_drawing(number, curve, _top(curves)) for number, curve in enumerate(curves, 1)]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     low, high = float(values["x"].min()), float(values["x"].max())  # type: ignore[arg-type]
-    if high > max(speed for curve in curves for speed in curve.one):
+    if high > max(speed for curve in curves for speed in curve.one_cluster_s):
         high *= _MARGIN  # a mark stands there, and not the end of a curve
     top = _top(curves)
 
@@ -213,7 +221,7 @@ def figures(curves: Sequence[Curves]) -> tuple[Figure, ...]:
         return (View("Speed-up", x, y, drawing.curves, rules=_LIMITS),)
 
     subject = f"{SIMULATED}: speed-up of two clusters over one against host speed"
-    return display.each_panel(drawings, subject, views)
+    return display.panel_figures(drawings, subject, views)
 
 
 _LIMITS = (Rule(1.0), Rule(2.0, "ideal speed-up"))
@@ -221,16 +229,16 @@ _MARGIN = 1.25
 _SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
-def _top(curves: Sequence[Curves]) -> float:
+def _top(curves: Sequence[BenchmarkCurves]) -> float:
     """Where the axis of speed-ups ends."""
     speedups = [
         value for curve in curves for rtt in curve.rtts for value in curve.speedups(rtt).values()
     ]
-    mark_speedups = [mark.speedup for curve in curves for mark in curve.emulated]
+    mark_speedups = [mark.speedup for curve in curves for mark in curve.emulated_marks]
     return 1.1 * max([2.0, *speedups, *mark_speedups])
 
 
-def _drawing(number: int, curve: Curves, top: float) -> Drawing:
+def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
     names = {rtt: f"+{rtt:g} ms" for rtt in curve.rtts}
     colours = palette(names.values())
     arms = {name: Arm(name, colours[name], point=3.1, shape=CIRCLE) for name in names.values()}
@@ -239,21 +247,21 @@ def _drawing(number: int, curve: Curves, top: float) -> Drawing:
         for rtt in curve.rtts
         for speed, value in curve.speedups(rtt).items()
     ]
-    if study_speedup := PUBLISHED.get(curve.benchmark):
+    if study_speedup := PUBLISHED_SPEEDUPS.get(curve.benchmark):
         study = f"The study, 4 ms: {published_words(curve.benchmark)}"
         arms[study] = Arm(study, PINK, is_dashed=True, point=0)
-        ends = (min(curve.one), max(curve.one))
+        ends = (min(curve.one_cluster_s), max(curve.one_cluster_s))
         rows += [{"arm": study, "x": speed, "median": study_speedup, "n": None} for speed in ends]
-    for title, arm, points in (*_rate_rules(curve, top), *_squares(curve, colours)):
+    for title, arm, points in (*_rate_rules(curve, top), *_emulated_points(curve, colours)):
         arms[title] = arm
         rows += [{"arm": title, **point} for point in points]
-    frame = pl.DataFrame([{**_ONE, **row} for row in rows], schema=_SCHEMA)
+    frame = pl.DataFrame([{**_POINT_DEFAULTS, **row} for row in rows], schema=_SCHEMA)
     return Drawing(
         f"npb-simulated-{number}", f"{curve.name} ({SIMULATED})", _subtitle(curve), frame, arms
     )
 
 
-def _subtitle(curve: Curves) -> str:
+def _subtitle(curve: BenchmarkCurves) -> str:
     """What the figure shows, and on which processors the rest was measured."""
     processors = dict.fromkeys(origin.processor for origin in curve.marks)
     return f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED
@@ -265,22 +273,22 @@ _SCHEMA = {
     **dict.fromkeys(("x", "median", "low", "high"), pl.Float64),
     "n": pl.Int64,
 }
-_ONE = {"low": None, "high": None, "n": 1}
+_POINT_DEFAULTS = {"low": None, "high": None, "n": 1}
 #: A name, how it looks, and its rows.
-Marked = tuple[str, Arm, list[dict[str, Any]]]
+MarkCurve = tuple[str, Arm, list[dict[str, Any]]]
 
 
-def _rate_rules(curve: Curves, top: float) -> Iterator[Marked]:
+def _rate_rules(curve: BenchmarkCurves, top: float) -> Iterator[MarkCurve]:
     """Upright, at the rate of one rank of each real processor."""
-    for _, mark in curve.alone:
+    for _, mark in curve.rank_marks:
         title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point=0)
         yield title, arm, [{"x": mark.mops, "median": end, "n": None} for end in (top / 1000, top)]
 
 
-def _squares(curve: Curves, colours: Mapping[str, Colour]) -> Iterator[Marked]:
+def _emulated_points(curve: BenchmarkCurves, colours: Mapping[str, Colour]) -> Iterator[MarkCurve]:
     """Emulated points at the shortest and the longest delay."""
-    marks = curve.emulated
+    marks = curve.emulated_marks
     delays = {mark.rtt_ms for mark in marks}
     ranks = sorted({mark.ranks for mark in marks})
     for mark in marks:

@@ -28,7 +28,7 @@ from roundtrip.report import data
 from roundtrip.report.data import Data
 from roundtrip.studies.npb import NATIVE, STUDY, EmulatedMark, Mark, Marks
 from roundtrip.studies.npb.data import Launches, Series
-from roundtrip.studies.npb.speedup import headline, measured
+from roundtrip.studies.npb.speedup import claimed_speedups, measured_speedups
 
 
 def read(file: Path, benchmark: str, problem_class: str) -> Marks:
@@ -39,18 +39,20 @@ def read(file: Path, benchmark: str, problem_class: str) -> Marks:
     try:
         marks = Marks.model_validate(files.read_json(file))
     except ValidationError as error:
-        fault = model.first(error, "an object")
+        fault = model.first_fault(error, "an object")
         location = fault.where or "the file"
         raise UserError(f"no file of marks: {location}: {fault.why}", file) from None
     return marks.model_copy(
         update={
-            "alone": [mark for mark in marks.alone if _is_of(mark, benchmark, problem_class)],
-            "emulated": [mark for mark in marks.emulated if _is_of(mark, benchmark, problem_class)],
+            "alone": [mark for mark in marks.alone if _matches(mark, benchmark, problem_class)],
+            "emulated": [
+                mark for mark in marks.emulated if _matches(mark, benchmark, problem_class)
+            ],
         }
     )
 
 
-def _is_of(mark: Mark, benchmark: str, problem_class: str) -> bool:
+def _matches(mark: Mark, benchmark: str, problem_class: str) -> bool:
     return (mark.benchmark, mark.class_) == (benchmark, problem_class)
 
 
@@ -67,23 +69,23 @@ def from_bundle(bundle: Data) -> Marks:
 
     UserError if it was simulated, or has no rate of one rank, or several processors.
     """
-    rows = bundle.passed(STUDY.name)
+    rows = bundle.study_launches(STUDY.name)
     if rows["simulated"].fill_null(False).any():
         raise UserError("it was simulated: only what was measured is marked", bundle.folder)
     launches = Launches(bundle)
     alone_marks = {
         _series_key(series): _alone_mark(launches, series)
-        for series in launches.inside
+        for series in launches.cluster_series
         if series.ranks == 1 and series.source == NATIVE
     }
     if not alone_marks:
         raise UserError("it has no launch of NPB on one rank: how fast is one?", bundle.folder)
     emulated_marks = [
         _emulated_mark(launches, series, rtt, alone_marks[_series_key(series)].mops)
-        for series in launches.over_the_link
+        for series in launches.link_series
         if series.source == NATIVE and _series_key(series) in alone_marks
         for rtt in launches.points[series]
-        if rtt is not None and headline(launches, series, rtt)
+        if rtt is not None and claimed_speedups(launches, series, rtt)
     ]
     manifest = bundle.manifest.data
     return Marks(
@@ -99,7 +101,7 @@ def _series_key(series: Series) -> tuple[str, str, str]:
     return series.benchmark, series.problem_class, series.environ
 
 
-def _named(series: Series) -> dict[str, Any]:
+def _series_fields(series: Series) -> dict[str, Any]:
     return {
         "benchmark": series.benchmark,
         "class": series.problem_class,
@@ -109,22 +111,22 @@ def _named(series: Series) -> dict[str, Any]:
 
 def _alone_mark(launches: Launches, series: Series) -> Mark:
     rates = [figures["rate"] for figures in launches.points[series][None].values()]
-    return Mark(**_named(series), launches=len(rates), mops=_short(median(rates)))
+    return Mark(**_series_fields(series), launches=len(rates), mops=_short(median(rates)))
 
 
 def _emulated_mark(launches: Launches, series: Series, rtt: float, mops: float) -> EmulatedMark:
-    ratios = headline(launches, series, rtt)
+    ratios = claimed_speedups(launches, series, rtt)
     interval = launches.interval(ratios)
     assert interval is not None  # noqa: S101  there are ratios
     return EmulatedMark(
-        **_named(series),
+        **_series_fields(series),
         ranks=series.ranks,
         rtt_ms=rtt,
         mops=mops,
         speedup=_short(interval.median),
         low=None if interval.low is None else _short(interval.low),
         high=None if interval.high is None else _short(interval.high),
-        separated=ratios != measured(launches, series, rtt),
+        separated=ratios != measured_speedups(launches, series, rtt),
         launches=len(ratios),
     )
 

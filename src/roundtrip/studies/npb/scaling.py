@@ -24,7 +24,7 @@ from roundtrip.studies.growth import Growth
 from roundtrip.studies.npb import (
     ARMS,
     NATIVE,
-    PUBLISHED,
+    PUBLISHED_SPEEDUPS,
     STUDY,
     STUDY_RTT_MS,
     TRANSPORT,
@@ -33,8 +33,8 @@ from roundtrip.studies.npb import (
     published_words,
 )
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
-from roundtrip.studies.npb.speedup import headline, over_ranks
-from roundtrip.studies.npb.tables import Compared
+from roundtrip.studies.npb.speedup import claimed_speedups, speedups_over_ranks
+from roundtrip.studies.npb.tables import SourceVerdicts
 from roundtrip.studies.study import GREY, PINK, Arm, Colour
 
 Rows = list[dict[str, Any]]
@@ -63,7 +63,7 @@ def _arm(title: str, colour: Colour, shared: bool) -> Arm:
 
 def link_caption(level: Level) -> Text:
     """What the figures over the link show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
         "over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
         "Dashed lines: ranks share processors, so that compute time is taken as on processors of "
@@ -73,11 +73,11 @@ def link_caption(level: Level) -> Text:
     )
 
 
-def over_the_link(launches: Launches) -> tuple[Figure, ...]:
+def link_plots(launches: Launches) -> tuple[Figure, ...]:
     """One figure a benchmark and class, the study's first; all with the same axes."""
     rows_by_name: dict[str, list[dict[str, Any]]] = {}
     for series in sorted(
-        launches.over_the_link, key=lambda series: series.benchmark not in PUBLISHED
+        launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
     ):
         source = "" if series.source == NATIVE else ", NPB 3.4"
         rows_by_name.setdefault(f"{series.name}{source}", []).extend(_link_rows(launches, series))
@@ -99,7 +99,7 @@ def over_the_link(launches: Launches) -> tuple[Figure, ...]:
         return (View("Speed-up", x, y, drawing.curves, rules=_link_rules(drawing), has_bars=True),)
 
     subject = f"Speed-up over one cluster against round-trip time, {EMULATED}"
-    return display.each_panel(drawings, subject, views)
+    return display.panel_figures(drawings, subject, views)
 
 
 def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Level) -> Drawing:
@@ -109,7 +109,7 @@ def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Lev
     has_intervals = all(row["low"] is not None for row in rows)
     intervals = f"{level} intervals" if has_intervals else "too few launches for intervals"
     benchmark = name.split(" ")[0]
-    study_speedup = PUBLISHED.get(benchmark)
+    study_speedup = PUBLISHED_SPEEDUPS.get(benchmark)
     if study_speedup is not None:
         study = f"The study, 2003: {published_words(benchmark)}"
         arms[study] = Arm(study, PINK, width=0, point=5, shape=DIAMOND)
@@ -131,17 +131,17 @@ def _link_rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
     # Several environments may stand for the same library: then the names have to differ.
     title = ARMS[series.role].title if series.role else series.transport
     name = f"{title}, {half} + {half}"
-    if sum(_kind(other) == _kind(series) for other in launches.over_the_link) > 1:
+    if sum(_kind(other) == _kind(series) for other in launches.link_series) > 1:
         name = f"{series.transport}, {half} + {half}"
     rows = []
     for rtt in launches.points[series]:
-        interval = launches.interval(headline(launches, series, rtt or 0.0))
+        interval = launches.interval(claimed_speedups(launches, series, rtt or 0.0))
         if interval is not None:
             rows.append(
                 {
                     "name": name,
                     "colour": ARMS[series.role or TRANSPORT].colour,
-                    "shared": series.shared,
+                    "shared": series.shares_processors,
                     "scales": base is not None and base.ranks < series.ranks,
                     "x": rtt,
                     "median": interval.median,
@@ -161,14 +161,14 @@ def node_growth(data: Data, launches: Launches) -> Growth:
     """Efficiency of each benchmark and class inside a machine or cluster, by numbers of nodes."""
     rates = [
         (launch, f"{series.name}{_BY_SOURCE[series.source]}", series.ranks / figures["rate"])
-        for series in launches.inside
+        for series in launches.cluster_series
         if series.placement == ALL_CORES
         for launch, figures in launches.points[series].get(None, {}).items()
     ]
     schema = {"launch": pl.String, "thing": pl.String, "value": pl.Float64}
     times = pl.DataFrame(rates, schema=schema, orient="row")
-    rows = data.passed(STUDY.name)
-    return Growth.over_nodes(times, rows, growth.constant, launches.level, fewest=1)
+    rows = data.study_launches(STUDY.name)
+    return Growth.from_launches(times, rows, growth.constant_time, launches.level, minimum_nodes=1)
 
 
 _BY_SOURCE = {NATIVE: "", UPSTREAM: ", NPB 3.4"}
@@ -176,7 +176,7 @@ _BY_SOURCE = {NATIVE: "", UPSTREAM: ", NPB 3.4"}
 
 def caption(level: Level) -> Text:
     """What the figures over ranks show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         "Speed-up over the fewest ranks in the same place against the number of ranks: median "
         "over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
         "Grey: ideal."
@@ -186,8 +186,8 @@ def caption(level: Level) -> Text:
 def table(launches: Launches) -> Table:
     """One row for each series on more than the fewest ranks."""
     rows = []
-    for series in launches.inside:
-        speedup, base = _speedup(launches, series), launches.fewest_of(series)
+    for series in launches.cluster_series:
+        speedup, base = _speedup(launches, series), launches.fewest_ranks_base(series)
         if speedup is None:
             continue
         rows.append(
@@ -195,14 +195,14 @@ def table(launches: Launches) -> Table:
                 Cell(series.label),
                 Cell(base.setup),
                 Cell(
-                    Quantity.over(speedup, Unit.RATIO, base=base.label),
+                    Quantity.from_interval(speedup, Unit.RATIO, base=base.label),
                     series=launches.series_key(series, None),
                 ),
                 Cell(_efficiency(series, base, speedup)),
             )
         )
     return Table(
-        launches.level.within(
+        launches.level.caption(
             "Speed-up over the fewest ranks in the same place: ratio of rates in the same round, "
             "median and {level} interval. Efficiency: speed-up over the ratio of the numbers "
             "of ranks."
@@ -217,20 +217,20 @@ def table(launches: Launches) -> Table:
     )
 
 
-def answers(launches: Launches, found: Compared) -> list[Answer]:
+def answers(launches: Launches, verdicts: SourceVerdicts) -> list[Answer]:
     """An answer for each benchmark, class and toolchain; small classes only if no other ran."""
-    natives = [series for series in launches.inside if series.source == NATIVE]
+    natives = [series for series in launches.cluster_series if series.source == NATIVE]
     non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
     groups: dict[tuple[str, str], list[Series]] = {}
     for series in non_trials or natives:
         groups.setdefault((series.name, series.toolchain), []).append(series)
-    return [_answer(launches, found, *key, group) for key, group in groups.items()]
+    return [_answer(launches, verdicts, *key, group) for key, group in groups.items()]
 
 
 def plots(launches: Launches) -> tuple[Figure, ...]:
     """One figure for each benchmark and class that ran on several numbers of ranks."""
     frames: dict[str, list[dict[str, Any]]] = {}
-    for series in launches.inside:
+    for series in launches.cluster_series:
         if speedup := _speedup(launches, series):
             rows = frames.setdefault(series.name, [])
             rows += [_scaling_row(launches, series, speedup), *_start(launches, series)]
@@ -243,7 +243,7 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
         y = Scale("Speed-up", Unit.RATIO, 0.0, top, is_log=False)
         return (View("Speed-up", x, y, (_ideal(drawing), *drawing.curves), has_bars=True),)
 
-    return display.each_panel(drawings, "Speed-up over ranks", views)
+    return display.panel_figures(drawings, "Speed-up over ranks", views)
 
 
 def _ideal(drawing: Drawing) -> Curve:
@@ -262,15 +262,15 @@ def _drawing(number: int, name: str, rows: list[dict[str, Any]]) -> Drawing:
 
 
 def _speedup(launches: Launches, series: Series) -> Interval | None:
-    return launches.interval(over_ranks(launches, series))
+    return launches.interval(speedups_over_ranks(launches, series))
 
 
 def _efficiency(series: Series, base: Series, speedup: Interval) -> Quantity:
-    return units.part(speedup.median * base.ranks / series.ranks)
+    return units.percentage(speedup.median * base.ranks / series.ranks)
 
 
 def _answer(
-    launches: Launches, verdicts: Compared, name: str, toolchain: str, group: Sequence[Series]
+    launches: Launches, verdicts: SourceVerdicts, name: str, toolchain: str, group: Sequence[Series]
 ) -> Answer:
     words: list[Inline] = []
     for series in group:
@@ -281,9 +281,9 @@ def _answer(
             continue
         rate_words = f"{units.amount(rate.median, Unit.MOPS)} on {series.setup}"
         if speedup := _speedup(launches, series):
-            base = launches.fewest_of(series)
+            base = launches.fewest_ranks_base(series)
             rate_words += (
-                f" ({units.pure(speedup.median)} times {base.setup}, efficiency "
+                f" ({units.pure_number(speedup.median)} times {base.setup}, efficiency "
                 f"{_efficiency(series, base, speedup)})"
             )
         words.append(rate_words)
@@ -296,7 +296,7 @@ def _answer(
         verdict_words = ", ".join(
             dict.fromkeys(str(verdict.verdict) for verdict in group_verdicts.values())
         )
-        text += f" Over NPB 3.4: {units.spread(ratios)} times its rate ({verdict_words})."
+        text += f" Over NPB 3.4: {units.ratio_range_text(ratios)} times its rate ({verdict_words})."
     is_slower = any(verdict.verdict == "slower" for verdict in group_verdicts.values())
     is_below = any(verdict.interval.median < 1 for verdict in group_verdicts.values())
     return Answer((Strong(name), text), "bad" if is_slower else "warn" if is_below else "plain")
@@ -306,9 +306,9 @@ def _scaling_row(launches: Launches, series: Series, speedup: Interval) -> dict[
     return {
         "name": _line(launches, series),
         "colour": ARMS[series.source].colour,
-        "shared": series.shared,
+        "shared": series.shares_processors,
         "x": series.ranks,
-        "ideal": series.ranks / launches.fewest_of(series).ranks,
+        "ideal": series.ranks / launches.fewest_ranks_base(series).ranks,
         "median": speedup.median,
         "low": speedup.low,
         "high": speedup.high,
@@ -320,14 +320,16 @@ def _start(launches: Launches, series: Series) -> list[dict[str, Any]]:
     """The first point of the line: 1 on the fewest ranks."""
     start = Interval(1.0, None, None, 0)
     base = {
-        **_scaling_row(launches, launches.fewest_of(series), start),
+        **_scaling_row(launches, launches.fewest_ranks_base(series), start),
         "name": _line(launches, series),
     }
-    return [{**base, "shared": series.shared}]
+    return [{**base, "shared": series.shares_processors}]
 
 
 def _line(launches: Launches, series: Series) -> str:
-    peers = [other for other in launches.inside if other.name == series.name and other.ranks > 1]
+    peers = [
+        other for other in launches.cluster_series if other.name == series.name and other.ranks > 1
+    ]
     name = ARMS[series.source].title
     if len({peer.toolchain for peer in peers}) > 1:
         name += f", {series.toolchain}"

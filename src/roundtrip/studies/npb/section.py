@@ -33,29 +33,34 @@ from roundtrip.studies.npb import NATIVE, Thresholds, scaling, tables
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import (
     Finding,
-    at_the_farthest,
+    answers_at_longest_rtt,
+    answers_in_one_cluster,
+    answers_over_link,
     findings,
-    foremost,
-    in_one_place,
-    over_the_link,
+    prefer_unshared,
 )
-from roundtrip.studies.npb.speedup import claims, measured, refused, separated
+from roundtrip.studies.npb.speedup import (
+    claims,
+    measured_speedups,
+    pairing_refusals,
+    separated_speedups,
+)
 from roundtrip.studies.study import Claim
 
 
-def times_inside(launches: Launches) -> Table:
+def cluster_times(launches: Launches) -> Table:
     """Every series of one machine or cluster: the base of the speed-ups."""
     rows = []
-    for series in launches.inside:
+    for series in launches.cluster_series:
         rounds = list(launches.points[series][None].values())
-        place = series.partition + (", ranks share processors" if series.shared else "")
+        place = series.partition + (", ranks share processors" if series.shares_processors else "")
         time = launches.value(series, None, "time")
         rate, *parts = _times(launches, series, None)
         rank_rates = launches.interval([figures["rate"] / series.ranks for figures in rounds])
         per_process = replace(display.value(rank_rates, Unit.MOPS), series=rate.origin)
         rows.append((Cell(series.label), Cell(place), time, rate, per_process, *parts))
     return Table(
-        launches.level.within(
+        launches.level.caption(
             "In one machine or cluster. Rate by NPB's formula, of all processes and of each; "
             "compute and communication (all time inside MPI, waiting included) are sums over the "
             "iterations, means over the ranks; median and {level} interval over launches. The "
@@ -74,19 +79,24 @@ def times_inside(launches: Launches) -> Table:
     )
 
 
-def times_over_the_link(launches: Launches) -> Table:
+def link_times(launches: Launches) -> Table:
     """Compute and communication of every series and RTT, and the speed-up from both."""
     rows = []
-    for series in launches.over_the_link:
+    for series in launches.link_series:
         for rtt in launches.points[series]:
-            ratios = [formula(launches, series, rtt or 0.0) for formula in (measured, separated)]
+            ratios = [
+                formula(launches, series, rtt or 0.0)
+                for formula in (measured_speedups, separated_speedups)
+            ]
             origins = (launches.series_key(series, rtt), "")
             base = launches.base_label(series)
             rows.append(
                 (
                     Cell(f"{series.label} {rtt:g} ms"),
                     *_times(launches, series, rtt),
-                    display.value(launches.interval(_added(launches, series, rtt or 0.0)), Unit.S),
+                    display.value(
+                        launches.interval(_added_times(launches, series, rtt or 0.0)), Unit.S
+                    ),
                     *(
                         replace(
                             display.value(launches.interval(values), Unit.RATIO, base=base),
@@ -114,7 +124,7 @@ def times_over_the_link(launches: Launches) -> Table:
     )
 
 
-def _added(launches: Launches, series: Series, rtt: float) -> list[float]:
+def _added_times(launches: Launches, series: Series, rtt: float) -> list[float]:
     """Time beyond that at the smallest RTT, one for each round; [] at the smallest."""
     points = launches.points[series]
     min_rtt = min(points, key=lambda delay: delay or 0.0)
@@ -136,9 +146,9 @@ def messages(launches: Launches) -> Table:
         counts = launches.messages(series)
         figures = next(iter(next(iter(launches.points[series].values())).values()))
         iterations = max(figures["iterations"], 1)
-        kind = f", counted on an {EMULATED}" if series.wan else ""
+        kind = f", counted on an {EMULATED}" if series.spans_clusters else ""
         name = f"{series.name}, {units.plural(series.ranks, 'rank')}{kind}"
-        rows += [_pattern(name, part, iterations) for part in _by_pattern(counts)]
+        rows += [_pattern_row(name, part, iterations) for part in _by_pattern(counts)]
     return Table(
         "Messages of one iteration, all ranks together, by our counters; they do not depend on the "
         "link. A reduction counts once for each rank. Half of the messages are no longer than "
@@ -172,10 +182,10 @@ def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell,
         display.value(launches.interval([figures[part] for figures in rounds]), Unit.S)
         for part in parts
     )
-    return rate, *mean, _by_rank(launches, rounds)
+    return rate, *mean, _rank_range_cell(launches, rounds)
 
 
-def _by_rank(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
+def _rank_range_cell(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
     """Communication of the rank with the least and of that with the most, medians."""
     rounds_by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
     ends = [
@@ -190,14 +200,14 @@ def _by_pattern(counts: pl.DataFrame) -> list[pl.DataFrame]:
     return counts.partition_by("pattern", maintain_order=True) if counts.height else []
 
 
-def _pattern(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
+def _pattern_row(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Cell, ...]:
     total = int(counts["messages"].sum())
     upper_half = counts.filter(pl.col("messages").cum_sum() * 2 >= total)
     sizes = [counts["size_bytes"][0], upper_half["size_bytes"][0], counts["size_bytes"][-1]]
     volume = int((counts["size_bytes"] * counts["messages"]).sum())
     values = (
-        units.pure(total / iterations),
-        *(units.bytes_of(int(size)) for size in sizes),
+        units.pure_number(total / iterations),
+        *(units.byte_size(int(size)) for size in sizes),
         Quantity(value=volume / iterations, unit=Unit.BYTES),
     )
     return Cell(name), Cell(str(counts["pattern"][0])), *map(Cell, values)
@@ -212,7 +222,9 @@ def verification(launches: Launches) -> Table:
     for (name, source), group in groups.items():
         texts = [text for series in group for text in launches.histories(series)]
         suffix = "" if source == NATIVE else ", NPB 3.4"
-        rows.append((Cell(f"{name}{suffix}"), _some(len(texts), len(texts)), _by_history(texts)))
+        rows.append(
+            (Cell(f"{name}{suffix}"), _count_of(len(texts), len(texts)), _history_cell(texts))
+        )
     return Table(
         "Launches counted here, by verification. The specification looks at the end of a run (FT "
         "and IS: at every iteration). The history: what each iteration computed, against verified "
@@ -223,10 +235,10 @@ def verification(launches: Launches) -> Table:
     )
 
 
-def _by_history(histories: list[str]) -> Cell:
+def _history_cell(histories: list[str]) -> Cell:
     count = sum(text == "agrees" for text in histories)
     if count == len(histories):
-        return _some(count, len(histories))
+        return _count_of(count, len(histories))
     reasons = ", ".join(dict.fromkeys(text for text in histories if text != "agrees"))
     if not count:
         return Cell(reasons, "muted")
@@ -234,7 +246,7 @@ def _by_history(histories: list[str]) -> Cell:
     return Cell((units.count(count), f" of {launches}; the others: {reasons}"))
 
 
-def _some(count: int, total: int) -> Cell:
+def _count_of(count: int, total: int) -> Cell:
     return Cell((units.count(count), f" of {total}"))
 
 
@@ -244,35 +256,33 @@ class Section:
     def __init__(self, data: Data) -> None:
         self._launches = Launches(data)
         self._growth = scaling.node_growth(data, self._launches)
-        self._settings = data.analysis.of(Thresholds)
+        self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Speed-ups, transports against each other, our programs against NPB's."""
         return dict(claims(self._launches).items())
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Answers, speed-ups and why, times, messages, sources."""
         launches = self._launches
-        has_link = bool(launches.over_the_link)
-        results = findings(judged, launches, self._settings) if has_link else []
-        comparisons = tables.compared(judged)
+        has_link = bool(launches.link_series)
+        results = findings(verdicts, launches, self._settings) if has_link else []
+        source_verdicts = tables.source_verdicts(verdicts)
         blocks: list[Block] = [Paragraph(_QUESTION)]
         if has_link:
-            blocks += self._over_the_link(judged, results)
+            blocks += self._link_blocks(verdicts, results)
         rank_gallery = Gallery(scaling.caption(launches.level), scaling.plots(launches))
-        link_gallery = Gallery(
-            scaling.link_caption(launches.level), scaling.over_the_link(launches)
-        )
+        link_gallery = Gallery(scaling.link_caption(launches.level), scaling.link_plots(launches))
         pictures = [gallery for gallery in (link_gallery, rank_gallery) if gallery.figures]
-        blocks += [*_inside(launches, pictures[1:]), *self._growth.blocks("npb-growth")]
+        blocks += [*_cluster_blocks(launches, pictures[1:]), *self._growth.blocks("npb-growth")]
         blocks += [Heading(3, "What is sent"), messages(launches)]
         blocks += [Heading(3, "Verified in two ways"), verification(launches)]
         blocks.append(Heading(3, "Our programs and NPB's own"))
-        if comparisons:
-            blocks.append(Fold("Both rates", (tables.source_rates(launches, comparisons),)))
+        if source_verdicts:
+            blocks.append(Fold("Both rates", (tables.source_rates(launches, source_verdicts),)))
         else:
             blocks.append(Paragraph(_NO_UPSTREAM, is_note=True))
-        if refusals := refused(launches):
+        if refusals := pairing_refusals(launches):
             reasons: list[Text] = [(f"{pair}: {reason}.",) for pair, reason in refusals]
             blocks += [Heading(3, "Not compared, and why"), Items(tuple(reasons))]
         blocks += [Heading(3, "How to read NPB"), Items(_READING)]
@@ -283,26 +293,32 @@ class Section:
             else "NPB: how fast are the NAS Parallel Benchmarks?",
             blocks=tuple(blocks),
             answers=tuple(
-                at_the_farthest(launches, judged) if has_link else in_one_place(launches, judged)
-            ),
-            each=tuple(
-                over_the_link(launches, results)
+                answers_at_longest_rtt(launches, verdicts)
                 if has_link
-                else scaling.answers(launches, comparisons)
+                else answers_in_one_cluster(launches, verdicts)
+            ),
+            panel_answers=tuple(
+                answers_over_link(launches, results)
+                if has_link
+                else scaling.answers(launches, source_verdicts)
             ),
             verdicts=(
-                *((tables.verdicts(launches, foremost(results)),) if results else ()),
-                *((tables.source_verdicts(self._launches, comparisons),) if comparisons else ()),
+                *((tables.verdict_table(launches, prefer_unshared(results)),) if results else ()),
+                *(
+                    (tables.source_verdict_table(self._launches, source_verdicts),)
+                    if source_verdicts
+                    else ()
+                ),
             ),
-            warnings=tuple(tables.source_warnings(comparisons)),
+            warnings=tuple(tables.source_warnings(source_verdicts)),
             picture=pictures[0] if pictures else None,
         )
 
-    def _over_the_link(
-        self, judged: Mapping[Claim, ClaimVerdict], results: Sequence[Finding]
+    def _link_blocks(
+        self, verdicts: Mapping[Claim, ClaimVerdict], results: Sequence[Finding]
     ) -> list[Block]:
         launches = self._launches
-        pair_table = tables.transports(launches, judged, self._settings)
+        pair_table = tables.transports(launches, verdicts, self._settings)
         transport_blocks: list[Block] = [
             Heading(3, "Transports against each other"),
             Fold("Every pair at every delay", (pair_table,)),
@@ -310,32 +326,32 @@ class Section:
         return [
             tables.counterparts(),
             Heading(3, f"Speed-up over one cluster, {EMULATED}"),
-            tables.speedups(launches, judged),
+            tables.speedups(launches, verdicts),
             *(
                 [
                     Fold(
                         "The study's findings in every series",
-                        (tables.verdicts(launches, results),),
+                        (tables.verdict_table(launches, results),),
                     )
                 ]
-                if len(results) > len(foremost(results))
+                if len(results) > len(prefer_unshared(results))
                 else []
             ),
             Heading(3, "Why: what an iteration waits for"),
             tables.tolerance(launches),
             Heading(3, "Compute and communication apart"),
-            Fold("Every benchmark, transport and delay", (times_over_the_link(launches),)),
+            Fold("Every benchmark, transport and delay", (link_times(launches),)),
             *(transport_blocks if pair_table.rows else []),
         ]
 
 
-def _inside(launches: Launches, galleries: Sequence[Gallery]) -> list[Block]:
+def _cluster_blocks(launches: Launches, galleries: Sequence[Gallery]) -> list[Block]:
     """Times and rates, and how they scale over ranks, with the figures that are not on top."""
     scaling_table = scaling.table(launches)
     rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *galleries, scaling_table]
     return [
         Heading(3, "In one machine or cluster"),
-        times_inside(launches),
+        cluster_times(launches),
         *(rank_blocks if scaling_table.rows else []),
     ]
 

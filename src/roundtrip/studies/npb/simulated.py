@@ -31,7 +31,7 @@ from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
 from roundtrip.studies.npb import (
     CLASSES,
-    PUBLISHED,
+    PUBLISHED_SPEEDUPS,
     STUDY,
     STUDY_RTT_MS,
     EmulatedMark,
@@ -43,13 +43,13 @@ from roundtrip.studies.npb.hostspeeds import (
     CAPTION,
     CHECK,
     EMULATED,
-    MARKED,
+    MARKS_CAPTION,
     SIMULATED,
-    Curves,
+    BenchmarkCurves,
     Sweeps,
     figures,
 )
-from roundtrip.studies.npb.sweep import ONE, case_at, longer
+from roundtrip.studies.npb.sweep import ONE_CLUSTER_VARIANT, case_at, two_clusters_variant
 from roundtrip.studies.study import Claim
 
 _BASE = "One cluster"
@@ -60,7 +60,7 @@ class SimulatedSection:
 
     def __init__(self, data: Data) -> None:
         self._curves = Sweeps(data).curves
-        self._launches = data.passed(STUDY.name).filter(pl.col("check") != CHECK)
+        self._launches = data.study_launches(STUDY.name).filter(pl.col("check") != CHECK)
         self._samples = data.samples
         self._origins = data.origins
 
@@ -68,18 +68,21 @@ class SimulatedSection:
         """None: a simulation gives the same values each time."""
         return {}
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """The figure, where the study's numbers are found, and rates on many hosts."""
         blocks: list[Block] = [Paragraph(_QUESTION)]
         picture = None
         if self._curves:
-            caption = (*CAPTION, *((" ", *MARKED) if any(c.marks for c in self._curves) else ()))
+            caption = (
+                *CAPTION,
+                *((" ", *MARKS_CAPTION) if any(c.marks for c in self._curves) else ()),
+            )
             picture = Gallery(caption, figures(self._curves))
             blocks += [
                 Heading(3, f"Two clusters over one, {SIMULATED}"),
                 break_even(self._curves),
-                each_point(self._curves, self._origins),
-                *beside_it(self._curves),
+                point_table(self._curves, self._origins),
+                *measured_blocks(self._curves),
                 Heading(3, "How to read it"),
                 Items(_READING),
             ]
@@ -115,15 +118,15 @@ class SimulatedSection:
         return self._origins.key([case_id], 0, metric="rate", phase="total")
 
 
-def break_even(curves: Sequence[Curves]) -> Table:
+def break_even(curves: Sequence[BenchmarkCurves]) -> Table:
     """Up to which host speed the second cluster pays at the longest delay, and the study's number
     is found; and the ratio of computing to latency there."""
     rows = []
     for curve in curves:
         max_rtt = curve.rtts[-1]
-        study_speedup = PUBLISHED.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
+        study_speedup = PUBLISHED_SPEEDUPS.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
         even_speed, study_speed = _host_speeds(curve)
-        round_trips = curve.waited(max(curve.one))
+        round_trips = curve.round_trips_waited(max(curve.one_cluster_s))
         rows.append(
             (
                 Cell(f"{curve.name} ({SIMULATED})"),
@@ -132,8 +135,8 @@ def break_even(curves: Sequence[Curves]) -> Table:
                 _cell(study_speedup, Unit.PURE),
                 _cell(study_speed, Unit.MFLOPS),
                 _cell(round_trips, Unit.PURE),
-                _cell(curve.computing(even_speed) if even_speed else None, Unit.PURE),
-                _cell(curve.computing(study_speed) if study_speed else None, Unit.PURE),
+                _cell(curve.compute_latency_ratio(even_speed) if even_speed else None, Unit.PURE),
+                _cell(curve.compute_latency_ratio(study_speed) if study_speed else None, Unit.PURE),
             )
         )
     return Table(
@@ -154,10 +157,10 @@ def break_even(curves: Sequence[Curves]) -> Table:
     )
 
 
-def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
+def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
     """A row for each benchmark and host speed, a column for each delay, and the base in seconds."""
 
-    def series(curve: Curves, speed: float, variant: str) -> str:
+    def series(curve: BenchmarkCurves, speed: float, variant: str) -> str:
         case = case_at(curve.benchmark, curve.problem_class, speed)
         return origins.key([curve.case_id], 0, case=case, variant=variant, metric="time")
 
@@ -165,19 +168,24 @@ def each_point(curves: Sequence[Curves], origins: Origins) -> Table:
     rows = [
         (
             Cell(f"{curve.name}, hosts of {speed:g} Mflop/s ({SIMULATED})"),
-            _cell(curve.one[speed], Unit.S, series=series(curve, speed, ONE)),
+            _cell(
+                curve.one_cluster_s[speed], Unit.S, series=series(curve, speed, ONE_CLUSTER_VARIANT)
+            ),
             *(
                 Cell(
-                    Quantity(value=curve.one[speed] / curve.two[rtt][speed], unit=Unit.RATIO),
-                    series=series(curve, speed, longer(rtt)),
+                    Quantity(
+                        value=curve.one_cluster_s[speed] / curve.two_clusters_s[rtt][speed],
+                        unit=Unit.RATIO,
+                    ),
+                    series=series(curve, speed, two_clusters_variant(rtt)),
                 )
-                if speed in curve.two.get(rtt, {})
+                if speed in curve.two_clusters_s.get(rtt, {})
                 else display.NONE
                 for rtt in rtts
             ),
         )
         for curve in curves
-        for speed in sorted(curve.one)
+        for speed in sorted(curve.one_cluster_s)
     ]
     return Table(
         f"{SIMULATED}: time on one cluster, and speed-up of two over it by how much a round trip "
@@ -200,7 +208,7 @@ def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
     return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
 
 
-def _answer(curve: Curves) -> Answer:
+def _answer(curve: BenchmarkCurves) -> Answer:
     max_rtt = curve.rtts[-1]
     speedups = curve.speedups(max_rtt)
     even_speed = curve.speed_at(max_rtt, 1.0)
@@ -256,28 +264,28 @@ _READING: tuple[Text, ...] = (
 )
 
 
-_SAME = 1.1  # by how much parts of one processor's rates may differ and be called the same
+_TOLERANCE = 1.1  # by how much parts of one processor's rates may differ and be called the same
 
 
-def beside_it(curves: Sequence[Curves]) -> list[Block]:
+def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
     """What was measured, where it is from, and what it says of a host speed; [] without marks."""
     origins = list({origin.origin: origin for curve in curves for origin in curve.marks}.values())
     if not origins:
         return []
     blocks: list[Block] = [
         Heading(3, "Beside it, measured"),
-        Paragraph(_APART),
+        Paragraph(_MARKS_NOTE),
         Items(tuple((f"{origin.processor}: {origin.origin}.",) for origin in origins)),
     ]
-    if any(curve.alone for curve in curves):
+    if any(curve.rank_marks for curve in curves):
         lines: list[Text] = [(text,) for origin in origins if (text := proportions(curves, origin))]
-        blocks += [one_processor(curves), *([Items(tuple(lines))] if lines else [])]
-    if any(curve.emulated for curve in curves):
-        blocks.append(over_the_link(curves))
+        blocks += [processor_rates(curves), *([Items(tuple(lines))] if lines else [])]
+    if any(curve.emulated_marks for curve in curves):
+        blocks.append(emulated_speedups(curves))
     return blocks
 
 
-def one_processor(curves: Sequence[Curves]) -> Table:
+def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
     """How fast one rank is at each benchmark, and the simulated speeds as parts of that."""
     rows = [
         (
@@ -290,7 +298,7 @@ def one_processor(curves: Sequence[Curves]) -> Table:
         )
         for curve in curves
         for even_speed, study_speed in [_host_speeds(curve)]
-        for origin, mark in curve.alone
+        for origin, mark in curve.rank_marks
     ]
     return Table(
         "Measured: the rate of one rank alone, which is a different host speed for each benchmark "
@@ -308,7 +316,7 @@ def one_processor(curves: Sequence[Curves]) -> Table:
     )
 
 
-def over_the_link(curves: Sequence[Curves]) -> Table:
+def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
     """Every emulated point, also those that the figure leaves out."""
     rows = [
         (
@@ -320,7 +328,7 @@ def over_the_link(curves: Sequence[Curves]) -> Table:
             Cell("separated times" if mark.separated else "rates"),
         )
         for curve in curves
-        for mark in curve.emulated
+        for mark in curve.emulated_marks
     ]
     return Table(
         f"{EMULATED}, measured, not simulated: speed-up of two clusters over one with half of the "
@@ -338,12 +346,12 @@ def over_the_link(curves: Sequence[Curves]) -> Table:
     )
 
 
-def proportions(curves: Sequence[Curves], origin: Marks) -> str:
+def proportions(curves: Sequence[BenchmarkCurves], origin: Marks) -> str:
     """By what the study's numbers lie apart as speeds, and as parts of one processor's rates.
 
     "" unless two of one class are found.
     """
-    matches = list(_studied(curves, origin))
+    matches = list(_study_matches(curves, origin))
     if len(matches) < 2:
         return ""
     speeds = [speed for _, _, speed in matches]
@@ -354,30 +362,35 @@ def proportions(curves: Sequence[Curves], origin: Marks) -> str:
         for curve, mark, speed in matches
     )
     speed_gap, part_gap = max(speeds) / min(speeds), max(parts) / min(parts)
-    words = "gives all of them" if part_gap < _SAME else "does not give all of them"
+    words = "gives all of them" if part_gap < _TOLERANCE else "does not give all of them"
     return (
         f"The study's numbers ({SIMULATED}): {details}. As host speeds they lie a factor "
-        f"{units.pure(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} does "
-        f"{units.pure(part_gap, 2)}. So one processor with these proportions {words}. What remains "
-        "is open, because the study's processor, network, class and protocol are not known."
+        f"{units.pure_number(speed_gap, 2)} apart, as parts of what one rank of {origin.processor} "
+        f"does {units.pure_number(part_gap, 2)}. So one processor with these proportions {words}. "
+        "What remains is open, because the study's processor, network, class and protocol are not "
+        "known."
     )
 
 
-def _studied(curves: Sequence[Curves], origin: Marks) -> Iterator[tuple[Curves, Mark, float]]:
+def _study_matches(
+    curves: Sequence[BenchmarkCurves], origin: Marks
+) -> Iterator[tuple[BenchmarkCurves, Mark, float]]:
     """Benchmarks of the largest class whose number of the study is found, with the first rate of
     that origin."""
     largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
     for curve in curves:
-        mark = next((mark for source, mark in curve.alone if source.origin == origin.origin), None)
+        mark = next(
+            (mark for source, mark in curve.rank_marks if source.origin == origin.origin), None
+        )
         study_speed = _host_speeds(curve)[1]
         if mark and study_speed and curve.problem_class == largest:
             yield curve, mark, study_speed
 
 
-def _host_speeds(curve: Curves) -> tuple[float | None, float | None]:
+def _host_speeds(curve: BenchmarkCurves) -> tuple[float | None, float | None]:
     """Host speeds of break-even and of the study's number, at the longest delay."""
     max_rtt = curve.rtts[-1]
-    speedup = PUBLISHED.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
+    speedup = PUBLISHED_SPEEDUPS.get(curve.benchmark) if max_rtt == STUDY_RTT_MS else None
     return curve.speed_at(max_rtt, 1.0), curve.speed_at(max_rtt, speedup) if speedup else None
 
 
@@ -389,10 +402,10 @@ def _digits(number: float) -> int:
 def _interval(mark: EmulatedMark) -> Cell:
     """The speed-up of a mark, whose base lies in another campaign."""
     interval = Interval(mark.speedup, mark.low, mark.high, mark.launches)
-    return Cell(Quantity.over(interval, Unit.PURE))
+    return Cell(Quantity.from_interval(interval, Unit.PURE))
 
 
-_APART: Text = (
+_MARKS_NOTE: Text = (
     "What follows was measured in other campaigns, by real programs, and copied into this bundle "
     "with its origin. It is drawn beside the simulation for orientation: nothing is claimed of one "
     "from the other.",

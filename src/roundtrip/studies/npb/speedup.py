@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from roundtrip.stats.rounds import in_twos
+from roundtrip.stats.rounds import double_round_ratios
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.npb import NATIVE, SOURCES, SPEEDUP, TRANSPORTS, UDP, UPSTREAM, derived
@@ -25,7 +25,7 @@ class NpbSpeedup:
     @property
     def family(self) -> Family:
         """What it is corrected together with."""
-        return SPEEDUP.family(self.series.at(self.rtt))
+        return SPEEDUP.family(self.series.place_at(self.rtt))
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class NpbTransports:
     @property
     def family(self) -> Family:
         """What it is corrected together with."""
-        return TRANSPORTS.family(self.series.at(self.rtt))
+        return TRANSPORTS.family(self.series.place_at(self.rtt))
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class NpbSources:
     @property
     def family(self) -> Family:
         """What it is corrected together with."""
-        return SOURCES.family(self.native.at(self.rtt))
+        return SOURCES.family(self.native.place_at(self.rtt))
 
 
 Comparison = NpbSpeedup | NpbTransports | NpbSources
@@ -63,47 +63,47 @@ Point = tuple[Series, float | None]
 def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
     """Every ratio of the section that has a value."""
     ratios_by_claim: dict[Comparison, Sequence[float]] = {}
-    for series in launches.over_the_link:
+    for series in launches.link_series:
         for rtt in launches.points[series]:
-            if rtt is not None and (ratios := headline(launches, series, rtt)):
+            if rtt is not None and (ratios := claimed_speedups(launches, series, rtt)):
                 ratios_by_claim[NpbSpeedup(series, rtt)] = ratios
     for pair in transport_pairs(launches):
         for rtt in launches.points[pair[0]]:
-            if rtt is not None and (ratios := _rates(launches, *pair, rtt)):
+            if rtt is not None and (ratios := _rate_ratios(launches, *pair, rtt)):
                 ratios_by_claim[NpbTransports(*pair, rtt)] = ratios
     for native, upstream in source_pairs(launches):
         for rtt in launches.points[native]:
-            if ratios := _rates(launches, native, upstream, rtt):
+            if ratios := _rate_ratios(launches, native, upstream, rtt):
                 ratios_by_claim[NpbSources(native, upstream, rtt)] = ratios
     return ratios_by_claim
 
 
-def refused(launches: Launches) -> list[tuple[str, str]]:
+def pairing_refusals(launches: Launches) -> list[tuple[str, str]]:
     """Why there is no ratio although there are values: the launches belong to different rounds."""
     refusals = []
-    for (one, rtt), (other, other_rtt) in _compared(launches):
+    for (one, rtt), (other, other_rtt) in _ratio_points(launches):
         sides = launches.points[one].get(rtt, {}), launches.points[other].get(other_rtt, {})
-        reason = launches.pairing(*sides).refused
+        reason = launches.pairing(*sides).refusal
         if all(sides) and reason:
             delay = "" if rtt is None else f" at {rtt:g} ms"
             refusals.append((f"{one.label}{delay}, over {other.label}", reason))
     return refusals
 
 
-def _compared(launches: Launches) -> Iterator[tuple[Point, Point]]:
+def _ratio_points(launches: Launches) -> Iterator[tuple[Point, Point]]:
     """All pairs of which ratios are formed; the base comes second."""
     points = launches.points
-    for series in launches.over_the_link:
+    for series in launches.link_series:
         if base := launches.base_of(series):
             yield from (((series, rtt), (base, None)) for rtt in points[series])
     for one, other in transport_pairs(launches) + source_pairs(launches):
         yield from (((one, rtt), (other, rtt)) for rtt in points[one])
-    for series in launches.inside:
-        if (base := launches.fewest_of(series)) != series:
+    for series in launches.cluster_series:
+        if (base := launches.fewest_ranks_base(series)) != series:
             yield (series, None), (base, None)
 
 
-def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
+def measured_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
     """Speed-up by rates, one for each round; empty without a base."""
     base = launches.base_of(series)
     if base is None:
@@ -112,10 +112,10 @@ def measured(launches: Launches, series: Series, rtt: float) -> list[float]:
     return [figures["rate"] / base_figures["rate"] for base_figures, figures in pairs]
 
 
-def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
+def separated_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
     """Speed-up on processors of their own, one for each round; empty without separated times."""
     base = launches.base_of(series)
-    if base is None or series.source != NATIVE or base.shared:
+    if base is None or series.source != NATIVE or base.shares_processors:
         return []
     pairs = launches.pairs(launches.points[base][None], launches.points[series].get(rtt, {}))
     ranks = (base.ranks, series.ranks)
@@ -126,7 +126,7 @@ def separated(launches: Launches, series: Series, rtt: float) -> list[float]:
     ]
 
 
-def waiting(launches: Launches, series: Series, rtt: float) -> list[float]:
+def communication_shares(launches: Launches, series: Series, rtt: float) -> list[float]:
     """Communication over the time of all iterations, of each launch that recorded both."""
     return [
         figures["communication"] / (figures["compute"] + figures["communication"])
@@ -135,30 +135,30 @@ def waiting(launches: Launches, series: Series, rtt: float) -> list[float]:
     ]
 
 
-def over_ranks(launches: Launches, series: Series) -> list[float]:
+def speedups_over_ranks(launches: Launches, series: Series) -> list[float]:
     """Rate over that on the fewest ranks in the same place, one for each round."""
-    base = launches.fewest_of(series)
+    base = launches.fewest_ranks_base(series)
     if base == series:
         return []
-    return _rates(launches, series, base, None)
+    return _rate_ratios(launches, series, base, None)
 
 
-def headline(launches: Launches, series: Series, rtt: float) -> list[float]:
+def claimed_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
     """The speed-up that is judged: measured where both or neither shares processors."""
-    formula = measured if is_measured(launches, series) else separated
+    formula = measured_speedups if is_rate_ratio(launches, series) else separated_speedups
     return formula(launches, series, rtt)
 
 
-def is_measured(launches: Launches, series: Series) -> bool:
+def is_rate_ratio(launches: Launches, series: Series) -> bool:
     """Whether the speed-up that is judged is a ratio of rates, as they were measured."""
     base = launches.base_of(series)
-    return base is None or base.shared == series.shared
+    return base is None or base.shares_processors == series.shares_processors
 
 
 def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
     """Pairs of transports on the link: UDP with each other one, and these with each other."""
     pairs = []
-    for one, other in combinations(launches.over_the_link, 2):
+    for one, other in combinations(launches.link_series, 2):
         if same_problem(one, other):
             first, second = sorted((one, other), key=lambda item: item.role != UDP)
             pairs.append((first, second))
@@ -179,10 +179,10 @@ def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
 def round_trips(launches: Launches, series: Series) -> Interval | None:
     """Round trips waited for in an iteration; None if one RTT only was measured."""
     points = [
-        (rtt / 1e3, _in_iterations(figures) / figures["iterations"])
+        (rtt / 1e3, _iterations_s(figures) / figures["iterations"])
         for rtt, rounds in launches.points[series].items()
         for figures in rounds.values()
-        if rtt is not None and figures["iterations"] and math.isfinite(_in_iterations(figures))
+        if rtt is not None and figures["iterations"] and math.isfinite(_iterations_s(figures))
     ]
     if not points:
         return None
@@ -190,12 +190,12 @@ def round_trips(launches: Launches, series: Series) -> Interval | None:
     return derived.slope(rtts, seconds, launches.level)
 
 
-def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float | None:
-    """RTT in s at which the speed-up falls to `wanted`: from medians and `round_trips`."""
+def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float | None:
+    """RTT in s at which the speed-up falls to `speedup`: from medians and `round_trips`."""
     base, trips = launches.base_of(series), round_trips(launches, series)
     rtts = [rtt for rtt in launches.points[series] if rtt is not None]
-    is_known = series.source == NATIVE or not series.shared
-    if base is None or trips is None or base.shared or not is_known:
+    is_known = series.source == NATIVE or not series.shares_processors
+    if base is None or trips is None or base.shares_processors or not is_known:
         return None
     min_rtt = min(rtts)
     base_rounds = list(launches.points[base][None].values())
@@ -203,13 +203,13 @@ def rtt_of_speedup(launches: Launches, series: Series, wanted: float) -> float |
     ranks = (base.ranks, series.ranks)
     pair = _median_split(launches, base_rounds), _median_split(launches, rounds)
     separated_s = derived.separated_time(*pair, ranks)
-    both_s = separated_s if series.shared else sum(pair[1])
+    two_clusters_s = separated_s if series.shares_processors else sum(pair[1])
     iterations = int(rounds[0]["iterations"])
-    undelayed_s = both_s - trips.median * iterations * min_rtt / 1e3
-    return derived.rtt_at_speedup(wanted, sum(pair[0]), undelayed_s, trips.median, iterations)
+    undelayed_s = two_clusters_s - trips.median * iterations * min_rtt / 1e3
+    return derived.rtt_at_speedup(speedup, sum(pair[0]), undelayed_s, trips.median, iterations)
 
 
-def _in_iterations(figures: dict[str, float]) -> float:
+def _iterations_s(figures: dict[str, float]) -> float:
     """Seconds in all iterations; of NPB's own programs the whole timed section."""
     return figures["compute"] + figures["communication"] or figures["time"]
 
@@ -230,15 +230,15 @@ def _split(figures: dict[str, float]) -> tuple[float, float]:
     return figures["compute"], figures["communication"]
 
 
-def _rates(launches: Launches, one: Series, other: Series, rtt: float | None) -> list[float]:
+def _rate_ratios(launches: Launches, one: Series, other: Series, rtt: float | None) -> list[float]:
     first, second = (launches.points[side].get(rtt, {}) for side in (one, other))
     pairing = launches.pairing(first, second)
     ratios = {
         number: first[launch]["rate"] / second[other_launch]["rate"]
-        for number, (launch, other_launch) in zip(pairing.numbers, pairing.pairs, strict=True)
+        for number, (launch, other_launch) in zip(pairing.round_numbers, pairing.pairs, strict=True)
     }
     is_abba = launches.is_abba and one.environ != other.environ
-    return in_twos(ratios) if is_abba else list(ratios.values())
+    return double_round_ratios(ratios) if is_abba else list(ratios.values())
 
 
 def same_problem(one: Series, other: Series) -> bool:
@@ -252,4 +252,4 @@ def _problem(series: Series) -> tuple[object, ...]:
 
 def _place(series: Series) -> tuple[object, ...]:
     problem = series.benchmark, series.problem_class, series.ranks
-    return *problem, series.environ, series.placement, series.partition, series.wan
+    return *problem, series.environ, series.placement, series.partition, series.spans_clusters

@@ -4,8 +4,9 @@
 
 Both are recorded once and replayed at each point (`roundtrip.simgrid`), and every point is
 a simulation with a file of its own in ``points/``.  samples.csv has a row for each point: its case
-is ``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE` or `longer(rtt)`.  Files of
-what was measured elsewhere (`marks`) are copied into run.json, and into no row.
+is ``<benchmark>/<class>/<Mflop/s of a host>``, its variant `ONE_CLUSTER_VARIANT` or
+`two_clusters_variant(rtt_ms)`.  Files of what was measured elsewhere (`marks`) are copied into
+run.json, and into no row.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from roundtrip.simgrid import RUN, Trace, record, replay
 from roundtrip.studies import foreign
 from roundtrip.studies.npb import STUDY, marks
 
-ONE = "one cluster"
+ONE_CLUSTER_VARIANT = "one cluster"
 #: Ranks of one cluster and of both, as in the study.
 RANKS = (16, 32)
-_RECORDED_AT = 1e9  # flop/s; a trace does not depend on it
+_RECORDING_FLOPS = 1e9  # flop/s; a trace does not depend on it
 _WORKERS = 2
 #: What run.json tells of the recorded launch.
-_KEPT = (
+_LAUNCH_FIELDS = (
     "mpi",
     "boost",
     "compiler",
@@ -45,7 +46,7 @@ _KEPT = (
 )
 
 
-def longer(rtt_ms: float) -> str:
+def two_clusters_variant(rtt_ms: float) -> str:
     """The variant of both clusters, with a round trip that is longer by so many ms."""
     return f"two clusters, +{rtt_ms:g} ms"
 
@@ -75,15 +76,19 @@ class Point:
     @property
     def variant(self) -> str:
         """As in samples.csv."""
-        return ONE if self.added_rtt_ms is None else longer(self.added_rtt_ms)
+        return (
+            ONE_CLUSTER_VARIANT
+            if self.added_rtt_ms is None
+            else two_clusters_variant(self.added_rtt_ms)
+        )
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is asked for; `file` is the platform's."""
+    """What is asked for."""
 
     program: Path
-    file: Path
+    platform_file: Path
     benchmark: str
     problem_class: str
     mflops: tuple[float, ...]
@@ -91,19 +96,19 @@ class Sweep:
     seed: int
     marks: tuple[Path, ...] = ()
 
-    def marked(self) -> list[dict[str, Any]]:
+    def read_marks(self) -> list[dict[str, Any]]:
         """What the files of marks have of this benchmark; UserError if one is none."""
         origins = (marks.read(file, self.benchmark, self.problem_class) for file in self.marks)
         return [marks.as_json(origin) for origin in origins]
 
-    def recorded(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
+    def record_trace(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
         """The trace on so many hosts, in `folder`, and run.json of the launch that it is of.
 
         UserError if the benchmark cannot run on them, or was not verified.
         """
         options = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
         command: list[str | Path] = [self.program, *options]
-        platform = simgrid.read_platform(self.file, _RECORDED_AT, 0.0)
+        platform = simgrid.read_platform(self.platform_file, _RECORDING_FLOPS, 0.0)
         trace = record([*command, f"--seed={self.seed}"], ranks, platform, folder)
         launch = files.read_json(folder / RUN)
         if launch[STUDY.name]["verified"] is not True:
@@ -122,7 +127,7 @@ class Sweep:
             yield from pool.map(lambda setting: self._point(*setting), settings)
 
     def _point(self, trace: Trace, flops: float, rtt: float | None) -> Point:
-        platform = simgrid.read_platform(self.file, flops, rtt or 0.0)
+        platform = simgrid.read_platform(self.platform_file, flops, rtt or 0.0)
         return Point(
             self.benchmark,
             self.problem_class,
@@ -136,13 +141,13 @@ class Sweep:
 
 def run(sweep: Sweep, output: Path) -> None:
     """Simulate every point; write run.json, samples.csv and points/ beside `output`."""
-    origins = sweep.marked()
+    origins = sweep.read_marks()
     folder = output.with_name("points")
     folder.mkdir()
     with tempfile.TemporaryDirectory() as scratch:
         with ThreadPoolExecutor(_WORKERS) as pool:
             folders = [Path(scratch, f"{ranks}") for ranks in RANKS]
-            recordings = list(pool.map(sweep.recorded, RANKS, folders))
+            recordings = list(pool.map(sweep.record_trace, RANKS, folders))
         operations = recordings[0][0].operations()
         points = []
         for point in sweep.points([trace for trace, _ in recordings]):
@@ -155,7 +160,7 @@ def run(sweep: Sweep, output: Path) -> None:
         name: launch[STUDY.name][name] for name in ("benchmark", "class", "operations", "verified")
     }
     record = {
-        **{name: launch[name] for name in _KEPT if name in launch},
+        **{name: launch[name] for name in _LAUNCH_FIELDS if name in launch},
         "simulated": _simulated(sweep, launch),
         "workload": "npb-sweep",
         "command": [str(sweep.program), f"--benchmark={sweep.benchmark}"],
@@ -172,7 +177,7 @@ def run(sweep: Sweep, output: Path) -> None:
 
 def _simulated(sweep: Sweep, launch: dict[str, Any]) -> dict[str, Any]:
     """By what: the platform without speeds and delays, of which each point has its own."""
-    digest = hashlib.sha256(sweep.file.read_bytes()).hexdigest()
+    digest = hashlib.sha256(sweep.platform_file.read_bytes()).hexdigest()
     fields = {name: launch["simulated"][name] for name in ("simgrid", "platform")}
     return {**fields, "platform_sha256": digest}
 

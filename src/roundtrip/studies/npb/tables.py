@@ -11,14 +11,14 @@ from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies import display
-from roundtrip.studies.npb import NATIVE, PUBLISHED, Thresholds, derived
+from roundtrip.studies.npb import NATIVE, PUBLISHED_SPEEDUPS, Thresholds, derived
 from roundtrip.studies.npb.data import EMULATED, Launches, Series
 from roundtrip.studies.npb.findings import Finding
 from roundtrip.studies.npb.speedup import (
     NpbSources,
     NpbSpeedup,
     NpbTransports,
-    is_measured,
+    is_rate_ratio,
     round_trips,
     rtt_of_speedup,
     transport_pairs,
@@ -26,14 +26,14 @@ from roundtrip.studies.npb.speedup import (
 from roundtrip.studies.study import Claim
 
 
-def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
+def verdict_table(launches: Launches, findings: Sequence[Finding]) -> Table:
     """A row for each finding of the study and each series in which it was tested."""
     rows = []
-    for finding in found:
+    for finding in findings:
         outcome = Cell(finding.evidence, finding.tone, finding.verdict)
         rows.append((Cell(finding.statement.short), Cell(finding.where), outcome))
     return Table(
-        launches.level.within(
+        launches.level.caption(
             f"Do the findings of 2003 hold today? All over an {EMULATED}. Speed-up over one "
             "cluster with half of the ranks, {level} interval over rounds. The study gives a "
             "number for CG and MG; that of LU, 2.00, is inferred from “linearly”."
@@ -46,7 +46,7 @@ def verdicts(launches: Launches, found: Sequence[Finding]) -> Table:
 def counterparts() -> Table:
     """What stands for which library of the study, and why."""
     rows = [
-        text_cells(counterpart.library, counterpart.today, counterpart.why)
+        text_cells(counterpart.library, counterpart.substitute, counterpart.reason)
         for counterpart in derived.COUNTERPARTS.values()
     ]
     return Table(
@@ -57,29 +57,31 @@ def counterparts() -> Table:
     )
 
 
-def speedups(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> Table:
+def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
     """A row for each series over the link, and a column for each RTT."""
-    measured_rtts = {rtt for series in launches.over_the_link for rtt in launches.points[series]}
+    measured_rtts = {rtt for series in launches.link_series for rtt in launches.points[series]}
     rtts = sorted(
         rtt
         for rtt in {*measured_rtts, *(case.rtt for case in launches.missing_cases)}
         if rtt is not None
     )
     rows = []
-    missing_series = [case.series for case in launches.missing_cases if case.series.wan]
-    planned_series = {series.planned for series in launches.over_the_link}
+    missing_series = [case.series for case in launches.missing_cases if case.series.spans_clusters]
+    planned_series = {series.as_planned for series in launches.link_series}
     lost_series = {
-        series.planned: series for series in missing_series if series.planned not in planned_series
+        series.as_planned: series
+        for series in missing_series
+        if series.as_planned not in planned_series
     }
     for series in sorted(
-        [*launches.over_the_link, *lost_series.values()], key=lambda series: series.order
+        [*launches.link_series, *lost_series.values()], key=lambda series: series.order
     ):
         base = launches.base_of(series)
-        by_rtt = [_speedup(launches, judged, series, rtt) for rtt in rtts]
+        by_rtt = [_speedup(launches, verdicts, series, rtt) for rtt in rtts]
         base_cell = display.NONE if base is None else Cell(base.setup)
         rows.append((Cell(series.label), base_cell, *by_rtt))
     return Table(
-        launches.level.within(
+        launches.level.caption(
             f"Speed-up over one cluster, {EMULATED}: rate on both clusters over the rate on one "
             "in the same round, median and {level} interval over rounds. “On fewer "
             "processors”: ranks share processors, so that the compute time is taken as on "
@@ -97,20 +99,20 @@ def speedups(launches: Launches, judged: Mapping[Claim, ClaimVerdict]) -> Table:
 def tolerance(launches: Launches) -> Table:
     """Why: round trips waited for in an iteration against messages sent, and what follows."""
     rows = []
-    for series in launches.over_the_link:
+    for series in launches.link_series:
         trips = round_trips(launches, series)
         figures = next(iter(next(iter(launches.points[series].values())).values()))
         messages = int(launches.messages(series)["messages"].sum())
         iterations = figures["iterations"]
         per_rank = messages / iterations / series.ranks if iterations else 0.0
-        study_speedup = PUBLISHED.get(series.benchmark)
+        study_speedup = PUBLISHED_SPEEDUPS.get(series.benchmark)
         rows.append(
             (
                 Cell(series.label),
-                _sent(series, per_rank),
+                _messages_cell(series, per_rank),
                 display.value(trips, Unit.PURE),
-                _rtt(rtt_of_speedup(launches, series, 1.0)),
-                _rtt(rtt_of_speedup(launches, series, study_speedup))
+                _rtt_cell(rtt_of_speedup(launches, series, 1.0)),
+                _rtt_cell(rtt_of_speedup(launches, series, study_speedup))
                 if study_speedup
                 else display.NONE,
             )
@@ -132,13 +134,13 @@ def tolerance(launches: Launches) -> Table:
 
 
 def transports(
-    launches: Launches, judged: Mapping[Claim, ClaimVerdict], settings: Thresholds
+    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict], settings: Thresholds
 ) -> Table:
     """Each pair of transports at each RTT, with its verdict."""
     rows = []
     for pair in transport_pairs(launches):
         for rtt in launches.points[pair[0]]:
-            verdict = judged.get(NpbTransports(*pair, rtt or 0.0))
+            verdict = verdicts.get(NpbTransports(*pair, rtt or 0.0))
             if verdict is None:
                 continue
             name = f"{pair[0].name}, {pair[0].setup}, {EMULATED} {rtt:g} ms"
@@ -146,7 +148,7 @@ def transports(
                 (
                     Cell(name),
                     Cell(f"{pair[0].transport} / {pair[1].transport}"),
-                    judged_cell(
+                    verdict_cell(
                         verdict, launches.series_key(pair[0], rtt), f"{pair[1].label} {rtt:g} ms"
                     ),
                 )
@@ -161,33 +163,34 @@ def transports(
 
 
 def _speedup(
-    launches: Launches, judged: Mapping[Claim, ClaimVerdict], series: Series, rtt: float
+    launches: Launches, verdicts: Mapping[Claim, ClaimVerdict], series: Series, rtt: float
 ) -> Cell:
-    verdict = judged.get(NpbSpeedup(series, rtt))
+    verdict = verdicts.get(NpbSpeedup(series, rtt))
     if verdict:
-        origin = launches.series_key(series, rtt) if is_measured(launches, series) else ""
-        return judged_cell(verdict, origin, launches.base_label(series))
+        origin = launches.series_key(series, rtt) if is_rate_ratio(launches, series) else ""
+        return verdict_cell(verdict, origin, launches.base_label(series))
     if rtt in launches.points.get(series, {}):
         if base := launches.base_of(series):
             points = launches.points
             pairing = launches.pairing(points[series][rtt], points[base][None])
-            reason = "not in the same rounds" if pairing.refused else "compute not measured"
+            reason = "not in the same rounds" if pairing.refusal else "compute not measured"
             return Cell(reason, "muted")
         return Cell("no base in one cluster", "muted")
     if any(
-        case.series.planned == series.planned and case.rtt == rtt for case in launches.missing_cases
+        case.series.as_planned == series.as_planned and case.rtt == rtt
+        for case in launches.missing_cases
     ):
         return Cell("no launch completed", "bad")
     return display.NOT_MEASURED
 
 
-def _sent(series: Series, messages: float) -> Cell:
+def _messages_cell(series: Series, messages: float) -> Cell:
     if series.source != NATIVE:
         return display.NOT_MEASURED
-    return Cell(units.pure(messages)) if messages else display.NONE
+    return Cell(units.pure_number(messages)) if messages else display.NONE
 
 
-def _rtt(seconds: float | None) -> Cell:
+def _rtt_cell(seconds: float | None) -> Cell:
     if seconds is None:
         return display.NONE
     return Cell((Quantity(value=seconds * 1e3, unit=Unit.MS), f" {Unit.MS}"), unit=Unit.MS)
@@ -199,24 +202,24 @@ _TONES: dict[Verdict, Tone] = {
     Verdict.ON_PAR: "muted",
     Verdict.CANNOT_TELL: "warn",
 }
-Compared = dict[NpbSources, ClaimVerdict]
+SourceVerdicts = dict[NpbSources, ClaimVerdict]
 
 
-def compared(judged: Mapping[Claim, ClaimVerdict]) -> Compared:
+def source_verdicts(verdicts: Mapping[Claim, ClaimVerdict]) -> SourceVerdicts:
     """The verdicts on our programs against NPB's, in the order of the benchmarks."""
-    items = [(key, verdict) for key, verdict in judged.items() if isinstance(key, NpbSources)]
+    items = [(key, verdict) for key, verdict in verdicts.items() if isinstance(key, NpbSources)]
     return dict(sorted(items, key=lambda item: (item[0].native.order, item[0].rtt or 0.0)))
 
 
-def source_verdicts(launches: Launches, found: Compared) -> Table:
+def source_verdict_table(launches: Launches, verdicts: SourceVerdicts) -> Table:
     """A row for each benchmark, class and place, and a column for each number of ranks."""
-    ranks = sorted({key.native.ranks for key in found})
+    ranks = sorted({key.native.ranks for key in verdicts})
     rows: dict[tuple[str, str], dict[int, Cell]] = {}
-    for key, verdict in found.items():
+    for key, verdict in verdicts.items():
         row = rows.setdefault((key.native.name, _source_place(key)), {})
-        row[key.native.ranks] = judged_cell(verdict, launches.series_key(key.native, key.rtt))
+        row[key.native.ranks] = verdict_cell(verdict, launches.series_key(key.native, key.rtt))
     return Table(
-        launches.level.within(
+        launches.level.caption(
             "Our programs against NPB 3.4: ratio of Mop/s in the same round, median and "
             "{level} interval; below 1 ours is slower."
         ),
@@ -232,14 +235,14 @@ def source_verdicts(launches: Launches, found: Compared) -> Table:
     )
 
 
-def source_rates(launches: Launches, found: Compared) -> Table:
+def source_rates(launches: Launches, verdicts: SourceVerdicts) -> Table:
     """Both rates and their ratio."""
     rows = []
-    for key, verdict in found.items():
+    for key, verdict in verdicts.items():
         pair = (key.native, key.upstream)
         rates = [launches.value(series, key.rtt, "rate") for series in pair]
         link = "" if key.rtt is None else f" {key.rtt:g} ms"
-        ratio = judged_cell(verdict, rates[0].origin)
+        ratio = verdict_cell(verdict, rates[0].origin)
         rows.append((Cell(f"{key.native.label}{link}"), *rates, ratio))
     return Table(
         "Our programs beside those of NPB 3.4 in the same place: Mop/s by NPB's own formula, and "
@@ -254,10 +257,10 @@ def source_rates(launches: Launches, found: Compared) -> Table:
     )
 
 
-def source_warnings(found: Compared) -> Iterator[str]:
+def source_warnings(verdicts: SourceVerdicts) -> Iterator[str]:
     """A line for each benchmark whose median is below that of NPB 3.4, link or not."""
-    places = {_source_place(key) for key in found}
-    for key, verdict in found.items():
+    places = {_source_place(key) for key in verdicts}
+    for key, verdict in verdicts.items():
         if verdict.interval.median >= 1:
             continue
         place = f", {_source_place(key)}" if len(places) > 1 else ""
@@ -266,9 +269,9 @@ def source_warnings(found: Compared) -> Iterator[str]:
         yield f"slower than official NPB 3.4: {key.native.case}{place}, {ratio}{doubt}"
 
 
-def judged_cell(one: ClaimVerdict, series: str = "", base: str = "") -> Cell:
+def verdict_cell(verdict: ClaimVerdict, series: str = "", base: str = "") -> Cell:
     """A ratio with its verdict; `series` as in `Cell`, `base` as in `Quantity`."""
-    return display.verdict(one, _TONES, str(one.verdict), base, series)
+    return display.verdict(verdict, _TONES, str(verdict.verdict), base, series)
 
 
 def _source_place(key: NpbSources) -> str:

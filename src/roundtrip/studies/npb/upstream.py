@@ -49,10 +49,10 @@ def parse_output(text: str, file: str | Path) -> Result:
         return Result(
             benchmark=name[1],
             problem_class=_field(block, "Class"),
-            iterations=foreign.whole(_field(block, "Iterations")),
+            iterations=foreign.whole_number(_field(block, "Iterations")),
             seconds=foreign.number(_field(block, "Time in seconds")),
-            total_processes=foreign.whole(_field(block, "Total processes")),
-            active_processes=foreign.whole(_field(block, "Active processes")),
+            total_processes=foreign.whole_number(_field(block, "Total processes")),
+            active_processes=foreign.whole_number(_field(block, "Active processes")),
             rate=foreign.number(_field(block, "Mop/s total")),
             verified=_field(block, "Verification") == "SUCCESSFUL",
             version=_field(block, "Version"),

@@ -35,7 +35,7 @@ from roundtrip.studies.netpipe import BASE
 from roundtrip.studies.netpipe import STUDY as NETPIPE
 from roundtrip.studies.netpipe.derived import launch_medians
 from roundtrip.studies.osu import ARMS, STUDY, Thresholds, derived
-from roundtrip.studies.panel import Panels, Row, placed
+from roundtrip.studies.panel import Panels, Row, with_placement
 
 PLACE = ["system", "partition", "environ", "placement"]
 
@@ -55,9 +55,9 @@ class Panel(panels.Panel):
 
 
 class Curves(Panels[Panel]):
-    """Typical values of each launch (`derived.typical`)."""
+    """Typical values of each launch (`derived.typical_values`)."""
 
-    by = ("panel",)
+    key_columns = ("panel",)
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
@@ -72,7 +72,7 @@ class Curves(Panels[Panel]):
 
         Columns: launch, benchmark, variant, metric, size_bytes, phase, value, panel.
         """
-        values = derived.typical(self.samples, ["launch"]).rename({"case": "benchmark"})
+        values = derived.typical_values(self.samples, ["launch"]).rename({"case": "benchmark"})
         return values.join(self.launches.select("launch", "panel"), on="launch")
 
     @cached_property
@@ -86,7 +86,7 @@ class Curves(Panels[Panel]):
     def point(self, panel: Panel, benchmark: str, metric: str, size: int) -> Interval | None:
         """The interval of one point; None if it was not measured."""
         rows = self.rows(self.intervals, panel, benchmark=benchmark, metric=metric)
-        return self.at(rows, panel, size_bytes=size)
+        return self.interval_at(rows, panel, size_bytes=size)
 
     def cell(
         self,
@@ -150,10 +150,10 @@ def node_growth(curves: Curves) -> Growth:
     )
     things = [_thing(*row) for row in values.select("benchmark", "size_bytes").rows()]
     times = values.with_columns(thing=pl.Series(things, dtype=pl.String))
-    return Growth.over_nodes(times, curves.launches, ideal, curves.level)
+    return Growth.from_launches(times, curves.launches, ideal_time, curves.level)
 
 
-def ideal(thing: str, ranks: int) -> float:
+def ideal_time(thing: str, ranks: int) -> float:
     """Steps of a collective on `ranks` ranks: each sends to all others, or a tree of messages."""
     return float(ranks - 1) if thing.startswith("alltoall") else math.log2(ranks)
 
@@ -171,13 +171,13 @@ class Kind:
     axis: str
     unit: Unit
     scale: float
-    what: str
+    description: str
 
     def caption(self, level: Level) -> Text:
         """What its figures show, with intervals at `level`."""
-        return level.within(
-            f"{self.what}: median over launches, bands are {{level}} rank intervals. Where the "
-            "version prints percentiles a launch's value is the median over its messages, else "
+        return level.caption(
+            f"{self.description}: median over launches, bands are {{level}} rank intervals. Where "
+            "the version prints percentiles a launch's value is the median over its messages, else "
             "their mean."
         )
 
@@ -219,8 +219,8 @@ def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
         display.drawing(f"osu-{kind.name}-{number}", panel, frame, arms, ", ".join(panel.versions))
         for number, (panel, frame) in enumerate(frames, 1)
     ]
-    what = f"OSU {kind.name} over message size"
-    return display.over_size(drawings, what, kind.axis, kind.unit)
+    description = f"OSU {kind.name} over message size"
+    return display.curves_over_size(drawings, description, kind.axis, kind.unit)
 
 
 def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
@@ -265,14 +265,14 @@ class Comparison:
     pair: Pair
     size_bytes: int
     osu: Interval
-    ours: Interval
+    netpipe: Interval
     outcome: str
     series: tuple[str, str] = ("", "")
 
 
 def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
     """Every pair at every compared size that both measured on the same place."""
-    settings = data.analysis.of(Thresholds)
+    settings = data.analysis.study_thresholds(Thresholds)
     all_medians = _netpipe(data)
     comparisons = []
     for panel in curves.panels:
@@ -303,19 +303,21 @@ def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
     return comparisons
 
 
-def outcome(one: Interval, other: Interval, settings: Thresholds) -> str:
+def outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
     """Disagree if the nearest ends are too far apart; agree if the farthest are near enough."""
-    if one.low is None or one.high is None or other.low is None or other.high is None:
+    if osu.low is None or osu.high is None or netpipe.low is None or netpipe.high is None:
         return UNKNOWN
     limit = 1 + settings.disagreement
-    if one.low > limit * other.high or other.low > limit * one.high:
+    if osu.low > limit * netpipe.high or netpipe.low > limit * osu.high:
         return DISAGREE
-    return AGREE if max(one.high, other.high) <= limit * min(one.low, other.low) else UNKNOWN
+    return AGREE if max(osu.high, netpipe.high) <= limit * min(osu.low, netpipe.low) else UNKNOWN
 
 
-def comparison_blocks(found: list[Comparison], settings: Thresholds, level: Level) -> list[Block]:
+def comparison_blocks(
+    comparisons: list[Comparison], settings: Thresholds, level: Level
+) -> list[Block]:
     """The cross-check; nothing if NetPIPE was not measured on the same places."""
-    if not found:
+    if not comparisons:
         return []
     limit = units.percent(settings.disagreement)
     return [
@@ -334,7 +336,7 @@ def comparison_blocks(found: list[Comparison], settings: Thresholds, level: Leve
             )
         ),
         Table(
-            level.within(
+            level.caption(
                 f"OSU and our NetPIPE (raw MPI): {Unit.US} for latency, {Unit.MB_S} for the "
                 "others; median over launches, {level} rank interval."
             ),
@@ -345,7 +347,7 @@ def comparison_blocks(found: list[Comparison], settings: Thresholds, level: Leve
                 Column("Ratio", "right", base="NetPIPE"),
                 Column("They"),
             ),
-            tuple(_comparison_row(comparison) for comparison in found),
+            tuple(_comparison_row(comparison) for comparison in comparisons),
             (Unit.US, Unit.MB_S),
         ),
     ]
@@ -355,14 +357,16 @@ def _comparison_row(comparison: Comparison) -> tuple[Cell, ...]:
     is_rate = comparison.pair.metric == "bandwidth"
     unit, scale = (Unit.MB_S, 1.0) if is_rate else (Unit.US, 1e6)
     cells = (
-        Cell(Quantity.over(value, unit, scale, series=series))
-        for value, series in zip((comparison.osu, comparison.ours), comparison.series, strict=True)
+        Cell(Quantity.from_interval(value, unit, scale, series=series))
+        for value, series in zip(
+            (comparison.osu, comparison.netpipe), comparison.series, strict=True
+        )
     )
-    ratio = Quantity(value=comparison.osu.median / comparison.ours.median, unit=Unit.RATIO)
+    ratio = Quantity(value=comparison.osu.median / comparison.netpipe.median, unit=Unit.RATIO)
     return (
         Cell(comparison.panel.label),
         Cell(comparison.pair.words),
-        Cell(units.bytes_of(comparison.size_bytes)),
+        Cell(units.byte_size(comparison.size_bytes)),
         *cells,
         Cell(ratio, series=comparison.series[0]),
         Cell("", TONES[comparison.outcome], comparison.outcome),
@@ -371,7 +375,9 @@ def _comparison_row(comparison: Comparison) -> tuple[Cell, ...]:
 
 def _netpipe(data: Data) -> pl.DataFrame:
     """Launch medians of raw MPI, with the columns of PLACE and `kind`."""
-    launches = placed(data.passed(NETPIPE.name)).select("launch", "case_id", *PLACE, "kind")
+    launches = with_placement(data.study_launches(NETPIPE.name)).select(
+        "launch", "case_id", *PLACE, "kind"
+    )
     samples = data.samples.filter(
         (pl.col("study") == NETPIPE.name)
         & (pl.col("phase") == "measure")

@@ -21,7 +21,7 @@ from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, 
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail, toolchain_speeds
 
 #: Messages of a validation run and of a simulated one, and those before that are not counted.
-_FEW, _WARM_UP = 20, 2
+_FEW_MESSAGES, _WARM_UP = 20, 2
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ _ALL = (
 )
 BENCHMARKS = {benchmark.name: benchmark for benchmark in _ALL}
 #: Benchmarks of two ranks, and of any number of ranks.
-BETWEEN_TWO = tuple(b.name for b in _ALL if b.family in ("two-sided", "one-sided"))
-AMONG_MANY = tuple(b.name for b in _ALL if b.family in ("pairs", "collective"))
+TWO_RANK_BENCHMARKS = tuple(b.name for b in _ALL if b.family in ("two-sided", "one-sided"))
+MANY_RANK_BENCHMARKS = tuple(b.name for b in _ALL if b.family in ("pairs", "collective"))
 
 _SIZES = {"8B": 8, "1KiB": 1 << 10, "64KiB": 64 << 10, "1MiB": 1 << 20}
 #: Perf variables of a ReFrame check and their units: typical values.
@@ -97,16 +97,18 @@ def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int)
     return arguments
 
 
-def few(benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0) -> list[str]:
+def short_run_options(
+    benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
+) -> list[str]:
     """Options for few messages of each size, as where they all take the same simulated time.
 
     0 `iterations` are 20.
     """
-    arguments = options(benchmark, help_text, largest, iterations or _FEW)
+    arguments = options(benchmark, help_text, largest, iterations or _FEW_MESSAGES)
     return [*arguments, *(["-x", str(_WARM_UP)] if " -x" in help_text else [])]
 
 
-def validation(
+def validation_options(
     benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
 ) -> list[str] | None:
     """Options for validating what arrives; None if the program cannot.
@@ -118,8 +120,11 @@ def validation(
     """
     if "--validation" not in help_text or benchmark.name == "barrier":
         return None
-    count = min(iterations or _FEW, _FEW)
-    return [*few(benchmark, help_text.replace("--tail-lat", ""), largest, count), "-c"]
+    count = min(iterations or _FEW_MESSAGES, _FEW_MESSAGES)
+    return [
+        *short_run_options(benchmark, help_text.replace("--tail-lat", ""), largest, count),
+        "-c",
+    ]
 
 
 #: Statistics that the programs compute, by phase in samples.csv; the first one present counts.
@@ -131,7 +136,7 @@ SUMMARIES = {
 BANDWIDTH = Summary("bandwidth", Kind.RATE, "the windows of a program's run", TOTAL)
 
 
-def typical(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
+def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """One value for each (`by`, case, variant, metric, size): the median if there, else the mean.
 
     Result: these columns, `phase` (which of the two it is), and value in the metric's unit.
@@ -149,7 +154,7 @@ def typical(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent."""
     values: dict[str, dict[int, float]] = {}
-    for row in typical(samples.lazy(), []).iter_rows(named=True):
+    for row in typical_values(samples.lazy(), []).iter_rows(named=True):
         values.setdefault(row["metric"], {})[row["size_bytes"]] = row["value"]
     times = {**values.get("operation_time", {}), **values.get("half_round_trip_time", {})}
     rates = values.get("bandwidth", {})
@@ -169,7 +174,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 
 #: What people quote: program and size in bytes.
-_QUOTED = (
+_QUOTED_POINTS = (
     ("latency", 8),
     ("bw", 1 << 20),
     ("bibw", 1 << 20),
@@ -184,8 +189,10 @@ _QUOTED = (
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """The typical value of each launch at the sizes that people quote: columns SPEEDS."""
-    quotes = pl.DataFrame(_QUOTED, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row")
-    values = typical(samples, ["launch"]).join(quotes, on=["case", "size_bytes"])
+    quotes = pl.DataFrame(
+        _QUOTED_POINTS, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row"
+    )
+    values = typical_values(samples, ["launch"]).join(quotes, on=["case", "size_bytes"])
     is_rate = pl.col("metric") == "bandwidth"
     is_main = pl.col("metric").is_in(["half_round_trip_time", "operation_time", "bandwidth"])
     return toolchain_speeds(
@@ -208,9 +215,9 @@ FACTS = Facts(
         Summary("bandwidth", Kind.RATE, "launches", OVER_LAUNCHES),
     ),
     ratios=(
-        Ratio("OSU over NetPIPE", _OVER_LAUNCHES, Pairing.APART),
-        Ratio("efficiency over nodes", _OVER_LAUNCHES, Pairing.APART),
+        Ratio("OSU over NetPIPE", _OVER_LAUNCHES, Pairing.UNPAIRED),
+        Ratio("efficiency over nodes", _OVER_LAUNCHES, Pairing.UNPAIRED),
     ),
     tails=(Tail("latency", {"case": "latency", "phase": "average"}),),
-    made_with=("mpi_library", "compiler", "compiler_flags"),
+    build_columns=("mpi_library", "compiler", "compiler_flags"),
 )

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from roundtrip.errors import UserError
 from roundtrip.studies import foreign
 from roundtrip.studies.derivation import METRICS
-from roundtrip.studies.foreign import shown
+from roundtrip.studies.foreign import quote
 from roundtrip.studies.osu import STUDY
 from roundtrip.studies.osu.derived import BENCHMARKS, Benchmark
 
@@ -56,7 +56,7 @@ def _column(match: re.Match[str]) -> Column:
     return Column(kind, statistic, _SCALES[kind])
 
 
-Read = TypeVar("Read")
+Value = TypeVar("Value")
 _MAJOR = range(5, 8)
 _TITLE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
 _ON_DEVICE = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and its like; MPI_Put is a name of its own
@@ -94,13 +94,13 @@ class Output:
         return None if None in checks else all(checks)
 
 
-def parse(file: Path, expected: str, largest: int = 0) -> Output:
-    """The output of ``osu_<expected>``; UserError with file and line for anything else.
+def parse(file: Path, benchmark: str, largest: int = 0) -> Output:
+    """The output of ``osu_<benchmark>``; UserError with file and line for anything else.
 
     Its sizes must double from line to line and reach `largest` bytes, and no validation may have
     failed, so that a file that ends early or lacks a line is refused.
     """
-    reader = _Reader(file, BENCHMARKS[expected])
+    reader = _Reader(file, BENCHMARKS[benchmark])
     for number, line in enumerate(foreign.lines(file, "OSU"), 1):
         if line.strip():
             reader.take(line.rstrip(), number)
@@ -116,10 +116,10 @@ class _Reader:
     columns: list[Column] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
-    last: int = 0
+    line_number: int = 0
 
     def take(self, line: str, number: int) -> None:
-        self.last = number
+        self.line_number = number
         if not self.version or (line == self.title and not self.columns):
             self._title(line)  # mbw_mr of 6.2 and 7.2: every rank prints it
         elif not line.startswith("#"):
@@ -130,7 +130,7 @@ class _Reader:
             if note["key"]:
                 self.notes[note["key"]] = note["value"]
         else:
-            fault = f"{shown(line)} is not a line of OSU's; right is: values, or a header"
+            fault = f"{quote(line)} is not a line of OSU's; right is: values, or a header"
             raise self._fault(fault)
 
     def output(self, largest: int) -> Output:
@@ -147,7 +147,7 @@ class _Reader:
         match = _TITLE.match(line)
         example = f"# OSU MPI {self.benchmark.title} v7.5"
         if match is None:
-            raise self._fault(f"{shown(line)} is not a title of OSU's; right is: {example}")
+            raise self._fault(f"{quote(line)} is not a title of OSU's; right is: {example}")
         title = _ON_DEVICE.sub("", match["title"])
         if int(match["major"]) not in _MAJOR:
             raise self._fault(
@@ -155,23 +155,23 @@ class _Reader:
                 f"{_MAJOR[0]}.x to {_MAJOR[-1]}.x"
             )
         if title.lower() != self.benchmark.title.lower():
-            raise self._fault(f"this is {shown(title)}; right is: {self.benchmark.title}")
+            raise self._fault(f"this is {quote(title)}; right is: {self.benchmark.title}")
         self.version, self.title = match["version"], line
 
     def _header(self, line: str) -> None:
         columns, unknown = recognise(line[1:])
         if unknown:
-            raise self._fault(f"unknown column {shown(unknown)}")
+            raise self._fault(f"unknown column {quote(unknown)}")
         if self.rows:
             raise self._fault("a second header: the file holds the outputs of two programs")
         self.columns = columns
 
     def _row(self, line: str) -> None:
         if not self.columns:
-            raise self._fault(f"{shown(line)} before the header; right is: # Size ...")
+            raise self._fault(f"{quote(line)} before the header; right is: # Size ...")
         cells = line.split()
         if len(cells) != len(self.columns) or not cells[0][0].isdigit():
-            raise self._fault(f"{shown(line)} is not the {len(self.columns)} values of a line")
+            raise self._fault(f"{quote(line)} is not the {len(self.columns)} values of a line")
         row = self._values(cells)
         if row.passed is False:
             raise self._fault(f"validation failed at {row.size_bytes} bytes: wrong data arrived")
@@ -191,13 +191,13 @@ class _Reader:
                 texts[column.kind] = cell
         check = texts.get("check")
         if check not in ("Pass", "Fail", None):
-            raise self._fault(f"validation is {shown(check)}; right are: Pass, Fail")
+            raise self._fault(f"validation is {quote(check)}; right are: Pass, Fail")
         return Row(
-            self._read(texts.get("size", "0"), foreign.whole),
+            self._read(texts.get("size", "0"), foreign.whole_number),
             values,
-            self._read(texts["count"], foreign.whole) if "count" in texts else None,
+            self._read(texts["count"], foreign.whole_number) if "count" in texts else None,
             None if check is None else check == "Pass",
-            self._read(texts["sent"], foreign.whole) if "sent" in texts else None,
+            self._read(texts["sent"], foreign.whole_number) if "sent" in texts else None,
         )
 
     def _metric(self, column: Column) -> str:
@@ -206,14 +206,14 @@ class _Reader:
             raise self._fault(f"a column that {self.benchmark.title!r} does not have")
         return "message_rate" if column.kind == "messages" else self.benchmark.metric
 
-    def _read(self, cell: str, parser: Callable[[str], Read]) -> Read:
+    def _read(self, cell: str, parser: Callable[[str], Value]) -> Value:
         try:
             return parser(cell)
         except ValueError as error:
             raise self._fault(str(error)) from None
 
-    def _fault(self, what: str) -> UserError:
-        return UserError(what, self.file, self.last)
+    def _fault(self, reason: str) -> UserError:
+        return UserError(reason, self.file, self.line_number)
 
 
 def _follow(sizes: list[int]) -> bool:
@@ -222,7 +222,7 @@ def _follow(sizes: list[int]) -> bool:
 
 
 #: Outputs in the folder of a launch: measured, and of the validation run before it.
-MEASURED, VALIDATED = "osu.txt", "validation.txt"
+MEASUREMENT_FILE, VALIDATION_FILE = "osu.txt", "validation.txt"
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def convert(folder: Path, output: Output, validated: bool, run: Run) -> None:
         "simulated": run.simulated,
         "identity": list(run.identity),
     }
-    foreign.write(folder / MEASURED, record, _samples(output, variant), output.notes)
+    foreign.write(folder / MEASUREMENT_FILE, record, _samples(output, variant), output.notes)
 
 
 def _samples(output: Output, variant: str) -> Iterator[list[str | int]]:

@@ -27,7 +27,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import listed, where_measured
+from roundtrip.studies.findings import names_or_count, where_measured
 from roundtrip.studies.osu import Thresholds, derived
 from roundtrip.studies.osu.curves import (
     AGREE,
@@ -53,7 +53,7 @@ def times(curves: Curves) -> Table:
     """Latencies and collectives at a few sizes, µs; a barrier has one."""
     benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric != "bandwidth"]
     return Table(
-        curves.level.within(
+        curves.level.caption(
             f"Times in {Unit.US}: median over launches, {{level}} rank interval. OSU prints two "
             "decimals."
         ),
@@ -107,7 +107,7 @@ def rates(curves: Curves) -> Table:
                                 series=curves.series_key(panel, **where, size=peak["size_bytes"]),
                             ),
                             " at ",
-                            units.bytes_of(peak["size_bytes"]),
+                            units.byte_size(peak["size_bytes"]),
                         )
                     ),
                     curves.cell(
@@ -117,7 +117,7 @@ def rates(curves: Curves) -> Table:
                 )
             )
     return Table(
-        curves.level.within(
+        curves.level.caption(
             f"Bandwidth in {Unit.MB_S}, and messages per second where the program counts them: "
             "median over launches, {level} rank interval."
         ),
@@ -188,7 +188,7 @@ class Section:
         """None: OSU and NetPIPE are launched apart, so no ratio of theirs is paired."""
         return {}
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Figures, tables, the cross-check."""
         curves = self._curves
         comparisons = compare_with_netpipe(self._data, curves)
@@ -204,7 +204,7 @@ class Section:
         blocks += node_growth(curves).blocks("osu-growth")
         tables = [times(curves), rates(curves)]
         blocks += [Heading(3, "In numbers"), *(table for table in tables if table.rows)]
-        settings = self._data.analysis.of(Thresholds)
+        settings = self._data.analysis.study_thresholds(Thresholds)
         blocks += comparison_blocks(comparisons, settings, curves.level)
         versions = validation(self._data, curves)
         blocks.append(Fold("Versions, and which data were compared", (versions,)))
@@ -213,7 +213,9 @@ class Section:
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(blocks),
             answers=(overall(curves, comparisons),),
-            each=tuple(panel_answer(curves, panel, comparisons) for panel in curves.panels),
+            panel_answers=tuple(
+                panel_answer(curves, panel, comparisons) for panel in curves.panels
+            ),
             verdicts=(_verdicts(comparisons, settings.compared_sizes),) if comparisons else (),
             picture=picture,
         )
@@ -244,18 +246,18 @@ def _verdicts(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Table:
 def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
     outcomes = {comparison.outcome for comparison in comparisons}
     worst = next(outcome for outcome in (DISAGREE, UNKNOWN, AGREE) if outcome in outcomes)
-    where = ""
+    limits = ""
     if worst == AGREE:
-        where = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
-    ratios = [comparison.osu.median / comparison.ours.median for comparison in comparisons]
-    return display.span(ratios, "warn" if where else TONES[worst], f"{worst}{where}")
+        limits = where_measured([comparison.size_bytes for comparison in comparisons], sizes)
+    ratios = [comparison.osu.median / comparison.netpipe.median for comparison in comparisons]
+    return display.span(ratios, "warn" if limits else TONES[worst], f"{worst}{limits}")
 
 
 #: Collectives whose times stand in the answers, with a size in bytes.
 _COLLECTIVES = (("allreduce", 8), ("barrier", 0))
 
 
-def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
+def overall(curves: Curves, comparisons: Sequence[Comparison]) -> Answer:
     """The smallest and the largest of all panels, and how often NetPIPE agrees.
 
     Collectives only where there is nothing else: their times are of different numbers of ranks.
@@ -271,16 +273,18 @@ def overall(curves: Curves, found: Sequence[Comparison]) -> Answer:
         clauses += [
             words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
         ]
-    if agreement := _beside_netpipe(found):
+    if agreement := _agreement(comparisons):
         clauses.append(agreement)
     kinds = {panel.kind for panel in curves.panels}
     kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
-    return Answer((f"{_capital('; '.join(clauses) or 'see below')}{kind}.",), _answer_tone(found))
+    return Answer(
+        (f"{_capital('; '.join(clauses) or 'see below')}{kind}.",), _answer_tone(comparisons)
+    )
 
 
-def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> Answer:
+def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]) -> Answer:
     """The same of one panel, with collectives."""
-    comparisons = [comparison for comparison in found if comparison.panel == panel]
+    panel_comparisons = [comparison for comparison in comparisons if comparison.panel == panel]
     clauses = []
     if latency := _latency(curves, panel):
         clauses.append(f"latency {_us(latency)} at {units.size(8)}")
@@ -291,14 +295,14 @@ def panel_answer(curves: Curves, panel: Panel, found: Sequence[Comparison]) -> A
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
             clauses.append(f"{name} {_us(value)}")
-    if agreement := _beside_netpipe(comparisons):
+    if agreement := _agreement(panel_comparisons):
         clauses.append(agreement)
     words = "; ".join(clauses) or "see below"
-    return Answer((Strong(panel.label), f": {words}."), _answer_tone(comparisons))
+    return Answer((Strong(panel.label), f": {words}."), _answer_tone(panel_comparisons))
 
 
 def _us(seconds: Interval) -> Quantity:
-    return units.amount(seconds.median * units.TIMES[Unit.US], Unit.US)
+    return units.amount(seconds.median * units.TIME_UNITS[Unit.US], Unit.US)
 
 
 def _latency(curves: Curves, panel: Panel) -> Interval | None:
@@ -331,7 +335,7 @@ def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
 _WORDS = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}
 
 
-def _beside_netpipe(comparisons: Sequence[Comparison]) -> str:
+def _agreement(comparisons: Sequence[Comparison]) -> str:
     """Where NetPIPE agrees, disagrees, or nobody can tell; "" if it was not compared."""
     where: dict[str, list[str]] = {}
     for comparison in comparisons:
@@ -340,7 +344,7 @@ def _beside_netpipe(comparisons: Sequence[Comparison]) -> str:
     if len(where) == 1:
         return f"NetPIPE: {_WORDS[comparisons[0].outcome]}"
     clauses = (
-        f"{_WORDS[name]} in {listed(where[name], len(comparisons))}"
+        f"{_WORDS[name]} in {names_or_count(where[name], len(comparisons))}"
         for name in TONES
         if name in where
     )

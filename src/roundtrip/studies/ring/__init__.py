@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from roundtrip.model import Count, Few, Limit, Record, Sizes, Table, Text
+from roundtrip.model import Count, Limit, Record, Sizes, SmallCount, Table, Text
 from roundtrip.report.units import Unit
 from roundtrip.studies.study import (
     BLUE,
@@ -47,18 +47,18 @@ ARMS = {
 #: The placement of more ranks than processors.
 OVERSUBSCRIBED = "oversubscribed"
 #: Placements of all ranks in one node: the ranks, and what they are called.
-IN_A_NODE = {
+NODE_PLACEMENTS = {
     "shared-memory": (2, "2 ranks in one node"),
     OVERSUBSCRIBED: (3, "3 ranks on 2 processors"),
 }
 #: Largest region, bytes, if a campaign sets no other.
-END = 16 << 20
+MAX_REGION_BYTES = 16 << 20
 _PASS = (("size_bytes", 10_000), ("metric", METRIC))
 
 
 class _Passes(Record):
-    shared: Few
-    network: Few
+    shared: SmallCount
+    network: SmallCount
 
 
 class _Wait(Record):
@@ -127,7 +127,7 @@ class Ring(Study):
         Contrast("mpi-typed", "mpi"),
         Contrast("pvm-xdr", "pvm"),
     )
-    primary = (
+    primary_description = (
         "One copy through shared memory against a region by reference, in a node, at each compared "
         "size: what a pass costs that need not copy."
     )
@@ -141,10 +141,10 @@ class Ring(Study):
     ) -> Sequence[Points]:
         """All transports in one node; over a network none that is contrasted in the first place."""
         placement = case.parameters.get("placement", "")
-        if placement not in IN_A_NODE:
+        if placement not in NODE_PLACEMENTS:
             return []
-        ranks, _ = IN_A_NODE[placement]
-        sizes = tuple(n for n in self.sizes(settings) if n <= case.number("end", END))
+        ranks, _ = NODE_PLACEMENTS[placement]
+        sizes = tuple(n for n in self.sizes(settings) if n <= case.number("end", MAX_REGION_BYTES))
         return [Points(tuple(ARMS), str(ranks), sizes)]
 
 

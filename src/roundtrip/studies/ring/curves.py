@@ -27,9 +27,9 @@ from roundtrip.studies.panel import Panels, Row
 from roundtrip.studies.ring import (
     ARMS,
     FLOOR,
-    IN_A_NODE,
     LAP,
     METRIC,
+    NODE_PLACEMENTS,
     OVERSUBSCRIBED,
     REGION,
     REGION_UDP,
@@ -41,7 +41,7 @@ from roundtrip.studies.study import GREY, PINK, Arm, Colour
 _BY = ["case_id", "case", "variant", "size_bytes"]
 _LAUNCH = ["launch", "case_id"]
 _PLACEMENTS = {
-    **{name: title for name, (_, title) in IN_A_NODE.items()},
+    **{name: title for name, (_, title) in NODE_PLACEMENTS.items()},
     "one-per-node": "2 ranks on 2 nodes",
     "hybrid": "3 ranks on 2 nodes",
 }
@@ -58,8 +58,8 @@ class Panel(panel.Panel):
     `oversubscribed`: its ranks have too few processors, so that its times are those of waiting.
     """
 
-    shared: int
-    network: int
+    shared_passes: int
+    network_passes: int
     oversubscribed: bool = False
     hub_mbit_s: float | None = None
 
@@ -71,16 +71,16 @@ class Panel(panel.Panel):
     @property
     def in_one_node(self) -> bool:
         """Whether every pass is a hand-over in memory."""
-        return not self.network
+        return not self.network_passes
 
     @property
     def passes(self) -> int:
         """Passes of a lap."""
-        return self.shared + self.network
+        return self.shared_passes + self.network_passes
 
     def title(self, variant: str) -> str:
         """Name of a transport here; only a ring inside nodes passes a region by reference."""
-        return derived.title(variant, self.shared, self.network)
+        return derived.title(variant, self.shared_passes, self.network_passes)
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -101,7 +101,9 @@ class Curves(Panels[Panel]):
     @cached_property
     def values(self) -> pl.DataFrame:
         """Of each launch at each point: columns of `derived.launch_medians` by launch, case_id."""
-        is_listed = pl.col("variant").is_in([*ARMS, *map(derived.read_of, derived.READ)])
+        is_listed = pl.col("variant").is_in(
+            [*ARMS, *map(derived.read_variant, derived.READ_TRANSPORTS)]
+        )
         return derived.launch_medians(self.samples.filter(is_listed), _LAUNCH)
 
     @cached_property
@@ -134,35 +136,35 @@ class Curves(Panels[Panel]):
             .collect()
         )
 
-    def ratio(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
+    def bandwidth_ratios(self, panel: Panel, variant: str, base: str) -> dict[int, list[float]]:
         """Ratios of effective bandwidth, one for each launch, by size in bytes."""
         return ratios_by_size(self.rows(self.values, panel), variant, base)
 
     def bandwidth_at(self, panel: Panel, variant: str, size: int) -> Interval | None:
         """Interval of the effective bandwidth, MB/s, at one point; None if it was not measured."""
-        return self.at(self.bandwidth, panel, variant=variant, size_bytes=size)
+        return self.interval_at(self.bandwidth, panel, variant=variant, size_bytes=size)
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """The series of the time per pass at one point, as `Cell.series`."""
         return self.series(panel, size, variant=variant, metric=METRIC)
 
-    def over_best(self, panel: Panel, variant: str = REGION) -> dict[int, list[float]]:
+    def gains_over_mpi(self, panel: Panel, variant: str = REGION) -> dict[int, list[float]]:
         """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
         medians = self.rows(self.values, panel)
         frame = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
         return ratios_by_size(frame, variant, "best")
 
-    def gain_when_read(self, panel: Panel) -> Interval | None:
+    def read_gain(self, panel: Panel) -> Interval | None:
         """A region by reference over MPI two-sided at the study's size, every byte read."""
-        region, mpi = derived.read_of(REGION), derived.read_of(derived.TWO_SIDED[0])
-        return self.interval(self.ratio(panel, region, mpi).get(derived.STUDY_SIZE, []))
+        region, mpi = derived.read_variant(REGION), derived.read_variant(derived.TWO_SIDED[0])
+        return self.interval(self.bandwidth_ratios(panel, region, mpi).get(derived.STUDY_SIZE, []))
 
-    def best(self, panel: Panel, size: int) -> list[float]:
+    def best_mpi_bandwidths(self, panel: Panel, size: int) -> list[float]:
         """Effective bandwidth of MPI's best two-sided call at a size, MB/s, one a launch."""
         rows = derived.best_two_sided(self.rows(self.values, panel), _LAUNCH)
         return rows.filter(pl.col("size_bytes") == size)["bandwidth"].to_list()
 
-    def by_launch(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
+    def pass_times(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
         """By launch and size in bytes: seconds per pass of the transport."""
         medians = self.rows(self.values, panel, variant=variant)
         times: dict[str, dict[int, float]] = {}
@@ -173,8 +175,8 @@ class Curves(Panels[Panel]):
 
     def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
         """The flatness of a region, for each launch with the bare cache line at all its sizes."""
-        bare_launches = self.by_launch(panel, FLOOR)
-        launches = self.by_launch(panel, REGION).items()
+        bare_launches = self.pass_times(panel, FLOOR)
+        launches = self.pass_times(panel, REGION).items()
         values = [
             derived.flatness_in_hand_overs(by_size, bare_launches.get(name, {}))
             for name, by_size in launches
@@ -192,7 +194,7 @@ class Curves(Panels[Panel]):
         title = str(_PLACEMENTS.get(row["placement"], row["placement"]))
         if row["placement"] == "one-per-node" and (row["ranks"] or 2) > 2:
             title = f"{row['ranks']} ranks on {row['ranks']} nodes"
-        shared, network = _passes(row["case"], self.details.get(row["launch"], {}))
+        shared_passes, network_passes = _passes(row["case"], self.details.get(row["launch"], {}))
         return Panel(
             key=(row["case_id"], row["case"]),
             toolchain=row["toolchain"],
@@ -200,8 +202,8 @@ class Curves(Panels[Panel]):
             kind=row["kind"],
             launches=row["launches"],
             facts=(panel.place(row), row["environ"]),
-            shared=shared,
-            network=network,
+            shared_passes=shared_passes,
+            network_passes=network_passes,
             oversubscribed=row["placement"] == OVERSUBSCRIBED,
             hub_mbit_s=setting_number(row["emulation"], "hub_mbit_s"),
         )
@@ -230,12 +232,12 @@ def node_growth(curves: Curves) -> Growth:
         for variant, size in medians.select("variant", "size_bytes").rows()
     ]
     times = medians.with_columns(thing=pl.Series(things, dtype=pl.String), value="seconds")
-    return Growth.over_nodes(times, curves.launches, growth.constant, curves.level)
+    return Growth.from_launches(times, curves.launches, growth.constant_time, curves.level)
 
 
 def pass_caption(level: Level) -> Text:
     """What the figures of the time of a pass show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         "Time of one pass over the size of the region: median over launches, bands are {level} "
         "rank intervals. A region that is handed over in memory costs the same whatever its size; "
         "what is copied, or crosses a network, grows with it. The bare cache line is the least "
@@ -246,7 +248,7 @@ def pass_caption(level: Level) -> Text:
 
 def caption(level: Level) -> Text:
     """What the figures of effective bandwidth show, with intervals at `level`."""
-    return level.within(
+    return level.caption(
         "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
         "the region x passes / elapsed time, one token under way; median over launches, bands "
         "are {level} rank intervals. Of a region that is handed over in place and not read "
@@ -258,23 +260,23 @@ def caption(level: Level) -> Text:
     )
 
 
-_READ = {derived.read_of(name): name for name in (REGION, "mpi")}
-_BETWEEN = {REGION: "MPI", REGION_UDP: "UDP"}
+_READ_VARIANTS = {derived.read_variant(name): name for name in (REGION, "mpi")}
+_NETWORK_TITLES = {REGION: "MPI", REGION_UDP: "UDP"}
 _STUDY, _LINK = "study", "link"
 _COLOURS: dict[str, Colour] = {
     **{name: arm.colour for name, arm in ARMS.items()},
-    derived.read_of(REGION): ("#1b7837", "#8fd49a"),
-    derived.read_of("mpi"): ("#8c510a", "#d8b365"),
+    derived.read_variant(REGION): ("#1b7837", "#8fd49a"),
+    derived.read_variant("mpi"): ("#8c510a", "#d8b365"),
     _STUDY: PINK,
     _LINK: GREY,
 }
 #: What the figures at the top of the report show.
-_FOREMOST = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
+_TOP_ARMS = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
 #: Each figure of effective bandwidth shows a few transports, which can be distinguished.
 _FAMILIES = {
     "what moves": (REGION, REGION_UDP, "mpi-shm", "mpi-rma", "mpi", _STUDY, _LINK),
     "control messages and types": ("mpi", "mpi-sync", "mpi-typed", _LINK),
-    "all bytes read, and PVM": (*_READ, "pvm", "pvm-xdr", _LINK),
+    "all bytes read, and PVM": (*_READ_VARIANTS, "pvm", "pvm-xdr", _LINK),
 }
 
 
@@ -287,11 +289,11 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
             f"ring-{number}",
             panel,
             _frame(curves.rows(times, panel), panel, lambda size, rate: size / rate),
-            _arms(panel, _FOREMOST),
+            _arms(panel, _TOP_ARMS),
         )
         for number, panel in enumerate(panels, 1)
     ]
-    return display.over_size(
+    return display.curves_over_size(
         drawings, "Time of a pass over region size", "Time of a pass", Unit.US, None, _SIZE
     )
 
@@ -310,12 +312,12 @@ def draw(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
             panel,
             frame,
             _arms(panel, names),
-            f"{panel.counted}: {family}",
+            f"{panel.launch_count_text}: {family}",
         )
         for number, (panel, frame) in enumerate(zip(panels, frames, strict=True), 1)
         for index, (family, names) in enumerate(_FAMILIES.items(), 1)
     ]
-    return display.over_size(
+    return display.curves_over_size(
         [drawing for drawing in drawings if {*drawing.frame["arm"]} - {_STUDY, _LINK}],
         "Effective bandwidth over region size",
         "Effective bandwidth",
@@ -343,7 +345,7 @@ def _frame(
     frame = frame.select(*INTERVAL, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [
         (_STUDY, size, rate)
-        for line in derived.PUBLISHED
+        for line in derived.PUBLISHED_LINES
         if line.ranks_on_nodes == panel.case
         for size, rate in line.points
     ]
@@ -372,8 +374,8 @@ def _name(variant: str, panel: Panel) -> str:
         return LINK
     if variant == _STUDY:
         return "The study, 2002"
-    if variant in _READ:
-        return f"{panel.title(_READ[variant])}, all read"
-    if panel.shared and panel.network and variant in _BETWEEN:
-        return f"Region, {_BETWEEN[variant]} between nodes"  # its whole title has no room
+    if variant in _READ_VARIANTS:
+        return f"{panel.title(_READ_VARIANTS[variant])}, all read"
+    if panel.shared_passes and panel.network_passes and variant in _NETWORK_TITLES:
+        return f"Region, {_NETWORK_TITLES[variant]} between nodes"  # its whole title has no room
     return panel.title(variant)

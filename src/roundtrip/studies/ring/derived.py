@@ -39,8 +39,8 @@ from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, 
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail, toolchain_speeds
 from roundtrip.studies.ring import ARMS, FLOOR, LAP, METRIC, REGION, REGION_UDP
 
-#: Transports that are also timed with every byte read: see `read_of`.
-READ = (REGION, "mpi-shm", "mpi", "pvm")
+#: Transports that are also timed with every byte read: see `read_variant`.
+READ_TRANSPORTS = (REGION, "mpi-shm", "mpi", "pvm")
 #: MPI's two-sided calls: what the study means by MPI.
 TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync")
 #: Size at which the study gives its effective bandwidth, bytes.
@@ -78,7 +78,7 @@ class PublishedLine:
 
 
 _SIZES = (10, 100, 1_000, 10_000)
-PUBLISHED = (
+PUBLISHED_LINES = (
     PublishedLine("2 on 2 processors", "2", tuple((n, n / 2.8) for n in _SIZES)),
     PublishedLine("3 on 2 processors", "3", tuple((n, n / 5.6) for n in _SIZES)),
     PublishedLine("10BASE-T", "1+1", ((1_000, 1.1),)),
@@ -133,20 +133,24 @@ def theoretical_goodput(mbit_s: float, size: int) -> float:
     return mbit_s / 8 * size / (size + FRAME_OVERHEAD)
 
 
-def read_of(transport: str) -> str:
+def read_variant(transport: str) -> str:
     """The variant of a transport whose receivers read every byte."""
     return f"{transport}-read"
 
 
-def title(variant: str, shared: int, network: int) -> str:
+def title(variant: str, shared_passes: int, network_passes: int) -> str:
     """The displayed name of a transport.
 
-    `shared` and `network` are the numbers of passes in a lap inside nodes and between them.
+    `shared_passes` and `network_passes`: those of a lap inside nodes and between them.
     """
-    if not network or variant not in (REGION, REGION_UDP):
+    if not network_passes or variant not in (REGION, REGION_UDP):
         return ARMS[variant].title if variant in ARMS else variant
-    way = "UDP" if variant == REGION_UDP else "MPI's messages"
-    return f"Region by reference in a node and by {way} between" if shared else f"Region by {way}"
+    carrier = "UDP" if variant == REGION_UDP else "MPI's messages"
+    return (
+        f"Region by reference in a node and by {carrier} between"
+        if shared_passes
+        else f"Region by {carrier}"
+    )
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
@@ -177,9 +181,9 @@ def best_two_sided(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def crossover(sizes: list[int], seconds: list[float], others: list[float]) -> float:
-    """The size in bytes from which on `seconds` stays below `others`; sizes ascend."""
-    gains = [math.log(o / s) for s, o in zip(seconds, others, strict=True)]
+def crossover(sizes: list[int], seconds: list[float], other_seconds: list[float]) -> float:
+    """The size in bytes from which on `seconds` stays below `other_seconds`; sizes ascend."""
+    gains = [math.log(o / s) for s, o in zip(seconds, other_seconds, strict=True)]
     if not gains or gains[-1] <= 0:
         return math.inf
     points = list(zip(sizes, gains, strict=True))
@@ -199,14 +203,16 @@ def flatness(seconds: Collection[float]) -> float:
     return max(seconds) / min(seconds)
 
 
-def flatness_in_hand_overs(seconds: Mapping[int, float], bare: Mapping[int, float]) -> float | None:
+def flatness_in_hand_overs(
+    seconds: Mapping[int, float], floor_seconds: Mapping[int, float]
+) -> float | None:
     """Flatness of the ratios of `seconds`, by size, to those of the bare cache line.
 
-    None if `bare` lacks a size.
+    None if `floor_seconds` lacks a size.
     """
-    if not seconds.keys() <= bare.keys():
+    if not seconds.keys() <= floor_seconds.keys():
         return None  # over fewer sizes the ratio would look flatter than it is
-    return flatness([time / bare[size] for size, time in seconds.items()])
+    return flatness([time / floor_seconds[size] for size, time in seconds.items()])
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
@@ -237,8 +243,8 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
         ("region", seconds.get((REGION, STUDY_SIZE))),
         ("mpi", min(two_sided, default=None)),
         ("pvm", seconds.get(("pvm", STUDY_SIZE))),
-        ("region_read", seconds.get((read_of(REGION), STUDY_SIZE))),
-        ("mpi_read", seconds.get((read_of("mpi"), STUDY_SIZE))),
+        ("region_read", seconds.get((read_variant(REGION), STUDY_SIZE))),
+        ("mpi_read", seconds.get((read_variant("mpi"), STUDY_SIZE))),
     ):
         if time is not None:
             figures[f"{name}_bandwidth_10kB"] = STUDY_SIZE / time / 1e6
@@ -279,12 +285,14 @@ FACTS = Facts(
     ),
     ratios=(
         Ratio("effective bandwidths of two transports", SECONDS, Pairing.LAUNCH, OVER_LAUNCHES),
-        Ratio("efficiency over nodes", _PASS, Pairing.APART),
+        Ratio("efficiency over nodes", _PASS, Pairing.UNPAIRED),
     ),
     tails=(Tail("the time of a lap", {"metric": LAP}),),
     clock="rank 0 reads its own clock",
-    synchronised="one token goes round, and laps before those that are timed bring all ranks along",
+    synchronisation=(
+        "one token goes round, and laps before those that are timed bring all ranks along"
+    ),
     over_ranks="a lap ends where it began, so that no clocks are compared",
     cache="as the lap before left them: what was passed is warm",
-    made_with=("mpi_library", "compiler", "compiler_flags"),
+    build_columns=("mpi_library", "compiler", "compiler_flags"),
 )

@@ -17,9 +17,9 @@ from roundtrip.studies.findings import (
     Comparison,
     Evidence,
     comparison,
-    listed,
-    open_words,
-    worst,
+    names_or_count,
+    undecided_text,
+    worst_tone,
 )
 from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
@@ -49,14 +49,14 @@ class Finding(shared.Finding[Statement, Panel]):
         with what is known where it is open.
         """
         if self.outcome == "cannot tell":
-            return open_words(
+            return undecided_text(
                 [verdict for _, verdict in self.evidence if verdict.verdict == self.outcome]
             )
-        return _from_a_size_on(self.evidence, self.where) or self.verdict
+        return _from_a_size_on(self.evidence, self.limits) or self.verdict
 
 
 def findings(
-    panel: Panel, judged: Mapping[Comparison, ClaimVerdict], settings: Thresholds
+    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], settings: Thresholds
 ) -> list[Finding]:
     """One for each pair that was measured in the panel."""
     sizes = settings.compared_sizes
@@ -64,7 +64,7 @@ def findings(
     for statement in STATEMENTS:
         for variant, base in statement.pairs:
             keys = {size: comparison(STUDY, panel, variant, base, size) for size in sizes}
-            if evidence := shared.evidence(judged, keys):
+            if evidence := shared.evidence(verdicts, keys):
                 outcome = _outcome([verdict.verdict for _, verdict in evidence])
                 results.append(
                     Finding(
@@ -73,10 +73,10 @@ def findings(
                         variant=variant,
                         base=base,
                         outcome=outcome,
-                        settled=TONES[outcome],
-                        everywhere=outcome in _EVERYWHERE,
+                        outcome_tone=TONES[outcome],
+                        is_about_all_sizes=outcome in _EVERYWHERE,
                         evidence=evidence,
-                        compared=sizes,
+                        compared_sizes=sizes,
                     )
                 )
     return results
@@ -107,52 +107,56 @@ def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
     return f"holds {prefix}from {units.size(upper[-1][0])} on{where}"
 
 
-def overall(
-    curves: Curves, panels: Sequence[Panel], found: Sequence[Finding], settings: Thresholds
+def overall_answers(
+    curves: Curves, panels: Sequence[Panel], all_findings: Sequence[Finding], settings: Thresholds
 ) -> tuple[Answer, ...]:
     """Short lines over all panels: the cost of a pass in a node, what is gained, the reasons."""
     regular_panels = [panel for panel in panels if not panel.oversubscribed]
-    lines = [*_passes(curves, regular_panels, settings), *_gains(curves, regular_panels)]
+    lines = [*_cost_lines(curves, regular_panels, settings), *_gain_lines(curves, regular_panels)]
     oversubscribed_panels = [panel for panel in panels if panel.oversubscribed]
     oversubscribed_lines = [
         f"More ranks than processors: {line[0].lower()}{line[1:]}"
-        for line in _passes(curves, oversubscribed_panels, settings)
+        for line in _cost_lines(curves, oversubscribed_panels, settings)
     ]
     costs = [Answer((line,)) for line in (*lines, *oversubscribed_lines)]
-    if not costs and not found and labels.only_simulated(panel.kind for panel in panels):
+    if not costs and not all_findings and labels.is_only_simulated(panel.kind for panel in panels):
         return (Answer((labels.ONLY_SIMULATED,)),)
-    if not found:
+    if not all_findings:
         return (*costs, Answer(("No reason of the study could be tested.",), "warn"))
     by_reason: dict[str, list[Finding]] = {}
-    for finding in [finding for finding in found if not finding.panel.oversubscribed] or found:
+    for finding in [
+        finding for finding in all_findings if not finding.panel.oversubscribed
+    ] or all_findings:
         by_reason.setdefault(finding.statement.short, []).append(finding)
     reasons = [
-        Answer((f"{name}: {_counted(group)}.",), worst(finding.tone for finding in group))
+        Answer(
+            (f"{name}: {_outcome_words(group)}.",), worst_tone(finding.tone for finding in group)
+        )
         for name, group in by_reason.items()
     ]
     return (*costs, *reasons)
 
 
-def _passes(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
+def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
     """What a region costs that is handed over in a node; flat only if it is so in each panel."""
     costs = [
-        region_pass
+        cost
         for panel in panels
-        if panel.in_one_node and (region_pass := fixed_pass(curves, panel, settings))
+        if panel.in_one_node and (cost := region_cost(curves, panel, settings))
     ]
     if costs:
-        times = units.span([region_pass.cost.median * 1e6 for region_pass in costs])
-        is_flat = all(region_pass.is_flat_in_time for region_pass in costs)
+        times = units.span([cost.seconds.median * 1e6 for cost in costs])
+        is_flat = all(cost.is_flat_in_time for cost in costs)
         suffix = " whatever its size" if is_flat else " (median over its sizes)"
         yield f"In a node a region is passed in {times} µs{suffix}."
 
 
-def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
+def _gain_lines(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
     """How many times the bandwidth of MPI's best call a region has."""
     gains = [
         gain.median
         for panel in panels
-        if (ratios := curves.over_best(panel).get(derived.STUDY_SIZE, []))
+        if (ratios := curves.gains_over_mpi(panel).get(derived.STUDY_SIZE, []))
         and (gain := curves.interval(ratios))
     ]
     if gains:
@@ -160,21 +164,21 @@ def _gains(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
         yield f"A region has {times} times the bandwidth of the best two-sided MPI at {size}."
 
 
-def _counted(group: Sequence[Finding]) -> str:
+def _outcome_words(group: Sequence[Finding]) -> str:
     """The outcome, or which there is where; many places are counted."""
     outcomes: dict[str, list[Finding]] = {}
     for finding in group:
         outcomes.setdefault(finding.sentence, []).append(finding)
     if len(outcomes) == 1:
         return next(iter(outcomes))
-    names = labels.distinct({finding.panel.label for finding in group})
+    names = labels.distinct_labels({finding.panel.label for finding in group})
     return "; ".join(
-        f"{outcome} for {listed(_pairs(subset, names), len(group))}"
+        f"{outcome} for {names_or_count(_pair_names(subset, names), len(group))}"
         for outcome, subset in outcomes.items()
     )
 
 
-def _pairs(group: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
+def _pair_names(group: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
     """``PVM, XDR (MPICH 4.0)``: each pair, and where, if that differs."""
     return [
         f"{finding.panel.title(finding.variant)} ({names[finding.panel.label]})"
@@ -185,15 +189,15 @@ def _pairs(group: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
 
 
 def panel_answer(
-    curves: Curves, panel: Panel, found: Sequence[Finding], settings: Thresholds
+    curves: Curves, panel: Panel, all_findings: Sequence[Finding], settings: Thresholds
 ) -> Answer:
-    """The answer of `panel`; `found` are the findings of all panels."""
+    """The answer of `panel`; `all_findings` are the findings of all panels."""
     words: list[Inline] = [Strong(panel.label), ": "]
     if panel.in_one_node:
-        words += _fixed_cost(curves, panel, settings)
+        words += _cost_words(curves, panel, settings)
     gains = []
     for variant in (REGION, REGION_UDP):
-        gain = curves.interval(curves.over_best(panel, variant).get(derived.STUDY_SIZE, []))
+        gain = curves.interval(curves.gains_over_mpi(panel, variant).get(derived.STUDY_SIZE, []))
         if gain:
             title = panel.title(variant)
             gains.append(f"a {title[0].lower()}{title[1:]} has {units.interval(gain)}")
@@ -203,58 +207,58 @@ def panel_answer(
             f"{', '.join(gains)} times the effective bandwidth of the best two-sided MPI at "
             f"{size}; "
         )
-    if read_gain := curves.gain_when_read(panel):
+    if read_gain := curves.read_gain(panel):
         size = units.size(derived.STUDY_SIZE)
         words.append(f"with every byte read {units.interval(read_gain)} times MPI's at {size}; ")
-    panel_findings = [finding for finding in found if finding.panel == panel]
+    panel_findings = [finding for finding in all_findings if finding.panel == panel]
     reasons = [
         f"{finding.statement.short.lower()} ({finding.variant}): {finding.sentence}"
         for finding in panel_findings
     ]
     words.append("; ".join(reasons) if reasons else "no reason of the study could be tested")
-    return Answer((*words, "."), worst(finding.tone for finding in panel_findings))
+    return Answer((*words, "."), worst_tone(finding.tone for finding in panel_findings))
 
 
 @dataclass(frozen=True)
-class FixedPass:
+class RegionCost:
     """Seconds of a pass, largest over smallest of its sizes, and between which sizes, bytes."""
 
-    cost: Interval
-    in_time: Interval
-    in_hand_overs: Interval | None
+    seconds: Interval
+    time_flatness: Interval
+    hand_over_flatness: Interval | None
     sizes: tuple[int, int]
     is_flat: bool
     is_flat_in_time: bool
 
 
-def fixed_pass(curves: Curves, panel: Panel, settings: Thresholds) -> FixedPass | None:
+def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCost | None:
     """What a region's pass costs in a panel; None if no region was passed there."""
-    launches = list(curves.by_launch(panel, REGION).values())
-    cost = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
-    in_time = curves.interval([derived.flatness(by_size.values()) for by_size in launches])
-    if cost is None or in_time is None:
+    launches = list(curves.pass_times(panel, REGION).values())
+    seconds = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
+    time_flatness = curves.interval([derived.flatness(by_size.values()) for by_size in launches])
+    if seconds is None or time_flatness is None:
         return None
     # The sizes that every launch measured: sizes ascend.
     sizes = max(min(by_size) for by_size in launches), min(max(by_size) for by_size in launches)
-    in_hand_overs = curves.interval(curves.flatness_in_hand_overs(panel))
-    is_flat = _is_flat(in_hand_overs or in_time, settings)
-    is_flat_in_time = is_flat and _is_flat(in_time, settings)
-    return FixedPass(cost, in_time, in_hand_overs, sizes, is_flat, is_flat_in_time)
+    hand_over_flatness = curves.interval(curves.flatness_in_hand_overs(panel))
+    is_flat = _is_flat(hand_over_flatness or time_flatness, settings)
+    is_flat_in_time = is_flat and _is_flat(time_flatness, settings)
+    return RegionCost(seconds, time_flatness, hand_over_flatness, sizes, is_flat, is_flat_in_time)
 
 
-def _fixed_cost(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
-    region_pass = fixed_pass(curves, panel, settings)
-    if region_pass is None:
+def _cost_words(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inline]:
+    cost = region_cost(curves, panel, settings)
+    if cost is None:
         return []
-    low, high = map(units.size, region_pass.sizes)
-    flatness = region_pass.in_hand_overs or region_pass.in_time
-    unit = " in bare hand-overs" if region_pass.in_hand_overs else ""
-    suffix = " whatever its size" if region_pass.is_flat_in_time else ", the median over its sizes"
-    time = Quantity.over(region_pass.cost, Unit.US, units.TIMES[Unit.US], says_unit=True)
-    cost = f"a region is passed in {time}{suffix} from {low} to {high}"
-    if region_pass.is_flat and not region_pass.is_flat_in_time:
-        cost += ", and in the same number of bare hand-overs at each"
-    return [f"{cost} (largest over smallest{unit} {units.interval(flatness)}); "]
+    low, high = map(units.size, cost.sizes)
+    flatness = cost.hand_over_flatness or cost.time_flatness
+    unit = " in bare hand-overs" if cost.hand_over_flatness else ""
+    suffix = " whatever its size" if cost.is_flat_in_time else ", the median over its sizes"
+    time = Quantity.from_interval(cost.seconds, Unit.US, units.TIME_UNITS[Unit.US], says_unit=True)
+    words = f"a region is passed in {time}{suffix} from {low} to {high}"
+    if cost.is_flat and not cost.is_flat_in_time:
+        words += ", and in the same number of bare hand-overs at each"
+    return [f"{words} (largest over smallest{unit} {units.interval(flatness)}); "]
 
 
 def _is_flat(flatness: Interval, settings: Thresholds) -> bool:

@@ -11,19 +11,19 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import display
 from roundtrip.studies.ring import REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.findings import fixed_pass
+from roundtrip.studies.ring.findings import region_cost
 
 #: The study's region sizes: where it gives its bandwidth in memory, and where Ethernet is full.
-_LARGE, _SMALL = derived.STUDY_SIZE, 1_000
+_LARGE_SIZE, _SMALL_SIZE = derived.STUDY_SIZE, 1_000
 
 
-def says_and_finds(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
+def study_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
     """The study's claims and figures; its three reasons have tables of their own."""
     two_ranks = [panel for panel in panels if panel.in_one_node and not panel.oversubscribed]
     three_ranks = [panel for panel in panels if panel.oversubscribed]
     two_nodes = [panel for panel in panels if panel.case == "1+1"]
-    hybrid = [panel for panel in panels if panel.shared and panel.network]
-    return display.study_says(
+    hybrid = [panel for panel in panels if panel.shared_passes and panel.network_passes]
+    return display.study_table(
         (
             (
                 "“the time to “pass” a region is a constant …, and completely independent of the "
@@ -50,8 +50,8 @@ def says_and_finds(curves: Curves, panels: Sequence[Panel], settings: Thresholds
             (
                 "“You will not see performance like that from PVM or MPI in any configuration, "
                 "even working through shared memory”",
-                units.NOTHING,
-                _gain(curves, two_ranks, REGION, _LARGE),
+                units.NO_VALUE,
+                _gain(curves, two_ranks, REGION, _LARGE_SIZE),
             ),
             (
                 "“almost the entire bandwidth of the 10BaseT ethernet to the application, with "
@@ -61,13 +61,13 @@ def says_and_finds(curves: Curves, panels: Sequence[Panel], settings: Thresholds
             ),
             (
                 "“superior to PVM and MPI in similar circumstances”: regions by UDP",
-                units.NOTHING,
-                _gain(curves, two_nodes, REGION_UDP, _SMALL),
+                units.NO_VALUE,
+                _gain(curves, two_nodes, REGION_UDP, _SMALL_SIZE),
             ),
             (
                 "hybrid: “one traversal of the ring consists of two traversals of the ethernet "
                 "plus one through fixed-latency shared memory”",
-                units.NOTHING,
+                units.NO_VALUE,
                 _lap(hybrid),
             ),
         )
@@ -80,17 +80,17 @@ def _microseconds(seconds: float) -> Quantity:
 
 def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     """What a region's pass costs, and whether it does so at every size."""
-    costs = [cost for panel in panels if (cost := fixed_pass(curves, panel, settings))]
+    costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED
     is_flat = all(cost.is_flat for cost in costs)
-    times = units.span([cost.cost.median * 1e6 for cost in costs])
-    return _judged(f"{times} µs{_mark(panels)}", is_flat, "constant", "not constant")
+    times = units.span([cost.seconds.median * 1e6 for cost in costs])
+    return _verdict_cell(f"{times} µs{_mark(panels)}", is_flat, "constant", "not constant")
 
 
 def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
     medians = [
-        rate.median for panel in panels if (rate := curves.bandwidth_at(panel, REGION, _LARGE))
+        rate.median for panel in panels if (rate := curves.bandwidth_at(panel, REGION, _LARGE_SIZE))
     ]
     if not medians:
         return display.NOT_MEASURED
@@ -101,8 +101,8 @@ def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
 def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
     """How many times the bandwidth of MPI's best two-sided call, and of PVM where it ran."""
     words, checks = [], []
-    over_mpi = [curves.over_best(panel, variant).get(size, []) for panel in panels]
-    over_pvm = [curves.ratio(panel, variant, "pvm").get(size, []) for panel in panels]
+    over_mpi = [curves.gains_over_mpi(panel, variant).get(size, []) for panel in panels]
+    over_pvm = [curves.bandwidth_ratios(panel, variant, "pvm").get(size, []) for panel in panels]
     for name, panel_ratios in (("the best two-sided MPI", over_mpi), ("PVM", over_pvm)):
         gains = [gain for launch_ratios in panel_ratios if (gain := curves.interval(launch_ratios))]
         if gains:
@@ -111,27 +111,27 @@ def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> C
     if not words:
         return display.NOT_MEASURED
     text = f"{' and '.join(words)} at {units.size(size)}{_mark(panels)}"
-    return _judged(text, all(checks), "holds", "not everywhere")
+    return _verdict_cell(text, all(checks), "holds", "not everywhere")
 
 
 def _goodput(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     shares = []
     for panel in (panel for panel in panels if panel.hub_mbit_s):
-        limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, _SMALL)
-        if rate := curves.bandwidth_at(panel, REGION_UDP, _SMALL):
+        limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, _SMALL_SIZE)
+        if rate := curves.bandwidth_at(panel, REGION_UDP, _SMALL_SIZE):
             shares.append(rate.median / limit)
     if not shares:
         return display.NOT_MEASURED
     is_full = min(shares) >= settings.least_goodput
     parts = " to ".join(dict.fromkeys(units.percent(end) for end in (min(shares), max(shares))))
     text = f"{parts} of what the wire can carry, by UDP{_mark(panels)}"
-    return _judged(text, is_full, "holds", "less")
+    return _verdict_cell(text, is_full, "holds", "less")
 
 
 def _lap(panels: Sequence[Panel]) -> Cell:
     laps = dict.fromkeys(
-        f"{units.plural(panel.network, 'pass', 'passes')} over the network and "
-        f"{panel.shared} in memory"
+        f"{units.plural(panel.network_passes, 'pass', 'passes')} over the network and "
+        f"{panel.shared_passes} in memory"
         for panel in panels
     )
     return Cell(f"{'; '.join(laps)}{_mark(panels)}") if laps else display.NOT_MEASURED
@@ -141,5 +141,5 @@ def _mark(panels: Sequence[Panel]) -> str:
     return mark(panel.kind for panel in panels)
 
 
-def _judged(text: str, holds: bool, yes: str, no: str) -> Cell:
+def _verdict_cell(text: str, holds: bool, yes: str, no: str) -> Cell:
     return Cell(text, "good" if holds else "warn", yes if holds else no)

@@ -24,7 +24,7 @@ from roundtrip.report.data import Data
 from roundtrip.report.units import Unit
 from roundtrip.stats.verdicts import ClaimVerdict
 from roundtrip.studies import display
-from roundtrip.studies.findings import claims, for_study
+from roundtrip.studies.findings import claims, study_verdicts
 from roundtrip.studies.ring import ARMS, STUDY, Thresholds, derived, tables
 from roundtrip.studies.ring.curves import (
     Curves,
@@ -35,17 +35,17 @@ from roundtrip.studies.ring.curves import (
     pass_caption,
 )
 from roundtrip.studies.ring.derived import Statement
-from roundtrip.studies.ring.findings import Finding, findings, overall, panel_answer
-from roundtrip.studies.ring.published import says_and_finds
+from roundtrip.studies.ring.findings import Finding, findings, overall_answers, panel_answer
+from roundtrip.studies.ring.published import study_table
 from roundtrip.studies.study import Claim
 
 
 def reason_table(
-    curves: Curves, statement: Statement, ours: Sequence[Finding], settings: Thresholds
+    curves: Curves, statement: Statement, reason_findings: Sequence[Finding], settings: Thresholds
 ) -> Table:
     """One reason of the study: our ratios, and whether it holds."""
     rows = []
-    for finding in ours:
+    for finding in reason_findings:
         evidence = dict(finding.evidence)
         ratios = [
             display.verdict(
@@ -100,26 +100,28 @@ class Section:
 
     def __init__(self, data: Data) -> None:
         self._curves = Curves(data)
-        self._settings = data.analysis.of(Thresholds)
+        self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """The pairs that isolate the study's three reasons, at the compared sizes."""
         return claims(STUDY, self._curves, self._settings.compared_sizes)
 
-    def part(self, judged: Mapping[Claim, ClaimVerdict]) -> Part:
+    def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Answers, the study's figure, what a pass costs, the three reasons."""
-        verdicts = for_study(judged, STUDY.name)
+        ring_verdicts = study_verdicts(verdicts, STUDY.name)
         panels = self._curves.panels
         results = [
-            finding for panel in panels for finding in findings(panel, verdicts, self._settings)
+            finding
+            for panel in panels
+            for finding in findings(panel, ring_verdicts, self._settings)
         ]
-        shared_panels = [panel for panel in panels if panel.shared]
+        shared_panels = [panel for panel in panels if panel.shared_passes]
         node_panels = [panel for panel in panels if panel.in_one_node]
-        measured_panels = [panel for panel in panels if not labels.only_simulated([panel.kind])]
-        study_table = says_and_finds(self._curves, measured_panels, self._settings)
+        measured_panels = [panel for panel in panels if not labels.is_only_simulated([panel.kind])]
+        published_table = study_table(self._curves, measured_panels, self._settings)
         blocks: list[Block] = [
             Paragraph(_QUESTION),
-            *([study_table] if measured_panels else []),
+            *([published_table] if measured_panels else []),
             Gallery(caption(self._curves.level), draw(self._curves, panels)),
             Heading(3, "What a pass costs"),
         ]
@@ -129,8 +131,8 @@ class Section:
             blocks.append(tables.goodput(self._curves, hubs, self._settings.least_goodput))
         blocks += [
             *([tables.crossovers(self._curves, shared_panels)] if shared_panels else []),
-            *tables.when_read(self._curves, panels, self._settings.compared_sizes),
-            *tables.laps(self._curves),
+            *tables.read_blocks(self._curves, panels, self._settings.compared_sizes),
+            *tables.lap_blocks(self._curves),
             *node_growth(self._curves).blocks("ring-growth"),
             Heading(3, "The study's three reasons"),
         ]
@@ -145,8 +147,8 @@ class Section:
             anchor="ring",
             title="Ring: what does passing a region cost when it need not be copied?",
             blocks=tuple(blocks),
-            answers=overall(self._curves, panels, results, self._settings),
-            each=tuple(
+            answers=overall_answers(self._curves, panels, results, self._settings),
+            panel_answers=tuple(
                 panel_answer(self._curves, panel, results, self._settings) for panel in panels
             ),
             verdicts=(verdict_table(results),) if results else (),

@@ -21,7 +21,7 @@ from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, 
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
 
 _MICRO = 1e6
-_OURS = (REGION, REGION_UDP, FLOOR)
+_REGION_ARMS = (REGION, REGION_UDP, FLOOR)
 
 
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
@@ -29,11 +29,11 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
     study = Cell(Quantity(value=derived.PUBLISHED_PASS * _MICRO, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
     for panel in panels:
-        launches = curves.by_launch(panel, REGION)
+        launches = curves.pass_times(panel, REGION)
         fixed_costs = {
             name: derived.fixed_cost(by_size.values()) for name, by_size in launches.items()
         }
-        bare_launches = curves.by_launch(panel, FLOOR)
+        bare_launches = curves.pass_times(panel, FLOOR)
         floor_costs = {
             name: derived.fixed_cost(by_size.values()) for name, by_size in bare_launches.items()
         }
@@ -41,8 +41,8 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         per_hand_over = [
             fixed_costs[name] / floor_costs[name] for name in fixed_costs if name in floor_costs
         ]
-        gain = curves.over_best(panel).get(derived.STUDY_SIZE, [])
-        best = curves.best(panel, derived.STUDY_SIZE)
+        gain = curves.gains_over_mpi(panel).get(derived.STUDY_SIZE, [])
+        best = curves.best_mpi_bandwidths(panel, derived.STUDY_SIZE)
         in_hand_overs = curves.flatness_in_hand_overs(panel)
         samples = [
             list(fixed_costs.values()),
@@ -57,21 +57,22 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
         cells = [
             display.value(costs, Unit.US, _MICRO),
             display.value(hand_overs, Unit.US, _MICRO),
-            limited(intervals[0], settings.most_hand_overs, Unit.RATIO),
-            limited(intervals[1], 1 + settings.flat_within),
-            limited(intervals[2], 1 + settings.flat_within),
+            limit_verdict(intervals[0], settings.most_hand_overs, Unit.RATIO),
+            limit_verdict(intervals[1], 1 + settings.flat_within),
+            limit_verdict(intervals[2], 1 + settings.flat_within),
             replace(
-                limited(intervals[3], settings.least_gain, Unit.RATIO, is_least=True),
+                limit_verdict(intervals[3], settings.least_gain, Unit.RATIO, is_least=True),
                 series=curves.series_key(panel, REGION, derived.STUDY_SIZE),
             ),
             display.value(two_sided, Unit.MB_S),
         ]
         counted_cells = [
-            _counted(cell, len(sample), panel) for cell, sample in zip(cells, samples, strict=True)
+            _with_launch_count(cell, len(sample), panel)
+            for cell, sample in zip(cells, samples, strict=True)
         ]
         rows.append((Cell(panel.label), *counted_cells))
     return Table(
-        curves.level.within(
+        curves.level.caption(
             "A region's pass inside a node: median over its sizes, then over launches, {level} "
             f"interval. Expected: at most {settings.most_hand_overs:g} bare hand-overs of a cache "
             f"line, flat within {units.percent(settings.flat_within)} over all sizes, and at "
@@ -96,14 +97,16 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
 
 def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
     """From which size on a region by reference is the fastest, where some pass goes so."""
-    transports = [name for name in ARMS if name not in _OURS]
+    transports = [name for name in ARMS if name not in _REGION_ARMS]
     rows = []
     for panel in panels:
         for region in (REGION, REGION_UDP):
             for transport in transports:
                 crossings, largest = _crossovers(curves, panel, region, transport)
                 if crossings:
-                    cell = _counted(_size(curves, crossings, largest), len(crossings), panel)
+                    cell = _with_launch_count(
+                        _crossover_cell(curves, crossings, largest), len(crossings), panel
+                    )
                     names = (panel.label, panel.title(region), panel.title(transport))
                     rows.append((*map(Cell, names), cell))
     return Table(
@@ -127,10 +130,10 @@ def _crossovers(
 
     And the largest size up to which all of these launches did; None without such a launch.
     """
-    transport_times = curves.by_launch(panel, transport)
+    transport_times = curves.pass_times(panel, transport)
     crossings = []
     largest: int | None = None
-    for launch, by_size in curves.by_launch(panel, region).items():
+    for launch, by_size in curves.pass_times(panel, region).items():
         base = transport_times.get(launch, {})
         if sizes := [size for size in by_size if size in base]:
             times = [by_size[size] for size in sizes], [base[size] for size in sizes]
@@ -139,7 +142,7 @@ def _crossovers(
     return crossings, largest
 
 
-def _size(curves: Curves, crossings: Sequence[float], largest: int | None) -> Cell:
+def _crossover_cell(curves: Curves, crossings: Sequence[float], largest: int | None) -> Cell:
     finite = [size for size in crossings if math.isfinite(size)]
     limit = f"not up to {units.size(largest or 0)}"
     if not finite:
@@ -150,21 +153,21 @@ def _size(curves: Curves, crossings: Sequence[float], largest: int | None) -> Ce
     return display.value(curves.interval(finite), Unit.BYTES)
 
 
-def _counted(cell: Cell, launches: int, panel: Panel) -> Cell:
+def _with_launch_count(cell: Cell, launches: int, panel: Panel) -> Cell:
     """Says so if only some launches of the panel stand behind a cell."""
     if not 0 < launches < panel.launches:
         return cell
     words = ("; measured in ", units.count(launches), f" of {panel.launches} launches")
-    return replace(cell, shown=(*cell.parts, *words))
+    return replace(cell, content=(*cell.parts, *words))
 
 
-def limited(
+def limit_verdict(
     interval: Interval | None, limit: float, unit: Unit = Unit.PURE, is_least: bool = False
 ) -> Cell:
     """With a verdict: whether the whole interval is on the right side of the limit."""
     if interval is None:
         return display.NONE
-    value = Quantity.over(interval, unit)
+    value = Quantity.from_interval(interval, unit)
     if interval.low is None or interval.high is None:
         return Cell(value, "warn", "cannot tell")
     is_reached = interval.low >= limit if is_least else interval.high <= limit
@@ -179,10 +182,10 @@ _HUB_SIZE = 1_000
 _WIRE = "What the wire can carry"
 
 
-def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
+def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Table:
     """Each transport between two nodes on a hub, as a share of the theoretical goodput.
 
-    A region is expected to reach `least` of it.
+    A region is expected to reach `least_goodput` of it.
     """
     rows: list[tuple[Cell, ...]] = []
     for panel in panels:
@@ -205,7 +208,7 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
                     display.value(
                         interval, Unit.MB_S, series=curves.series_key(panel, name, _HUB_SIZE)
                     ),
-                    limited(share, least, Unit.RATIO, is_least=True)
+                    limit_verdict(share, least_goodput, Unit.RATIO, is_least=True)
                     if is_ours
                     else display.value(share, Unit.RATIO),
                 )
@@ -214,7 +217,7 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
         f"Goodput at {units.size(_HUB_SIZE)} on a hub, one token under way, as a share of what "
         f"Ethernet can carry: {_HUB_SIZE} bytes in one UDP datagram take "
         f"{_HUB_SIZE + derived.FRAME_OVERHEAD} byte times. "
-        f"Expected of regions by UDP: at least {units.percent(least)}.",
+        f"Expected of regions by UDP: at least {units.percent(least_goodput)}.",
         (
             Column("Toolchain and placement"),
             Column("Transport"),
@@ -225,7 +228,7 @@ def goodput(curves: Curves, panels: Sequence[Panel], least: float) -> Table:
     )
 
 
-_READ_HOW = (
+_READ_NOTE = (
     "Above, the receiver looks at one cache line only, and a region by reference costs the same "
     "whatever its size. Here, in other arms of the same launches, every rank reads all bytes of "
     "the region and adds one to a word of each 64 bytes. So the next rank finds every line "
@@ -233,13 +236,13 @@ _READ_HOW = (
 )
 
 
-def when_read(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> list[Block]:
+def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> list[Block]:
     """Nothing where no launch has such arms."""
     rows = [row for panel in panels for row in _read_rows(curves, panel, sizes)]
     if not rows:
         return []
     table = Table(
-        curves.level.within(
+        curves.level.caption(
             f"Effective bandwidth in {Unit.MB_S} when every byte is read, and the ratio of a "
             "region by reference to each copy; the last rows: the same when nobody reads. Median "
             "over launches, {level} rank interval; ratios are paired in the launch. No verdict "
@@ -253,38 +256,38 @@ def when_read(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> 
         tuple(rows),
         (Unit.MB_S,),
     )
-    return [Heading(3, "When the receiver reads everything"), Paragraph((_READ_HOW,)), table]
+    return [Heading(3, "When the receiver reads everything"), Paragraph((_READ_NOTE,)), table]
 
 
 def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple[Cell, ...]]:
     variants = curves.rows(curves.values, panel)["variant"].unique()
-    names = [name for name in derived.READ if derived.read_of(name) in variants]
+    names = [name for name in derived.READ_TRANSPORTS if derived.read_variant(name) in variants]
     rows = []
     for name in names:
-        variant = derived.read_of(name)
+        variant = derived.read_variant(name)
         intervals = [curves.bandwidth_at(panel, variant, size) for size in sizes]
         keys = [curves.series_key(panel, variant, size) for size in sizes]
         title = Cell((panel.title(name), f", {Unit.MB_S}"))
         values = [
-            display.value(interval, Unit.MB_S, otherwise=display.NOT_MEASURED, series=series)
+            display.value(interval, Unit.MB_S, fallback=display.NOT_MEASURED, series=series)
             for interval, series in zip(intervals, keys, strict=True)
         ]
         rows.append((Cell(panel.label), title, *values))
     if REGION not in names:
         return rows
-    read_pairs = [(derived.read_of(REGION), derived.read_of(name)) for name in names]
+    read_pairs = [(derived.read_variant(REGION), derived.read_variant(name)) for name in names]
     unread_pairs = [(REGION, name) for name in names]
     for suffix, pairs in ((", all read", read_pairs), (", nobody reads", unread_pairs)):
         for (region, transport), name in zip(pairs, names, strict=True):
             if name != REGION:
-                ratios = curves.ratio(panel, region, transport)
+                ratios = curves.bandwidth_ratios(panel, region, transport)
                 base = panel.title(name)
                 shares = [
                     replace(
                         display.value(
                             curves.interval(ratios.get(size, [])),
                             Unit.RATIO,
-                            otherwise=display.NOT_MEASURED,
+                            fallback=display.NOT_MEASURED,
                             base=base,
                         ),
                         series=curves.series_key(panel, region, size),
@@ -296,10 +299,10 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
 
 
 #: What a rank does when it has looked often enough, in words.
-_THEN = {"futex": "sleeps in the kernel (futex)", "poll": "naps until something comes (poll)"}
+_LAST_STEPS = {"futex": "sleeps in the kernel (futex)", "poll": "naps until something comes (poll)"}
 
 
-def laps(curves: Curves) -> list[Block]:
+def lap_blocks(curves: Curves) -> list[Block]:
     """What the percentiles are of, and a table a panel."""
     note = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
@@ -324,9 +327,9 @@ def _percentiles(curves: Curves, panel: Panel) -> Table:
             )
             for part in PERCENTILES
         ]
-        sample_cells = Cell(units.bytes_of(size)), Cell(units.count(row["laps"]))
+        sample_cells = Cell(units.byte_size(size)), Cell(units.count(row["laps"]))
         batch = batches.get((name, size))
-        batch_cell = Cell(units.counts(batch)) if batch else display.NONE
+        batch_cell = Cell(units.count_range(batch)) if batch else display.NONE
         rows_by_transport[name].append((Cell(panel.title(name)), *sample_cells, *times, batch_cell))
     lap = units.plural(panel.passes, "pass", "passes")
     columns = (
@@ -349,7 +352,7 @@ def _waiting(curves: Curves, panel: Panel) -> str:
 
 
 def _policy(wait: dict[str, object], panel: Panel) -> str:
-    last_step = _THEN.get(str(wait["then"]), wait["then"] or "")
+    last_step = _LAST_STEPS.get(str(wait["then"]), wait["then"] or "")
     if not panel.in_one_node:
         duration = f"for {wait['network_yields_ms'] or 0} ms"
         return f"looks and gives up the processor in turn {duration}, then {last_step}"
@@ -367,7 +370,7 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     rows = []
     for panel in panels:
         skips: dict[tuple[str, str], set[str]] = {}
-        for launch, variant, reason in _skipped(curves, panel):
+        for launch, variant, reason in _skips(curves, panel):
             skips.setdefault((reason, variant), set()).add(launch)
         groups: dict[tuple[str, int], list[str]] = {}
         for (reason, variant), launches in skips.items():
@@ -390,7 +393,7 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
     )
 
 
-def _skipped(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
+def _skips(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
     """(launch, transport, reason): of whole launches, and from a size on."""
     for launch, details in curves.details_of(panel):
         for skip in details["skipped"] or ():

@@ -15,14 +15,14 @@ import reframe as rfm
 from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
 
-_ASKED = json.loads(os.environ.get("ROUNDTRIP_TESTS", "null"))
+_SELECTION = json.loads(os.environ.get("ROUNDTRIP_TESTS", "null"))
 
 
 def simple_test(check):
     """As `rfm.simple_test`, of the asked values of the parameters of `check`."""
-    if _ASKED is None:
+    if _SELECTION is None:
         return rfm.simple_test(check)
-    parameters = _ends(check) if _ASKED == "ends" else _products(check)
+    parameters = _ends(check) if _SELECTION == "ends" else _products(check)
     if parameters is not None:
         rfm.simple_test(make_test(check.__name__, (check,), parameters, module=check.__module__))
     return check
@@ -30,7 +30,7 @@ def simple_test(check):
 
 def _ends(check):
     return {
-        name: _narrowed(raw_param, lambda values: dict.fromkeys((values[0], values[-1])))
+        name: _restrict(raw_param, lambda values: dict.fromkeys((values[0], values[-1])))
         for name, raw_param in check.raw_params.items()
         if name != "placement"
     }
@@ -38,7 +38,7 @@ def _ends(check):
 
 def _products(check):
     """The asked values of each parameter that all products name; None if no test is asked for."""
-    products = _ASKED.get(check.__name__)
+    products = _SELECTION.get(check.__name__)
     if not products:
         return None
     value_sets = {
@@ -46,16 +46,19 @@ def _products(check):
         for name in check.raw_params
         if all(name in product for product in products)
     }
-    return {name: _shown(check.raw_params[name], values) for name, values in value_sets.items()}
+    return {
+        name: _restrict_to_texts(check.raw_params[name], values)
+        for name, values in value_sets.items()
+    }
 
 
-def _shown(raw_param, texts):
-    return _narrowed(
+def _restrict_to_texts(raw_param, texts):
+    return _restrict(
         raw_param, lambda values: (v for v in values if f"{raw_param.format(v)}" in texts)
     )
 
 
-def _narrowed(raw_param, choose):
+def _restrict(raw_param, choose):
     return parameter(
         inherit_params=True,
         filter_params=lambda values: tuple(choose(values)),

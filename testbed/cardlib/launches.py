@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 #: One of each program of ours.
-CHEAPEST = (
+CHEAPEST_CHECKS = (
     "NetPIPE%(?=.*five)(?=.*pingpong)(?=.*one-per-node)",
     "RingNetwork%(?=.*mpi)(?=.*one-per-node)",
     "DDTBench%(?=.*MILC)(?=.*largest)(?=.*one-per-node)",
 )
 #: All programs of ours, and what others wrote.
-ALL = (
-    *CHEAPEST,
+ALL_CHECKS = (
+    *CHEAPEST_CHECKS,
     "Ring%(?=.*shared-memory)(?=.*transport=mpi)",
     "Ring%(?=.*shared-memory)(?=.*transport=all)",  # and by PVM
     "DDTBench%(?=.*(WRF_x_vec|LAMMPS_full))(?=.*largest)(?=.*one-per-node)",
@@ -30,7 +30,7 @@ BY_HAND = (
     "-S budget=1 -S end=65536 -S limit=120 --max-retries=2 -r | tee runs/card.txt"
 )
 #: A case that passed, such as `[       OK ] ( 4/18) NetPIPE %mode=pingpong ...`, colours or not.
-OK = re.compile(r" OK\S* ?\] \( *\d+/\d+\) ")
+PASSED_CASE = re.compile(r" OK\S* ?\] \( *\d+/\d+\) ")
 #: One night as a batch job; what it wrote is shown.
 NIGHT = (
     "mkdir -p runs && export ROUNDTRIP_NIGHTLY_BEGIN=never && "
@@ -39,21 +39,23 @@ NIGHT = (
 )
 
 
-def by_hand(site: str, toolchain: str | None, checks: Sequence[str]) -> str:
+def by_hand_script(site: str, toolchain: str | None, checks: Sequence[str]) -> str:
     """The script that launches checks on the head node, of `toolchain` or of all."""
     names = f"^({'|'.join(checks)})"
     option = f"-p '^{toolchain}$' " if toolchain else ""
     return BY_HAND.format(site=site, names=names, only=option)
 
 
-def not_run(checkout: Path, checks: Sequence[str]) -> list[str]:
+def checks_not_run(checkout: Path, checks: Sequence[str]) -> list[str]:
     """Those of `checks` of which nothing passed: ReFrame calls a run without any case passed."""
     lines = (checkout / "runs" / "card.txt").read_text(errors="replace").splitlines()
-    case_names = [line.split(") ", 1)[1].replace(" %", "%") for line in lines if OK.search(line)]
+    case_names = [
+        line.split(") ", 1)[1].replace(" %", "%") for line in lines if PASSED_CASE.search(line)
+    ]
     return [check for check in checks if not any(re.match(check, name) for name in case_names)]
 
 
-def campaign(checkout: Path, name: str, toolchain: str | None) -> str:
+def campaign_argument(checkout: Path, name: str, toolchain: str | None) -> str:
     """Campaign `name` of the checkout; if a toolchain is given, a copy that names only that one."""
     if toolchain is None:
         return name
@@ -64,6 +66,6 @@ def campaign(checkout: Path, name: str, toolchain: str | None) -> str:
     return str(copy)
 
 
-def night(campaign: str) -> str:
+def night_script(campaign: str) -> str:
     """The script that submits a night of a campaign, and waits for it."""
     return NIGHT.format(shlex.quote(campaign))

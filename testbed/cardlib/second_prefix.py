@@ -10,26 +10,42 @@ from typing import TYPE_CHECKING
 from steps import Steps, run
 
 if TYPE_CHECKING:
-    from way import Card
+    from pipeline import Card
 
 #: Longer than the first prefix, so that every path in a program must change.
-LONGER = "another-machine/with/a-longer/path/to/what-it-was/given"
+LONGER_PREFIX = "another-machine/with/a-longer/path/to/what-it-was/given"
 #: In a mount namespace of its own: hides the folder $1, keeps what is written to the checkout $2,
 #: such as the view of its environment, in $3 instead, and runs the rest.
-ELSEWHERE = (
+HIDING_SCRIPT = (
     'mount -t tmpfs hidden "$1" && '
     'mount -t overlay checkout -o "lowerdir=$2,upperdir=$3/written,workdir=$3/work" "$2" && '
     'cd "$2" && shift 3 && exec "$@"'
 )
 
 
-def restore(card: Card, steps: Steps, first: str) -> None:
-    """Run the card once more where the prefix `first` is empty, with the build cache only."""
-    with tempfile.TemporaryDirectory(dir=card.asked.cache, prefix="second-") as folder:
-        for name in (LONGER, "written", "work"):
+def restore(card: Card, steps: Steps, prefix: str) -> None:
+    """Run the card once more where `prefix` is empty, with the build cache only."""
+    with tempfile.TemporaryDirectory(dir=card.options.cache, prefix="second-") as folder:
+        for name in (LONGER_PREFIX, "written", "work"):
             (Path(folder) / name).mkdir(parents=True)
         command = [sys.executable, Path(__file__).parent, *card.words()]
         with steps.step("second prefix, the first hidden (steps above)"):
-            space = ["unshare", "--mount", "--propagation", "private", "sh", "-ec", ELSEWHERE, "sh"]
-            arguments = [first, card.checkout, folder, *command, "--prefix", Path(folder) / LONGER]
+            space = [
+                "unshare",
+                "--mount",
+                "--propagation",
+                "private",
+                "sh",
+                "-ec",
+                HIDING_SCRIPT,
+                "sh",
+            ]
+            arguments = [
+                prefix,
+                card.checkout,
+                folder,
+                *command,
+                "--prefix",
+                Path(folder) / LONGER_PREFIX,
+            ]
             run([*space, *arguments], card.checkout)

@@ -9,9 +9,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import second
-import what
-from steps import StepError, Steps, run, said, size
+import launches
+import second_prefix
+from steps import StepError, Steps, output_of, run, size
 
 WORKLOADS = "roundtrip-workloads"
 
@@ -22,15 +22,15 @@ class Card:
 
     checkout: Path
     spack: Path
-    asked: argparse.Namespace
+    options: argparse.Namespace
 
     @property
     def environment(self) -> dict[str, str]:
         """As `site-configs/activate` and `spack env activate` have it."""
-        part = self.checkout / "site-configs" / self.asked.site / "spack"
+        part = self.checkout / "site-configs" / self.options.site / "spack"
         return {
             "ROUNDTRIP_SITE_SPACK": os.environ.get("ROUNDTRIP_SITE_SPACK", str(part)),
-            "ROUNDTRIP_SITE": self.asked.site,
+            "ROUNDTRIP_SITE": self.options.site,
             "SPACK_ENV": str(self.checkout),
         }
 
@@ -44,7 +44,7 @@ class Card:
 
     def _settings(self) -> Path:
         """A folder with what Spack is told for this card only."""
-        options = self.asked
+        options = self.options
         folder = Path(options.cache / ("settings-second" if options.prefix else "settings"))
         folder.mkdir(parents=True, exist_ok=True)
         caches = {"card": self.packages_cache(), "card-workloads": self.workloads_cache()}
@@ -61,7 +61,7 @@ class Card:
 
     def words(self) -> list[str]:
         """The options of this card, for one on another cluster that does the same."""
-        options = self.asked
+        options = self.options
         words = ["--cache", options.cache, "--site", options.site, "--name", f"{options.name}2"]
         words += ["--nodes", options.nodes, *(["--slice", options.slice] if options.slice else [])]
         words += ["--cpu-weight", options.cpu_weight] if options.cpu_weight else []
@@ -69,69 +69,69 @@ class Card:
 
     def packages_cache(self) -> Path:
         """Where all but the workloads is kept."""
-        return Path(self.asked.cache / "packages")
+        return Path(self.options.cache / "packages")
 
     def workloads_cache(self) -> Path | None:
         """Where the workloads of exactly these sources are kept; None if git does not know them.
 
         Spack knows the workloads by the path of their sources, so it would restore older ones.
         """
-        dirty = said(["git", "status", "--porcelain", "workloads"], self.checkout)
-        tree = said(["git", "rev-parse", "HEAD:workloads"], self.checkout)
-        return None if dirty or not tree else self.asked.cache / f"workloads-{tree[:12]}"
+        dirty = output_of(["git", "status", "--porcelain", "workloads"], self.checkout)
+        tree = output_of(["git", "rev-parse", "HEAD:workloads"], self.checkout)
+        return None if dirty or not tree else self.options.cache / f"workloads-{tree[:12]}"
 
-    def wanted(self) -> list[str]:
+    def specs(self) -> list[str]:
         """The specs to install: those of one toolchain, or none, which is all."""
-        if not self.asked.slice:
+        if not self.options.slice:
             return []
-        mpi, _, boost = self.asked.slice.partition(",")
+        mpi, _, boost = self.options.slice.partition(",")
         return [f"{WORKLOADS} ^{mpi} ^boost@={boost}"]
 
     def cluster(self, *words: str | Path) -> list[str | Path]:
         """A command of the virtual cluster."""
-        return [self.checkout / "testbed" / "vcluster", "--name", self.asked.name, *words]
+        return [self.checkout / "testbed" / "vcluster", "--name", self.options.name, *words]
 
     def on_the_cluster(self, script: str) -> list[str | Path]:
         """A shell script on its head node, on the site and with the environment active."""
         activation = (
-            f". site-configs/activate {self.asked.site} && export SPACK_ENV={self.checkout}"
+            f". site-configs/activate {self.options.site} && export SPACK_ENV={self.checkout}"
         )
         return self.cluster("exec", "bash", "-c", f"{activation} && {script}")
 
 
-def go(card: Card, steps: Steps) -> None:
+def run_card(card: Card, steps: Steps) -> None:
     """All of it; StepError at the first step that fails.  The cluster is down afterwards."""
-    tree, flags = card.checkout, ["--cache-only"] if card.asked.prefix else []
+    tree, flags = card.checkout, ["--cache-only"] if card.options.prefix else []
     with steps.step("concretize, unless the lock file is current"):
-        if said([card.roundtrip, "site", "lock"], tree, card.environment) is None:
+        if output_of([card.roundtrip, "site", "lock"], tree, card.environment) is None:
             run(card.command("-v", "concretize", "--force"), tree, card.environment)
         run([card.roundtrip, "site", "lock"], tree, card.environment)
-    toolchain = chosen(card)
+    toolchain = toolchain_name(card)
     with steps.step("install: what the build cache lacks is built") as step:
-        run(card.command("install", *flags, *card.wanted()), tree, card.environment)
+        run(card.command("install", *flags, *card.specs()), tree, card.environment)
         prefix = store(card)
         step.size = size(Path(prefix))
-    if not card.asked.prefix:
+    if not card.options.prefix:
         with steps.step("push to the build cache") as step:
             push(card)
-            step.size = size(card.asked.cache)
+            step.size = size(card.options.cache)
     launch(card, steps, prefix, toolchain)
-    if card.asked.second:
-        second.restore(card, steps, prefix)
+    if card.options.second:
+        second_prefix.restore(card, steps, prefix)
 
 
-def chosen(card: Card) -> str | None:
+def toolchain_name(card: Card) -> str | None:
     """The name of the toolchain that is asked for; None if all are.  StepError if there is none."""
-    if not card.asked.slice:
+    if not card.options.slice:
         return None
-    mpi, _, boost = card.asked.slice.partition(",")
+    mpi, _, boost = card.options.slice.partition(",")
     words = [card.roundtrip, "site", "lock"]
-    output = said(words, card.checkout, {**card.environment, "COLUMNS": "200"}) or ""
+    output = output_of(words, card.checkout, {**card.environment, "COLUMNS": "200"}) or ""
     rows = [line.split() for line in output.splitlines() if "boost@" in line]
     matches = [row[0] for row in rows if f"boost@{boost}" in row and mpi in row]
     if len(matches) != 1:
         names = ", ".join(row[0] for row in rows)
-        raise StepError(f"no toolchain is {card.asked.slice} (as openmpi@4.1.4,1.81.0): {names}")
+        raise StepError(f"no toolchain is {card.options.slice} (as openmpi@4.1.4,1.81.0): {names}")
     return matches[0]
 
 
@@ -143,19 +143,25 @@ def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None
     try:
         with steps.step("boot the virtual cluster"):
             shares = [word for folder in (prefix, card.checkout) for word in ("--share", folder)]
-            weight = ["--cpu-weight", card.asked.cpu_weight] if card.asked.cpu_weight else []
-            options = ["--nodes", card.asked.nodes, "--accounting", *shares, *weight]
+            weight = ["--cpu-weight", card.options.cpu_weight] if card.options.cpu_weight else []
+            options = ["--nodes", card.options.nodes, "--accounting", *shares, *weight]
             run(card.cluster("up", *options), card.checkout)
         with steps.step("reframe -c checks -r, by srun"):
-            checks = what.CHEAPEST if toolchain or card.asked.prefix else what.ALL
-            script = what.by_hand(card.asked.site, toolchain, checks)
+            checks = (
+                launches.CHEAPEST_CHECKS
+                if toolchain or card.options.prefix
+                else launches.ALL_CHECKS
+            )
+            script = launches.by_hand_script(card.options.site, toolchain, checks)
             run(card.on_the_cluster(script), card.checkout)
-            if lost_checks := what.not_run(card.checkout, checks):
+            if lost_checks := launches.checks_not_run(card.checkout, checks):
                 raise StepError(f"no case passed of {', '.join(lost_checks)}")
-        if not card.asked.prefix:
+        if not card.options.prefix:
             with steps.step("sbatch campaigns/nightly.sbatch, to a report"):
-                campaign = what.campaign(card.checkout, card.asked.campaign, toolchain)
-                run(card.on_the_cluster(what.night(campaign)), card.checkout)
+                campaign = launches.campaign_argument(
+                    card.checkout, card.options.campaign, toolchain
+                )
+                run(card.on_the_cluster(launches.night_script(campaign)), card.checkout)
     finally:
         subprocess.run(card.cluster("down"), cwd=card.checkout)
 
@@ -163,7 +169,7 @@ def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None
 def push(card: Card) -> None:
     """Keep what is installed in the build caches; what they hold already is left alone."""
     words = ["find", "--no-groups", "--format", "{name} {hash}"]
-    output = said(card.command(*words), card.checkout, card.environment) or ""
+    output = output_of(card.command(*words), card.checkout, card.environment) or ""
     pairs = [line.split() for line in output.splitlines() if len(line.split()) == 2]
     our_hashes = [f"/{hash_}" for name, hash_ in pairs if name == WORKLOADS]
     other_hashes = [f"/{hash_}" for name, hash_ in pairs if name != WORKLOADS]
@@ -180,7 +186,7 @@ def push(card: Card) -> None:
 def store(card: Card) -> str:
     """Where Spack installs."""
     code = "import spack.store; print(spack.store.STORE.unpadded_root)"
-    output = said(card.command("python", "-c", code), card.checkout, card.environment)
+    output = output_of(card.command("python", "-c", code), card.checkout, card.environment)
     if not output:
         raise StepError("`spack python` does not run: see `spack config get config`")
     return output.splitlines()[-1]

@@ -19,16 +19,16 @@ from typing import Any
 
 from vclusterlib import client
 from vclusterlib.errors import UserError, VclusterError
-from vclusterlib.lease import Lease, held
+from vclusterlib.lease import Lease, hold
 from vclusterlib.link import SETTINGS
 from vclusterlib.state import State, write_atomically
 
-_FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+_FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def run(
     state: State,
-    asked: dict[str, Any],
+    settings: dict[str, Any],
     command: list[str],
     holder: str,
     record: Path | None,
@@ -36,24 +36,24 @@ def run(
 ) -> int:
     """Lease the link for `command`; return its exit status, or 128 + the signal that ended it.
 
-    `asked` are the settings that differ from those after ``up``.
+    `settings` are those that differ from those after ``up``.
     """
     if not command:
         raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
     if not state.run.is_dir():
         raise client.not_up(state)
-    with held(state, holder, patience) as lease:
-        asker = _Asker(state, lease)
-        link_status = asker.set(asked)
-        start_status = asker.start()
+    with hold(state, holder, patience) as lease:
+        requests = _HolderRequests(state, lease)
+        link_status = requests.set(settings)
+        start_status = requests.start()
         status = _run(command)
         result = {
             "schema": 1,
             "holder": holder,
             "asked": {key: link_status[key] for key in SETTINGS},
             "before": start_status,
-            "after": asker.end(),
-            "broken": lease.broken,
+            "after": requests.end(),
+            "broken": lease.breaches,
             "status": status,
         }
     if record:
@@ -61,16 +61,16 @@ def run(
     return status
 
 
-class _Asker:
+class _HolderRequests:
     """The holder's requests."""
 
     def __init__(self, state: State, lease: Lease) -> None:
         self._state = state
         self._request = {"do": state.spec().fabric, "lease": lease.token}
 
-    def set(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def set(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Set the whole link, whatever it was before, and measure it."""
-        return self._ask(changes=asked, fresh=True)
+        return self._ask(changes=settings, fresh=True)
 
     def start(self) -> dict[str, Any]:
         """Set the counters to 0; the status of the link then."""
@@ -98,7 +98,7 @@ def _run(command: list[str]) -> int:
         with suppress(ProcessLookupError):
             os.kill(process.pid, number)
 
-    for number in _FORWARDED:
+    for number in _FORWARDED_SIGNALS:
         signal.signal(number, forward)
     status = process.wait()
     return 128 - status if status < 0 else status
