@@ -49,6 +49,7 @@ lint: setup-test
 
 types: setup-test
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini tests
 
 cxx-format: setup-test
 	@echo "clang-format: $(words $(CXX_FILES)) files"

@@ -28,8 +28,10 @@ STEPPED = "mpi, 16 KiB"
 
 @pytest.fixture
 def nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    frames = (pl.read_parquet(SAMPLE / f"{name}.parquet") for name in ("nights", "provenance"))
-    known = ledger.Ledger(*frames, ())
+    nights, facts = (
+        pl.read_parquet(SAMPLE / f"{name}.parquet") for name in ("nights", "provenance")
+    )
+    known = ledger.Ledger(nights, facts, ())
     monkeypatch.setattr(ledger, "read_ledger", lambda *_: known)
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))

@@ -12,7 +12,7 @@ import polars as pl
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
-from roundtrip.history import annotations
+from roundtrip.history import annotations as annotation_file
 from roundtrip.imported import bring, perflog, store
 from roundtrip.imported.values import LOGGED_VALUES, VALUES, ParsedFile, select_comparable
 
@@ -79,12 +79,12 @@ def annotation_seeds() -> list[bytes]:
 
 def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the annotations are some; then they can be said of nights."""
-    file = folder / annotations.FILE_NAME
+    file = folder / annotation_file.FILE_NAME
     file.write_bytes(content)
-    found = annotations.load(file)
+    found = annotation_file.load(file)
     night = {"night": ["2026-11-04T00:00:00Z"], "case_id": ["NetPIPE/@x:y+z"], "left_out": [""]}
-    annotations.mark(pl.DataFrame(night), found)
-    annotations.notes(night["night"], found)
+    annotation_file.mark(pl.DataFrame(night), found)
+    annotation_file.notes(night["night"], found)
     return True
 
 

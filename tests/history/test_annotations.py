@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from roundtrip.errors import UserError
-from roundtrip.history import annotations
+from roundtrip.history import annotations as annotation_file
 from roundtrip.history.annotations import Annotation
 
 NIGHTS = ["2026-11-02T01:00:00Z", "2026-11-03T01:00:00Z", "2026-11-03T22:00:00Z"]
@@ -17,14 +17,14 @@ NIGHTS += ["2026-11-05T01:00:00Z"]
 
 
 def load(folder: Path, text: str) -> tuple[Annotation, ...]:
-    file = folder / annotations.FILE_NAME
+    file = folder / annotation_file.FILE_NAME
     file.write_text(text)
-    return annotations.load(file)
+    return annotation_file.load(file)
 
 
 def left_out(found: tuple[Annotation, ...], case: str = "NetPIPE/mode=stream@x:y+z") -> list[str]:
     rows = {"night": NIGHTS, "case_id": [case] * 4, "left_out": ["", "", "disturbed", ""]}
-    marked = annotations.mark(pl.DataFrame(rows), found)
+    marked = annotation_file.mark(pl.DataFrame(rows), found)
     assert marked.columns == ["night", "case_id", "left_out"]
     return marked["left_out"].to_list()
 
@@ -41,7 +41,7 @@ def test_all_of_it(tmp_path: Path) -> None:
   leave_out: true
 """
     found = load(tmp_path, text)
-    assert annotations.notes(NIGHTS, found) == [
+    assert annotation_file.notes(NIGHTS, found) == [
         ("2026-11-03T01:00:00Z", "change: a new kernel"),
         ("2026-11-03T01:00:00Z", "the cooling failed"),
     ]
@@ -57,17 +57,17 @@ def test_without_an_end_it_is_about_its_day(tmp_path: Path) -> None:
 
 def test_on_a_day_without_a_night_it_stands_at_the_next(tmp_path: Path) -> None:
     after = load(tmp_path, "- {from: 2026-11-04, text: x}")
-    assert annotations.notes(NIGHTS, after) == [("2026-11-05T01:00:00Z", "x")]
+    assert annotation_file.notes(NIGHTS, after) == [("2026-11-05T01:00:00Z", "x")]
     ended = load(tmp_path, "- {from: 2026-11-04, to: 2026-11-04T12:00:00Z, text: x}")
-    assert annotations.notes(NIGHTS, ended) == []
-    assert annotations.notes([], after) == []
+    assert annotation_file.notes(NIGHTS, ended) == []
+    assert annotation_file.notes([], after) == []
 
 
 def test_what_ended_before_all_nights_is_not_said(tmp_path: Path) -> None:
     before = load(
         tmp_path, "- {from: 2026-11-01, text: x}\n- {from: 2026-10-01, to: 2026-11-02, text: y}"
     )
-    assert annotations.notes(NIGHTS, before) == [(NIGHTS[0], "y")]
+    assert annotation_file.notes(NIGHTS, before) == [(NIGHTS[0], "y")]
 
 
 def test_the_annotations_of_the_guide_are_some(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_annotations_of_the_guide_are_some(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_missing_or_empty_says_nothing(tmp_path: Path) -> None:
-    assert annotations.load(tmp_path / "none.yaml") == ()
+    assert annotation_file.load(tmp_path / "none.yaml") == ()
     assert load(tmp_path, "# nothing yet\n") == ()
 
 
@@ -107,5 +107,8 @@ def test_a_file_that_is_missing_or_empty_says_nothing(tmp_path: Path) -> None:
 def test_a_fault_names_its_line(tmp_path: Path, text: str, line: int, why: str) -> None:
     with pytest.raises(UserError) as fault:
         load(tmp_path, text)
-    assert (fault.value.line, Path(fault.value.file or "").name) == (line, annotations.FILE_NAME)
+    assert (fault.value.line, Path(fault.value.file or "").name) == (
+        line,
+        annotation_file.FILE_NAME,
+    )
     assert why in fault.value.message and "\n" not in fault.value.message

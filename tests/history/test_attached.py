@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 from roundtrip.cli import app
 from roundtrip.collect import manifest
 from roundtrip.errors import UserError
-from roundtrip.history import annotations, ledger
+from roundtrip.history import annotations as annotation_file
+from roundtrip.history import ledger
 from roundtrip.report import data, renderers
 from roundtrip.report.build import build
 
@@ -41,10 +42,10 @@ def test_imported_nights_are_nights_of_the_ledger(
 
 def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
     Nights(tmp_path, series=1).write(3)
-    file = tmp_path / annotations.FILE_NAME
+    file = tmp_path / annotation_file.FILE_NAME
     text = "text: a fan was broken\n  kind: incident\n  leave_out: true\n"
     file.write_text(f"- from: 2026-01-02\n  {text}")
-    said = annotations.load(file)
+    said = annotation_file.load(file)
     found = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, said)
     assert found.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
@@ -56,13 +57,13 @@ def test_annotations_are_those_of_the_checkout(
     for folder in ("campaigns", "checks", "site-configs/here"):
         (tmp_path / folder).mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    assert annotations.load_site("here") == ()
-    file = tmp_path / "site-configs" / "here" / annotations.FILE_NAME
+    assert annotation_file.load_site("here") == ()
+    file = tmp_path / "site-configs" / "here" / annotation_file.FILE_NAME
     file.write_text("- from: 2026-01-02\n  text: new switch\n")
-    assert [one.text for one in annotations.load_site("here")] == ["new switch"]
+    assert [one.text for one in annotation_file.load_site("here")] == ["new switch"]
     file.write_text("nonsense")
     with pytest.raises(UserError, match="right is a list of annotations"):
-        annotations.load_site("here")
+        annotation_file.load_site("here")
 
 
 def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
@@ -82,9 +83,9 @@ def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
 def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path) -> None:
     newest = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
     known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    file = tmp_path / annotations.FILE_NAME
+    file = tmp_path / annotation_file.FILE_NAME
     file.write_text("- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}")
-    for said in ((), annotations.load(file)):
+    for said in ((), annotation_file.load(file)):
         copy = Path(shutil.copytree(newest, tmp_path / f"copy{len(said)}"))
         ledger.attach(copy, manifest.verify(copy), known, said)
         notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()

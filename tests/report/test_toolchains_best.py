@@ -25,7 +25,7 @@ def judged(
     setting: Setting = SETTING,
 ) -> Any:
     return {
-        ToolchainComparison(setting, *pair, what, size): ClaimVerdict(
+        ToolchainComparison(setting, pair[0], pair[1], what, size): ClaimVerdict(
             Interval(ratio, None, None, 9), 0.01, 0.01, verdict
         )
         for pair, verdict, ratio in pairs
