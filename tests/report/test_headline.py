@@ -110,6 +110,14 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
         ("FFT, in one node, local:smp", ""),
         ("FFT, local:smp", "more ranks than processors"),
     ]
+    wan = {"name": "wan_rtt_ms", "value": "4", "number": 4.0}
+    parameters = [
+        {"name": name, "value": text} for name, text in (("ranks", "2"), ("wan_rtt", "4"))
+    ]
+    assert headline._setting({**launch, "emulation": [wan], "parameters": parameters}) == (
+        "ranks 2, local:smp",
+        "EMULATED WAN: RTT 4 ms",
+    )
     where = labels.differences({place for place, _ in settings})
     rows = [headline._Row("Time", 8, *setting, "s", True) for setting in settings]
     named = [headline._name(row, where[row.setting]).replace("\xa0", " ") for row in rows]

@@ -72,11 +72,12 @@ def distinct_labels(labels: Collection[str]) -> dict[str, str]:
 def add_setting(title: str, setting: str) -> str:
     """`title` with the parts of its setting whose value it does not name.
 
-    ``FFT, datatypes, ranks 2`` of ``FFT, datatypes`` and ``app FFT, ranks 2``.
+    ``MPI, stream, ranks 2`` of ``MPI, stream`` and ``mode stream, ranks 2``.
     """
-    values = title.split(", ")
-    rest = [part for part in setting.split(", ") if part.rpartition(" ")[2] not in values]
-    return ", ".join(filter(None, (title, *rest)))
+    words = title.replace("-", "").replace(",", " ").replace("/", " ").split()
+    parts = setting.split(", ")
+    unnamed = [part for part in parts if part.rpartition(" ")[2].replace("-", "") not in words]
+    return ", ".join(filter(None, (title, *unnamed)))
 
 
 def add_mark(name: str, row: Mapping[str, Any]) -> str:

@@ -105,14 +105,25 @@ def _values(
         )
         series = data.series_of(launch["case_id"], value)
         rows[row][launch["environ"]].append(Value(value["value"], series))
-    # What waits for processors stands apart, below the rest.
-    return dict(sorted(rows.items(), key=lambda item: labels.OVERSUBSCRIBED in item[0].kind))
+    quantities = list(dict.fromkeys(row.quantity for row in rows))
+
+    def position(item: tuple[_Row, object]) -> tuple[object, ...]:
+        """What waits for processors stands below the rest; shorter numbers are smaller ones."""
+        row = item[0]
+        place = len(row.kind), row.kind, len(row.setting), row.setting
+        is_last = labels.OVERSUBSCRIBED in row.kind
+        return is_last, quantities.index(row.quantity), row.size_bytes or 0, *place
+
+    return dict(sorted(rows.items(), key=position))
 
 
 def _setting(launch: dict[str, Any]) -> tuple[str, str]:
-    """Where and how a launch was made, toolchain apart, and its kind."""
+    """Where and how a launch ran, without its toolchain and what its kind says; and its kind."""
+    emulation = [fact["name"] for fact in launch["emulation"] or ()]
     values = [
-        labels.PLACEMENTS.get(text, text) for text in setting_texts(launch["parameters"]).values()
+        f"{name} {text}" if text.isdigit() else labels.PLACEMENTS.get(text, text)
+        for name, text in setting_texts(launch["parameters"]).items()
+        if not any(fact.startswith(name) for fact in emulation)
     ]
     oversubscription = labels.OVERSUBSCRIBED if labels.OVERSUBSCRIBED in values else ""
     place = f"{launch['system']}:{launch['partition']}"
