@@ -45,7 +45,7 @@ def make_tree(tmp_path: Path) -> Callable[..., Tree]:
     """A function that writes a small run tree; its arguments are those of `Tree`."""
 
     def make(name: str = "run", **settings: Any) -> Tree:
-        small = {"sizes": [1, 64, 1024, 65536, 1 << 20], "samples": 5, **settings}
-        return Tree(tmp_path / name, **small).write()
+        tree_settings = {"sizes": [1, 64, 1024, 65536, 1 << 20], "samples": 5, **settings}
+        return Tree(tmp_path / name, **tree_settings).write()
 
     return make

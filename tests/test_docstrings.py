@@ -50,7 +50,10 @@ def public(body: list[ast.stmt]) -> Iterator[Definition]:
 
 
 def needs_none(node: Definition) -> bool:
-    names = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
+    names = {
+        getattr(decorator, "id", getattr(decorator, "attr", ""))
+        for decorator in node.decorator_list
+    }
     return bool(names & {"property", "cached_property"}) or node.name in inherited()
 
 
@@ -59,16 +62,20 @@ def makers() -> frozenset[str]:
     """UserError, and the functions that make one."""
     nodes = (node for tree in modules().values() for node in ast.walk(tree))
     functions = (node for node in nodes if isinstance(node, Function) and node.returns)
-    named = (node.name for node in functions if ast.unparse(node.returns or node) == "UserError")
-    return frozenset({"UserError", *named})
+    names = (node.name for node in functions if ast.unparse(node.returns or node) == "UserError")
+    return frozenset({"UserError", *names})
 
 
 def refuses(node: ast.AST) -> bool:
     """Whether a statement in `node` raises UserError."""
-    raised = (one.exc for one in ast.walk(node) if isinstance(one, ast.Raise) and one.exc)
+    exceptions = (
+        statement.exc
+        for statement in ast.walk(node)
+        if isinstance(statement, ast.Raise) and statement.exc
+    )
     return any(
         isinstance(exc, ast.Call) and ast.unparse(exc.func).split(".")[-1] in makers()
-        for exc in raised
+        for exc in exceptions
     )
 
 
@@ -77,15 +84,17 @@ def uncaught(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for child in ast.iter_child_nodes(node):
         handlers = node.handlers if isinstance(node, ast.Try) else []
-        takes = any("UserError" in ast.unparse(one.type) for one in handlers if one.type)
-        if not (takes and isinstance(node, ast.Try) and child in node.body):
+        catches = any(
+            "UserError" in ast.unparse(handler.type) for handler in handlers if handler.type
+        )
+        if not (catches and isinstance(node, ast.Try) and child in node.body):
             yield from uncaught(child)
 
 
 def called(node: ast.AST) -> set[str]:
     """Private functions and methods of the same module that `node` calls, UserError not caught."""
-    calls = (one.func for one in uncaught(node) if isinstance(one, ast.Call))
-    names = {getattr(func, "id", getattr(func, "attr", "")) for func in calls}
+    callees = (child.func for child in uncaught(node) if isinstance(child, ast.Call))
+    names = {getattr(func, "id", getattr(func, "attr", "")) for func in callees}
     return {name for name in names if name.startswith("_")}
 
 
@@ -94,10 +103,10 @@ def refusing(tree: ast.Module) -> set[str]:
     private = [
         node for node in ast.walk(tree) if isinstance(node, Function) and node.name.startswith("_")
     ]
-    found = {node.name for node in private if refuses(node)}
-    while more := {node.name for node in private if called(node) & found} - found:
-        found |= more
-    return found
+    names = {node.name for node in private if refuses(node)}
+    while callers := {node.name for node in private if called(node) & names} - names:
+        names |= callers
+    return names
 
 
 def faults(module: str, tree: ast.Module) -> Iterator[str]:
@@ -109,11 +118,13 @@ def faults(module: str, tree: ast.Module) -> Iterator[str]:
             yield f"{place} has no docstring"
         if isinstance(node, ast.ClassDef):
             continue
-        says_so = "UserError" in text or "2 bad input" in text  # as the help of a command says it
-        if (refuses(node) or called(node) & helpers) and not says_so:
+        is_documented = (
+            "UserError" in text or "2 bad input" in text
+        )  # as the help of a command says it
+        if (refuses(node) or called(node) & helpers) and not is_documented:
             yield f"{place} raises UserError and does not say so"
-        returned = ast.unparse(node.returns) if node.returns else ""
-        if text and "Frame" in returned and not any(w in text.lower() for w in _SHAPE):
+        return_type = ast.unparse(node.returns) if node.returns else ""
+        if text and "Frame" in return_type and not any(word in text.lower() for word in _SHAPE):
             yield f"{place} does not say which columns its frame has"
 
 
@@ -123,12 +134,12 @@ def folders() -> list[str]:
 
 @pytest.mark.parametrize("folder", folders())
 def test_docstrings_of_a_folder(folder: str) -> None:
-    inside = {name: tree for name, tree in modules().items() if str(Path(name).parent) == folder}
-    found = [fault for name, tree in inside.items() for fault in faults(name, tree)]
-    found += [
-        f"{name} has no docstring" for name, tree in inside.items() if not _has_docstring(tree)
+    trees = {name: tree for name, tree in modules().items() if str(Path(name).parent) == folder}
+    problems = [fault for name, tree in trees.items() for fault in faults(name, tree)]
+    problems += [
+        f"{name} has no docstring" for name, tree in trees.items() if not _has_docstring(tree)
     ]
-    assert found == []
+    assert problems == []
 
 
 def _has_docstring(tree: ast.Module) -> bool:

@@ -19,12 +19,12 @@ MUTUAL = {("collect", "studies"), ("report", "studies")}
 
 def imports(name: str) -> set[str]:
     """Modules of the package that one imports when it is loaded."""
-    found = set()
+    dependencies = set()
     for node in statements(ast.parse(FILES[name].read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("roundtrip"):
-            modules = {f"{node.module}.{one.name}" for one in node.names}
-            found |= {one if one in FILES else str(node.module) for one in modules}
-    return found - {name}
+            modules = {f"{node.module}.{alias.name}" for alias in node.names}
+            dependencies |= {module if module in FILES else str(node.module) for module in modules}
+    return dependencies - {name}
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -48,6 +48,10 @@ def test_no_more_pairs_import_each_other() -> None:
     def package(name: str) -> str:
         return [*name.split("."), ""][1]
 
-    pairs = {(package(one), package(other)) for one, some in GRAPH.items() for other in some}
-    both = {(one, other) for one, other in pairs if one < other and (other, one) in pairs}
-    assert both == MUTUAL
+    pairs = {
+        (package(module), package(dependency))
+        for module, dependencies in GRAPH.items()
+        for dependency in dependencies
+    }
+    mutual_pairs = {(one, other) for one, other in pairs if one < other and (other, one) in pairs}
+    assert mutual_pairs == MUTUAL

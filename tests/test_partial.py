@@ -20,15 +20,15 @@ time.sleep(60)
 
 def test_only_folders_of_processes_that_died_are_removed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WAITING, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout is not None
-        held = Path(other.stdout.readline().strip())
-        (held / "half").write_text("")
-        mine = files.partial_folder(tmp_path)
-        assert held.is_dir() and mine.is_dir()
-        other.send_signal(signal.SIGKILL)
-    again = files.partial_folder(tmp_path)
-    assert sorted(tmp_path.iterdir()) == sorted([mine, again])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process_folder = Path(process.stdout.readline().strip())
+        (process_folder / "half").write_text("")
+        first_folder = files.partial_folder(tmp_path)
+        assert process_folder.is_dir() and first_folder.is_dir()
+        process.send_signal(signal.SIGKILL)
+    second_folder = files.partial_folder(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted([first_folder, second_folder])
 
 
 def test_what_is_no_folder_of_ours_stays(tmp_path: Path) -> None:

@@ -91,24 +91,24 @@ def test_a_unit_test_that_costs_more_than_its_limit_fails_the_run(
     tmp_path: Path, head: str, status: int
 ) -> None:
     tail = "\ndef test_it(own):\n    pass\n" if "fixture" in head else ""
-    done = run(tmp_path, f"{head}\n{busy(BUSY)}{tail}")
-    assert done.returncode == status, done.stdout
-    assert ("make it cheaper, or mark it nightly" in done.stdout) is bool(status)
+    process = run(tmp_path, f"{head}\n{busy(BUSY)}{tail}")
+    assert process.returncode == status, process.stdout
+    assert ("make it cheaper, or mark it nightly" in process.stdout) is bool(status)
 
 
 def test_what_a_first_run_alone_costs_is_not_counted(tmp_path: Path) -> None:
     """As an import does, or a cache that is filled."""
-    once = f"runs = []\n\ndef test_it():\n    runs.append(1)\n    if runs[1:]: return\n{busy(BUSY)}"
-    done = run(tmp_path, once)
-    assert done.returncode == 0, done.stdout
-    assert "1 passed" in done.stdout
+    test = f"runs = []\n\ndef test_it():\n    runs.append(1)\n    if runs[1:]: return\n{busy(BUSY)}"
+    process = run(tmp_path, test)
+    assert process.returncode == 0, process.stdout
+    assert "1 passed" in process.stdout
 
 
 @pytest.mark.parametrize("part", ["6/6", "1", "x/2", "1/0"])
 def test_a_part_that_is_none_is_one_line(tmp_path: Path, part: str) -> None:
-    done = run(tmp_path, "def test_it():\n    pass\n", "--part", part)
-    assert done.returncode == 4
-    assert f"ERROR: --part {part}: K/N is wanted, with K from 0 to N-1" in done.stderr
+    process = run(tmp_path, "def test_it():\n    pass\n", "--part", part)
+    assert process.returncode == 4
+    assert f"ERROR: --part {part}: K/N is wanted, with K from 0 to N-1" in process.stderr
 
 
 def test_a_part_leaves_out_nightly_tests_alone(tmp_path: Path) -> None:
@@ -116,8 +116,8 @@ def test_a_part_leaves_out_nightly_tests_alone(tmp_path: Path) -> None:
     tests = f"{mark}@pytest.mark.nightly\ndef test_long(n): pass\n\n{mark}def test_short(n): pass\n"
     counts = []
     for number in range(3):
-        done = run(tmp_path, tests, "--part", f"{number}/3", "-q")
-        words = done.stdout.splitlines()[-1].split()
+        process = run(tmp_path, tests, "--part", f"{number}/3", "-q")
+        words = process.stdout.splitlines()[-1].split()
         counts.append(int(words[0]) - 30)
     assert sum(counts) == 30
     assert min(counts) > 0
@@ -131,11 +131,11 @@ def test_live_tests_run_one_after_another(tmp_path: Path) -> None:
     (folder / "conftest.py").write_text(MARKING)
     (folder / "test_marked.py").write_text(imports + WHERE)
     options = ("-p", "no:hypothesispytest", "-n", "2", "--dist", "loadgroup", "marked")
-    done = run(tmp_path, f"{imports}pytestmark = pytest.mark.live\n{WHERE}", *options)
-    assert done.returncode == 0, done.stdout
-    ran = [path.name.split("-") for path in tmp_path.glob("?-test_*")]
-    assert len(ran) == 8
-    assert len({worker for *_, worker in ran}) == 1
+    process = run(tmp_path, f"{imports}pytestmark = pytest.mark.live\n{WHERE}", *options)
+    assert process.returncode == 0, process.stdout
+    name_parts = [path.name.split("-") for path in tmp_path.glob("?-test_*")]
+    assert len(name_parts) == 8
+    assert len({worker for *_, worker in name_parts}) == 1
 
 
 #: Notes when each test ran.
@@ -152,17 +152,19 @@ def test_no_other_test_runs_beside_a_quiet_one(tmp_path: Path) -> None:
     imports = "import time\nfrom pathlib import Path\n\nimport pytest\n\n"
     (tmp_path / "test_quiet.py").write_text(f"{imports}pytestmark = pytest.mark.quiet\n{WHEN}")
     options = ("-p", "no:hypothesispytest", "-n", "2", "--dist", "loadgroup", "test_quiet.py")
-    done = run(tmp_path, f"{imports.removeprefix('import pytest')}{WHEN}", *options)
-    assert done.returncode == 0, done.stdout
+    process = run(tmp_path, f"{imports.removeprefix('import pytest')}{WHEN}", *options)
+    assert process.returncode == 0, process.stdout
     spans = {
-        file.name: [float(one) for one in file.read_text().split()]
+        file.name: [float(word) for word in file.read_text().split()]
         for file in tmp_path.glob("test_*-?")
     }
     assert len(spans) == 12
-    for name, (begun, ended) in spans.items():
+    for name, (start, end) in spans.items():
         if name.startswith("test_quiet"):
-            others = [span for other, span in spans.items() if other != name]
-            assert all(last <= begun or first >= ended for first, last in others), spans
+            other_spans = [span for other_name, span in spans.items() if other_name != name]
+            assert all(
+                other_end <= start or other_start >= end for other_start, other_end in other_spans
+            ), spans
 
 
 def test_a_pytest_that_a_test_runs_waits_for_no_test_of_the_outer_one(tmp_path: Path) -> None:
@@ -170,5 +172,5 @@ def test_a_pytest_that_a_test_runs_waits_for_no_test_of_the_outer_one(tmp_path: 
     variables = {"PYTEST_XDIST_TESTRUNUID": "outer", "TMPDIR": str(tmp_path)}
     with (tmp_path / "roundtrip-tests-outer.turn").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        done = run(tmp_path, "def test_it():\n    pass\n", "-n", "0", **variables)
-    assert done.returncode == 0, done.stdout
+        process = run(tmp_path, "def test_it():\n    pass\n", "-n", "0", **variables)
+    assert process.returncode == 0, process.stdout

@@ -88,8 +88,8 @@ class Stage:
             return runner.run()
 
     def passed(self) -> Counter[str]:
-        found = scan(self.tree.path)
-        return Counter(launch.case_id for launch in found if launch.status == "passed")
+        launches = scan(self.tree.path)
+        return Counter(launch.case_id for launch in launches if launch.status == "passed")
 
 
 @pytest.fixture
@@ -103,9 +103,9 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
             tmp_path / "runs", campaign, "local", matrix, Revision("c", False), analysis.default()
         )
         (run_tree.path / "env").mkdir()
-        staged = Stage(run_tree, player, launches, extra)
-        monkeypatch.setattr(session, "run_session", staged.session)
-        return staged
+        new_stage = Stage(run_tree, player, launches, extra)
+        monkeypatch.setattr(session, "run_session", new_stage.session)
+        return new_stage
 
     return make
 

@@ -35,15 +35,15 @@ def test_the_second_round_of_two_is_the_first_one_mirrored() -> None:
 
 
 def test_the_coins_are_fair_differ_by_seed_and_are_those_of_the_seed_again() -> None:
-    firsts = [[order(seed, number) for number in range(1, 401, 2)] for seed in (1, 2)]
-    assert all(70 < one.count("ab") < 130 for one in firsts)
-    assert firsts[0] != firsts[1]
-    assert firsts[0] == [order(1, number) for number in range(1, 401, 2)]
+    orders_by_seed = [[order(seed, number) for number in range(1, 401, 2)] for seed in (1, 2)]
+    assert all(70 < orders.count("ab") < 130 for orders in orders_by_seed)
+    assert orders_by_seed[0] != orders_by_seed[1]
+    assert orders_by_seed[0] == [order(1, number) for number in range(1, 401, 2)]
 
 
 def test_a_toolchain_that_was_given_up_leaves_the_other_one() -> None:
-    alone = [item for item in WANTED if item.case.environ == "b"]
-    assert session.abba_order(alone, 7, 3) == [alone]
+    items = [item for item in WANTED if item.case.environ == "b"]
+    assert session.abba_order(items, 7, 3) == [items]
 
 
 def test_the_seed_is_in_the_campaign_that_a_resumed_run_reads(tmp_path: Path) -> None:

@@ -33,16 +33,16 @@ def expected(check: str, hash_: str, environ: str, partition: str = "smp") -> Ex
 
 
 def test_one_case_of_each_kind_stands_for_what_all_of_them_build() -> None:
-    wanted = [expected("A", hash_, environ) for environ in "xy" for hash_ in ("1", "2")]
-    wanted += [expected("B", "3", "x"), expected("B", "3", "y"), expected("A", "1", "x", "other")]
-    together, other = session.build_representatives(wanted)
-    assert [(i.case.check, i.case.hash, i.case.environ) for i in together] == [
+    items = [expected("A", hash_, environ) for environ in "xy" for hash_ in ("1", "2")]
+    items += [expected("B", "3", "x"), expected("B", "3", "y"), expected("A", "1", "x", "other")]
+    block, other_block = session.build_representatives(items)
+    assert [(i.case.check, i.case.hash, i.case.environ) for i in block] == [
         ("A", "1", "x"),
         ("A", "1", "y"),
         ("B", "3", "x"),
         ("B", "3", "y"),
     ]
-    assert [i.case.partition for i in other] == ["other"]
+    assert [i.case.partition for i in other_block] == ["other"]
 
 
 def test_tests_are_named_for_people() -> None:
@@ -84,11 +84,11 @@ def test_without_a_terminal_a_line_comes_now_and_then() -> None:
         progress.show_result("OK", "NetPIPE with a")
         progress.show_result("FAIL", "NetPIPE with a")
         await_text(out, "2/8 about 0 s left (limit in 10 min), NetPIPE with a\n")
-    said = out.getvalue()
-    assert "built in 40 s\n" in said
-    assert "Tiny: 1 case, 8 launches, at most 10 min\n" in said
-    assert "2/8 FAIL: NetPIPE with a\n" in said
-    assert "OK: NetPIPE" not in said
+    output = out.getvalue()
+    assert "built in 40 s\n" in output
+    assert "Tiny: 1 case, 8 launches, at most 10 min\n" in output
+    assert "2/8 FAIL: NetPIPE with a\n" in output
+    assert "OK: NetPIPE" not in output
 
 
 def test_on_a_terminal_the_bar_says_what_runs_and_how_long_yet() -> None:
@@ -110,9 +110,9 @@ def test_a_long_run_says_when_it_will_end(monkeypatch: pytest.MonkeyPatch) -> No
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + 600)
     end = datetime.fromtimestamp(time.time() + 7 * 600)
-    said = progress.status()
-    assert said.startswith("about 70 min left, until ")
-    assert said[25:30] in {f"{end + timedelta(minutes=m):%H:%M}" for m in (-1, 0, 1)}
+    status = progress.status()
+    assert status.startswith("about 70 min left, until ")
+    assert status[25:30] in {f"{end + timedelta(minutes=m):%H:%M}" for m in (-1, 0, 1)}
 
 
 def await_text(out: io.StringIO, text: str) -> None:
@@ -170,13 +170,13 @@ def run(tmp_path: Path) -> Run:
         pytest.skip(f"toolchain {TOOLCHAIN} is not installed: make setup")
 
     def run(minutes: float, build_s: float, launch_s: float) -> subprocess.CompletedProcess[str]:
-        own = Path(sys.executable).parent
+        bin_folder = Path(sys.executable).parent
         fake = tmp_path / "bin" / "reframe"
         fake.parent.mkdir()
         fake.write_text(
             REFRAME.format(
                 python=sys.executable,
-                real=str(own / "reframe"),
+                real=str(bin_folder / "reframe"),
                 src=str(CHECKOUT / "src"),
                 tests=str(CHECKOUT / "tests"),
                 toolchain=TOOLCHAIN,
@@ -190,7 +190,7 @@ def run(tmp_path: Path) -> Run:
         file.write_text(CAMPAIGN.format(minutes=minutes))
         environment = {
             **os.environ,
-            "PATH": f"{fake.parent}:{own}:{os.environ['PATH']}",
+            "PATH": f"{fake.parent}:{bin_folder}:{os.environ['PATH']}",
             "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
         }
         return subprocess.run(
@@ -209,17 +209,17 @@ def run(tmp_path: Path) -> Run:
 def test_a_build_longer_than_the_time_limit_does_not_end_the_campaign(
     run: Run, tmp_path: Path
 ) -> None:
-    done = run(minutes=0.2, build_s=13, launch_s=0)
-    assert "2 of 2 launches completed" in done.stderr
-    assert done.returncode == 0, done.stderr
-    (session,) = tmp_path.glob("runs/tiny/local/*/rounds/001/session.json")
-    assert json.loads(session.read_text())["build_s"] < 13
+    process = run(minutes=0.2, build_s=13, launch_s=0)
+    assert "2 of 2 launches completed" in process.stderr
+    assert process.returncode == 0, process.stderr
+    (record,) = tmp_path.glob("runs/tiny/local/*/rounds/001/session.json")
+    assert json.loads(record.read_text())["build_s"] < 13
 
 
 @pytest.mark.nightly
 def test_a_time_limit_that_ended_a_run_is_named_with_the_command_that_goes_on(run: Run) -> None:
-    done = run(minutes=0.05, build_s=0, launch_s=4)
-    assert done.returncode == 1
-    said = "time limit of 0.05 minutes ended this run after 1 of 2 launches; go on with: roundtrip"
-    assert said in done.stderr
-    assert "tiny.toml --site local --resume" in done.stderr
+    process = run(minutes=0.05, build_s=0, launch_s=4)
+    assert process.returncode == 1
+    line = "time limit of 0.05 minutes ended this run after 1 of 2 launches; go on with: roundtrip"
+    assert line in process.stderr
+    assert "tiny.toml --site local --resume" in process.stderr

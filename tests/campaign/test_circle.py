@@ -19,21 +19,21 @@ def test_each_pair_meets_once_and_nobody_plays_twice_in_a_round(players: int) ->
         for number in range(round_robin.round_count(players))
     ]
     assert len(rounds) == (players - 1 if players % 2 == 0 else players)
-    met = Counter(pair for meetings in rounds for pair in meetings)
-    assert met == Counter(combinations(range(players), 2))
+    pair_counts = Counter(pair for meetings in rounds for pair in meetings)
+    assert pair_counts == Counter(combinations(range(players), 2))
     for meetings in rounds:
-        present = [player for pair in meetings for player in pair]
-        assert len(set(present)) == len(present) == players - players % 2
+        participants = [player for pair in meetings for player in pair]
+        assert len(set(participants)) == len(participants) == players - players % 2
 
 
 @given(st.integers(1, 30).map(lambda half: 2 * half + 1))
 def test_of_an_odd_number_each_rests_once(players: int) -> None:
     rests = []
     for number in range(round_robin.round_count(players)):
-        present = {
+        participants = {
             player for pair in round_robin.pairs_in_round(players, number) for player in pair
         }
-        rests += set(range(players)) - present
+        rests += set(range(players)) - participants
     assert sorted(rests) == list(range(players))
 
 

@@ -49,25 +49,27 @@ MARKED = "wan-marks"
 def expected(plan: CheckPlan, toolchains: tuple[str, ...], partitions: int) -> list[ExpectedCase]:
     """All that `plan` requests, of a site that can run everything."""
     values = {**OFFERED.get(plan.name, {}), **plan.parameters}
-    study = next(one.name for one in studies.load() if plan.name.lower().startswith(one.name))
-    found = []
+    study = next(item.name for item in studies.load() if plan.name.lower().startswith(item.name))
+    cases = []
     for combination in product(*values.values()):
         parameters = dict(zip(values, combination, strict=True))
         if "ranks" in parameters and not npb.legal_ranks(
             parameters["benchmark"], parameters["problem_class"], int(parameters["ranks"])
         ):
             continue
-        for place in plan.partitions or [f"p{number}" for number in range(partitions)]:
+        for partition in plan.partitions or [f"p{number}" for number in range(partitions)]:
             for environ in plan.toolchains or toolchains:
-                case = Case(plan.name, tuple(sorted(parameters.items())), "0", "x", place, environ)
-                found.append(ExpectedCase(case, "f", tuple(plan.variables.items()), study))
-    return found
+                case = Case(
+                    plan.name, tuple(sorted(parameters.items())), "0", "x", partition, environ
+                )
+                cases.append(ExpectedCase(case, "f", tuple(plan.variables.items()), study))
+    return cases
 
 
 def outlook(
     campaign: Campaign, toolchains: tuple[str, ...] = EIGHT, partitions: int = 1
 ) -> outcome.Outlook:
-    cases = [one for plan in campaign.checks for one in expected(plan, toolchains, partitions)]
+    cases = [item for plan in campaign.checks for item in expected(plan, toolchains, partitions)]
     return outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default())
 
 
@@ -118,30 +120,30 @@ def test_marks_are_measured_without_a_claim_and_often_enough_for_an_interval() -
 def test_every_shipped_campaign_is_looked_at() -> None:
     """One that is not listed, as of a new study, can decide all that it claims."""
     marks = test_the_shipped_campaigns_can_decide_each_primary_claim.pytestmark  # type: ignore[attr-defined]
-    listed = {row[0] for row in marks[0].args[1]} | SIMULATED | {MARKED}
-    declared = [model.load_campaign(file) for file in CAMPAIGNS.glob("*.toml")]
+    names = {row[0] for row in marks[0].args[1]} | SIMULATED | {MARKED}
+    campaigns = [model.load_campaign(file) for file in CAMPAIGNS.glob("*.toml")]
     # Pairs of nodes are compared with each other, whatever their number.
-    found = {campaign.name: campaign for campaign in declared if not campaign.in_pairs}
-    assert listed <= set(found)
-    for name in set(found) - listed:
-        claims = outlook(found[name])
+    by_name = {campaign.name: campaign for campaign in campaigns if not campaign.in_pairs}
+    assert names <= set(by_name)
+    for name in set(by_name) - names:
+        claims = outlook(by_name[name])
         assert not claims.claim_count or claims.reach is Reach.ALONE, name
 
 
 def test_nothing_is_claimed_of_a_simulation_and_so_one_launch_is_enough() -> None:
     check = CheckPlan("NetPIPE", 6, EIGHT[:2], None, {"variants": ("five",)})
-    one = Campaign("night", Path("night.toml"), "t", 1, 0, 60, (check,), launches_line=2)
-    cases = [replace(each, simulated=True) for each in expected(check, EIGHT[:2], 1)]
-    claims = outcome.assess_claims(one, Matrix(tuple(cases), ()), analysis.default())
+    campaign = Campaign("night", Path("night.toml"), "t", 1, 0, 60, (check,), launches_line=2)
+    cases = [replace(item, simulated=True) for item in expected(check, EIGHT[:2], 1)]
+    claims = outcome.assess_claims(campaign, Matrix(tuple(cases), ()), analysis.default())
     claims.require_enough_launches()
     assert claims.warning() is None
     assert list(claims.lines()) == ["claims: none: a simulation gives the same values each time"]
 
 
 def test_too_few_launches_for_anything_are_refused_where_they_are_declared() -> None:
-    with pytest.raises(UserError) as refused:
+    with pytest.raises(UserError) as error:
         tiny(launches=5).require_enough_launches()
-    assert str(refused.value) == (
+    assert str(error.value) == (
         "night.toml:2: launches = 5 is too few for a verdict on any of the 4 primary claims: "
         "8 (9 recommended) are enough; to run it without verdicts: --allow-underpowered"
     )
@@ -158,14 +160,14 @@ def test_a_user_is_warned_of_claims_decided_only_together() -> None:
 
 
 def test_what_will_be_claimable_is_listed() -> None:
-    *each, toolchains, last = tiny(launches=9, toolchains=2).lines()
-    assert [re.sub(r"@.*?:", ":", line) for line in each] == [
+    *lines, toolchains, summary = tiny(launches=9, toolchains=2).lines()
+    assert [re.sub(r"@.*?:", ":", line) for line in lines] == [
         "claim 4 x NetPIPE/mode=pingpong,placement=shared-memory,variants=five"
         f":p0+{name}: bandwidth of Boost.MPI over raw MPI, one a compared size"
         for name in EIGHT[:2]
     ]
     assert toolchains == "claim toolchains, pairwise, by round: mpi0-boost0, mpi0-boost1"
-    assert last == (
+    assert summary == (
         "claims: 8 primary, tested together; 9 launches declared, 9 needed for any one of "
         "them, 9 recommended"
     )

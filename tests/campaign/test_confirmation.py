@@ -29,45 +29,45 @@ ONE, OTHER = "NetPIPE/mode=pingpong@local:smp+a", "NetPIPE/mode=stream@local:smp
 @pytest.fixture
 def night(stage: Callable[..., Any]) -> Runner:
     """A night of two cases, three launches each, which has run."""
-    staged = stage(lambda case, folder, _: leave(case, folder))
+    new_stage = stage(lambda case, folder, _: leave(case, folder))
     site = SimpleNamespace(
         name="local", partitions={"smp": {"scheduler": "local"}}, environment=dict(os.environ)
     )
-    declared = Campaign(
+    campaign = Campaign(
         *("night", Path("night.toml"), "t", 3, 0, 60, (CheckPlan("N", 1),)), confirm_minutes=30
     )
-    runner = Runner(declared, site, staged.tree, staged.expected, staged.progress)  # type: ignore[arg-type]
-    with staged.tree:
+    runner = Runner(campaign, site, new_stage.tree, new_stage.expected, new_stage.progress)  # type: ignore[arg-type]
+    with new_stage.tree:
         assert runner.run()
     return runner
 
 
 def again(night: Runner) -> Counter[str]:
-    inner = night.tree.path / records.CONFIRMATION
-    return Counter(one.case_id for one in scan(inner)) if inner.exists() else Counter()
+    folder = night.tree.path / records.CONFIRMATION
+    return Counter(launch.case_id for launch in scan(folder)) if folder.exists() else Counter()
 
 
 def test_launches_that_confirm_are_no_part_of_the_night(night: Runner, tmp_path: Path) -> None:
-    before = bundle.build(night.tree.path, tmp_path)
+    bundle_before = bundle.build(night.tree.path, tmp_path)
     assert runner.launch_confirmation(night, {ONE, OTHER}, 4) == ""
     assert again(night) == {ONE: 4, OTHER: 4}
-    assert Counter(one.case_id for one in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
+    assert Counter(launch.case_id for launch in scan(night.tree.path)) == {ONE: 3, OTHER: 3}
     assert Outcome.from_tree(night.tree).is_complete
     record = json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())
     assert record == {"schema": 1, "launches": 4, "why_not": ""}
-    after = bundle.build(night.tree.path, tmp_path)
-    assert manifest.verify(after).digest != manifest.verify(before).digest
-    manifest.verify(after / records.CONFIRMATION)
+    bundle_after = bundle.build(night.tree.path, tmp_path)
+    assert manifest.verify(bundle_after).digest != manifest.verify(bundle_before).digest
+    manifest.verify(bundle_after / records.CONFIRMATION)
     for table in ("samples", "medians", "cases"):
-        assert (after / f"{table}.parquet").read_bytes() == (
-            before / f"{table}.parquet"
+        assert (bundle_after / f"{table}.parquet").read_bytes() == (
+            bundle_before / f"{table}.parquet"
         ).read_bytes()
 
 
 def test_each_round_launches_the_worse_and_the_controls_once(night: Runner) -> None:
     runner.launch_confirmation(night, {ONE, OTHER}, 3)
-    held = scan(night.tree.path / records.CONFIRMATION)
-    assert Counter(one.campaign_round for one in held) == {1: 2, 2: 2, 3: 2}
+    launches = scan(night.tree.path / records.CONFIRMATION)
+    assert Counter(launch.campaign_round for launch in launches) == {1: 2, 2: 2, 3: 2}
 
 
 def test_only_what_is_named_is_launched_and_nothing_that_is_simulated(night: Runner) -> None:
@@ -83,12 +83,12 @@ def test_without_the_time_for_a_round_it_says_so(
 ) -> None:
     night.deadline = time.monotonic() + left_s
     night._launch_s = [launch_s]
-    why = runner.launch_confirmation(night, {ONE, OTHER}, 4)
-    assert why.startswith("no time was left: a round takes ")
+    reason = runner.launch_confirmation(night, {ONE, OTHER}, 4)
+    assert reason.startswith("no time was left: a round takes ")
     assert not (night.tree.path / records.CONFIRMATION).exists()
     assert (
         json.loads((night.tree.path / "env" / records.CONFIRMATION_FILE).read_text())["why_not"]
-        == why
+        == reason
     )
 
 
@@ -104,10 +104,10 @@ def test_it_ends_with_its_own_limit_or_that_of_the_night(
     launches: int,
 ) -> None:
     clock = [1000.0]
-    played = session.run_session
+    run_session = session.run_session
 
-    def ten_minutes(site: Any, block: Sequence[ExpectedCase], folder: Path, *more: Any) -> float:
-        played(site, block, folder, *more)
+    def ten_minutes(site: Any, block: Sequence[ExpectedCase], folder: Path, *rest: Any) -> float:
+        run_session(site, block, folder, *rest)
         clock[0] += 600
         return 600.0
 
@@ -149,11 +149,11 @@ def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_us
         checkout=tmp_path,
     )
     night.expected = [replace(item, nodes=nodes) for item in night.expected]
-    played, nodelists = session.run_session, []
+    run_session, nodelists = session.run_session, []
 
-    def noted(site: Any, block: Sequence[ExpectedCase], folder: Path, *more: Any) -> float:
+    def noted(site: Any, block: Sequence[ExpectedCase], folder: Path, *rest: Any) -> float:
         nodelists.extend(item.nodelist for item in block)
-        return played(site, block, folder, *more)
+        return run_session(site, block, folder, *rest)
 
     monkeypatch.setattr(session, "run_session", noted)
     assert runner.launch_confirmation(night, {ONE, OTHER}, 1) == ""
@@ -163,15 +163,15 @@ def test_each_case_is_launched_on_its_nodes_of_the_night_if_slurm_has_them_in_us
 def test_an_interrupted_one_goes_on_without_doubling(
     night: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played = session.run_session
+    run_session = session.run_session
 
-    def torn(site: Any, block: Sequence[ExpectedCase], folder: Path, *more: Any) -> float:
-        played(site, block, folder, *more)
+    def torn(site: Any, block: Sequence[ExpectedCase], folder: Path, *rest: Any) -> float:
+        run_session(site, block, folder, *rest)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(session, "run_session", torn)
     with pytest.raises(KeyboardInterrupt):
         runner.launch_confirmation(night, {ONE, OTHER}, 3)
-    monkeypatch.setattr(session, "run_session", played)
+    monkeypatch.setattr(session, "run_session", run_session)
     runner.launch_confirmation(night, {ONE, OTHER}, 3)
     assert again(night) == {ONE: 3, OTHER: 3}

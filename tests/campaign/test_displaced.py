@@ -64,9 +64,9 @@ def blocked(case: Any, folder: Path, reason: str) -> None:
         "fail_reason": f"job cancelled because it was blocked due to reason: {reason}",
     }
     file = folder / "report.json"
-    known = json.loads(file.read_text()) if file.exists() else {"runs": [{"testcases": []}]}
-    known["runs"][0]["testcases"].append(entry)
-    file.write_text(json.dumps(known))
+    report = json.loads(file.read_text()) if file.exists() else {"runs": [{"testcases": []}]}
+    report["runs"][0]["testcases"].append(entry)
+    file.write_text(json.dumps(report))
 
 
 @pytest.mark.parametrize(("error", "passed"), [(PREEMPTED, 3), (CANCELLED, 0)])
@@ -75,16 +75,16 @@ def test_a_preempted_launch_is_repeated_and_no_case_is_given_up(
 ) -> None:
     """Three times in a row: a launch that failed so often is given up."""
 
-    def play(case: Any, folder: Path, before: int) -> None:
-        if before < 3:
+    def play(case: Any, folder: Path, attempts: int) -> None:
+        if attempts < 3:
             struck(case, folder, error)
         else:
             leave(case, folder)
 
-    staged = stage(play)
-    staged.run()
-    assert set(staged.passed().values()) == ({passed} if passed else set())
-    outcome = Outcome.from_tree(staged.tree)
+    campaign = stage(play)
+    campaign.run()
+    assert set(campaign.passed().values()) == ({passed} if passed else set())
+    outcome = Outcome.from_tree(campaign.tree)
     assert outcome.is_complete is bool(passed)
     line = "Slurm displaced 6 launches (6 preempted): repeated, and counted against no case"
     assert (line in outcome.lines()) is bool(passed)
@@ -99,9 +99,9 @@ def test_a_launch_that_passed_is_no_displaced_one(stage: Stages) -> None:
         (output,) = folder.glob(f"output/*/*/*/*{case.hash}")
         (output / "rfm_job.err").write_text(PREEMPTED)
 
-    staged = stage(play, launches=1)
-    staged.run()
-    assert {launch.status for launch in scan(staged.tree.path)} == {"passed"}
+    campaign = stage(play, launches=1)
+    campaign.run()
+    assert {launch.status for launch in scan(campaign.tree.path)} == {"passed"}
 
 
 def scontrol(folder: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -136,17 +136,17 @@ def test_a_maintenance_is_waited_for_and_costs_no_launch(
 ) -> None:
     calls = scontrol(tmp_path, [kept(600), kept(600), ""], monkeypatch)
 
-    def play(case: Any, folder: Path, before: int) -> None:
-        if before < 2:
+    def play(case: Any, folder: Path, attempts: int) -> None:
+        if attempts < 2:
             blocked(case, folder, reason)
         else:
             leave(case, folder)
 
-    staged = stage(play, launches=2)
-    staged.run()
-    assert set(staged.passed().values()) == ({passed} if passed else set())
+    campaign = stage(play, launches=2)
+    campaign.run()
+    assert set(campaign.passed().values()) == ({passed} if passed else set())
     line = "Slurm displaced 4 launches (4 for a maintenance): repeated, and counted against no case"
-    assert (line in Outcome.from_tree(staged.tree).lines()) is bool(passed)
+    assert (line in Outcome.from_tree(campaign.tree).lines()) is bool(passed)
     assert calls.exists() is bool(passed)
 
 
@@ -154,18 +154,18 @@ def test_a_maintenance_beyond_the_time_limit_ends_the_run_and_says_until_when(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scontrol(tmp_path, [kept(7200)], monkeypatch)
-    said: list[str] = []
-    waiting = scheduler.Pauses(time.monotonic() + 60, said.append, {})
-    assert not waiting.take("Slurm kept its nodes for maintenance")
-    (line,) = said
+    messages: list[str] = []
+    pauses = scheduler.Pauses(time.monotonic() + 60, messages.append, {})
+    assert not pauses.take("Slurm kept its nodes for maintenance")
+    (line,) = messages
     assert line.startswith("Slurm keeps a[1-2] for maintenance until 20")
     assert line.endswith("(reservation upgrade), beyond this run's time limit")
 
 
 def test_only_maintenances_are_waited_for_and_times_may_be_in_words() -> None:
-    (found,) = parse_maintenances(RESERVATIONS)
-    assert found == Maintenance("upgrade", "a[1-2]", 1795341700, 1795345300)
-    words = RESERVATIONS.replace("1795345300", "2026-11-22T14:00:00")
-    (found,) = parse_maintenances(words)
-    assert "until 2026-11-22 14:00" in str(found)
+    (maintenance,) = parse_maintenances(RESERVATIONS)
+    assert maintenance == Maintenance("upgrade", "a[1-2]", 1795341700, 1795345300)
+    text = RESERVATIONS.replace("1795345300", "2026-11-22T14:00:00")
+    (maintenance,) = parse_maintenances(text)
+    assert "until 2026-11-22 14:00" in str(maintenance)
     assert parse_maintenances("No reservations in the system\n") == []

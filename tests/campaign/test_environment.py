@@ -20,8 +20,8 @@ PLAN = Matrix((ExpectedCase(Case("NetPIPE", (), "12345678", "s", "p", "gcc"), "f
 def test_a_resumed_run_records_what_differs_beside_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = {"cpu": {"logical": 2}}
-    monkeypatch.setattr(facts, "snapshot", lambda: said)
+    snapshot = {"cpu": {"logical": 2}}
+    monkeypatch.setattr(facts, "snapshot", lambda: snapshot)
     monkeypatch.setenv("SPACK_ENV", str(tmp_path))
     (tmp_path / "spack.lock").write_text("{}")
     (tmp_path / "toolchain.json").write_text('{"mpi": "4.1.4"}')
@@ -34,20 +34,20 @@ def test_a_resumed_run_records_what_differs_beside_the_first(
     )
     folder = tmp_path / "env"
     environment.record_environment(site, PLAN, folder)
-    first = {file.name: file.read_text() for file in folder.iterdir()}
-    assert first.keys() == {
+    first_files = {file.name: file.read_text() for file in folder.iterdir()}
+    assert first_files.keys() == {
         *("host.json", "toolchains.json", "tools.json", "site-config.json", "spack.lock")
     }
-    assert json.loads(first["toolchains.json"]) == {
+    assert json.loads(first_files["toolchains.json"]) == {
         "gcc": {"reframe": {"extras": extras}, "installed": {"mpi": "4.1.4"}}
     }
     for cores in (4, 8):
-        said["cpu"]["logical"] = cores
+        snapshot["cpu"]["logical"] = cores
         environment.record_environment(site, PLAN, folder)
-    then = {file.name: file.read_text() for file in folder.iterdir()}
-    assert {name: then.pop(name) for name in first} == first
-    assert [json.loads(then[f"host.json.resumed-{n}"])["cpu"]["logical"] for n in (1, 2)] == [4, 8]
-    assert len(then) == 2
+    files = {file.name: file.read_text() for file in folder.iterdir()}
+    assert {name: files.pop(name) for name in first_files} == first_files
+    assert [json.loads(files[f"host.json.resumed-{n}"])["cpu"]["logical"] for n in (1, 2)] == [4, 8]
+    assert len(files) == 2
 
 
 def test_what_the_user_tunes_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

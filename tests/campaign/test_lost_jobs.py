@@ -100,14 +100,14 @@ def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller:
     assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|b1|None\n"
     assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
     assert patient("squeue", *LOOK, run_dir=run_dir).stdout == ""
-    again = run_dir / STAGE.replace("001", "002")
-    again.mkdir(parents=True)
-    patient("sbatch", "job.sh", run_dir=run_dir, cwd=again)  # it gets this number as well
-    (run_dir / "bin" / "squeue.jobs").write_text(f"7|RUNNING|a1|{again}\n")
+    second_stage = run_dir / STAGE.replace("001", "002")
+    second_stage.mkdir(parents=True)
+    patient("sbatch", "job.sh", run_dir=run_dir, cwd=second_stage)  # it gets this number as well
+    (run_dir / "bin" / "squeue.jobs").write_text(f"7|RUNNING|a1|{second_stage}\n")
     assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|a1|None\n"
     # Nodes may end the new job in place of the lost one: if it fails, it is repeated.
-    again_too = {*LOST_JOB, str(again.relative_to(run_dir))}
-    assert scheduler_log.unknown_jobs(run_dir) == again_too
+    lost_jobs = {*LOST_JOB, str(second_stage.relative_to(run_dir))}
+    assert scheduler_log.unknown_jobs(run_dir) == lost_jobs
 
 
 def test_the_node_that_slurm_took_for_down_is_noted(controller: Any) -> None:
@@ -123,22 +123,22 @@ def test_a_launch_whose_job_slurm_lost_is_repeated_and_no_case_is_given_up(
 ) -> None:
     fake("squeue", failures=0)
     monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
-    said: list[str] = []
+    messages: list[str] = []
 
-    def player(case: Any, folder: Path, before: int) -> None:
-        leave(case, folder, passed=before >= 3)
-        if before < 3:
-            (left,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder, passed=attempts >= 3)
+        if attempts < 3:
+            (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
             run_dir = folder.parents[1]
             with (run_dir / scheduler_log.FILE_NAME).open("a") as log:
-                log.write(f"{int(time.time())} unknown 7 {left.relative_to(run_dir)}\n")
+                log.write(f"{int(time.time())} unknown 7 {stage_folder.relative_to(run_dir)}\n")
 
-    staged = stage(player)
-    staged.scheduler = "slurm"
-    staged.progress.show_wait = said.append
-    assert staged.run()
-    outcome = Outcome.from_tree(staged.tree)
+    campaign = stage(player)
+    campaign.scheduler = "slurm"
+    campaign.progress.show_wait = messages.append
+    assert campaign.run()
+    outcome = Outcome.from_tree(campaign.tree)
     assert outcome.is_complete and not outcome.failures
-    lost = "6 lost by a controller that restarted without its state"
-    assert f"Slurm displaced 6 launches ({lost})" in "\n".join(outcome.lines())
-    assert said and "Slurm's controller lost its state" in said[0]
+    reason = "6 lost by a controller that restarted without its state"
+    assert f"Slurm displaced 6 launches ({reason})" in "\n".join(outcome.lines())
+    assert messages and "Slurm's controller lost its state" in messages[0]

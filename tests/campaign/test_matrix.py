@@ -122,9 +122,9 @@ def test_a_lacking_feature_is_named_with_what_would_give_it() -> None:
     ],
 )
 def test_what_does_not_exist_is_named_with_its_line(plan: CheckPlan, complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint) as caught:
+    with pytest.raises(UserError, match=complaint) as error:
         build(plan)
-    assert caught.value.line == 7
+    assert error.value.line == 7
 
 
 def test_a_campaign_of_which_nothing_runs_is_an_error() -> None:
@@ -153,8 +153,8 @@ class SettingSite(FakeSite):
                 if name.endswith("budget") and not value.isdigit():
                     error = "failed to set variable 'budget': could not convert to ['amount']"
                     raise UserError(f"reframe --describe failed: {error}: right is a number from 1")
-        more = {"settable": ["budget", "end"], "end": 1, "executable": ""}
-        return [test | more for test in super().describe(files)]
+        fields = {"settable": ["budget", "end"], "end": 1, "executable": ""}
+        return [test | fields for test in super().describe(files)]
 
 
 def test_reframe_runs_once_for_all_values_that_it_takes() -> None:

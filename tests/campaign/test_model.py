@@ -179,10 +179,10 @@ def test_a_fault_is_one_line_with_its_place(
     tmp_path: Path, text: str, line: int | None, complaint: str
 ) -> None:
     file = write(tmp_path, text)
-    with pytest.raises(UserError, match=complaint) as caught:
+    with pytest.raises(UserError, match=complaint) as error:
         model.load_campaign(file)
-    assert (caught.value.file, caught.value.line) == (str(file), line)
-    assert "\n" not in str(caught.value)
+    assert (error.value.file, error.value.line) == (str(file), line)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["npb+osu", "_x", " a", "a ", "a  b", "n" * 101, ".a"])

@@ -127,9 +127,9 @@ def test_a_requeued_job_has_the_name_of_its_night_and_another_job_another(night:
     night.run(ROUNDTRIP_NIGHTLY_BEGIN="never", SLURM_RESTART_COUNT="1")
     night.record()  # Slurm began anew: there is another job 1
     night.run(ROUNDTRIP_NIGHTLY_BEGIN="never", SLURM_RESTART_COUNT="1")
-    first, again, other = names(night)
+    first, second, third = names(night)
     assert len(first) == 36
-    assert first == again != other
+    assert first == second != third
 
 
 def test_a_job_of_scrontab_keeps_its_number_and_its_comment_but_is_a_new_night(
@@ -151,21 +151,21 @@ def test_the_next_night_is_submitted_once(night: Night) -> None:
     night.play("squeue", 'echo "7 my note roundtrip-nightly nightly here"')
     night.run()
     assert len(night.calls("sbatch")) == 1
-    (moved,) = [call for call in night.calls("scontrol") if "JobId=7" in call]
-    assert moved.endswith("update JobId=7 Dependency=afterany:1"), "it must not begin meanwhile"
+    (update,) = [call for call in night.calls("scontrol") if "JobId=7" in call]
+    assert update.endswith("update JobId=7 Dependency=afterany:1"), "it must not begin meanwhile"
 
 
-@pytest.mark.parametrize("other, kept", [(1, 1), (10, 2)])
+@pytest.mark.parametrize("other, job", [(1, 1), (10, 2)])
 def test_of_two_nights_that_begin_at_once_one_arranges_the_next(
-    night: Night, other: int, kept: int
+    night: Night, other: int, job: int
 ) -> None:
     """Each saw no night that waits, and submitted one: the older of the two stays."""
     night.play("scancel", "")
     line = "roundtrip-nightly nightly here"
     night.play("squeue", f'[ ! -e sent ] || printf "%s {line}\\n" {other} 2')
     night.play("sbatch", "touch sent; echo 2")
-    assert f"nightly: next night is job {kept}\n" in night.run().stdout
-    assert night.calls("scancel") == (["scancel 2"] if kept == 1 else [])
+    assert f"nightly: next night is job {job}\n" in night.run().stdout
+    assert night.calls("scancel") == (["scancel 2"] if job == 1 else [])
 
 
 def test_every_night_has_the_options_of_the_first_sbatch(night: Night) -> None:
@@ -190,15 +190,15 @@ def test_what_says_nothing_is_no_option() -> None:
     record = "JobId=12 JobName=x\n   Priority=1 Nice=0 Account=(null) QOS=N/A WCKey=*usual\n"
     record += "   NumNodes=1 NumCPUs=1 NumTasks=1 OverSubscribe=OK\n"
     record += "   MinMemoryCPU=0 Features=(null)\n   MailType=NONE\n   StdOut=/12/o-12-112.txt\n"
-    done = subprocess.run([SLURM / "asked", "12"], input=record, capture_output=True, text=True)
-    assert done.stdout == "--wckey=usual\n--output=/12/o-%j-112.txt\n"
+    process = subprocess.run([SLURM / "asked", "12"], input=record, capture_output=True, text=True)
+    assert process.stdout == "--wckey=usual\n--output=/12/o-%j-112.txt\n"
 
 
 def test_a_job_that_holds_nodes_for_its_steps_holds_them_every_night() -> None:
     record = "JobId=12 JobName=x\n   NumNodes=2 NumCPUs=16 NumTasks=2 CPUs/Task=1\n"
     record += "   OverSubscribe=NO Contiguous=0\n"
-    done = subprocess.run([SLURM / "asked", "12"], input=record, capture_output=True, text=True)
-    assert done.stdout == "--nodes=2\n--ntasks=2\n--exclusive\n"
+    process = subprocess.run([SLURM / "asked", "12"], input=record, capture_output=True, text=True)
+    assert process.stdout == "--nodes=2\n--ntasks=2\n--exclusive\n"
 
 
 def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
@@ -206,8 +206,8 @@ def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
     for begin in ("00:00", "00:00"):
         night.record()
         night.run(ROUNDTRIP_NIGHTLY_BEGIN=begin)
-    first, again = names(night)
-    assert first == again == date.today().isoformat()
+    first, second = names(night)
+    assert first == second == date.today().isoformat()
     script = (CHECKOUT / "campaigns" / "nightly.sbatch").read_text()
     assert "#SBATCH --dependency" not in script, "it would wait for the night that is arranged"
     limit = re.search(r"#SBATCH --time=(\S+)", script)
@@ -215,10 +215,10 @@ def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
 
 
 def test_before_it_begins_it_is_still_the_night_of_the_day_before(night: Night) -> None:
-    late = datetime.now() + timedelta(minutes=2)
-    if late.date() != date.today():
+    start = datetime.now() + timedelta(minutes=2)
+    if start.date() != date.today():
         pytest.skip("it is midnight")
-    night.run(ROUNDTRIP_NIGHTLY_BEGIN=f"{late:%H:%M}")
+    night.run(ROUNDTRIP_NIGHTLY_BEGIN=f"{start:%H:%M}")
     assert names(night) == [(date.today() - timedelta(days=1)).isoformat()]
 
 
@@ -250,13 +250,13 @@ def test_a_silent_slurm_does_not_end_the_series(night: Night, command: str) -> N
     count = f"$(grep -c '^{command} ' {night.folder}/calls)"
     script = SCONTROL.format(folder=night.folder) if command == "scontrol" else ""
     night.play(command, f'if [ {count} -le 2 ]; then echo "{LOST}" >&2; exit 1; fi\n{script}')
-    done = night.run()
-    assert "nightly: next night is job 2" in done.stdout
+    process = night.run()
+    assert "nightly: next night is job 2" in process.stdout
     assert len(names(night)) == 1
 
 
 def test_a_refused_next_night_warns_and_tonight_runs(night: Night) -> None:
     night.play("sbatch", 'echo "sbatch: error: invalid account" >&2; exit 1')
-    done = night.run()
-    assert "cannot arrange the next night: sbatch: error: invalid account" in done.stderr
+    process = night.run()
+    assert "cannot arrange the next night: sbatch: error: invalid account" in process.stderr
     assert len(names(night)) == 1

@@ -65,12 +65,12 @@ def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -
 def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
     tmp_path: Path, access: list[str], option: str
 ) -> None:
-    here = site(
+    slurm_site = site(
         tmp_path,
         'echo "$*" > asked; echo "a1|idle|(null)|none"'.replace("asked", f"{tmp_path}/a"),
         access=access,
     )
-    assert nodes.partition_nodes(here, "p") == [Node("a1", "idle")]
+    assert nodes.partition_nodes(slurm_site, "p") == [Node("a1", "idle")]
     words = (tmp_path / "a").read_text().split()
     assert [word for word in words if word.startswith("--partition")] == [option] * bool(option)
 
@@ -91,12 +91,12 @@ def test_slurm_is_asked_for_the_partition_that_jobs_go_to(
 def test_only_nodes_that_the_options_of_the_partition_choose(
     tmp_path: Path, access: list[str], names: list[str]
 ) -> None:
-    here = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=access)
-    assert [node.name for node in nodes.partition_nodes(here, "p")] == names
+    slurm_site = site(tmp_path, f"cat <<'E'\n{LISTING}E", access=access)
+    assert [node.name for node in nodes.partition_nodes(slurm_site, "p")] == names
 
 
 @pytest.mark.parametrize(
-    ("access", "said"),
+    ("access", "complaint"),
     [
         ("--constraint=gpu", "none of the 8 nodes of partition 'p' .* ask for: --constraint=gpu"),
         (
@@ -108,15 +108,17 @@ def test_only_nodes_that_the_options_of_the_partition_choose(
         ("--constraint='ib fat'", "'fat' is not expected there"),
     ],
 )
-def test_options_that_choose_no_node_are_one_line(tmp_path: Path, access: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_options_that_choose_no_node_are_one_line(
+    tmp_path: Path, access: str, complaint: str
+) -> None:
+    with pytest.raises(UserError, match=complaint):
         nodes.partition_nodes(site(tmp_path, f"cat <<'E'\n{LISTING}E", access=[access]), "p")
 
 
 def test_a_refusal_of_slurm_is_one_line(tmp_path: Path) -> None:
-    here = site(tmp_path, "echo 'sinfo: error: Invalid partition' >&2; exit 1")
+    slurm_site = site(tmp_path, "echo 'sinfo: error: Invalid partition' >&2; exit 1")
     with pytest.raises(UserError, match="of partition 'p': sinfo: error: Invalid partition"):
-        nodes.partition_nodes(here, "p")
+        nodes.partition_nodes(slurm_site, "p")
 
 
 def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
@@ -126,9 +128,9 @@ def test_only_slurm_lists_nodes(tmp_path: Path) -> None:
 
 def test_what_slurm_said_is_noted_as_the_collector_reads_it(tmp_path: Path) -> None:
     nodes.record_nodes({"p": nodes.parse_sinfo(LISTING)}, tmp_path)
-    recorded = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
-    assert recorded["hosts"] == ["n1", "n9", "n10"]
-    assert recorded["not_measured"][0] == {
+    record = records.read_record(tmp_path / "env" / "nodes.json", kind=Nodes)["partitions"]["p"]
+    assert record["hosts"] == ["n1", "n9", "n10"]
+    assert record["not_measured"][0] == {
         "host": "n2",
         "state": "drained",
         "reason": "bad cable | rail 2",

@@ -48,19 +48,19 @@ def test_unreadable_words_are_named(checks: list[str], variables: list[str]) -> 
 
 
 def test_the_file_reads_back_as_requested(tmp_path: Path) -> None:
-    odd = CheckPlan("Odd", 0, parameters={"p": ('a"b\\', "c")}, variables={"v": "1,2"})
-    content = model.campaign_text(("one", "other"), (*DECLARED, odd), 1.5, ["smp"])
-    read = model.load_campaign(model.write_campaign(tmp_path, ("one", "other"), content))
-    assert read.name == "ab-one-other"
-    assert (read.launches, read.time_limit_minutes) == (model.MOST_ROUNDS, 1.5)
+    odd_plan = CheckPlan("Odd", 0, parameters={"p": ('a"b\\', "c")}, variables={"v": "1,2"})
+    content = model.campaign_text(("one", "other"), (*DECLARED, odd_plan), 1.5, ["smp"])
+    pair_campaign = model.load_campaign(model.write_campaign(tmp_path, ("one", "other"), content))
+    assert pair_campaign.name == "ab-one-other"
+    assert (pair_campaign.launches, pair_campaign.time_limit_minutes) == (model.MOST_ROUNDS, 1.5)
     assert "sequential = true" in content
-    for plan, wanted in zip(read.checks, (*DECLARED, odd), strict=True):
+    for plan, expected_plan in zip(pair_campaign.checks, (*DECLARED, odd_plan), strict=True):
         assert plan.toolchains == ("one", "other")
         assert plan.partitions == ("smp",)
         assert (plan.name, plan.parameters, plan.variables) == (
-            wanted.name,
-            wanted.parameters,
-            wanted.variables,
+            expected_plan.name,
+            expected_plan.parameters,
+            expected_plan.variables,
         )
 
 
@@ -79,17 +79,17 @@ def campaign() -> Campaign:
 
 
 def test_only_cases_that_both_can_run_are_launched() -> None:
-    lonely = expected("one", partition="gpu")
-    cases = (expected("one"), expected("other"), lonely)
+    gpu_case = expected("one", partition="gpu")
+    cases = (expected("one"), expected("other"), gpu_case)
     plan = matrix.shared_cases(Matrix(cases, (SkippedCase("S", "why"),)), campaign())
     assert plan.expected == cases[:2]
-    assert [item.case for item in plan.skipped] == ["S", lonely.case.id]
+    assert [item.case for item in plan.skipped] == ["S", gpu_case.case.id]
 
 
 def test_what_is_simulated_is_not_repeated_until_it_is_decided() -> None:
-    both = tuple(replace(expected(name), simulated=True) for name in ("one", "other"))
+    cases = tuple(replace(expected(name), simulated=True) for name in ("one", "other"))
     with pytest.raises(UserError, match="site 's' simulates: it gives the same values each time"):
-        matrix.shared_cases(Matrix(both, ()), campaign())
+        matrix.shared_cases(Matrix(cases, ()), campaign())
 
 
 def test_no_case_for_both_reports_the_reason() -> None:

@@ -54,20 +54,20 @@ def test_what_does_not(error: str) -> None:
 
 def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -> None:
     calls = fake("squeue", failures=2, answer="7 job")
-    done = patient("squeue", "--me", run_dir=tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "7 job\n", "")
+    process = patient("squeue", "--me", run_dir=tmp_path)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "7 job\n", "")
     assert calls.read_text().splitlines() == ["--me"] * 3
-    (found,) = scheduler_log.read(tmp_path)
-    assert found.command == "squeue"
-    assert found.end is not None
-    assert 2 <= found.end - found.start < 60
+    (silence,) = scheduler_log.read(tmp_path)
+    assert silence.command == "squeue"
+    assert silence.end is not None
+    assert 2 <= silence.end - silence.start < 60
 
 
 def test_other_failures_are_not_waited_for(fake: Any, tmp_path: Path) -> None:
     calls = fake("squeue", failures=9, error="slurm_load_jobs error: Invalid job id specified")
-    done = patient("squeue", run_dir=tmp_path)
-    assert done.returncode == 1
-    assert "Invalid job id" in done.stderr
+    process = patient("squeue", run_dir=tmp_path)
+    assert process.returncode == 1
+    assert "Invalid job id" in process.stderr
     assert len(calls.read_text().splitlines()) == 1
     assert scheduler_log.read(tmp_path) == []
 
@@ -83,9 +83,9 @@ def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
 
 def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
     fake("sacct", failures=99)
-    done = patient("sacct", run_dir=tmp_path, wait_s=2)
-    assert done.returncode == 1
-    assert LOST in done.stderr
+    process = patient("sacct", run_dir=tmp_path, wait_s=2)
+    assert process.returncode == 1
+    assert LOST in process.stderr
     assert scheduler.SlurmWait(time.time(), tmp_path).status() == ""
 
 
@@ -94,8 +94,8 @@ def test_a_submission_that_arrived_is_not_repeated(fake: Any, tmp_path: Path) ->
     stage.mkdir(parents=True)
     calls = fake("sbatch", failures=9, error="sbatch: error: Socket timed out on send/recv")
     fake("squeue", failures=0, answer=f"12 {stage}")
-    done = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
-    assert (done.returncode, done.stdout) == (0, "Submitted batch job 12\n")
+    process = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+    assert (process.returncode, process.stdout) == (0, "Submitted batch job 12\n")
     assert len(calls.read_text().splitlines()) == 1
 
 
@@ -128,18 +128,18 @@ def test_a_case_is_not_given_up_because_slurm_was_silent(
     fake("squeue", failures=0)
     monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
 
-    def player(case: Any, folder: Path, before: int) -> None:
-        leave(case, folder, passed=before >= 4)
-        if before < 4:
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder, passed=attempts >= 4)
+        if attempts < 4:
             (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
             (stage_folder / "rfm_job.err").write_text(f"srun: error: {LOST}\n")
 
-    staged = stage(player)
-    staged.scheduler = "slurm"
-    assert staged.run()
-    outcome = Outcome.from_tree(staged.tree)
+    campaign = stage(player)
+    campaign.scheduler = "slurm"
+    assert campaign.run()
+    outcome = Outcome.from_tree(campaign.tree)
     assert outcome.is_complete
-    assert set(staged.attempts.values()) == {7}
+    assert set(campaign.attempts.values()) == {7}
 
 
 def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
@@ -148,31 +148,31 @@ def test_a_session_during_a_silence_blames_no_case_and_the_run_says_so(
     fake("squeue", failures=0)
     monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
 
-    def player(case: Any, folder: Path, before: int) -> None:
-        leave(case, folder, passed=before >= 3)
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder, passed=attempts >= 3)
         now = int(time.time())
-        if before < 3:
+        if attempts < 3:
             with (folder.parents[1] / scheduler_log.FILE_NAME).open("a") as log:
                 log.write(
-                    f"{now} lost {case.hash}{before} sacct x\n{now} back {case.hash}{before}\n"
+                    f"{now} lost {case.hash}{attempts} sacct x\n{now} back {case.hash}{attempts}\n"
                 )
 
-    staged = stage(player)
-    staged.scheduler = "slurm"
-    staged.run()
-    outcome = Outcome.from_tree(staged.tree)
+    campaign = stage(player)
+    campaign.scheduler = "slurm"
+    campaign.run()
+    outcome = Outcome.from_tree(campaign.tree)
     assert outcome.is_complete
     assert any(line.startswith("Slurm did not answer ") for line in outcome.lines())
 
 
 def test_a_slurm_that_never_answers_ends_the_run_at_its_deadline(stage: Stages, fake: Any) -> None:
     fake("squeue", failures=999)
-    staged = stage(lambda *_: None)
-    staged.scheduler = "slurm"
-    staged.minutes = 2 / 60
-    assert not staged.run()
-    assert staged.attempts == {}
-    assert (staged.tree.path / "env" / "scheduler.json").exists()
+    campaign = stage(lambda *_: None)
+    campaign.scheduler = "slurm"
+    campaign.minutes = 2 / 60
+    assert not campaign.run()
+    assert campaign.attempts == {}
+    assert (campaign.tree.path / "env" / "scheduler.json").exists()
 
 
 SCONTROL = """#!/bin/sh
@@ -192,15 +192,15 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
     fake("scontrol", failures=0).parent.joinpath("bin", "scontrol").write_text(SCONTROL)
     monkeypatch.setenv("ROUNDTRIP_SACCT_PATIENCE", "1")
     for number in (1, 2):
-        done = patient("sacct", *POLL, run_dir=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines() == [
+        process = patient("sacct", *POLL, run_dir=tmp_path)
+        assert process.returncode == 0, process.stderr
+        assert process.stdout.splitlines() == [
             "7|FAILED|3:0|1800000000|n[1-2]",
             "8|COMPLETED|0:0|Unknown|",
         ]
         assert len(calls.read_text().splitlines()) == 1 + number  # the second does not wait
-    (found,) = scheduler_log.read(tmp_path)
-    assert found.has_fallback
+    (silence,) = scheduler_log.read(tmp_path)
+    assert silence.has_fallback
     assert scheduler_log.describe_run(tmp_path).endswith("so that scontrol said how jobs ended")
 
 
@@ -219,8 +219,8 @@ def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> Non
     file = tmp_path / "bin" / "squeue"
     file.write_text(file.read_text().replace('echo "slurm_load', 'sleep 3; echo "slurm_load'))
     patient("squeue", run_dir=tmp_path)
-    (found,) = scheduler_log.read(tmp_path)
-    assert found.end is not None and found.end - found.start >= 4
+    (silence,) = scheduler_log.read(tmp_path)
+    assert silence.end is not None and silence.end - silence.start >= 4
 
 
 def test_a_submission_without_a_word_is_found_in_the_queue(fake: Any, tmp_path: Path) -> None:
@@ -228,8 +228,8 @@ def test_a_submission_without_a_word_is_found_in_the_queue(fake: Any, tmp_path: 
     stage.mkdir(parents=True)
     calls = fake("sbatch", failures=0)
     fake("squeue", failures=0, answer=f"12 {stage}")
-    done = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
-    assert (done.returncode, done.stdout) == (0, "Submitted batch job 12\n")
+    process = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+    assert (process.returncode, process.stdout) == (0, "Submitted batch job 12\n")
     assert len(calls.read_text().splitlines()) == 1
 
 
@@ -240,9 +240,9 @@ def test_a_submission_without_a_word_and_without_a_job_fails_with_words(
     fake("sbatch", failures=0, then=status)
     fake("squeue", failures=0)
     fake("scontrol", failures=0)
-    done = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=tmp_path)
-    assert done.returncode == 1
-    assert message in done.stderr
+    process = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=tmp_path)
+    assert process.returncode == 1
+    assert message in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -268,17 +268,17 @@ def test_a_run_waits_while_it_may_not_submit_and_blames_no_case(
 ) -> None:
     fake("squeue", failures=0)
     monkeypatch.setattr(scheduler, "_FIRST_S", 0.01)
-    said: list[str] = []
+    messages: list[str] = []
 
-    def player(case: Any, folder: Path, before: int) -> None:
-        leave(case, folder, passed=before >= 4)
-        if before < 4:
+    def player(case: Any, folder: Path, attempts: int) -> None:
+        leave(case, folder, passed=attempts >= 4)
+        if attempts < 4:
             (stage_folder,) = folder.glob(f"stage/*/*/*/{case.check}_{case.hash}")
             (stage_folder / "rfm_job.err").write_text("sbatch: error: AssocMaxSubmitJobLimit\n")
 
-    staged = stage(player)
-    staged.scheduler = "slurm"
-    staged.progress.show_wait = said.append
-    assert staged.run()
-    assert Outcome.from_tree(staged.tree).is_complete
-    assert said and "Slurm takes no more jobs of this user or account now" in said[0]
+    campaign = stage(player)
+    campaign.scheduler = "slurm"
+    campaign.progress.show_wait = messages.append
+    assert campaign.run()
+    assert Outcome.from_tree(campaign.tree).is_complete
+    assert messages and "Slurm takes no more jobs of this user or account now" in messages[0]

@@ -31,12 +31,12 @@ def begun(stage: Stages, program: Path) -> Callable[..., Any]:
     """A run whose program is built, and whose launches a player plays."""
 
     def begin(player: Callable[[Any, Path, int], None] = lambda *_: None) -> Any:
-        staged = stage(player)
-        fixture = staged.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+        campaign = stage(player)
+        fixture = campaign.tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
         fixture.mkdir(parents=True)
         (fixture / "programs.json").write_text(json.dumps([str(program)]))
-        environment.record_pins(staged.tree)
-        return staged
+        environment.record_pins(campaign.tree)
+        return campaign
 
     return begin
 
@@ -45,58 +45,58 @@ def test_a_run_that_nothing_changed_goes_on(begun: Any, tmp_path: Path) -> None:
     tree = begun().tree
     assert [pin["what"] for pin in tree.state["pins"]] == ["campaign", "program"]
     environment.require_unchanged(tree, tmp_path / "night.toml")
-    first = tree.state["pins"]
+    first_pins = tree.state["pins"]
     environment.record_pins(tree)
-    assert tree.state["pins"] == first
+    assert tree.state["pins"] == first_pins
 
 
 def test_a_build_that_a_full_disk_ended_pins_nothing(begun: Any) -> None:
     tree = begun().tree
-    empty = tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
-    empty.mkdir(parents=True)
-    (empty / "programs.json").touch()
-    first = tree.state["pins"]
+    folder = tree.next_build() / "output" / "local" / "smp" / "a" / "build_netpipe_1"
+    folder.mkdir(parents=True)
+    (folder / "programs.json").touch()
+    first_pins = tree.state["pins"]
     tree.write_state(pins=[])
     environment.record_pins(tree)
-    assert tree.state["pins"] == first
+    assert tree.state["pins"] == first_pins
 
 
 def test_a_program_that_is_replaced_between_rounds_ends_the_run(
     begun: Any, program: Path, tmp_path: Path
 ) -> None:
-    def player(case: Any, folder: Path, before: int) -> None:
+    def player(case: Any, folder: Path, attempts: int) -> None:
         leave(case, folder)
-        if before == 1:
+        if attempts == 1:
             program.write_text("another")
 
-    staged = begun(player)
-    assert staged.run()
-    assert sum(staged.passed().values()) == 4, "of two rounds; a third would mix two programs"
-    stopped = staged.tree.state["stopped"]
-    assert stopped.startswith(
+    campaign = begun(player)
+    assert campaign.run()
+    assert sum(campaign.passed().values()) == 4, "of two rounds; a third would mix two programs"
+    message = campaign.tree.state["stopped"]
+    assert message.startswith(
         f"mismatch: program netpipe ({program}) has changed since the run began: sha256 "
     )
-    assert not Outcome.from_tree(staged.tree).is_complete
-    (staged.tree.path / "env").mkdir(exist_ok=True)
-    held = data.read(bundle.build(staged.tree.path))
-    reasons = held.launches.filter(status="missing")["reason"]
-    assert all("stopped: mismatch: program netpipe (private-" in one for one in reasons)
+    assert not Outcome.from_tree(campaign.tree).is_complete
+    (campaign.tree.path / "env").mkdir(exist_ok=True)
+    bundle_data = data.read(bundle.build(campaign.tree.path))
+    reasons = bundle_data.launches.filter(status="missing")["reason"]
+    assert all("stopped: mismatch: program netpipe (private-" in reason for reason in reasons)
     with pytest.raises(
         UserError, match=r"state.json: mismatch: program netpipe \S+ has changed since"
     ):
-        environment.require_unchanged(staged.tree, tmp_path / "night.toml")
+        environment.require_unchanged(campaign.tree, tmp_path / "night.toml")
 
 
 def test_a_program_that_is_as_before_lets_the_run_go_on(begun: Any, program: Path) -> None:
-    staged = begun(lambda case, folder, _: leave(case, folder))
+    campaign = begun(lambda case, folder, _: leave(case, folder))
     program.write_text("another")
-    staged.run()
-    assert staged.passed() == {}
+    campaign.run()
+    assert campaign.passed() == {}
     program.write_text("as it was built")
-    environment.record_pins(staged.tree)
-    staged.run()
-    assert staged.tree.state["stopped"] is None
-    assert Outcome.from_tree(staged.tree).is_complete
+    environment.record_pins(campaign.tree)
+    campaign.run()
+    assert campaign.tree.state["stopped"] is None
+    assert Outcome.from_tree(campaign.tree).is_complete
 
 
 def test_a_missing_program_is_a_change(begun: Any, program: Path) -> None:

@@ -23,9 +23,9 @@ LISTING = f"""\
     [("N/A", ""), ("1795299000", ""), ("1795303600", "; Slurm expects it to start at 2026-11-2")],
 )
 def test_a_job_that_waits_says_why_how_long_and_until_when(start: str, expected: str) -> None:
-    said = describe_wait(LISTING.format(start=start), MINE, NOW)
-    assert said.startswith(f"job 9 has waited for 4 min: Resources{expected}")
-    assert said.endswith("Resources") is not bool(expected)
+    message = describe_wait(LISTING.format(start=start), MINE, NOW)
+    assert message.startswith(f"job 9 has waited for 4 min: Resources{expected}")
+    assert message.endswith("Resources") is not bool(expected)
 
 
 @pytest.mark.parametrize("listing", ["", "squeue: error: x\n", f"8|RUNNING|None|1|1|{MINE}\n"])

@@ -32,10 +32,10 @@ expected = st.builds(
 
 
 @given(st.lists(expected, unique=True))
-def test_blocks_are_products_that_cover_each_case_once(wanted: list[ExpectedCase]) -> None:
-    once = {(item.case.id, item.case.hash): item for item in wanted}
-    blocks = session.blocks(list(once.values()))
-    assert Counter(item for block in blocks for item in block) == Counter(once.values())
+def test_blocks_are_products_that_cover_each_case_once(items: list[ExpectedCase]) -> None:
+    unique_items = {(item.case.id, item.case.hash): item for item in items}
+    blocks = session.blocks(list(unique_items.values()))
+    assert Counter(item for block in blocks for item in block) == Counter(unique_items.values())
     for block in blocks:
         assert len({(i.case.partition, i.case.check, i.variables) for i in block}) == 1
         product = {(i.case.hash, i.case.environ) for i in block}
@@ -63,11 +63,11 @@ def test_cases_on_other_nodes_have_sessions_of_their_own_with_a_node_list() -> N
     partitions = {"smp": {"scheduler": "squeue"}}
     site = SimpleNamespace(name="local", checkout=Path("top"), partitions=partitions)
     lists = {"a": ("n1", "n2"), "b": ("n1", "n2"), "c": ("n3", "n4"), "d": ()}
-    wanted = [
+    items = [
         ExpectedCase(Case("C", (), "0" * 8, "local", "smp", environ), "c.py", (), nodelist=nodes)
         for environ, nodes in lists.items()
     ]
-    blocks = session.blocks(wanted)
+    blocks = session.blocks(items)
     assert [[item.case.environ for item in block] for block in blocks] == [["a", "b"], ["c"], ["d"]]
     options = [
         [word for word in session.command_line(site, block, Path("001"), "x") if "nodelist" in word]  # type: ignore[arg-type]
@@ -82,24 +82,24 @@ def meeting_in(round_: int, *hosts: str) -> ExpectedCase:
 
 
 def test_a_session_is_a_round_in_which_no_node_is_twice() -> None:
-    wanted = [meeting_in(0, "a", "b"), meeting_in(1, "a", "c"), meeting_in(0, "c", "d")]
-    blocks = session.blocks(wanted)
+    items = [meeting_in(0, "a", "b"), meeting_in(1, "a", "c"), meeting_in(0, "c", "d")]
+    blocks = session.blocks(items)
     assert [[item.pairs[0].hosts for item in block] for block in blocks] == [
         [("a", "b"), ("c", "d")],
         [("a", "c")],
     ]
 
 
-@pytest.mark.parametrize("together", [True, False])
-def test_pairs_run_side_by_side_only_where_the_site_says_so(together: bool) -> None:
-    partition = {"scheduler": "squeue", "extras": {"side_by_side": together}}
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_pairs_run_side_by_side_only_where_the_site_says_so(side_by_side: bool) -> None:
+    partition = {"scheduler": "squeue", "extras": {"side_by_side": side_by_side}}
     site = SimpleNamespace(name="s", checkout=Path("top"), partitions={"p": partition})
     block = [meeting_in(0, "a", "b"), meeting_in(0, "c", "d")]
     line = session.command_line(site, block, Path("001"), "pairs/1")  # type: ignore[arg-type]
-    assert f"--exec-policy={'async' if together else 'serial'}" in line
+    assert f"--exec-policy={'async' if side_by_side else 'serial'}" in line
     assert not [word for word in line if word.startswith("--name=")], "their hashes are their own"
     variables = session._pair_variables(site, block)  # type: ignore[arg-type]
-    assert variables.get("ROUNDTRIP_SIDE_BY_SIDE") == ("2" if together else None)
+    assert variables.get("ROUNDTRIP_SIDE_BY_SIDE") == ("2" if side_by_side else None)
     pairs = json.loads(variables["ROUNDTRIP_PAIRS"])
     assert pairs == {"pair_round": 0, "pair_night_round": 1, "hosts": [["a", "b"], ["c", "d"]]}
 
@@ -120,13 +120,13 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_while_reframe_is_being_started_is_not_lost(tmp_path: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", INTERRUPTED_IN_FORK, tmp_path],
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+    assert (process.stdout, process.stderr) == ("interrupted\n", "")
 
 
 def test_time_of_building_is_no_time_of_launching(
@@ -153,7 +153,7 @@ def test_time_of_building_is_no_time_of_launching(
         return session.run_session(site, block, tmp_path / folder, "x", 0, lambda *_: None)  # type: ignore[arg-type]
 
     assert launched_s("001") == 9.5
-    ended = json.loads((tmp_path / "001" / "session.json").read_text())
-    assert ended == {"exit_status": 0, "wall_s": 50.0, "build_s": 40.5}
+    record = json.loads((tmp_path / "001" / "session.json").read_text())
+    assert record == {"exit_status": 0, "wall_s": 50.0, "build_s": 40.5}
     tests.clear()
     assert launched_s("002") == 10.0

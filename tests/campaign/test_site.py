@@ -13,11 +13,11 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def test_a_check_that_does_not_load_is_named(tmp_path: Path) -> None:
-    broken = tmp_path / "broken.py"
-    broken.write_text("import reframe\nimport no_such_module\n")
-    with pytest.raises(UserError, match="No module named 'no_such_module'") as raised:
-        Site("local", CHECKOUT).cases([str(broken)])
-    assert str(broken) in str(raised.value)
+    check_file = tmp_path / "broken.py"
+    check_file.write_text("import reframe\nimport no_such_module\n")
+    with pytest.raises(UserError, match="No module named 'no_such_module'") as error:
+        Site("local", CHECKOUT).cases([str(check_file)])
+    assert str(check_file) in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["nope", "../local", "", "a/b"])

@@ -51,12 +51,12 @@ def holder(name: str, scheduler: str = "slurm") -> subprocess.Popen[str]:
 def test_the_second_says_who_holds_the_site(scheduler: str) -> None:
     first = holder("alpha", scheduler)
     try:
-        held = tree.hold_site(site("alpha", scheduler), "second", False, print)
-        with pytest.raises(UserError) as refused, held:
+        lock = tree.hold_site(site("alpha", scheduler), "second", False, print)
+        with pytest.raises(UserError) as error, lock:
             pass
-        assert "site 'alpha' is being measured by campaign 'first' since " in str(refused.value)
-        assert f"process {first.pid} on " in str(refused.value)
-        assert str(refused.value).count("\n") == 0
+        assert "site 'alpha' is being measured by campaign 'first' since " in str(error.value)
+        assert f"process {first.pid} on " in str(error.value)
+        assert str(error.value).count("\n") == 0
         with tree.hold_site(site("beta", scheduler), "second", False, print):
             pass
     finally:
@@ -73,21 +73,21 @@ def test_a_killed_holder_holds_nothing() -> None:
 
 def test_waiting_ends_when_the_holder_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "_PAUSE_S", 0.05)
-    first, said = holder("alpha"), []
+    first, messages = holder("alpha"), []
 
     def record(line: str) -> None:
-        said.append(line)
+        messages.append(line)
         time.sleep(0.2)
         first.communicate("")
 
     with tree.hold_site(site("alpha"), "second", True, record):
         assert first.poll() == 0
-    assert len(said) == 1
-    assert "waiting" in said[0]
+    assert len(messages) == 1
+    assert "waiting" in messages[0]
 
 
 def test_a_state_folder_that_cannot_be_made_is_one_line(state: Path) -> None:
     (state / "roundtrip").write_text("a file")
-    held = tree.hold_site(site("alpha"), "second", False, print)
-    with pytest.raises(UserError, match="set XDG_STATE_HOME"), held:
+    lock = tree.hold_site(site("alpha"), "second", False, print)
+    with pytest.raises(UserError, match="set XDG_STATE_HOME"), lock:
         pass

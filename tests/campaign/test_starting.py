@@ -50,8 +50,8 @@ def test_the_commands_load_nothing_heavy() -> None:
     code = "import sys; from typer.main import get_group; from roundtrip.cli import COMMANDS, app\n"
     code += f"assert all(get_group(app).get_command(None, name) for name in {names})\n"
     code += f"print([m for m in {HEAVY} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == "[]\n", done.stderr
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.stdout == "[]\n", process.stderr
 
 
 @pytest.mark.nightly
@@ -62,14 +62,14 @@ def test_a_dry_run_asks_reframe_twice_and_only_of_its_own_checks(tmp_path: Path)
     spy.parent.mkdir()
     spy.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {BIN}/reframe "$@"\n')
     spy.chmod(0o755)
-    done = subprocess.run(
+    process = subprocess.run(
         ["roundtrip", "run", "smoke", "--site", "local", "--dry-run"],
         cwd=CHECKOUT,
         env={**os.environ, "PATH": f"{spy.parent}:{BIN}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     commands = calls.read_text().splitlines()
     assert [call.split()[-1] for call in commands] == ["--describe", "--describe"]
     for scan in commands:
@@ -82,18 +82,22 @@ def test_a_dry_run_asks_reframe_twice_and_only_of_its_own_checks(tmp_path: Path)
 def test_reframe_makes_the_tests_of_a_campaign_alone_and_as_among_all() -> None:
     """But for a check that is declared several times, of which it makes all combinations."""
     site = Site("local", CHECKOUT)
-    everything = site.describe(map(str, sorted({*site.checks.values()})))
+    all_tests = site.describe(map(str, sorted({*site.checks.values()})))
     for file in sorted((CHECKOUT / "campaigns").glob("*.toml")):
         campaign = model.load_campaign(file)
-        described = site.describe(matrix._files(campaign, site), matrix._selection(campaign))
-        for test in (*everything, *described):
+        campaign_tests = site.describe(matrix._files(campaign, site), matrix._selection(campaign))
+        for test in (*all_tests, *campaign_tests):
             test.pop("unique_name", None)  # a number among the tests that are made
-        wanted = [matrix._tests(plan, everything, campaign) for plan in campaign.checks]
-        assert [matrix._tests(plan, described, campaign) for plan in campaign.checks] == wanted
+        expected = [matrix._tests(plan, all_tests, campaign) for plan in campaign.checks]
+        assert [
+            matrix._tests(plan, campaign_tests, campaign) for plan in campaign.checks
+        ] == expected
         names = [plan.name for plan in campaign.checks]
-        own = {test["name"] for test in described if names.count(test["@class"]) == 1}
-        once = (of for name, of in zip(names, wanted, strict=True) if names.count(name) == 1)
-        assert own == {test["name"] for of in once for test in of}
+        test_names = {test["name"] for test in campaign_tests if names.count(test["@class"]) == 1}
+        test_lists = (
+            tests for name, tests in zip(names, expected, strict=True) if names.count(name) == 1
+        )
+        assert test_names == {test["name"] for tests in test_lists for test in tests}
 
 
 @pytest.mark.nightly
@@ -113,8 +117,8 @@ def test_a_session_makes_the_tests_of_its_block_alone() -> None:
         )
         for name in ("CG", "EP")
     ]
-    selected = json.loads(session._test_variables(block)["ROUNDTRIP_TESTS"])
-    assert selected == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
+    selection = json.loads(session._test_variables(block)["ROUNDTRIP_TESTS"])
+    assert selection == {"NPB": [{"benchmark": ["CG", "EP"], "ranks": ["2"]}]}
 
 
 def test_the_file_of_a_check_is_found_without_reframe() -> None:
@@ -126,15 +130,15 @@ def test_the_file_of_a_check_is_found_without_reframe() -> None:
 
 def test_reframe_walks_no_stack_for_warnings_that_it_suppresses() -> None:
     """Two walks a test took more than half of the time of listing all checks."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", COUNT_STACK_WALKS],
         cwd=CHECKOUT,
         env=Site("local", CHECKOUT).environment,
         capture_output=True,
         text=True,
     )
-    walks = int(done.stdout.rpartition("walks: ")[2])
-    assert walks < 5, done.stdout
+    walks = int(process.stdout.rpartition("walks: ")[2])
+    assert walks < 5, process.stdout
 
 
 def test_a_deprecated_variable_that_we_use_ourselves_still_warns(tmp_path: Path) -> None:
@@ -144,13 +148,13 @@ def test_a_deprecated_variable_that_we_use_ourselves_still_warns(tmp_path: Path)
     for name in ("__init__.py", "test_selection.py", "workarounds.py", "netpipe/__init__.py"):
         (tmp_path / "checks" / name).write_text((CHECKOUT / "checks" / name).read_text())
     (tmp_path / "checks" / "mixins").symlink_to(CHECKOUT / "checks" / "mixins")
-    used = text.replace("    num_tasks = 2\n", '    num_tasks = 2\n    variables = {"A": "b"}\n')
-    (folder / "netpipe.py").write_text(used)
-    done = subprocess.run(
+    code = text.replace("    num_tasks = 2\n", '    num_tasks = 2\n    variables = {"A": "b"}\n')
+    (folder / "netpipe.py").write_text(code)
+    process = subprocess.run(
         ["reframe", f"--checkpath={folder}", "-l"],
         cwd=CHECKOUT,
         env=Site("local", CHECKOUT).environment,
         capture_output=True,
         text=True,
     )
-    assert "'variables' is deprecated" in done.stdout + done.stderr
+    assert "'variables' is deprecated" in process.stdout + process.stderr

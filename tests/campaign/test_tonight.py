@@ -34,9 +34,9 @@ def site(scheduler: str = "slurm") -> Any:
 
 def test_a_site_without_slurm_refuses_it_in_one_line(tmp_path: Path) -> None:
     complaint = 'nodes = "all" asks Slurm which nodes there are, and the scheduler of s:p is .local'
-    with pytest.raises(UserError, match=complaint) as caught:
+    with pytest.raises(UserError, match=complaint) as error:
         round_robin.require_slurm(campaign(tmp_path), site("local"), PLAN)
-    assert str(caught.value).startswith(f"{tmp_path}/pairs.toml:3: ")
+    assert str(error.value).startswith(f"{tmp_path}/pairs.toml:3: ")
     round_robin.require_slurm(campaign(tmp_path), site("squeue"), PLAN)
     round_robin.require_slurm(campaign(tmp_path, nodes_line=None), site("local"), PLAN)
 
@@ -44,29 +44,31 @@ def test_a_site_without_slurm_refuses_it_in_one_line(tmp_path: Path) -> None:
 def test_a_resumed_night_keeps_its_pairs_whatever_slurm_says_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
-    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: said)
-    first = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [one.pairs[0].hosts for one in first.launch_items] == [("a", "b")]
-    pair, gone = first.lines()
-    assert pair.startswith("pair  p: a and b, round ") and gone == "lost  p: c is drained: cable"
+    node_list = [Node("a", "idle"), Node("b", "idle"), Node("c", "drained", "cable")]
+    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: node_list)
+    night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
+    assert [item.pairs[0].hosts for item in night.launch_items] == [("a", "b")]
+    pair, loss = night.lines()
+    assert pair.startswith("pair  p: a and b, round ") and loss == "lost  p: c is drained: cable"
     tree = tmp_path / "pairs" / "s" / "20260101T000000Z"
     tree.mkdir(parents=True)
-    first.write(tree)
-    said[:] = [Node("a", "down", "dead"), Node("b", "idle"), Node("c", "idle")]
-    again = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, RunTree(tree))
-    assert again.matrix == first.matrix
-    other = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
-    assert [one.pairs[0].hosts for one in other.launch_items] == [("b", "c")]
+    night.write(tree)
+    node_list[:] = [Node("a", "down", "dead"), Node("b", "idle"), Node("c", "idle")]
+    resumed_night = round_robin.arrange_night(
+        campaign(tmp_path), site(), PLAN, tmp_path, RunTree(tree)
+    )
+    assert resumed_night.matrix == night.matrix
+    new_night = round_robin.arrange_night(campaign(tmp_path), site(), PLAN, tmp_path, None)
+    assert [item.pairs[0].hosts for item in new_night.launch_items] == [("b", "c")]
 
 
 def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [Node("a", "idle"), Node("c", "drained", "bad DIMM")]
-    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: said)
-    ordinary = campaign(tmp_path, nodes_line=None)
-    night = round_robin.arrange_night(ordinary, site(), PLAN, tmp_path, None)
+    node_list = [Node("a", "idle"), Node("c", "drained", "bad DIMM")]
+    monkeypatch.setattr(nodes, "partition_nodes", lambda *_: node_list)
+    plain_campaign = campaign(tmp_path, nodes_line=None)
+    night = round_robin.arrange_night(plain_campaign, site(), PLAN, tmp_path, None)
     assert night.launch_items == list(PLAN.expected)
     assert list(night.lines()) == ["lost  p: c is drained: bad DIMM"]
     tree = tmp_path / "tree"
@@ -76,8 +78,8 @@ def test_any_campaign_lists_the_nodes_that_slurm_has_taken_out(
         "nodes_not_measured"
     ]
     assert (node["state"], node["reason"]) == ("drained", "bad DIMM")
-    again = round_robin.arrange_night(ordinary, site(), PLAN, tmp_path, RunTree(tree))
-    assert again.nodes == {}, "a resumed run keeps what Slurm said when it began"
+    resumed_night = round_robin.arrange_night(plain_campaign, site(), PLAN, tmp_path, RunTree(tree))
+    assert resumed_night.nodes == {}, "a resumed run keeps what Slurm said when it began"
 
 
 @pytest.mark.parametrize("scheduler", ["local", "slurm"])
@@ -88,8 +90,8 @@ def test_where_slurm_lists_no_nodes_any_other_campaign_runs_all_the_same(
         raise UserError("Slurm says: access denied")
 
     monkeypatch.setattr(nodes, "partition_nodes", refuse)
-    ordinary = campaign(tmp_path, nodes_line=None)
-    night = round_robin.arrange_night(ordinary, site(scheduler), PLAN, tmp_path, None)
+    plain_campaign = campaign(tmp_path, nodes_line=None)
+    night = round_robin.arrange_night(plain_campaign, site(scheduler), PLAN, tmp_path, None)
     assert night == round_robin.Night(PLAN)
     night.write(tmp_path)
     assert not (tmp_path / "env").exists()

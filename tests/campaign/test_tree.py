@@ -39,9 +39,9 @@ def test_a_night_finds_the_run_it_began_and_no_other(
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     run = begin(runs, night="one")
     run.finish()
-    found = tree.find_night(runs, "night", "site", "one")
-    assert found is not None
-    assert found.path == run.path
+    night_run = tree.find_night(runs, "night", "site", "one")
+    assert night_run is not None
+    assert night_run.path == run.path
     assert tree.find_night(runs, "night", "site", "1") is None
     assert tree.find_night(runs, "night", "site", "two") is None
     assert tree.find_night(runs, "other", "site", "one") is None
@@ -69,8 +69,8 @@ def test_a_state_that_the_collector_takes_and_no_run_wrote_fails(tmp_path: Path)
 
 
 def test_jobs_are_marked_and_never_requeued_where_there_is_slurm() -> None:
-    (spaced, _) = scheduler.job_options("slurm", "nacht prüfung/b/c")
-    assert spaced == "--job-option=comment=roundtrip:nacht%20pr%C3%BCfung/b/c"
+    (comment, _) = scheduler.job_options("slurm", "nacht prüfung/b/c")
+    assert comment == "--job-option=comment=roundtrip:nacht%20pr%C3%BCfung/b/c"
     assert scheduler.job_options("local", "a/b/c") == []
     assert scheduler.job_options("squeue", "a/b/c") == [
         "--job-option=comment=roundtrip:a/b/c",
@@ -93,6 +93,6 @@ def test_a_run_keeps_the_thresholds_that_it_began_with(
     campaign = Campaign("night", file, "t", 1, 0, 60, ())
     thresholds = analysis.for_site("noisy")
     revision = Revision("c", False)
-    begun = tree.create_tree(tmp_path, campaign, "noisy", Matrix((), ()), revision, thresholds)
+    run = tree.create_tree(tmp_path, campaign, "noisy", Matrix((), ()), revision, thresholds)
     (folder / "site-configs/noisy" / analysis.FILE_NAME).unlink()
-    assert analysis.for_run(begun.path).disturbance.load_above_cores == 7.5
+    assert analysis.for_run(run.path).disturbance.load_above_cores == 7.5

@@ -14,13 +14,13 @@ from roundtrip.errors import UserError
 
 def git(folder: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "-C", str(folder), *identity, *arguments],
         capture_output=True,
         text=True,
         check=True,
     )
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 @pytest.fixture
@@ -36,39 +36,39 @@ def history(tmp_path: Path) -> Path:
     return folder
 
 
-def launcher(folder: Path, versions: list[Version], build: str = "", **more: object) -> Commands:
-    return Commands(versions, folder / "builds", build, **more)  # type: ignore[arg-type]
+def launcher(folder: Path, versions: list[Version], build: str = "", **options: object) -> Commands:
+    return Commands(versions, folder / "builds", build, **options)  # type: ignore[arg-type]
 
 
 def test_commits_are_built_once_and_launched_in_their_folders(
     history: Path, tmp_path: Path
 ) -> None:
     versions = commands.git_versions(history, "HEAD~3", "HEAD")
-    assert [one.name for one in versions] == [
-        one[:12] for one in git(history, "rev-list", "--reverse", "HEAD").split()
+    assert [version.name for version in versions] == [
+        commit[:12] for commit in git(history, "rev-list", "--reverse", "HEAD").split()
     ]
     build = "test $(cat number) != 3 && cp number built"
-    more = {"launch_command": "echo result: $(cat built)", "metric": r"result: (\d+)"}
-    once = launcher(tmp_path, versions, build, **more)
-    assert [once.build(at) for at in range(4)] == ["", "", "status 1", ""]
-    assert once.launch(0) == 1 and once.launch(3) == 4 and once.builds == 4
-    again = launcher(tmp_path, versions, build, **more)
-    assert [again.build(at) for at in range(4)] == ["", "", "status 1", ""] and again.builds == 0
+    options = {"launch_command": "echo result: $(cat built)", "metric": r"result: (\d+)"}
+    first = launcher(tmp_path, versions, build, **options)
+    assert [first.build(at) for at in range(4)] == ["", "", "status 1", ""]
+    assert first.launch(0) == 1 and first.launch(3) == 4 and first.builds == 4
+    second = launcher(tmp_path, versions, build, **options)
+    assert [second.build(at) for at in range(4)] == ["", "", "status 1", ""] and second.builds == 0
     assert git(history, "status", "--porcelain") == ""
 
 
 def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_path: Path) -> None:
-    one = [Version("x", variables=(("SIZE", "4"),))]
+    versions = [Version("x", variables=(("SIZE", "4"),))]
     rate = launcher(
-        tmp_path, one, launch_command="echo $SIZE", metric="(.+)", higher_is_better=True
+        tmp_path, versions, launch_command="echo $SIZE", metric="(.+)", higher_is_better=True
     )
     assert rate.build(0) == "" and rate.launch(0) == 0.25
-    timed = launcher(tmp_path, one, launch_command="sleep 0.05")
-    assert timed.launch(0) >= 0.05
+    wall_time = launcher(tmp_path, versions, launch_command="sleep 0.05")
+    assert wall_time.launch(0) >= 0.05
 
 
 @pytest.mark.parametrize(
-    ("command", "why"),
+    ("command", "reason"),
     [
         ("echo broken >&2; exit 3", "status 3: broken"),
         ("echo none", "no number where --metric says"),
@@ -76,21 +76,21 @@ def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_pa
         ("sleep 5", "took more than 0.2 s"),
     ],
 )
-def test_a_launch_that_fails_says_why(tmp_path: Path, command: str, why: str) -> None:
+def test_a_launch_that_fails_says_why(tmp_path: Path, command: str, reason: str) -> None:
     starter = launcher(
         tmp_path, [Version("x")], launch_command=command, metric=r"is (\d+)", timeout_s=0.2
     )
     assert starter.build(0) == ""
-    with pytest.raises(UserError, match=why):
+    with pytest.raises(UserError, match=reason):
         starter.launch(0)
 
 
 def test_what_is_no_range_of_commits_is_refused(history: Path, tmp_path: Path) -> None:
-    for old, new, why in (
+    for old, new, complaint in (
         ("HEAD", "HEAD~1", "no earlier commit"),
         ("nope", "HEAD", "'nope' is no commit"),
     ):
-        with pytest.raises(UserError, match=why):
+        with pytest.raises(UserError, match=complaint):
             commands.git_versions(history, old, new)
     with pytest.raises(UserError, match="no such folder"):
         commands.git_versions(tmp_path / "none", "a", "b")
@@ -99,35 +99,35 @@ def test_what_is_no_range_of_commits_is_refused(history: Path, tmp_path: Path) -
 
 
 def test_specs_between_two_versions_of_a_package() -> None:
-    known = ["4.1.4", "4.1.5", "5.0.0", "5.0.7"]
-    found = commands.spack_versions("openmpi@4.1.4", "openmpi@5.0.0 %gcc", known)
-    assert [one.name for one in found] == [
+    candidates = ["4.1.4", "4.1.5", "5.0.0", "5.0.7"]
+    versions = commands.spack_versions("openmpi@4.1.4", "openmpi@5.0.0 %gcc", candidates)
+    assert [version.name for version in versions] == [
         "openmpi@4.1.4 %gcc",
         "openmpi@4.1.5 %gcc",
         "openmpi@5.0.0 %gcc",
     ]
-    assert found[0].fetch == "spack install --reuse 'openmpi@4.1.4 %gcc'"
-    for old, new, why in (
+    assert versions[0].fetch == "spack install --reuse 'openmpi@4.1.4 %gcc'"
+    for old, new, complaint in (
         ("openmpi@4.1.4", "mpich@4.0", "two versions of one package"),
         ("openmpi", "openmpi@5.0.0", "two versions of one package"),
         ("openmpi@4.1.4", "openmpi@6", "knows no openmpi@6"),
         ("openmpi@5.0.0", "openmpi@4.1.4", "is not older"),
     ):
-        with pytest.raises(UserError, match=why):
-            commands.spack_versions(old, new, known)
+        with pytest.raises(UserError, match=complaint):
+            commands.spack_versions(old, new, candidates)
 
 
 def test_values_of_a_variable_double_or_are_listed() -> None:
-    doubled = commands.variable_versions("LIMIT", "1024", "8192", ())
-    assert [one.name for one in doubled] == [f"LIMIT={1 << at}" for at in range(10, 14)]
-    listed = commands.variable_versions("BTL", "tcp", "ofi", ["sm"])
-    assert [one.variables for one in listed] == [
+    powers = commands.variable_versions("LIMIT", "1024", "8192", ())
+    assert [version.name for version in powers] == [f"LIMIT={1 << at}" for at in range(10, 14)]
+    choices = commands.variable_versions("BTL", "tcp", "ofi", ["sm"])
+    assert [version.variables for version in choices] == [
         (("BTL", value),) for value in ("tcp", "sm", "ofi")
     ]
-    for name, old, values, why in (
+    for name, old, values, complaint in (
         ("A B", "1", (), "name of an environment variable"),
         ("A", "tcp", (), "which values lie between"),
         ("A", "1", ("9", "1"), "is to be the first"),
     ):
-        with pytest.raises(UserError, match=why):
+        with pytest.raises(UserError, match=complaint):
             commands.variable_versions(name, old, "ofi", values)

@@ -33,11 +33,11 @@ def searched(
 
 
 def test_one_cause_is_named_with_its_share() -> None:
-    found = searched(lambda new: STEP * (A in new))
-    assert (found.ending, found.causes, found.relation) == (Ending.FOUND, (A,), None)
-    assert found.share and found.share.low and found.share.high
-    assert 0.8 < found.share.low <= 1 <= found.share.high < 1.2
-    assert found.ranking[0][0] == A
+    result = searched(lambda new: STEP * (A in new))
+    assert (result.ending, result.causes, result.relation) == (Ending.FOUND, (A,), None)
+    assert result.share and result.share.low and result.share.high
+    assert 0.8 < result.share.low <= 1 <= result.share.high < 1.2
+    assert result.ranking[0][0] == A
 
 
 @pytest.mark.parametrize("seed", [27, 72, 153, 214])
@@ -51,29 +51,29 @@ def test_a_step_that_is_faster_is_explained_likewise() -> None:
 
 
 def test_adding_up_acting_together_and_either_are_distinguished() -> None:
-    added = searched(lambda new: STEP / 2 * ((A in new) + (B in new)))
-    both = searched(lambda new: STEP * (A in new and B in new))
-    either = searched(lambda new: STEP * (A in new or B in new))
-    for found in (added, both, either):
-        assert {*found.causes} == {A, B} and found.ending is Ending.FOUND
-    assert [found.relation for found in (added, both, either)] == [
+    sum_result = searched(lambda new: STEP / 2 * ((A in new) + (B in new)))
+    and_result = searched(lambda new: STEP * (A in new and B in new))
+    or_result = searched(lambda new: STEP * (A in new or B in new))
+    for result in (sum_result, and_result, or_result):
+        assert {*result.causes} == {A, B} and result.ending is Ending.FOUND
+    assert [result.relation for result in (sum_result, and_result, or_result)] == [
         Relation.ADD,
         Relation.TOGETHER,
         Relation.ANY,
     ]
-    assert all(abs(span.middle) < 0.2 for _, span in both.single_shares)
-    assert all(0.4 < span.middle < 0.6 for _, span in added.single_shares)
+    assert all(abs(span.middle) < 0.2 for _, span in and_result.single_shares)
+    assert all(0.4 < span.middle < 0.6 for _, span in sum_result.single_shares)
 
 
 def test_a_step_that_is_gone_is_said_to_be_gone() -> None:
-    found = searched(lambda new: 0.0)
-    assert (found.ending, found.causes) == (Ending.ABSENT, ())
+    result = searched(lambda new: 0.0)
+    assert (result.ending, result.causes) == (Ending.ABSENT, ())
 
 
 def test_noise_that_hides_the_step_ends_in_cannot_tell() -> None:
-    found = searched(lambda new: 0.02 * (A in new), 0.02, spread=0.2, budget=100)
-    assert (found.ending, found.causes) == (Ending.UNKNOWN, ())
-    assert found.launches <= 100
+    result = searched(lambda new: 0.02 * (A in new), 0.02, spread=0.2, budget=100)
+    assert (result.ending, result.causes) == (Ending.UNKNOWN, ())
+    assert result.launches <= 100
 
 
 @pytest.mark.nightly
@@ -97,9 +97,9 @@ def test_answers_alone_decide_so_that_an_interrupted_search_goes_on() -> None:
         values = [STEP * (A in arm) + 0.01 * rng.standard_normal() for arm in question.arms]
         answers.append(Answer(values))
         question = search.send(answers[-1])
-    again = find_causes(FACTS, STEP, 7)
-    replayed = [next(again), *(again.send(answer) for answer in answers)]
-    assert replayed == [*questions, question]
+    second_search = find_causes(FACTS, STEP, 7)
+    replay = [next(second_search), *(second_search.send(answer) for answer in answers)]
+    assert replay == [*questions, question]
 
 
 @pytest.mark.parametrize("failing", [0, 3])
@@ -109,10 +109,10 @@ def test_rounds_with_a_failed_launch_count_for_nothing_and_do_not_go_on_for_ever
     search = find_causes(FACTS, STEP, 1)
     question = next(search)
     rounds = 0
-    with pytest.raises(StopIteration) as ended:
+    with pytest.raises(StopIteration) as stop:
         while True:
             values: list[float | None] = [0.0] * len(question.arms)
             values[failing] = None
             question = search.send(Answer(values))
             rounds += 1
-    assert ended.value.value.ending is Ending.UNKNOWN and rounds < 30
+    assert stop.value.value.ending is Ending.UNKNOWN and rounds < 30

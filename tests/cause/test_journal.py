@@ -56,14 +56,16 @@ class Played:
         return float(np.exp(STEP * slow + 0.01 * self.rng.standard_normal()))
 
 
-def run(folder: Path, played: Played, planned: Plan | None = None, minutes: float = 5.0) -> object:
-    opened = Journal(folder)
+def run(
+    folder: Path, launcher: Played, search_plan: Plan | None = None, minutes: float = 5.0
+) -> object:
+    search_journal = Journal(folder)
     if (folder / journal.PLAN).exists():
-        planned = opened.read()
+        search_plan = search_journal.read()
     else:
-        planned = planned or plan()
-        opened.begin(planned)
-    return journal.run_search(planned, opened, played, minutes, lambda _: None)
+        search_plan = search_plan or plan()
+        search_journal.begin(search_plan)
+    return journal.run_search(search_plan, search_journal, launcher, minutes, lambda _: None)
 
 
 def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
@@ -73,59 +75,61 @@ def test_a_killed_search_goes_on_with_the_next_launch(tmp_path: Path) -> None:
     assert len(journal.read_entries(folder)) == 39
     with (folder / journal.LAUNCHES).open("a") as stream:
         stream.write('{"round":14,"at"')  # as a kill in the middle of a line leaves it
-    played = Played()
-    found = run(folder, played)
-    assert isinstance(found, Changes)
-    assert [(one.before, one.after) for one in found.changes] == [(FIRST - 1, FIRST)]
+    launcher = Played()
+    result = run(folder, launcher)
+    assert isinstance(result, Changes)
+    assert [(change.before, change.after) for change in result.changes] == [(FIRST - 1, FIRST)]
     entries = journal.read_entries(folder)
-    assert len(entries) == 39 + played.launched == found.launches
-    assert len({(one.round, one.at) for one in entries}) == len(entries), "no launch twice"
+    assert len(entries) == 39 + launcher.launched == result.launches
+    assert len({(entry.round, entry.at) for entry in entries}) == len(entries), "no launch twice"
 
 
 def test_a_search_that_ended_is_found_again_from_its_launches(tmp_path: Path) -> None:
-    found = run(tmp_path / "search", Played())
-    again, questions = journal.replay(plan(), journal.read_entries(tmp_path / "search"))
-    assert again == found and questions[0].arms == (0, 8)
-    assert all(0 <= one.seconds < 10 for one in journal.read_entries(tmp_path / "search"))
+    result = run(tmp_path / "search", Played())
+    copy, questions = journal.replay(plan(), journal.read_entries(tmp_path / "search"))
+    assert copy == result and questions[0].arms == (0, 8)
+    assert all(0 <= entry.seconds < 10 for entry in journal.read_entries(tmp_path / "search"))
     part, _ = journal.replay(plan(), journal.read_entries(tmp_path / "search")[:60])
     assert isinstance(part, Changes) and not part.changes and part.open_intervals
 
 
 def test_facts_are_searched_likewise(tmp_path: Path) -> None:
-    found = run(tmp_path / "search", Played(), plan("blame", 3))
-    assert isinstance(found, Causes)
-    assert (found.ending, found.causes) == (Ending.FOUND, ("v1",))
+    result = run(tmp_path / "search", Played(), plan("blame", 3))
+    assert isinstance(result, Causes)
+    assert (result.ending, result.causes) == (Ending.FOUND, ("v1",))
 
 
 def test_a_version_that_cannot_be_built_is_skipped_with_a_printable_reason(tmp_path: Path) -> None:
-    found = run(tmp_path / "search", Played(unbuilt=(4,)))
-    assert isinstance(found, Changes)
-    assert found.skip_reasons == {4: "make: error?"}
-    assert [(one.before, one.after) for one in found.changes] == [(3, 5)]
+    result = run(tmp_path / "search", Played(unbuilt=(4,)))
+    assert isinstance(result, Changes)
+    assert result.skip_reasons == {4: "make: error?"}
+    assert [(change.before, change.after) for change in result.changes] == [(3, 5)]
 
 
 def test_a_budget_that_cannot_suffice_is_refused_after_one_round(tmp_path: Path) -> None:
-    played = Played(sleep_s=0.02)
+    launcher = Played(sleep_s=0.02)
     with pytest.raises(UserError, match="cannot suffice: a round takes .* right is more than"):
-        run(tmp_path / "search", played, minutes=0.001)
-    assert played.launched == 2
+        run(tmp_path / "search", launcher, minutes=0.001)
+    assert launcher.launched == 2
 
 
 def test_time_that_is_over_leaves_the_answer_open(tmp_path: Path) -> None:
-    found = run(tmp_path / "search", Played(sleep_s=0.003), minutes=0.0035)
-    assert isinstance(found, Changes) and not found.changes
+    result = run(tmp_path / "search", Played(sleep_s=0.003), minutes=0.0035)
+    assert isinstance(result, Changes) and not result.changes
 
 
 @pytest.mark.parametrize(
-    ("line", "why"),
+    ("line", "complaint"),
     [('{"round": 0}', "round"), ("[1]", "an object"), ('{"round": 1, "value": "x"}', "value")],
 )
-def test_a_damaged_journal_is_one_line_with_its_place(tmp_path: Path, line: str, why: str) -> None:
-    opened = Journal(tmp_path / "search")
-    opened.begin(plan())
-    opened.add(Entry(round=1, at=0, value=0.1))
-    with (opened.folder / journal.LAUNCHES).open("a") as stream:
+def test_a_damaged_journal_is_one_line_with_its_place(
+    tmp_path: Path, line: str, complaint: str
+) -> None:
+    search_journal = Journal(tmp_path / "search")
+    search_journal.begin(plan())
+    search_journal.add(Entry(round=1, at=0, value=0.1))
+    with (search_journal.folder / journal.LAUNCHES).open("a") as stream:
         stream.write(line + "\n")
-    with pytest.raises(UserError, match=why) as error:
-        Journal(opened.folder).read()
+    with pytest.raises(UserError, match=complaint) as error:
+        Journal(search_journal.folder).read()
     assert error.value.line == 2

@@ -27,35 +27,35 @@ def searched(
 
 @pytest.mark.parametrize("first", [1, 11, 23])
 def test_the_first_slow_version_is_found(first: int) -> None:
-    found = searched(lambda at: STEP * (at >= first))
-    (change,) = found.changes
-    assert (change.before, change.after, found.open_intervals) == (first - 1, first, [])
+    result = searched(lambda at: STEP * (at >= first))
+    (change,) = result.changes
+    assert (change.before, change.after, result.open_intervals) == (first - 1, first, [])
     assert change.step and change.step.low and change.step.high
     assert change.step.low < np.exp(STEP) < change.step.high
-    assert len(found.probes) <= 5
+    assert len(result.probes) <= 5
 
 
 def test_a_change_that_is_located_is_named_before_others_are_looked_for() -> None:
     whole = searched(lambda at: STEP * (at >= 11))
-    cut = searched(lambda at: STEP * (at >= 11), budget=whole.launches - 4)
-    (change,) = cut.changes
-    assert (change.before, change.after, change.step, cut.open_intervals) == (10, 11, None, [])
+    part = searched(lambda at: STEP * (at >= 11), budget=whole.launches - 4)
+    (change,) = part.changes
+    assert (change.before, change.after, change.step, part.open_intervals) == (10, 11, None, [])
 
 
 def test_a_second_change_is_found_too() -> None:
-    found = searched(lambda at: STEP * (at >= 5) + STEP * (at >= 17))
-    assert [(one.before, one.after) for one in found.changes] == [(4, 5), (16, 17)]
+    result = searched(lambda at: STEP * (at >= 5) + STEP * (at >= 17))
+    assert [(change.before, change.after) for change in result.changes] == [(4, 5), (16, 17)]
 
 
 def test_versions_of_which_none_is_slower_have_no_change() -> None:
-    found = searched(lambda at: 0.0)
-    assert found.ends_differ is False and not found.changes and not found.probes
+    result = searched(lambda at: 0.0)
+    assert result.ends_differ is False and not result.changes and not result.probes
 
 
 def test_noise_that_hides_the_step_leaves_the_answer_open() -> None:
-    found = searched(lambda at: 0.03 * (at >= 9), spread=0.5, budget=200)
-    assert not found.changes
-    assert found.ends_differ is None or found.open_intervals
+    result = searched(lambda at: 0.03 * (at >= 9), spread=0.5, budget=200)
+    assert not result.changes
+    assert result.ends_differ is None or result.open_intervals
 
 
 @pytest.mark.nightly
@@ -64,8 +64,8 @@ def test_a_wrong_turn_is_as_rare_as_promised() -> None:
     wrong = 0
     for seed in range(100):
         first = 1 + seed % (COUNT - 1)
-        found = searched(lambda at, first=first: 0.04 * (at >= first), seed, 0.02)
-        wrong += any(one.after != first for one in found.changes)
+        result = searched(lambda at, first=first: 0.04 * (at >= first), seed, 0.02)
+        wrong += any(change.after != first for change in result.changes)
     assert wrong <= 5
 
 
@@ -79,28 +79,28 @@ def ended(unbuilt: dict[int, str], first: int, failing: int | None = None) -> Ch
             None if arm == failing else STEP * (arm >= first) + 0.01 * rng.standard_normal()
             for arm in arms
         ]
-        lost = {arm: unbuilt[arm] for arm in arms if arm in unbuilt}
-        answer = Answer([None] * len(arms), lost) if lost else Answer(values)
+        skip_reasons = {arm: unbuilt[arm] for arm in arms if arm in unbuilt}
+        answer = Answer([None] * len(arms), skip_reasons) if skip_reasons else Answer(values)
         try:
             question = search.send(answer)
-        except StopIteration as stopped:
-            result: Changes = stopped.value
+        except StopIteration as stop:
+            result: Changes = stop.value
             return result
 
 
 def test_versions_that_cannot_be_built_are_skipped_with_the_reason() -> None:
-    found = ended({11: "make failed", 12: "make failed"}, first=12)
-    assert found.skip_reasons == {11: "make failed", 12: "make failed"}
-    assert [(one.before, one.after) for one in found.changes] == [(10, 13)]
+    result = ended({11: "make failed", 12: "make failed"}, first=12)
+    assert result.skip_reasons == {11: "make failed", 12: "make failed"}
+    assert [(change.before, change.after) for change in result.changes] == [(10, 13)]
 
 
 def test_a_version_whose_launches_fail_is_skipped() -> None:
-    found = ended({}, first=7, failing=11)
-    assert found.skip_reasons == {11: "its launches fail"}
-    assert [one.after for one in found.changes] == [7]
+    result = ended({}, first=7, failing=11)
+    assert result.skip_reasons == {11: "its launches fail"}
+    assert [change.after for change in result.changes] == [7]
 
 
 def test_an_end_that_cannot_be_built_ends_the_search() -> None:
-    found = ended({COUNT - 1: "make failed"}, first=7)
-    assert found.ends_differ is None and not found.changes
-    assert found.skip_reasons == {COUNT - 1: "make failed"}
+    result = ended({COUNT - 1: "make failed"}, first=7)
+    assert result.ends_differ is None and not result.changes
+    assert result.skip_reasons == {COUNT - 1: "make failed"}

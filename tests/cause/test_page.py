@@ -42,12 +42,12 @@ def searched(folder: Path, kind: str, arms: list[str], slow: Callable[[Hashable]
         arms=arms,
         step=0.2 if kind == "blame" else 0.05,
     )
-    opened = Journal(folder / "search")
-    opened.begin(plan)
-    journal.run_search(plan, opened, Noisy(slow), 5.0, lambda _: None)
+    search_journal = Journal(folder / "search")
+    search_journal.begin(plan)
+    journal.run_search(plan, search_journal, Noisy(slow), 5.0, lambda _: None)
     bundle = folder / "bundle"
     bundle.mkdir()
-    page.make_bundle(opened.folder, bundle, "2026-11-25T13:00:00Z", None)
+    page.make_bundle(search_journal.folder, bundle, "2026-11-25T13:00:00Z", None)
     return page.report(bundle)
 
 
@@ -75,23 +75,23 @@ def test_a_cause_is_the_answer_the_picture_and_a_row(tmp_path: Path) -> None:
     assert max(map(len, view.rows)) <= 48
     (points,) = (curve.points for curve in view.curves)
     assert all(point[2] is not None for point in points)
-    (named, *others) = texts(cause.tables[0])
-    assert named[0] == OPTION and named[2] == "named"
-    assert {row[2] for row in others} == {""}
-    launched = {row[0]: int(row[1]) for row in texts(rounds.tables[1])}
-    assert launched["all old"] == launched["all new"] > 0
-    assert any(name.startswith("all new but ") for name in launched)
-    assert facts["Launches"] == "{0} of {0} launches completed".format(sum(launched.values()))
+    (cause_row, *other_rows) = texts(cause.tables[0])
+    assert cause_row[0] == OPTION and cause_row[2] == "named"
+    assert {row[2] for row in other_rows} == {""}
+    launch_counts = {row[0]: int(row[1]) for row in texts(rounds.tables[1])}
+    assert launch_counts["all old"] == launch_counts["all new"] > 0
+    assert any(name.startswith("all new but ") for name in launch_counts)
+    assert facts["Launches"] == "{0} of {0} launches completed".format(sum(launch_counts.values()))
 
 
 def test_of_too_few_rounds_no_share_is_printed_as_if_it_were_known() -> None:
     plan = Plan.model_construct(kind="blame", arms=FACTS, others=[], step=0.2)
-    lead = ((OPTION, Span(0.9, 0.5, 1.4)), ("MPI 1 → 2", Span(-0.74, None, None)))
-    found = Causes(Ending.UNKNOWN, (), None, None, None, (), lead, 20)
-    (table,) = page._tables(plan, found)
+    ranking = ((OPTION, Span(0.9, 0.5, 1.4)), ("MPI 1 → 2", Span(-0.74, None, None)))
+    result = Causes(Ending.UNKNOWN, (), None, None, None, (), ranking, 20)
+    (table,) = page._tables(plan, result)
     assert isinstance(table, Table)
     assert [row[1] for row in texts(table)] == ["90 % [50, 140]", "open"]
-    (figure,) = page._figures(plan, found)
+    (figure,) = page._figures(plan, result)
     assert figure.plot is not None and len(figure.plot.views[0].rows) == 1
 
 
@@ -107,7 +107,7 @@ def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
 
 
 def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) -> None:
-    why = "mpirun: /home/someone/bin: not found"
+    reason = "mpirun: /home/someone/bin: not found"
     plan = Plan(
         kind="bisect",
         title="Which?",
@@ -119,15 +119,15 @@ def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) ->
         arms=["v0", "v1", "v2"],
         step=0.05,
     )
-    opened = Journal(tmp_path / "search")
-    opened.begin(plan)
-    with (opened.folder / journal.LAUNCHES).open("a") as stream:
+    search_journal = Journal(tmp_path / "search")
+    search_journal.begin(plan)
+    with (search_journal.folder / journal.LAUNCHES).open("a") as stream:
         for at, value in enumerate((1.0, None)):
-            entry = Entry(round=1, at=at, value=value, why="" if value else why)
+            entry = Entry(round=1, at=at, value=value, why="" if value else reason)
             stream.write(entry.model_dump_json() + "\n")
     bundle = tmp_path / "bundle"
     bundle.mkdir()
-    page.make_bundle(opened.folder, bundle, "2026-11-25T13:00:00Z", None)
+    page.make_bundle(search_journal.folder, bundle, "2026-11-25T13:00:00Z", None)
     report = page.report(bundle)
     assert dict(report.facts)["Launches"] == "1 of 2 launches completed"
     assert "someone" not in (bundle / journal.LAUNCHES).read_text()

@@ -12,10 +12,10 @@ STEPS = 0.2 + 0.01 * RNG.standard_normal(30)
 
 
 def test_a_share_is_within_its_interval() -> None:
-    found = share(0.7 * STEPS + 0.005 * RNG.standard_normal(30), STEPS, 0.05)
-    assert found.low is not None and found.high is not None
-    assert 0.6 < found.low < 0.7 < found.high < 0.8
-    assert str(found) == f"70 % [{100 * found.low:.0f}, {100 * found.high:.0f}]"
+    span = share(0.7 * STEPS + 0.005 * RNG.standard_normal(30), STEPS, 0.05)
+    assert span.low is not None and span.high is not None
+    assert 0.6 < span.low < 0.7 < span.high < 0.8
+    assert str(span) == f"70 % [{100 * span.low:.0f}, {100 * span.high:.0f}]"
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ def test_a_share_is_within_its_interval() -> None:
 def test_too_few_rounds_and_a_share_off_the_scale_have_no_interval(
     part: float, rounds: int
 ) -> None:
-    found = share(part * STEPS[:rounds], STEPS[:rounds], 0.05)
-    assert found == Span(pytest.approx(part), None, None)
-    assert str(found) == f"{100 * part:.0f} %"
+    span = share(part * STEPS[:rounds], STEPS[:rounds], 0.05)
+    assert span == Span(pytest.approx(part), None, None)
+    assert str(span) == f"{100 * part:.0f} %"
 
 
 def test_of_no_step_there_is_no_share() -> None:

@@ -31,8 +31,8 @@ def nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     nights, facts = (
         pl.read_parquet(SAMPLE / f"{name}.parquet") for name in ("nights", "provenance")
     )
-    known = ledger.Ledger(nights, facts, ())
-    monkeypatch.setattr(ledger, "read_ledger", lambda *_: known)
+    site_ledger = ledger.Ledger(nights, facts, ())
+    monkeypatch.setattr(ledger, "read_ledger", lambda *_: site_ledger)
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
     (tmp_path / "sixty-nights" / SITE).mkdir(parents=True)
@@ -41,24 +41,24 @@ def nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.nightly
 def test_the_planted_variable_can_be_switched(nights: Path) -> None:
-    found = steps.find(SITE, STEPPED, "", None, nights)
-    assert [one.variable for one in found.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
-    assert found.switches[0].old is None and found.switches[0].new == "4096"
-    assert found.log_ratio > 0.05 and 0 < found.noise < 0.2
-    assert not any(name.startswith("site configuration") for name, _ in found.others)
+    step = steps.find(SITE, STEPPED, "", None, nights)
+    assert [switch.variable for switch in step.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
+    assert step.switches[0].old is None and step.switches[0].new == "4096"
+    assert step.log_ratio > 0.05 and 0 < step.noise < 0.2
+    assert not any(name.startswith("site configuration") for name, _ in step.others)
 
 
 @pytest.mark.nightly
 def test_a_night_searches_for_each_step_once(nights: Path) -> None:
-    found = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
-    assert found is not None
-    assert [one.variable for one in found.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
-    searched = nights / "blame-sixty-nights" / SITE / "2026-11-20" / "r1" / "bundle"
-    searched.mkdir(parents=True)
-    write_plan(conduct.plan_blame(found, SITE), searched)
-    other = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
-    assert other is None or (
-        other.title != found.title and abs(other.log_ratio) <= abs(found.log_ratio)
+    step = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
+    assert step is not None
+    assert [switch.variable for switch in step.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
+    folder = nights / "blame-sixty-nights" / SITE / "2026-11-20" / "r1" / "bundle"
+    folder.mkdir(parents=True)
+    write_plan(conduct.plan_blame(step, SITE), folder)
+    other_step = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
+    assert other_step is None or (
+        other_step.title != step.title and abs(other_step.log_ratio) <= abs(step.log_ratio)
     )
 
 
@@ -81,10 +81,10 @@ def test_a_series_without_a_step_and_one_that_is_not_there_are_one_line(nights: 
 
 
 def test_the_command_says_what_it_would_launch(nights: Path) -> None:
-    done = CliRunner().invoke(app, ["blame", SITE, STEPPED, "--dry-run"])
-    assert done.exit_code == 0, done.output
-    assert "can be switched: OMPI_MCA_btl_tcp_eager_limit not set → 4096" in done.output
-    assert "expected: about" in done.output
+    result = CliRunner().invoke(app, ["blame", SITE, STEPPED, "--dry-run"])
+    assert result.exit_code == 0, result.output
+    assert "can be switched: OMPI_MCA_btl_tcp_eager_limit not set → 4096" in result.output
+    assert "expected: about" in result.output
     assert not (nights / "runs").exists()
 
 
@@ -123,7 +123,7 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "is_named"),
+    ("change", "is_named"),
     [
         (Change("a", "variable SLURM_CPU_BIND", "cores", "none"), False),
         (Change("a", "variable UCX_TLS", "all", "tcp"), True),
@@ -131,9 +131,9 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
     ],
 )
 def test_a_binding_is_named_unless_it_follows_from_what_can_be_set(
-    changed: Change, is_named: bool
+    change: Change, is_named: bool
 ) -> None:
-    _, others = steps.split([changed, Change("a", "binding", "0: 0; 1: 1", "0: any; 1: any")])
+    _, others = steps.split([change, Change("a", "binding", "0: 0; 1: 1", "0: any; 1: any")])
     assert ("binding" in {name.split()[0] for name, _ in others}) is is_named
 
 
@@ -145,33 +145,33 @@ def test_a_toolchain_of_before_stands_for_what_installing_it_would_test() -> Non
     ]
     switches, others = steps.split(changes)
     line = SimpleNamespace(series=SimpleNamespace(names={"case_id": "NetPIPE/a=b@s:p+new"}))
-    found = SeriesStep("c", line, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
-    known = steps.with_toolchain(found, "old")
-    assert known.switches == (Switch(steps.TOOLCHAIN, "old", "new"),)
-    assert known.switches[0].name == "toolchain old \N{RIGHTWARDS ARROW} new"
-    assert [name.partition(":")[0] for name, _ in known.others] == ["kernel"]
-    assert checks.variables(known.switches, frozenset()) == ""
+    step = SeriesStep("c", line, "2026-11-20T01:00:00Z", 0.2, 0.02, switches, others)  # type: ignore[arg-type]
+    toolchain_step = steps.with_toolchain(step, "old")
+    assert toolchain_step.switches == (Switch(steps.TOOLCHAIN, "old", "new"),)
+    assert toolchain_step.switches[0].name == "toolchain old \N{RIGHTWARDS ARROW} new"
+    assert [name.partition(":")[0] for name, _ in toolchain_step.others] == ["kernel"]
+    assert checks.variables(toolchain_step.switches, frozenset()) == ""
     with pytest.raises(UserError, match="--old-toolchain old: nothing of new differs since 2026"):
-        steps.with_toolchain(known, "old")
+        steps.with_toolchain(toolchain_step, "old")
     with pytest.raises(UserError, match="--old-toolchain new: it is the one of this series"):
-        steps.with_toolchain(found, "new")
+        steps.with_toolchain(step, "new")
 
 
 def test_a_set_of_nodes_is_switched_only_where_all_of_them_are_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
-    listed = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", down_reason="down")]
+    node_list = [Node("n1.x", "idle"), Node("n2", "mixed"), Node("n3", "down", down_reason="down")]
     pseudonym = {"node-0000000a": "n1", "node-0000000b": "n2", "node-0000000c": "n3"}
-    monkeypatch.setattr(campaign_nodes, "known_nodes", lambda site, names: {"p": listed})
-    known = pseudonyms.HostNames(pseudonym, has_key=True)
-    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: known)
+    monkeypatch.setattr(campaign_nodes, "known_nodes", lambda site, names: {"p": node_list})
+    host_names = pseudonyms.HostNames(pseudonym, has_key=True)
+    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: host_names)
     site, case = SimpleNamespace(name="s"), SimpleNamespace(partition="p")
     item = SimpleNamespace(case=case, nodes=2)
     good, down = "node-0000000a, node-0000000b", "node-0000000b, node-0000000c"
     switch = Switch(NODE_SET, good, down)
-    found = checks.find_hosts(site, item, [switch])  # type: ignore[arg-type]
-    assert found == {good: ("n1.x", "n2")}
+    hosts = checks.find_hosts(site, item, [switch])  # type: ignore[arg-type]
+    assert hosts == {good: ("n1.x", "n2")}
     assert checks.variables([switch], frozenset()) == ""
 
 
@@ -182,7 +182,7 @@ def test_facts_that_contradict_each_other_are_refused() -> None:
 
 def test_the_script_of_an_arm_sets_each_variable_to_its_value() -> None:
     switches = (Switch("A", None, "it's"), Switch("B", "1", None))
-    old, new = frozenset[str](), frozenset(one.name for one in switches)
+    old, new = frozenset[str](), frozenset(switch.name for switch in switches)
     assert checks.variables(switches, old) == "unset A\nexport B=1\n"
     assert checks.variables(switches, new) == "export A='it'\"'\"'s'\nunset B\n"
     assert checks.variables(switches, frozenset([switches[0].name])).endswith("export B=1\n")

@@ -25,7 +25,7 @@ print(find_osu.one_rank_command(check))
 
 
 @pytest.mark.parametrize(
-    ("partition", "own", "command"),
+    ("partition", "launcher", "command"),
     [
         ("srun", "srun", "srun --mpi=pmix"),
         ("srun", "mpirun", "mpirun -np 1 --mpi=pmix"),
@@ -35,14 +35,14 @@ print(find_osu.one_rank_command(check))
     ],
 )
 def test_a_step_of_a_job_of_many_ranks_has_one_rank(
-    partition: str, own: str | None, command: str
+    partition: str, launcher: str | None, command: str
 ) -> None:
-    extras = {"launcher_options": ["--mpi=pmix"], **({"launcher": own} if own else {})}
-    done = subprocess.run(
+    extras = {"launcher_options": ["--mpi=pmix"], **({"launcher": launcher} if launcher else {})}
+    process = subprocess.run(
         [sys.executable, "-c", ASK, partition, json.dumps(extras)],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == command
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.strip() == command

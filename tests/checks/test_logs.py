@@ -16,11 +16,11 @@ def test_every_parameter_of_a_check_is_logged(monkeypatch: pytest.MonkeyPatch) -
     files = (file.relative_to(CHECKOUT) for file in (CHECKOUT / "checks").rglob("*.py"))
     modules = [importlib.import_module(".".join(file.with_suffix("").parts)) for file in files]
     parameters = {
-        f"{each.__name__}.{name}": parameter.is_loggable()
+        f"{check.__name__}.{name}": parameter.is_loggable()
         for module in modules
-        for each in vars(module).values()
-        if isinstance(each, RegressionTestMeta)
-        for name, parameter in each.param_space.params.items()
+        for check in vars(module).values()
+        if isinstance(check, RegressionTestMeta)
+        for name, parameter in check.param_space.params.items()
     }
     assert {"NPBAtScale.scale", "NPBAtScale.problem_class", "NetPIPE.mode"} <= parameters.keys()
     assert [name for name, is_logged in parameters.items() if not is_logged] == []

@@ -55,7 +55,7 @@ def built(folder: Path) -> matrix.Matrix:
 
 def named(planned: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
     """(benchmark, source, ranks, placement) of the expected cases of a check."""
-    cases = [dict(one.case.parameters) for one in planned.expected if one.case.check == check]
+    cases = [dict(item.case.parameters) for item in planned.expected if item.case.check == check]
     keys = ("benchmark", "source", "ranks", "placement")
     return {tuple(case[key] for key in keys) for case in cases}  # type: ignore[misc]
 
@@ -64,7 +64,7 @@ def named(planned: matrix.Matrix, check: str) -> set[tuple[str, str, str, str]]:
 def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
     planned: matrix.Matrix, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = {
+    native_cases = {
         ("CG", "native", "1", "shared-memory"),
         ("CG", "native", "2", "shared-memory"),
         ("CG", "native", "2", "one-per-node"),
@@ -74,18 +74,18 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
         ("BT", "native", "4", "shared-memory"),
         ("BT", "native", "4", "one-per-node"),
     }
-    assert named(planned, "NPB") == ours
-    across = named(planned, "NPBWan")
-    reasons = {one.reason for one in planned.skipped if "source=upstream" in one.case}
+    assert named(planned, "NPB") == native_cases
+    wan_cases = named(planned, "NPBWan")
+    reasons = {item.reason for item in planned.skipped if "source=upstream" in item.case}
     assert any("npb-upstream (build NPB 3.4 into" in reason for reason in reasons)
     (folder / "npb" / "mpich50").mkdir(parents=True)
     monkeypatch.setenv("ROUNDTRIP_NPB", str(folder / "npb"))
-    theirs = {(benchmark, "upstream", *rest) for benchmark, _, *rest in ours}
-    offering = built(folder)
-    assert named(offering, "NPB") == ours | theirs
-    theirs_across = {(benchmark, "upstream", *rest) for benchmark, _, *rest in across}
-    assert named(offering, "NPBWan") == across | theirs_across
-    script = upstream_script_over_the_link(offering, folder)
+    upstream_cases = {(benchmark, "upstream", *rest) for benchmark, _, *rest in native_cases}
+    upstream_matrix = built(folder)
+    assert named(upstream_matrix, "NPB") == native_cases | upstream_cases
+    upstream_wan_cases = {(benchmark, "upstream", *rest) for benchmark, _, *rest in wan_cases}
+    assert named(upstream_matrix, "NPBWan") == wan_cases | upstream_wan_cases
+    script = upstream_script_over_the_link(upstream_matrix, folder)
     (launch,) = [line for line in script.splitlines() if " lease --rtt=4ms " in line]
     assert launch.endswith(f"{folder}/npb/mpich50/cg.S.x")
 
@@ -93,11 +93,11 @@ def test_only_legal_ranks_run_and_npb_itself_only_where_it_is(
 def upstream_script_over_the_link(planned: matrix.Matrix, folder: Path) -> str:
     """Job script of NPB's own CG on a rank in each cluster."""
     (folder / "npb" / "mpich50" / "cg.S.x").touch()
-    wanted = {"benchmark": "CG", "source": "upstream", "ranks": "2"}
+    parameters = {"benchmark": "CG", "source": "upstream", "ranks": "2"}
     (case,) = [
-        one.case
-        for one in planned.expected
-        if one.case.check == "NPBWan" and wanted.items() <= dict(one.case.parameters).items()
+        item.case
+        for item in planned.expected
+        if item.case.check == "NPBWan" and parameters.items() <= dict(item.case.parameters).items()
     ]
     (script,) = check.render_scripts(Site("virtual", CHECKOUT), [case])
     return script.text
@@ -112,21 +112,21 @@ def test_a_job_over_the_link_has_half_of_its_nodes_on_each_side(planned: matrix.
         ("BT", "native", "4", "one-per-node"),
         ("BT", "native", "4", "node-per-cluster"),
     }
-    over_link = [one.case for one in planned.expected if one.case.check == "NPBWan"]
-    cg = [case for case in over_link if dict(case.parameters)["benchmark"] == "CG"]
-    found = {}
-    for script in check.render_scripts(Site("virtual", CHECKOUT), cg):
+    wan_cases = [item.case for item in planned.expected if item.case.check == "NPBWan"]
+    cg_cases = [case for case in wan_cases if dict(case.parameters)["benchmark"] == "CG"]
+    layouts = {}
+    for script in check.render_scripts(Site("virtual", CHECKOUT), cg_cases):
         parameters = dict(script.case.parameters)
         lines = script.text.splitlines()
-        found[parameters["ranks"], parameters["placement"]] = (
+        layouts[parameters["ranks"], parameters["placement"]] = (
             next(line.split("=")[1] for line in lines if "--ntasks-per-node" in line),
             next(line for line in lines if "--constraint" in line).split("--constraint=")[1],
         )
         assert "#SBATCH --exclusive" in lines
-        leased = "testbed/vcluster lease --rtt=4ms --record=link.json --for='NPBWan "
-        (launch,) = [line for line in lines if leased in line]
+        lease_command = "testbed/vcluster lease --rtt=4ms --record=link.json --for='NPBWan "
+        (launch,) = [line for line in lines if lease_command in line]
         assert " -- srun " in launch
-    assert found == {
+    assert layouts == {
         ("2", "one-per-node"): ("1", "[clusterA*1&clusterB*1]"),
         ("4", "one-per-node"): ("1", "[clusterA*2&clusterB*2]"),
         ("4", "node-per-cluster"): ("2", "[clusterA*1&clusterB*1]"),

@@ -66,7 +66,7 @@ def scale_of(case: str) -> tuple[str, str, str]:
 
 
 def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(planned: matrix.Matrix) -> None:
-    expected = {scale_of(one.case.id) for one in planned.expected}
+    expected = {scale_of(item.case.id) for item in planned.expected}
     assert expected == {
         *(("OSUAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
         *(("OSUAtScale", s, "one-per-node") for s in ("pair", "nodes_2", "nodes_4", "all")),
@@ -74,8 +74,8 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(planned: mat
         *(("NPBWanAtScale", s, "all-cores") for s in ("nodes_2", "nodes_4", "nodes_8", "all")),
         *(("NPBAtScale", s, "all-cores") for s in ("pair", "node", "nodes_2", "nodes_4", "all")),
     }
-    skipped = {scale_of(one.case)[:2]: one.reason for one in planned.skipped}
-    assert set(skipped) == {
+    reasons = {scale_of(item.case)[:2]: item.reason for item in planned.skipped}
+    assert set(reasons) == {
         ("OSUAtScale", "nodes_8"),
         ("OSUAtScale", "nodes_16"),
         ("RingAtScale", "nodes_8"),
@@ -85,26 +85,26 @@ def test_what_fits_is_expected_and_the_rest_skipped_with_the_reason(planned: mat
         ("NPBAtScale", "nodes_16"),
     }
     reason = "partition 'grid' with 'mpich50-tcp' does not offer: nodes_16 (it has 8)"
-    assert skipped["NPBWanAtScale", "nodes_16"] == reason
+    assert reasons["NPBWanAtScale", "nodes_16"] == reason
 
 
 @pytest.mark.nightly
 def test_a_job_fills_its_nodes_with_what_the_benchmark_takes(planned: matrix.Matrix) -> None:
     """32 ranks over the WAN are the study's 16 + 16; BT takes squares that nodes share alike."""
     site = Site("virtual", CHECKOUT)
-    wanted = [
-        one.case
-        for one in planned.expected
-        if scale_of(one.case.id)[1:]
+    cases = [
+        item.case
+        for item in planned.expected
+        if scale_of(item.case.id)[1:]
         in (("nodes_4", "all-cores"), ("all", "all-cores"), ("all", "one-per-node"))
     ]
-    found = {}
-    for script in check.render_scripts(site, wanted):
+    layouts = {}
+    for script in check.render_scripts(site, cases):
         options = dict(re.findall(r"^#SBATCH --([\w-]+)=(.*)$", script.text, re.MULTILINE))
         benchmark = dict(script.case.parameters).get("benchmark", "")
         key = (*scale_of(script.case.id), benchmark)
-        found[key] = (options["ntasks"], options["ntasks-per-node"], options.get("constraint"))
-    assert found == {
+        layouts[key] = (options["ntasks"], options["ntasks-per-node"], options.get("constraint"))
+    assert layouts == {
         ("OSUAtScale", "nodes_4", "all-cores", "allreduce"): ("16", "4", None),
         ("OSUAtScale", "all", "all-cores", "allreduce"): ("16", "4", None),
         ("OSUAtScale", "all", "one-per-node", "allreduce"): ("4", "1", None),
@@ -128,14 +128,14 @@ def test_reframe_says_by_hand_what_the_site_cannot_do(
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
     monkeypatch.delenv("ROUNDTRIP_OSU", raising=False)
     site = Site("local", CHECKOUT)
-    done = subprocess.run(
+    process = subprocess.run(
         ["reframe", "-c", "checks/osu/scale.py", "-l"],
         cwd=CHECKOUT,
         env=site.environment,
         capture_output=True,
         text=True,
     )
-    assert "skipped on smp: tests of OSUAtScale that need one-per-node\n" in done.stdout
-    listed = set(re.findall(r"^- OSUAtScale .*%scale=(\w+)", done.stdout, re.MULTILINE))
-    several = "cores_2" in site.partitions["smp"]["features"]
-    assert listed == {"pair", *(["node"] if several else [])}
+    assert "skipped on smp: tests of OSUAtScale that need one-per-node\n" in process.stdout
+    scales = set(re.findall(r"^- OSUAtScale .*%scale=(\w+)", process.stdout, re.MULTILINE))
+    has_two_cores = "cores_2" in site.partitions["smp"]["features"]
+    assert scales == {"pair", *(["node"] if has_two_cores else [])}

@@ -38,11 +38,11 @@ def launched(folder: Path, time_limit: float | None) -> SimpleNamespace:
     return check
 
 
-@pytest.mark.parametrize(("budget", "given"), [(150.0, 3600), (None, 3600), (7200.0, 7200)])
+@pytest.mark.parametrize(("budget", "expected"), [(150.0, 3600), (None, 3600), (7200.0, 7200)])
 def test_a_budget_of_simulated_time_limits_no_real_time(
-    tmp_path: Path, budget: float | None, given: float
+    tmp_path: Path, budget: float | None, expected: float
 ) -> None:
-    assert launched(tmp_path, budget).time_limit == given
+    assert launched(tmp_path, budget).time_limit == expected
 
 
 def test_what_simulated_a_program_of_others_is_recorded(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def test_all_toolchains_of_this_machine_are_described(local: Site) -> None:
-    described = [each.name for each in catalogue().select([], everything=True)]
-    assert sorted(local.toolchains) == sorted(described)
+    names = [spec.name for spec in catalogue().select([], everything=True)]
+    assert sorted(local.toolchains) == sorted(names)
 
 
 @pytest.mark.nightly

@@ -45,8 +45,8 @@ def site(toolchains: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> S
 
 def test_simulators_are_there_and_nothing_else_is(site: Site) -> None:
     assert sorted(site.toolchains) == ["smpi-boost174", "smpi-boost181"]
-    assert all("simulated" in one["features"] for one in site.toolchains.values())
-    assert {name: p["extras"]["nodes"] for name, p in site.partitions.items()} == {
+    assert all("simulated" in toolchain["features"] for toolchain in site.toolchains.values())
+    assert {name: partition["extras"]["nodes"] for name, partition in site.partitions.items()} == {
         "grid": 32,
         "odin": 128,
         "hdr": 1024,
@@ -54,15 +54,15 @@ def test_simulators_are_there_and_nothing_else_is(site: Site) -> None:
         "hdr512": 512,
     }
     for name, partition in site.partitions.items():
-        what = partition["extras"]["simulated"]
-        assert what["platform"] == name.rstrip("0123456789")
-        assert (site.folder / "platforms" / f"{what['platform']}.xml").is_file()
+        simulation = partition["extras"]["simulated"]
+        assert simulation["platform"] == name.rstrip("0123456789")
+        assert (site.folder / "platforms" / f"{simulation['platform']}.xml").is_file()
         assert partition["environs"] == ["smpi-boost181"]
 
 
 def test_host_speeds_are_swept_by_a_module_of_the_package(site: Site) -> None:
-    listed = site.cases(["checks/npb/simulated.py"])
-    case = next(one for one in listed if one.check == "NPBHostSpeeds")
+    cases = site.cases(["checks/npb/simulated.py"])
+    case = next(case for case in cases if case.check == "NPBHostSpeeds")
     (script,) = check.render_scripts(site, [case])
     command = script.text.splitlines()[-1].split()
     assert command[1:5] == ["-m", "roundtrip.studies.npb.sweep", "--samples", "samples.csv"]
@@ -75,10 +75,14 @@ def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
     file = tmp_path / "one.toml"
     file.write_text(CAMPAIGN)
     planned = matrix.build_matrix(model.load_campaign(file), site)
-    wanted = {(one.case.partition, *dict(one.case.parameters).values()) for one in planned.expected}
-    ran = {(case[0], *(word for word in case if word in ("CG", "BT"))) for case in wanted}
-    assert ran == {(place, which) for place in site.partitions for which in ("CG", "BT")}
-    reasons = {one.reason for one in planned.skipped}
+    cases = {
+        (item.case.partition, *dict(item.case.parameters).values()) for item in planned.expected
+    }
+    benchmarks = {(case[0], *(word for word in case if word in ("CG", "BT"))) for case in cases}
+    assert benchmarks == {
+        (partition, benchmark) for partition in site.partitions for benchmark in ("CG", "BT")
+    }
+    reasons = {item.reason for item in planned.skipped}
     assert "it is not simulated: SMPI charges no time for packing" in reasons
     assert any("nodes_256 (it has 128)" in reason for reason in reasons)
 
@@ -88,17 +92,17 @@ def test_what_shows_nothing_under_a_simulator_is_skipped_with_the_reason(
 def test_the_shipped_campaigns_can_run_and_claim_nothing(
     site: Site, name: str, launches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    declared = model.load_campaign(CHECKOUT / "campaigns" / f"{name}.toml")
-    planned = matrix.build_matrix(declared, site)
-    assert declared.launches == launches
-    assert "SIMULATED" in declared.title
-    assert all(one.simulated for one in planned.expected)
-    checks = {one.case.check for one in planned.expected}
+    campaign = model.load_campaign(CHECKOUT / "campaigns" / f"{name}.toml")
+    planned = matrix.build_matrix(campaign, site)
+    assert campaign.launches == launches
+    assert "SIMULATED" in campaign.title
+    assert all(item.simulated for item in planned.expected)
+    checks = {item.case.check for item in planned.expected}
     assert checks >= {"NPBHostSpeeds", "NetPIPE", "NPBSimulated"}
-    claims = outcome.assess_claims(declared, planned, analysis.default())
+    claims = outcome.assess_claims(campaign, planned, analysis.default())
     claims.require_enough_launches()
     assert list(claims.lines()) == ["claims: none: a simulation gives the same values each time"]
-    reasons = {one.case.split("/")[0]: one.reason for one in planned.skipped}
+    reasons = {item.case.split("/")[0]: item.reason for item in planned.skipped}
     if name == "simulated":
         assert {"DDTBench", "OSUGroup", "Ring"} <= reasons.keys()
         assert all(reasons.values())
@@ -112,7 +116,7 @@ def test_a_machine_that_measures_simulates_nothing(
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path / "runs"))
     local = Site("local", CHECKOUT)
     assert not [name for name in local.toolchains if name.startswith("smpi")]
-    listed = {case.check for case in local.cases(["checks/npb/simulated.py"])}
-    assert listed == set()
-    described = json.dumps(local.describe(["checks/npb/simulated.py"]))
-    assert "NPBSimulated" in described
+    checks = {case.check for case in local.cases(["checks/npb/simulated.py"])}
+    assert checks == set()
+    description = json.dumps(local.describe(["checks/npb/simulated.py"]))
+    assert "NPBSimulated" in description

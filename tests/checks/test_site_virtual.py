@@ -12,18 +12,20 @@ CONFIG = Path(__file__).parents[2] / "site-configs" / "virtual" / "reframe.py"
 ENVIRONMENTS = runpy.run_path(str(CONFIG))["site_configuration"]["environments"]
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda one: one["name"])
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda environment: environment["name"])
 def test_a_shell_takes_each_variable_whole(environment: dict) -> None:
     """ReFrame writes ``export NAME=VALUE`` as it stands: a bare ``;`` would end the value."""
     for name, value in environment["env_vars"]:
         script = f'export {name}={value}\nprintf %s "${name}"'
-        done = subprocess.run(["bash", "-ec", script], capture_output=True, text=True, check=True)
-        assert done.stderr == ""
-        assert done.stdout == value.strip("'")
+        process = subprocess.run(
+            ["bash", "-ec", script], capture_output=True, text=True, check=True
+        )
+        assert process.stderr == ""
+        assert process.stdout == value.strip("'")
 
 
 def test_the_udp_transport_is_reliable_datagrams() -> None:
-    (udp,) = [one for one in ENVIRONMENTS if one["name"] == "mpich50-udp"]
+    (udp,) = [environment for environment in ENVIRONMENTS if environment["name"] == "mpich50-udp"]
     assert ["FI_PROVIDER", "'udp;ofi_rxd'"] in udp["env_vars"]
 
 
@@ -32,8 +34,14 @@ def test_osu_is_offered_where_it_was_built_or_how_to_build_it_is_said(
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_OSU", str(tmp_path))
     (tmp_path / "mpich50").mkdir()
-    found = runpy.run_path(str(CONFIG))["site_configuration"]["environments"]
-    offers = {one["name"] for one in found if "osu" in one["features"]}
-    assert offers == {"mpich50-tcp", "mpich50-udp", "mpich50-ucx"}
-    lacking = next(one["extras"]["lacks"]["osu"] for one in found if one["name"] == "mpich40-ucx")
-    assert f"--prefix={tmp_path}/mpich40 && make -k install" in lacking
+    environments = runpy.run_path(str(CONFIG))["site_configuration"]["environments"]
+    osu_environments = {
+        environment["name"] for environment in environments if "osu" in environment["features"]
+    }
+    assert osu_environments == {"mpich50-tcp", "mpich50-udp", "mpich50-ucx"}
+    hint = next(
+        environment["extras"]["lacks"]["osu"]
+        for environment in environments
+        if environment["name"] == "mpich40-ucx"
+    )
+    assert f"--prefix={tmp_path}/mpich40 && make -k install" in hint

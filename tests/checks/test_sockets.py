@@ -25,13 +25,15 @@ def sockets(folder: Path, *cpus: list[int]) -> str:
         for cpu in (0, 1, 10, 11, 2, 3)
     ]
     (folder / "sockets.txt").write_text("\n".join(lines) + "\n")
-    places = [{"rank": rank, "host": "n1", "cpus": each} for rank, each in enumerate(cpus)]
-    (folder / "run.json").write_text(json.dumps({"placement": places}))
-    done = subprocess.run(
+    placement = [
+        {"rank": rank, "host": "n1", "cpus": rank_cpus} for rank, rank_cpus in enumerate(cpus)
+    ]
+    (folder / "run.json").write_text(json.dumps({"placement": placement}))
+    process = subprocess.run(
         [sys.executable, "-c", COUNT, str(folder)], cwd=CHECKOUT, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    assert process.returncode == 0, process.stderr
+    return process.stdout.strip()
 
 
 def test_a_rank_is_on_the_socket_of_all_its_processors(tmp_path: Path) -> None:

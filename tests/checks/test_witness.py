@@ -21,8 +21,8 @@ spec.loader.exec_module(witness)
 Witnessed = witness.Witnessed
 
 
-def launched(tmp_path: Path, said: str, ranks: int, hosts: int) -> SimpleNamespace:
-    (tmp_path / "err").write_text(said)
+def launched(tmp_path: Path, stderr_text: str, ranks: int, hosts: int) -> SimpleNamespace:
+    (tmp_path / "err").write_text(stderr_text)
     check = SimpleNamespace(stagedir=tmp_path, stderr="err", num_tasks=ranks, num_hosts=hosts)
     check.rank_hosts = lambda: Witnessed.rank_hosts(check)
     return check
@@ -33,14 +33,14 @@ def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
     Witnessed.wrap_executable(check)
     line = shlex.join(["%s-%s", "a b", "$c"])
     command = " ".join([check.executable, *check.executable_opts, line])
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    assert done.stdout == "a b-$c"
-    ran = launched(tmp_path, "a warning of the MPI\n" + done.stderr, 1, 1)
-    assert ran.rank_hosts().evaluate() == [platform.node()]
+    process = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert process.stdout == "a b-$c"
+    launch_check = launched(tmp_path, "a warning of the MPI\n" + process.stderr, 1, 1)
+    assert launch_check.rank_hosts().evaluate() == [platform.node()]
 
 
 @pytest.mark.parametrize(
-    ("name", "is_one"),
+    ("name", "is_mpi"),
     [
         ("libmpi.so.40", True),
         ("libmpich.so.12", True),
@@ -49,7 +49,7 @@ def test_the_program_runs_with_its_words_and_output(tmp_path: Path) -> None:
         ("libmpichcxx.so.12", False),
     ],
 )
-def test_which_library_a_rank_says(tmp_path: Path, name: str, is_one: bool) -> None:
+def test_which_library_a_rank_says(tmp_path: Path, name: str, is_mpi: bool) -> None:
     library = tmp_path / "lib" / name
     library.parent.mkdir()
     library.touch()
@@ -61,9 +61,11 @@ def test_which_library_a_rank_says(tmp_path: Path, name: str, is_one: bool) -> N
     check = SimpleNamespace(executable="true", executable_opts=[], simulated=False)
     Witnessed.wrap_executable(check)
     command = " ".join([check.executable, *check.executable_opts])
-    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=path)
-    assert done.stderr.split()[5:] == ([str(library)] if is_one else [])
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    process = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, env=environment
+    )
+    assert process.stderr.split()[5:] == ([str(library)] if is_mpi else [])
 
 
 def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
@@ -72,10 +74,12 @@ def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
     Witnessed.wrap_executable(check)
     assert [check.executable, *check.executable_opts] == ["osu_bw"]
     assert job.launcher.options == ["--cfg=a:b", "-map", "--log=smpi.thres:info"]
-    said = "".join(f"[0.000000] [smpi/INFO] [rank {n}] -> odin{n}\n" for n in range(2))
-    ran = launched(tmp_path, f"[0.000000] [smpi_config/INFO] You did not set\n{said}", 2, 2)
-    assert ran.rank_hosts().evaluate() == ["odin0", "odin1"]
-    assert Witnessed.ranks_are_complete(ran).evaluate()
+    stderr_text = "".join(f"[0.000000] [smpi/INFO] [rank {n}] -> odin{n}\n" for n in range(2))
+    launch_check = launched(
+        tmp_path, f"[0.000000] [smpi_config/INFO] You did not set\n{stderr_text}", 2, 2
+    )
+    assert launch_check.rank_hosts().evaluate() == ["odin0", "odin1"]
+    assert Witnessed.ranks_are_complete(launch_check).evaluate()
 
 
 @pytest.mark.parametrize(
@@ -90,8 +94,8 @@ def test_the_simulator_says_where_it_put_each_rank(tmp_path: Path) -> None:
 def test_ranks_and_nodes_are_counted_where_they_ran(
     tmp_path: Path, hosts: list[str], fault: str | None
 ) -> None:
-    said = "".join(f"ROUNDTRIP RANK ON {host}\n" for host in hosts)
-    outcome = Witnessed.ranks_are_complete(launched(tmp_path, said, 2, 2))
+    stderr_text = "".join(f"ROUNDTRIP RANK ON {host}\n" for host in hosts)
+    outcome = Witnessed.ranks_are_complete(launched(tmp_path, stderr_text, 2, 2))
     if fault is None:
         assert outcome.evaluate()
         return
@@ -100,8 +104,10 @@ def test_ranks_and_nodes_are_counted_where_they_ran(
 
 
 def test_each_rank_names_its_node_and_the_mpi_that_it_loads(tmp_path: Path) -> None:
-    said = "ROUNDTRIP RANK ON n1.site a1 /lib/a folder/libmpi.so.40.1\nROUNDTRIP RANK ON n2 - \n"
-    assert Witnessed.identities(launched(tmp_path, said, 2, 2)) == [
+    stderr_text = (
+        "ROUNDTRIP RANK ON n1.site a1 /lib/a folder/libmpi.so.40.1\nROUNDTRIP RANK ON n2 - \n"
+    )
+    assert Witnessed.identities(launched(tmp_path, stderr_text, 2, 2)) == [
         {
             **{"host": "n1.site", "ranks": [0], "slurm_node": "a1"},
             "file": "/lib/a folder/libmpi.so.40.1",

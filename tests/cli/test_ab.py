@@ -70,7 +70,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
         cases = [Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", n) for n in (FAST, SLOW)]
         plan = Matrix(tuple(ExpectedCase(case, "netpipe.py", (), "netpipe") for case in cases), ())
-        monkeypatch.setattr(matrix, "build_matrix", refused or (lambda declared, site: plan))
+        monkeypatch.setattr(matrix, "build_matrix", refused or (lambda campaign, site: plan))
         monkeypatch.setattr(environment, "record_environment", record)
         monkeypatch.setattr(environment, "tuning_warnings", lambda _: ["UCX_TLS tunes MPI"])
         monkeypatch.setattr(session, "build_all", lambda *_: None)
@@ -92,31 +92,31 @@ def state(tmp_path: Path) -> dict[str, Any]:
 
 def test_it_stops_when_all_is_decided(played: Callable[..., Result], tmp_path: Path) -> None:
     """A difference of 18 % and more at 64 KiB, with 3 % of noise."""
-    done = played(FAST, SLOW)
-    assert done.exit_code == 1, done.output
-    assert f"regressed: {FAST} is faster" in done.stdout
+    result = played(FAST, SLOW)
+    assert result.exit_code == 1, result.output
+    assert f"regressed: {FAST} is faster" in result.stdout
     launches = scan(tree(tmp_path))
     assert 12 <= len(launches) <= 60
-    recorded = state(tmp_path)
-    assert recorded["finished"] is not None
-    assert {item["launches"] for item in recorded["expected"]} == {len(launches) // 2}
-    assert "Sequential: " in done.stdout
-    assert "warning: UCX_TLS tunes MPI" in done.stderr
+    run_state = state(tmp_path)
+    assert run_state["finished"] is not None
+    assert {item["launches"] for item in run_state["expected"]} == {len(launches) // 2}
+    assert "Sequential: " in result.stdout
+    assert "warning: UCX_TLS tunes MPI" in result.stderr
 
 
 def test_the_base_is_the_first(played: Callable[..., Result]) -> None:
-    done = played(SLOW, FAST, "--format", "json")
-    assert done.exit_code == 0, done.output
-    answered = answer("ab", done.stdout)
-    assert answered["base"]["chosen"] == {"toolchain": SLOW}
-    assert {"improved"} <= {series["status"] for series in answered["series"]}
+    result = played(SLOW, FAST, "--format", "json")
+    assert result.exit_code == 0, result.output
+    output = answer("ab", result.stdout)
+    assert output["base"]["chosen"] == {"toolchain": SLOW}
+    assert {"improved"} <= {series["status"] for series in output["series"]}
 
 
 def test_one_toolchain_under_two_names_is_on_par(played: Callable[..., Result]) -> None:
-    done = played(FAST, SLOW, "--fail-on", "10%", alike=True)
-    assert done.exit_code == 0, done.output
-    assert "on par" in done.stdout
-    assert "regressed:" not in done.stdout.split("Case 1")[0]
+    result = played(FAST, SLOW, "--fail-on", "10%", alike=True)
+    assert result.exit_code == 0, result.output
+    assert "on par" in result.stdout
+    assert "regressed:" not in result.stdout.split("Case 1")[0]
 
 
 def test_interrupted_it_judges_what_is_there_and_goes_on_later(
@@ -126,14 +126,14 @@ def test_interrupted_it_judges_what_is_there_and_goes_on_later(
         if number == 4:
             raise KeyboardInterrupt
 
-    done = played(FAST, SLOW, before=stop)
-    assert done.exit_code == 130, done.output
-    assert "3 rounds" in done.stdout
-    assert "cannot tell" in done.stdout
+    result = played(FAST, SLOW, before=stop)
+    assert result.exit_code == 130, result.output
+    assert "3 rounds" in result.stdout
+    assert "cannot tell" in result.stdout
     assert state(tmp_path)["finished"] is None
     assert len(scan(tree(tmp_path))) == 6
-    again = played(FAST, SLOW, "--resume")
-    assert again.exit_code == 1, again.output
+    second_result = played(FAST, SLOW, "--resume")
+    assert second_result.exit_code == 1, second_result.output
     assert len(scan(tree(tmp_path))) >= 12
     assert state(tmp_path)["finished"] is not None
 
@@ -149,24 +149,24 @@ def test_in_abba_a_resumed_run_goes_on_with_its_design(
         if number == 6:
             raise KeyboardInterrupt
 
-    done = played(FAST, SLOW, "--order", "abba", before=stop)
-    assert done.exit_code == 130, done.output
-    assert "2 rounds" in done.stdout and "ABBA: one coin" in done.stdout
-    again = played(FAST, SLOW, "--resume", "--format", "json")
-    assert again.exit_code == 1, again.output
+    result = played(FAST, SLOW, "--order", "abba", before=stop)
+    assert result.exit_code == 130, result.output
+    assert "2 rounds" in result.stdout and "ABBA: one coin" in result.stdout
+    second_result = played(FAST, SLOW, "--resume", "--format", "json")
+    assert second_result.exit_code == 1, second_result.output
     rounds: dict[int, list[str]] = {}
-    for launch in sorted(scan(tree(tmp_path)), key=lambda one: int(one.round)):
+    for launch in sorted(scan(tree(tmp_path)), key=lambda launch: int(launch.round)):
         assert launch.campaign_round is not None
         rounds.setdefault(launch.campaign_round, []).append(str(launch.environ))
-    whole = {number: sides for number, sides in rounds.items() if len(sides) == 2}
-    assert set(rounds) - set(whole) == {3}
-    assert {number for number in whole if number % 2 == 0} >= {2, 4, 6, 8, 10, 12, 14}
-    for number in (one for one in whole if one % 2 and one + 1 in whole):
-        assert whole[number] == whole[number + 1][::-1]
-    assert len({tuple(sides) for number, sides in whole.items() if number % 2}) == 2, "coins"
-    twos = sum(number % 2 and number + 1 in whole for number in whole)
-    (launched,) = {one["ratio"]["n"] for one in json.loads(again.stdout)["series"]}
-    assert launched == twos >= 6
+    full_rounds = {number: sides for number, sides in rounds.items() if len(sides) == 2}
+    assert set(rounds) - set(full_rounds) == {3}
+    assert {number for number in full_rounds if number % 2 == 0} >= {2, 4, 6, 8, 10, 12, 14}
+    for number in (first for first in full_rounds if first % 2 and first + 1 in full_rounds):
+        assert full_rounds[number] == full_rounds[number + 1][::-1]
+    assert len({tuple(sides) for number, sides in full_rounds.items() if number % 2}) == 2, "coins"
+    pairs = sum(number % 2 and number + 1 in full_rounds for number in full_rounds)
+    (pair_count,) = {series["ratio"]["n"] for series in json.loads(second_result.stdout)["series"]}
+    assert pair_count == pairs >= 6
 
 
 def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[..., Result]) -> None:
@@ -174,11 +174,11 @@ def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[...
         if number == 2:
             raise KeyboardInterrupt
 
-    done = played(FAST, SLOW, before=before, fails=(SLOW,))
-    assert done.exit_code == 130, done.output
-    assert "nothing to compare yet: " in done.stderr
-    assert f"no launch with toolchain={SLOW}" in done.stderr
-    assert f"roundtrip ab {FAST} {SLOW} --site local --resume" in done.stderr
+    result = played(FAST, SLOW, before=before, fails=(SLOW,))
+    assert result.exit_code == 130, result.output
+    assert "nothing to compare yet: " in result.stderr
+    assert f"no launch with toolchain={SLOW}" in result.stderr
+    assert f"roundtrip ab {FAST} {SLOW} --site local --resume" in result.stderr
 
 
 def test_a_scheduler_that_ends_it_gets_the_verdict_too(
@@ -188,29 +188,29 @@ def test_a_scheduler_that_ends_it_gets_the_verdict_too(
         if number == 8:
             raise Terminated
 
-    done = played(FAST, SLOW, "--fail-on", "0.01%", before=stop, alike=True)
-    assert done.exit_code == 2, done.output
-    assert "7 rounds" in done.stdout
-    assert "--resume" in done.stderr
+    result = played(FAST, SLOW, "--fail-on", "0.01%", before=stop, alike=True)
+    assert result.exit_code == 2, result.output
+    assert "7 rounds" in result.stdout
+    assert "--resume" in result.stderr
 
 
 def test_a_side_that_never_comes_back_is_an_error(
     played: Callable[..., Result], tmp_path: Path
 ) -> None:
-    done = played(FAST, SLOW, fails=[SLOW])
-    assert isinstance(done.exception, UserError)
-    assert f"no launch with toolchain={SLOW}" in str(done.exception)
+    result = played(FAST, SLOW, fails=[SLOW])
+    assert isinstance(result.exception, UserError)
+    assert f"no launch with toolchain={SLOW}" in str(result.exception)
     assert len(scan(tree(tmp_path))) <= 5
 
 
 def test_a_fault_of_a_request_names_no_file_that_nobody_wrote(
     played: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(declared: Campaign, site: object) -> Matrix:
-        raise UserError("unknown toolchain 'nope'", declared.file, 6)
+    def refuse(campaign: Campaign, site: object) -> Matrix:
+        raise UserError("unknown toolchain 'nope'", campaign.file, 6)
 
-    done = played(FAST, SLOW, refused=refuse)
-    assert str(done.exception) == "unknown toolchain 'nope'"
+    result = played(FAST, SLOW, refused=refuse)
+    assert str(result.exception) == "unknown toolchain 'nope'"
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_fault_of_a_request_names_no_file_that_nobody_wrote(
 def test_bad_input_is_refused_before_a_run(
     played: Callable[..., Result], tmp_path: Path, arguments: tuple[str, ...], complaint: str
 ) -> None:
-    done = played(*arguments)
-    assert isinstance(done.exception, UserError)
-    assert re.search(complaint, str(done.exception))
+    result = played(*arguments)
+    assert isinstance(result.exception, UserError)
+    assert re.search(complaint, str(result.exception))
     assert not (tmp_path / "runs").exists()

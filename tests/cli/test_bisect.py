@@ -70,43 +70,43 @@ def _git(folder: Path, *arguments: str) -> None:
 def test_the_slow_commit_is_found_and_its_report_verified(
     bisected: Callable[..., Result], tmp_path: Path
 ) -> None:
-    done = bisected()
-    assert done.exit_code == 1, done.output
-    assert "8 versions; expected: about" in done.output
+    result = bisected()
+    assert result.exit_code == 1, result.output
+    assert "8 versions; expected: about" in result.output
     slow = _commits(tmp_path)[SLOW]
-    assert re.search(rf"The first slow version is {slow}: it takes 1\.(19|2)", done.output)
-    page = Path(done.output.split("report: ")[1].splitlines()[0])
+    assert re.search(rf"The first slow version is {slow}: it takes 1\.(19|2)", result.output)
+    page = Path(result.output.split("report: ")[1].splitlines()[0])
     assert publish.verify(page.parent) == []
     text = page.read_text()
     assert "The first slow version is" in text and slow in text and "The probes" in text
     site = page.parents[2]
     assert published.current_revisions(site) == ([], []), "a search is no night"
-    assert [one.campaign for one in write.read_campaign_sites(tmp_path / "reports")] == [
+    assert [site.campaign for site in write.read_campaign_sites(tmp_path / "reports")] == [
         "bisect-git"
     ]
 
 
 def test_commits_that_are_all_alike_have_no_change(bisected: Callable[..., Result]) -> None:
-    done = bisected(by=10)
-    assert done.exit_code == 0, done.output
-    assert "No change: " in done.output
+    result = bisected(by=10)
+    assert result.exit_code == 0, result.output
+    assert "No change: " in result.output
 
 
 @pytest.mark.nightly
 def test_resume_asks_for_the_same_search(bisected: Callable[..., Result], tmp_path: Path) -> None:
     assert "no search" in str(bisected("--resume").exception)
     bisected("--budget", "1s")
-    done = bisected("--resume")
-    assert done.exit_code == 1, done.output
+    result = bisected("--resume")
+    assert result.exit_code == 1, result.output
     other = bisected("--resume", "--least", "9%")
     assert "began with other arguments" in str(other.exception)
     folders = list((tmp_path / "runs" / "bisect-git" / "local").iterdir())
-    plans = [json.loads((one / "search.json").read_text()) for one in folders]
-    assert [one["kind"] for one in plans] == ["bisect"]
+    plans = [json.loads((folder / "search.json").read_text()) for folder in folders]
+    assert [plan["kind"] for plan in plans] == ["bisect"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "complaint"),
     [
         (["--metric", "("], "--metric"),
         (["--metric", "a"], "one group"),
@@ -119,18 +119,18 @@ def test_resume_asks_for_the_same_search(bisected: Callable[..., Result], tmp_pa
     ],
 )
 def test_bad_input_is_one_line_and_launches_nothing(
-    bisected: Callable[..., Result], tmp_path: Path, arguments: list[str], why: str
+    bisected: Callable[..., Result], tmp_path: Path, arguments: list[str], complaint: str
 ) -> None:
-    done = bisected(*arguments)
-    assert isinstance(done.exception, UserError) and why in str(done.exception)
+    result = bisected(*arguments)
+    assert isinstance(result.exception, UserError) and complaint in str(result.exception)
     assert not (tmp_path / "runs").exists()
 
 
 def _commits(tmp_path: Path) -> list[str]:
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "-C", str(tmp_path / "clone"), "rev-list", "--reverse", "HEAD"],
         capture_output=True,
         text=True,
         check=True,
     )
-    return [one[:12] for one in done.stdout.split()]
+    return [commit[:12] for commit in process.stdout.split()]

@@ -43,21 +43,21 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
     rng = np.random.default_rng(1)
     case = Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", NAME)
     cases = (case, replace(case, environ=OLD))
-    plan = Matrix(tuple(ExpectedCase(one, "netpipe.py", (), "netpipe") for one in cases), ())
+    plan = Matrix(tuple(ExpectedCase(case, "netpipe.py", (), "netpipe") for case in cases), ())
     line = SimpleNamespace(
         label="mpi, 64 KiB",
         series=SimpleNamespace(names={**SERIES, "case_id": case.id}, lower_is_better=True),
     )
-    found = SeriesStep(
+    step = SeriesStep(
         "ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),)
     )  # type: ignore[arg-type]
-    known = dict(TOOLCHAINS)
+    toolchains = dict(TOOLCHAINS)
 
     def launch(site: object, block: Sequence[ExpectedCase], folder: Path, *_: object) -> float:
         script = shlex.split(dict(block[0].variables)["prerun_cmds"])[1]
         slow = 1.5 if "export SLOW=1" in Path(script).read_text() else 1.0
         environ = block[0].case.environ
-        title, latency, boost, per_byte, *others = known[environ]
+        title, latency, boost, per_byte, *others = toolchains[environ]
         speeds = (title, slow * latency, boost, slow * per_byte, *others)
         monkeypatch.setitem(TOOLCHAINS, environ, speeds)
         tree = Tree(folder.parents[1], sizes=[65536], samples=5, steady=True)
@@ -73,17 +73,17 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         spack=None,
         environment={},
         partitions={"smp": {"scheduler": "local"}},
-        toolchains=known,
+        toolchains=toolchains,
         checkout=Path.cwd(),
     )
     monkeypatch.setattr(cause, "Site", lambda name, checkout: site)
-    monkeypatch.setattr(matrix, "build_matrix", lambda declared, here: plan)
+    monkeypatch.setattr(matrix, "build_matrix", lambda campaign, site: plan)
     monkeypatch.setattr(environment, "record_environment", lambda *_: None)
     monkeypatch.setattr(session, "build_all", build)
     monkeypatch.setattr(session, "run_session", launch)
 
     def run(*arguments: str, **changes: object) -> Result:
-        monkeypatch.setattr(steps, "find", lambda *_: replace(found, **changes))
+        monkeypatch.setattr(steps, "find", lambda *_: replace(step, **changes))
         return CliRunner().invoke(app, ["blame", "local", "mpi", *arguments])
 
     return run
@@ -91,12 +91,12 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
 
 @pytest.mark.nightly
 def test_the_cause_is_named_and_its_report_verified(played: Callable[..., Result]) -> None:
-    done = played()
-    assert done.exit_code == 0, done.output
-    assert f"{CAUSE.name} explains " in done.output
-    assert "Cannot be switched from here" in done.output and "kernel" in done.output
-    assert "to accept it: roundtrip history local --accept" in done.output
-    page = Path(done.output.split("report: ")[1].splitlines()[0])
+    result = played()
+    assert result.exit_code == 0, result.output
+    assert f"{CAUSE.name} explains " in result.output
+    assert "Cannot be switched from here" in result.output and "kernel" in result.output
+    assert "to accept it: roundtrip history local --accept" in result.output
+    page = Path(result.output.split("report: ")[1].splitlines()[0])
     assert publish.verify(page.parent) == []
     assert CAUSE.name in page.read_text()
 
@@ -108,12 +108,12 @@ OTHER_MPI = steps.split([Change(NAME, "MPI library", "MPICH 4.0", "Open MPI 4.1"
 @pytest.mark.nightly
 def test_the_toolchain_of_before_is_switched_like_a_variable(played: Callable[..., Result]) -> None:
     facts = {"switches": (SWITCHES[0], SWITCHES[2]), "others": OTHER_MPI, "log_ratio": -0.15}
-    done = played(f"--old-toolchain={OLD}", **facts)
-    assert done.exit_code == 0, done.output
-    assert f"toolchain {OLD} \N{RIGHTWARDS ARROW} {NAME} explains " in done.output
-    assert "Cannot be switched" not in done.output
+    result = played(f"--old-toolchain={OLD}", **facts)
+    assert result.exit_code == 0, result.output
+    assert f"toolchain {OLD} \N{RIGHTWARDS ARROW} {NAME} explains " in result.output
+    assert "Cannot be switched" not in result.output
 
 
 def test_a_toolchain_that_is_not_installed_is_one_line(played: Callable[..., Result]) -> None:
-    done = played("--old-toolchain=gone", others=OTHER_MPI)
-    assert "unknown toolchain 'gone'; site 'local' has: mpich40" in str(done.exception)
+    result = played("--old-toolchain=gone", others=OTHER_MPI)
+    assert "unknown toolchain 'gone'; site 'local' has: mpich40" in str(result.exception)

@@ -15,9 +15,9 @@ from roundtrip.collect import manifest
 def test_the_one_line_names_a_bundle_that_holds(make_tree: Callable[..., Any]) -> None:
     assert share  # it is known to the app once it is imported
     tree = make_tree(launches=2)
-    done = CliRunner().invoke(app, ["collect", str(tree.path)])
-    assert done.exit_code == 0
-    (line,) = done.stdout.splitlines()
-    built = Path(line.removeprefix("bundle: "))
-    assert built.parent == tree.path / "bundles"
-    assert manifest.verify(built).data["campaign"] == "synthetic"
+    result = CliRunner().invoke(app, ["collect", str(tree.path)])
+    assert result.exit_code == 0
+    (line,) = result.stdout.splitlines()
+    bundle = Path(line.removeprefix("bundle: "))
+    assert bundle.parent == tree.path / "bundles"
+    assert manifest.verify(bundle).data["campaign"] == "synthetic"

@@ -30,22 +30,22 @@ def compare(*arguments: str) -> Result:
 
 @pytest.mark.parametrize(("sides", "status"), [((OPENMPI, MPICH), 1), ((MPICH, OPENMPI), 0)])
 def test_two_toolchains_of_a_tree(tree: str, sides: tuple[str, str], status: int) -> None:
-    done = compare(tree, "--toolchains", *sides)
-    assert done.exit_code == status, done.output
-    assert "series compared" in done.stdout
-    both = [f"{tree}:toolchain={name}" for name in sides]
-    assert compare(*both).stdout == done.stdout
+    result = compare(tree, "--toolchains", *sides)
+    assert result.exit_code == status, result.output
+    assert "series compared" in result.stdout
+    sources = [f"{tree}:toolchain={name}" for name in sides]
+    assert compare(*sources).stdout == result.stdout
 
 
 def test_by_a_key_that_has_two_values(tree: str) -> None:
-    done = compare(tree, "--by", "toolchain", "--format", "json")
-    assert answer("compare", done.stdout)["base"]["chosen"] == {"toolchain": MPICH}
+    result = compare(tree, "--by", "toolchain", "--format", "json")
+    assert answer("compare", result.stdout)["base"]["chosen"] == {"toolchain": MPICH}
 
 
 def test_a_file_gets_what_the_terminal_would(tree: str, tmp_path: Path) -> None:
     arguments = (tree, "--toolchains", OPENMPI, MPICH, "--format", "junit")
-    done = compare(*arguments, "--output", str(tmp_path / "junit.xml"))
-    assert done.stdout == ""
+    result = compare(*arguments, "--output", str(tmp_path / "junit.xml"))
+    assert result.stdout == ""
     assert (tmp_path / "junit.xml").read_text() == compare(*arguments).stdout
 
 
@@ -57,9 +57,9 @@ def test_the_least_regression_that_fails(tree: str) -> None:
 
 def test_nothing_comparable_is_not_green(make_tree: Callable[..., Any], tree: str) -> None:
     other = make_tree("other", launches=10, environs=(OPENMPI,), mode="stream")
-    done = compare(tree, str(other.path))
-    assert done.exit_code == 2
-    assert "nothing is comparable" in done.stdout
+    result = compare(tree, str(other.path))
+    assert result.exit_code == 2
+    assert "nothing is comparable" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_nothing_comparable_is_not_green(make_tree: Callable[..., Any], tree: st
     ],
 )
 def test_bad_input_fails(tree: str, arguments: list[str], complaint: str) -> None:
-    done = compare(tree, *arguments)
-    assert isinstance(done.exception, UserError)
-    assert complaint in str(done.exception)
+    result = compare(tree, *arguments)
+    assert isinstance(result.exception, UserError)
+    assert complaint in str(result.exception)

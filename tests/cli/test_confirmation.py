@@ -55,13 +55,13 @@ def test_a_night_of_which_nothing_came_back_is_not_judged(night: tuple[Any, list
     assert lines == []
 
 
-@pytest.mark.parametrize(("series", "more"), [(12, []), (14, ["and 2 series more, in the report"])])
+@pytest.mark.parametrize(("series", "tail"), [(12, []), (14, ["and 2 series more, in the report"])])
 def test_the_first_dozen_of_series_is_named(
-    night: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch, series: int, more: list[str]
+    night: tuple[Any, list[str]], monkeypatch: pytest.MonkeyPatch, series: int, tail: list[str]
 ) -> None:
     runner, lines = night
     (runner.tree.path / "env" / records.CONFIRMATION_FILE).touch()
-    every = {
+    all_series = {
         number: SimpleNamespace(
             sentence="confirmed",
             line=SimpleNamespace(label=f"series {number}", series=SimpleNamespace(key=str(number))),
@@ -69,11 +69,13 @@ def test_the_first_dozen_of_series_is_named(
         )
         for number in range(series)
     }
-    again = SimpleNamespace(sentence="Launched again.", skip_reason="", series=every)
+    relaunch = SimpleNamespace(sentence="Launched again.", skip_reason="", series=all_series)
     monkeypatch.setattr(confirmation.data, "read", lambda bundle: None)
-    monkeypatch.setattr(confirmation.history, "judge_nights", lambda held: None)
-    monkeypatch.setattr(confirmation.confirmation, "read_confirmation", lambda held, judged: again)
+    monkeypatch.setattr(confirmation.history, "judge_nights", lambda data: None)
+    monkeypatch.setattr(
+        confirmation.confirmation, "read_confirmation", lambda data, verdicts: relaunch
+    )
     keys = confirmation.tell(runner.tree.path, Path("revision"), lines.append)
     assert keys == {str(number) for number in range(series)}
     assert lines[1:13] == [f"confirmed: series {number}" for number in range(12)]
-    assert lines[13:] == more
+    assert lines[13:] == tail

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from roundtrip.cli import COMMANDS, app, current
 
-NAMES = [name for some in COMMANDS.values() for name in some]
+NAMES = [name for names in COMMANDS.values() for name in names]
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def printed() -> dict[str, str]:
-    done = CliRunner().invoke(app, [])
-    assert done.exit_code == 0
-    return {line[:8].strip(): line[8:] for line in done.stdout.splitlines()}
+    result = CliRunner().invoke(app, [])
+    assert result.exit_code == 0
+    return {line[:8].strip(): line[8:] for line in result.stdout.splitlines()}
 
 
 def publish(empty: Path, site: str, date: str, revision: str = "r1") -> Path:
@@ -48,9 +48,9 @@ def test_a_fresh_machine_is_sent_to_the_first_command(empty: Path) -> None:
         "next": "make campaign",
         "help": "roundtrip --help",
     }
-    built = empty / "toolchains" / "openmpi41-boost181" / "toolchain.json"
-    built.parent.mkdir(parents=True)
-    built.touch()
+    file = empty / "toolchains" / "openmpi41-boost181" / "toolchain.json"
+    file.parent.mkdir(parents=True)
+    file.touch()
     assert printed()["next"] == "roundtrip run smoke --site local"
 
 
@@ -58,9 +58,9 @@ def test_an_unfinished_run_comes_before_the_history(empty: Path) -> None:
     page = publish(empty, "odin", "2026-11-03", "r10")
     publish(empty, "odin", "2026-11-03", "r9")
     publish(empty, "odin", "2026-11-02")
-    said = printed()
-    assert said["night"] == str(page)
-    assert said["site"] == "odin (default)" and said["next"] == "roundtrip history odin"
+    lines = printed()
+    assert lines["night"] == str(page)
+    assert lines["site"] == "odin (default)" and lines["next"] == "roundtrip history odin"
     tree = run(empty, "2026-11-04T02-00-00Z", finished=None, report="wanted")
     assert printed()["run"] == f"{tree} (unfinished)"
     assert printed()["next"] == "roundtrip run smoke --site odin --resume"
@@ -84,8 +84,8 @@ def test_the_activated_site_is_meant_else_the_only_one_with_reports(
     assert current.site() == "local"
     monkeypatch.setenv("ROUNDTRIP_SITE", "ymir")
     assert current.site() == "ymir" and printed()["site"] == "ymir (activated)"
-    done = CliRunner().invoke(app, ["history"])
-    assert "ymir" in str(done.exception)
+    result = CliRunner().invoke(app, ["history"])
+    assert "ymir" in str(result.exception)
 
 
 def test_every_command_is_listed_and_loads() -> None:

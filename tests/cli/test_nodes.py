@@ -21,57 +21,61 @@ def test_a_sick_node_is_named_and_the_status_is_one(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]})
     writer.night(0), writer.night(1)
     command = ["nodes", SITE, "--reports", str(tmp_path)]
-    found = CliRunner().invoke(app, command)
-    first, *rest = found.stdout.splitlines()
-    assert found.exit_code == 1
+    result = CliRunner().invoke(app, command)
+    first, *rest = result.stdout.splitlines()
+    assert result.exit_code == 1
     assert first.startswith(f"{CAMPAIGN}: {pseudonym(3)} is sick: latency ")
     assert first.endswith("two nights; and 1 other measure.") and "of 15 partners" in first
     night = "was not measured in the night of 2026-01-02"
-    why = "nor in any night before (drained: bad cable)"
-    assert rest == [f"{CAMPAIGN}: {GONE['node']} {night}, {why}."]
-    answered = answer("nodes", CliRunner().invoke(app, [*command, CAMPAIGN, "--json"]).stdout)
-    (one,) = answered["named"]
-    assert (one["kind"], one["name"], one["nodes"]) == ("node", pseudonym(3), [pseudonym(3)])
-    latency = next(each for each in one["measures"] if each["measure"] == "latency")
+    reason = "nor in any night before (drained: bad cable)"
+    assert rest == [f"{CAMPAIGN}: {GONE['node']} {night}, {reason}."]
+    output = answer("nodes", CliRunner().invoke(app, [*command, CAMPAIGN, "--json"]).stdout)
+    (finding,) = output["named"]
+    assert (finding["kind"], finding["name"], finding["nodes"]) == (
+        "node",
+        pseudonym(3),
+        [pseudonym(3)],
+    )
+    latency = next(row for row in finding["measures"] if row["measure"] == "latency")
     assert latency["low"] < 200 < latency["high"] and latency["launches"] == 8
     assert latency["nights"] == 2 and latency["q"] < 0.001
-    absent = {"campaign": CAMPAIGN, **GONE, "night": "2026-01-02T01:00:00Z", "last": ""}
-    assert answered["not_measured"] == [absent] and answered["cannot_tell"] == []
+    expected = {"campaign": CAMPAIGN, **GONE, "night": "2026-01-02T01:00:00Z", "last": ""}
+    assert output["not_measured"] == [expected] and output["cannot_tell"] == []
 
 
 def test_nodes_that_failed_or_were_lost_are_listed_with_the_night_that_measured_them(
     tmp_path: Path,
 ) -> None:
     Pairs(tmp_path, nodes=8).night(0)
-    drained = {"node": pseudonym(6), "state": "drained", "reason": "bad cable"}
+    drained_node = {"node": pseudonym(6), "state": "drained", "reason": "bad cable"}
     plan = {"cluster": {"pairs": [{"hosts": [pseudonym(n)]} for n in (0, 77)]}}
     writer = Pairs(
         tmp_path,
         nodes=8,
         failed=frozenset({5, 6}),
-        facts={"nodes_not_measured": [drained]},
+        facts={"nodes_not_measured": [drained_node]},
         plan=plan,
     )
     writer.night(1)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
     night = "was not measured in the night of 2026-01-02"
-    assert [line for line in found.stdout.splitlines() if night in line] == [
+    assert [line for line in result.stdout.splitlines() if night in line] == [
         f"{CAMPAIGN}: {pseudonym(5)} {night}, last on 2026-01-01 "
         "(failed: all 4 launches failed, no answer).",
         f"{CAMPAIGN}: {pseudonym(6)} {night}, last on 2026-01-01 (drained: bad cable).",
         f"{CAMPAIGN}: {pseudonym(77)} {night}, nor in any night before "
         "(missing: no launch on it was made).",
     ]
-    assert "No node stands out" in found.stdout
-    assert found.exit_code == 1, "all launches on one of them failed"
+    assert "No node stands out" in result.stdout
+    assert result.exit_code == 1, "all launches on one of them failed"
 
 
 def test_the_partner_of_a_node_that_went_down_is_not_said_to_have_failed(tmp_path: Path) -> None:
-    gone = frozenset({1})
+    down_nodes = frozenset({1})
     plan = {"cluster": {"pairs": [{"hosts": [pseudonym(1), pseudonym(6)]}]}}
-    Pairs(tmp_path, nodes=8, each=1, failed=gone, down=gone, plan=plan).night(0)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
-    first, second = (line for line in found.stdout.splitlines() if "was not measured" in line)
+    Pairs(tmp_path, nodes=8, each=1, failed=down_nodes, down=down_nodes, plan=plan).night(0)
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    first, second = (line for line in result.stdout.splitlines() if "was not measured" in line)
     assert first.startswith(f"{CAMPAIGN}: {pseudonym(1)} ")
     assert first.endswith("(failed: all 1 launches failed, no answer).")
     assert second.startswith(f"{CAMPAIGN}: {pseudonym(6)} ")
@@ -87,59 +91,59 @@ def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> 
     assert all("is sick (EMULATED NODES): " in line for line in lines)
     assert not any("?" in line or "\N{NO-BREAK SPACE}" in line for line in lines)
     assert any(" % [" in line and ", " in line.partition("[")[2] for line in lines)
-    answered = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)
-    assert answered["labels"] == {CAMPAIGN: {ENVIRON: "EMULATED NODES"}}
-    measures = [each for one in answered["named"] for each in one["measures"]]
-    assert measures and {each["label"] for each in measures} == {"EMULATED NODES"}
+    output = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert output["labels"] == {CAMPAIGN: {ENVIRON: "EMULATED NODES"}}
+    measures = [row for finding in output["named"] for row in finding["measures"]]
+    assert measures and {row["label"] for row in measures} == {"EMULATED NODES"}
 
 
 def test_healthy_emulated_nodes_are_said_to_be_emulated(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, emulated=EMULATED)
     writer.night(0), writer.night(1)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
-    assert "No node stands out of 16 (EMULATED NODES); latency +" in found.stdout
-    assert "?" not in found.stdout
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    assert "No node stands out of 16 (EMULATED NODES); latency +" in result.stdout
+    assert "?" not in result.stdout
 
 
 def test_nodes_that_slurm_had_taken_out_are_no_alarm(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, facts={"nodes_not_measured": [GONE]})
     writer.night(0), writer.night(1)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
-    assert "(drained: bad cable)" in found.stdout
-    assert found.exit_code == 0
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    assert "(drained: bad cable)" in result.stdout
+    assert result.exit_code == 0
 
 
 def test_healthy_nodes_end_with_zero_and_say_what_would_have_been_seen(tmp_path: Path) -> None:
     writer = Pairs(tmp_path)
     writer.night(0), writer.night(1)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
-    assert found.exit_code == 0
-    assert "No node stands out of 16; latency +" in found.stdout
-    assert "would have been seen" in found.stdout
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "No node stands out of 16; latency +" in result.stdout
+    assert "would have been seen" in result.stdout
 
 
 def test_one_night_of_few_rounds_is_open(tmp_path: Path) -> None:
     Pairs(tmp_path, each=2, slow={3: 100e-6}).night(0)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
-    assert found.exit_code == 0
-    assert "Cannot judge 16 nodes: needs " in found.stdout
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "Cannot judge 16 nodes: needs " in result.stdout
 
 
 def test_a_site_without_such_nights_is_refused(tmp_path: Path) -> None:
-    found = CliRunner().invoke(app, ["nodes", "nowhere", "--reports", str(tmp_path)])
-    assert found.exit_code != 0 and "no published night" in str(found.exception)
+    result = CliRunner().invoke(app, ["nodes", "nowhere", "--reports", str(tmp_path)])
+    assert result.exit_code != 0 and "no published night" in str(result.exception)
 
 
 def test_a_user_is_warned_of_a_damaged_night_and_the_others_count(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]})
     writer.night(0), writer.night(1)
-    newest = writer.night(2)
-    (newest / "bundle" / "cases.parquet").write_bytes(b"PAR1")
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
-    first, second = found.stdout.splitlines()
-    assert found.exit_code == 1 and f"{pseudonym(3)} is sick" in first
+    night = writer.night(2)
+    (night / "bundle" / "cases.parquet").write_bytes(b"PAR1")
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    first, second = result.stdout.splitlines()
+    assert result.exit_code == 1 and f"{pseudonym(3)} is sick" in first
     assert "was not measured in the night of 2026-01-02" in second
-    assert found.stderr.startswith(f"warning: {newest}: bundle/manifest.json: cases.parquet is not")
+    assert result.stderr.startswith(f"warning: {night}: bundle/manifest.json: cases.parquet is not")
 
 
 @pytest.fixture
@@ -150,8 +154,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(tmp_path / "key"))
     (tmp_path / "key").write_text("a secret of the whole site")
     (tmp_path / "key").chmod(0o400)
-    known = pseudonyms.HostNames({pseudonym(3): "n 3'"}, has_key=True)
-    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: known)
+    host_names = pseudonyms.HostNames({pseudonym(3): "n 3'"}, has_key=True)
+    monkeypatch.setattr(pseudonyms, "known_hosts", lambda site, runs: host_names)
     return tmp_path / "reports"
 
 
@@ -161,35 +165,35 @@ def test_the_terminal_shows_the_host_of_a_node(site: Path) -> None:
     command = ["nodes", SITE, "--reports", str(site)]
     first = CliRunner().invoke(app, command).stdout.splitlines()[0]
     assert first.startswith(f"{CAMPAIGN}: n 3' ({pseudonym(3)}) is sick: latency ")
-    answered = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)
-    assert answered["hosts"] == {pseudonym(3): "n 3'"}
+    output = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert output["hosts"] == {pseudonym(3): "n 3'"}
 
 
 def test_the_history_of_a_node_shows_its_host(site: Path) -> None:
     writer = Pairs(site, nodes=8)
     writer.night(0), writer.night(1)
     command = ["history", SITE, "--reports", str(site), "--all", "--series", pseudonym(3)]
-    found = CliRunner().invoke(app, command, env={"COLUMNS": "200"})
-    assert f"n 3' ({pseudonym(3)})" in found.stdout
-    assert pseudonym(5) not in found.stdout
+    result = CliRunner().invoke(app, command, env={"COLUMNS": "200"})
+    assert f"n 3' ({pseudonym(3)})" in result.stdout
+    assert pseudonym(5) not in result.stdout
 
 
 def test_the_commands_that_drain_nodes_are_printed_for_a_shell(site: Path) -> None:
     writer = Pairs(site, slow={3: 100e-6, 9: 100e-6})
     writer.night(0), writer.night(1)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
-    assert found.exit_code == 1
-    (line,) = found.stdout.splitlines()
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
+    assert result.exit_code == 1
+    (line,) = result.stdout.splitlines()
     words = shlex.split(line)
     assert words[:4] == ["scontrol", "update", "NodeName=n 3'", "State=DRAIN"]
     assert words[4].startswith(f"Reason=roundtrip {CAMPAIGN}: latency +") and len(words) == 5
-    assert found.stderr.startswith(f"no command for {pseudonym(9)}: no host of this name")
+    assert result.stderr.startswith(f"no command for {pseudonym(9)}: no host of this name")
 
 
 def test_healthy_nodes_give_no_command(site: Path) -> None:
     Pairs(site).night(0)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
-    assert (found.exit_code, found.stdout) == (0, "")
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
+    assert (result.exit_code, result.stdout) == (0, "")
 
 
 def test_without_the_key_the_command_says_in_one_line_what_it_needs(
@@ -198,9 +202,9 @@ def test_without_the_key_the_command_says_in_one_line_what_it_needs(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
     Pairs(tmp_path, slow={3: 100e-6}).night(0)
-    found = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path), "--drain-command"])
-    assert isinstance(found.exception, UserError)
-    message = str(found.exception)
+    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path), "--drain-command"])
+    assert isinstance(result.exception, UserError)
+    message = str(result.exception)
     assert (
         str(pseudonyms.site_key_file(SITE)) in message
         and pseudonyms.KEY_VARIABLE in message
@@ -212,13 +216,13 @@ def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path:
     writer = Pairs(tmp_path, nodes=16, alone=True, failed=frozenset({5}))
     writer.night(0), writer.night(1)
     command = ["nodes", SITE, "--reports", str(tmp_path)]
-    found = CliRunner().invoke(app, command)
-    assert found.exit_code == 1
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 1
     counts = "16 of 16 launches on it failed, 0 of 176 elsewhere, two nights."
-    assert f"{CAMPAIGN}: {pseudonym(5)} is flaky: {counts}" in found.stdout.splitlines()
-    (one,) = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)["flaky"]
-    assert (one["nodes"], one["failed"], one["launches"]) == ([pseudonym(5)], 16, 16)
-    assert one["chance"] < 0.001
+    assert f"{CAMPAIGN}: {pseudonym(5)} is flaky: {counts}" in result.stdout.splitlines()
+    (finding,) = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)["flaky"]
+    assert (finding["nodes"], finding["failed"], finding["launches"]) == ([pseudonym(5)], 16, 16)
+    assert finding["chance"] < 0.001
 
 
 def test_a_slow_processor_is_said_to_be_one(tmp_path: Path) -> None:

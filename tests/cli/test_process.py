@@ -42,10 +42,10 @@ def roundtrip(*arguments: str | Path, env: Mapping[str, str] = {}, **settings: A
     )
 
 
-def one_line(done: Done, complaint: str, status: int = 2) -> None:
-    assert (done.returncode, done.stdout) == (status, ""), done.stderr
-    assert re.fullmatch(r"roundtrip: [^\n]+\n", done.stderr), done.stderr
-    assert re.search(complaint, done.stderr), done.stderr
+def one_line(result: Done, complaint: str, status: int = 2) -> None:
+    assert (result.returncode, result.stdout) == (status, ""), result.stderr
+    assert re.fullmatch(r"roundtrip: [^\n]+\n", result.stderr), result.stderr
+    assert re.search(complaint, result.stderr), result.stderr
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_wrong_arguments(arguments: list[str], complaint: str) -> None:
 
 @pytest.mark.parametrize("group", ["site", "study"])
 def test_a_group_without_a_command_prints_its_help(group: str) -> None:
-    done = roundtrip(group)
-    assert done.returncode == 2
-    assert "new" in done.stdout + done.stderr
+    result = roundtrip(group)
+    assert result.returncode == 2
+    assert "new" in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
@@ -148,33 +148,33 @@ def test_an_output_path_that_takes_no_report(
 def test_an_output_that_takes_nothing() -> None:
     command = [sys.executable, "-c", MAIN, "--version"]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert "free some space" in done.stderr
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (result.returncode, len(result.stderr.splitlines())) == (2, 1)
+    assert "free some space" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("closed", "arguments", "status"),
+    ("descriptor", "arguments", "status"),
     [("1", "--version", 0), ("2", "xyzzy", 2), ("0", "--help", 0)],
 )
-def test_a_stream_that_is_closed(closed: str, arguments: str, status: int) -> None:
-    done = subprocess.run(
-        ["sh", "-c", f'exec "$0" -c "$1" {arguments} {closed}>&-', sys.executable, MAIN],
+def test_a_stream_that_is_closed(descriptor: str, arguments: str, status: int) -> None:
+    result = subprocess.run(
+        ["sh", "-c", f'exec "$0" -c "$1" {arguments} {descriptor}>&-', sys.executable, MAIN],
         capture_output=True,
         text=True,
     )
-    assert done.returncode == status, done.stderr
-    assert done.stderr == ""
+    assert result.returncode == status, result.stderr
+    assert result.stderr == ""
 
 
 def test_a_reader_that_has_gone() -> None:
-    read, write = os.pipe()
-    os.close(read)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
     command = [sys.executable, "-c", MAIN, "toolchains", "--list"]
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
-    os.close(write)
-    assert done.stderr == ""
-    assert done.returncode in (1, process.PIPE)
+    result = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, text=True)
+    os.close(write_end)
+    assert result.stderr == ""
+    assert result.returncode in (1, process.PIPE)
 
 
 def unknown_user(limit: int | None = None) -> Callable[[], None]:
@@ -199,16 +199,16 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="changing the user needs 
 
 @as_root
 def test_a_user_without_a_home() -> None:
-    homeless = {"HOME": "", "XDG_CACHE_HOME": "", "ROUNDTRIP_TOOLCHAINS": ""}
+    variables = {"HOME": "", "XDG_CACHE_HOME": "", "ROUNDTRIP_TOOLCHAINS": ""}
     code = MAIN.replace("import sys;", "import os, sys; del os.environ['HOME'];")
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, "toolchains", "--list"],
-        env={**os.environ, **homeless, "PYTHONPATH": str(CHECKOUT / "src")},
+        env={**os.environ, **variables, "PYTHONPATH": str(CHECKOUT / "src")},
         capture_output=True,
         text=True,
         preexec_fn=unknown_user(),
     )
-    one_line(done, "no home folder: set HOME or ROUNDTRIP_TOOLCHAINS")
+    one_line(result, "no home folder: set HOME or ROUNDTRIP_TOOLCHAINS")
 
 
 @as_root
@@ -225,21 +225,21 @@ def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
         "def broken(): return {}['there is no such key']\n"
         "sys.exit(process.status_of(broken))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
     )
-    one_line(done, r"this is a bug in roundtrip \(KeyError\)", process.BUG)
-    (kept,) = tmp_path.glob("roundtrip-bug-*.txt")
-    assert str(kept) in done.stderr
-    assert "there is no such key" in kept.read_text()
-    assert "in broken" in kept.read_text()
+    one_line(result, r"this is a bug in roundtrip \(KeyError\)", process.BUG)
+    (file,) = tmp_path.glob("roundtrip-bug-*.txt")
+    assert str(file) in result.stderr
+    assert "there is no such key" in file.read_text()
+    assert "in broken" in file.read_text()
 
 
 @pytest.mark.parametrize(
-    ("raised", "status"),
+    ("exception", "status"),
     [
         (UserError("a"), process.USER),
         (PermissionError(13, "Permission denied", "/x"), process.USER),
@@ -248,13 +248,13 @@ def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
     ],
 )
 def test_what_may_end_a_command(
-    raised: BaseException,
+    exception: BaseException,
     status: int,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def command() -> None:
-        raise raised
+        raise exception
 
     with Path(os.devnull).open("w") as stream:  # not that of pytest: it may be silenced for good
         monkeypatch.setattr(sys, "stdout", stream)
@@ -288,16 +288,16 @@ def test_json_that_is_read_can_be_written(tmp_path: Path) -> None:
     [("0", "POLARS_MAX_THREADS='0': right is"), ("-2", "POLARS_MAX_THREADS='-2'")],
 )
 def test_a_number_of_threads_that_is_none(environment: str, complaint: str) -> None:
-    done = roundtrip("collect", "/nonexistent", env={"POLARS_MAX_THREADS": environment})
-    one_line(done, complaint)
+    result = roundtrip("collect", "/nonexistent", env={"POLARS_MAX_THREADS": environment})
+    one_line(result, complaint)
 
 
 def test_an_address_space_that_is_too_small_is_named_with_what_is_needed() -> None:
     def confine() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 
-    done = roundtrip("collect", "/nonexistent", preexec_fn=confine)
-    one_line(done, "limited to 1048576 kB: right is `ulimit -v unlimited`, or [0-9]+")
+    result = roundtrip("collect", "/nonexistent", preexec_fn=confine)
+    one_line(result, "limited to 1048576 kB: right is `ulimit -v unlimited`, or [0-9]+")
 
 
 @pytest.mark.nightly
@@ -310,8 +310,8 @@ def test_a_report_needs_no_more_than_the_address_space_that_is_documented(
     def confine() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (int(limit) << 10, int(limit) << 10))
 
-    done = roundtrip("report", built, "--output", tmp_path, preexec_fn=confine)
-    assert done.returncode == 0, done.stderr
+    result = roundtrip("report", built, "--output", tmp_path, preexec_fn=confine)
+    assert result.returncode == 0, result.stderr
     assert (tmp_path / "index.html").is_file()
 
 
@@ -330,7 +330,7 @@ def test_a_report_needs_no_more_than_the_address_space_that_is_documented(
     ],
 )
 def test_an_argument_that_can_mean_nothing(arguments: list[str | bytes], complaint: str) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", MAIN, *arguments],
         cwd=CHECKOUT,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src")},
@@ -338,16 +338,16 @@ def test_an_argument_that_can_mean_nothing(arguments: list[str | bytes], complai
         text=True,
         timeout=120,
     )
-    one_line(done, complaint)
+    one_line(result, complaint)
 
 
 @pytest.mark.nightly
 def test_a_revision_whose_number_no_integer_holds(built: Path, tmp_path: Path) -> None:
     number = "r" + "9" * 5000
-    done = roundtrip(
+    result = roundtrip(
         "report", built, "--output", tmp_path, "--supersedes", number, "--reason", "a typo"
     )
-    one_line(done, "there is no revision r9")
+    one_line(result, "there is no revision r9")
 
 
 def test_a_finished_tree_is_not_another_night(built: Path) -> None:

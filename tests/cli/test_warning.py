@@ -57,7 +57,7 @@ def roundtrip_run(
             folder=tmp_path,
         ),
     )
-    monkeypatch.setattr(matrix, "build_matrix", lambda declared, site: plan)
+    monkeypatch.setattr(matrix, "build_matrix", lambda campaign, site: plan)
     monkeypatch.setattr(tree, "hold_site", measuring)
     return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])
 
@@ -85,21 +85,21 @@ def test_what_cannot_be_claimed_is_one_warning_before_anything_runs(
     options: list[str],
     warning: str,
 ) -> None:
-    done = roundtrip_run(tmp_path, monkeypatch, launches, *options)
-    assert str(done.exception) == "it would measure"
-    assert done.stderr == f"warning: {warning}\n"
-    assert done.stdout == ""
-    dry = roundtrip_run(tmp_path, monkeypatch, launches, *options, "--dry-run")
-    assert dry.exit_code == 0
-    assert dry.stdout.splitlines()[-1] == f"warning: {warning}"
+    result = roundtrip_run(tmp_path, monkeypatch, launches, *options)
+    assert str(result.exception) == "it would measure"
+    assert result.stderr == f"warning: {warning}\n"
+    assert result.stdout == ""
+    dry_run = roundtrip_run(tmp_path, monkeypatch, launches, *options, "--dry-run")
+    assert dry_run.exit_code == 0
+    assert dry_run.stdout.splitlines()[-1] == f"warning: {warning}"
 
 
 def test_nobody_is_warned_of_enough_launches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = roundtrip_run(tmp_path, monkeypatch, 9)
-    assert str(done.exception) == "it would measure"
-    assert done.stderr == ""
+    result = roundtrip_run(tmp_path, monkeypatch, 9)
+    assert str(result.exception) == "it would measure"
+    assert result.stderr == ""
     assert "warning" not in roundtrip_run(tmp_path, monkeypatch, 9, "--dry-run").output
 
 
@@ -110,13 +110,13 @@ def test_a_simulation_does_not_wait_for_the_machine(
         raise UserError("it goes on")
 
     monkeypatch.setattr(tree, "create_tree", beyond)
-    done = roundtrip_run(tmp_path, monkeypatch, 9, simulated=True)
-    assert str(done.exception) == "it goes on"
+    result = roundtrip_run(tmp_path, monkeypatch, 9, simulated=True)
+    assert str(result.exception) == "it goes on"
 
 
 def test_the_option_has_its_old_name_too_and_says_the_new_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = roundtrip_run(tmp_path, monkeypatch, 5, "--allow-mute")
-    assert str(done.exception) == "it would measure"
-    assert done.stderr.startswith("warning: --allow-mute is called --allow-underpowered now\n")
+    result = roundtrip_run(tmp_path, monkeypatch, 5, "--allow-mute")
+    assert str(result.exception) == "it would measure"
+    assert result.stderr.startswith("warning: --allow-mute is called --allow-underpowered now\n")

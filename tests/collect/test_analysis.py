@@ -28,9 +28,9 @@ def changed(old: str, new: str) -> str:
 
 def test_a_file_from_before_the_history_gets_the_packages_table() -> None:
     assert "[history]" not in without_history()
-    read = analysis.parse(without_history(), FILE)
-    assert read.history == analysis.default().history
-    assert "[history]" not in read.text
+    thresholds = analysis.parse(without_history(), FILE)
+    assert thresholds.history == analysis.default().history
+    assert "[history]" not in thresholds.text
 
 
 def test_a_file_without_the_statistics_is_none() -> None:
@@ -41,12 +41,15 @@ def test_a_file_without_the_statistics_is_none() -> None:
 
 def test_a_file_older_than_a_threshold_gets_its_default_and_says_so() -> None:
     text = re.sub(r"(?m)^(advised_launches|many_bytes) = .*$", "", analysis.default_text())
-    old = analysis.parse(text, FILE)
-    assert (old.statistics.advised_launches, old.study_thresholds(Thresholds).many_bytes) == (
+    thresholds = analysis.parse(text, FILE)
+    assert (
+        thresholds.statistics.advised_launches,
+        thresholds.study_thresholds(Thresholds).many_bytes,
+    ) == (
         9,
         1024,
     )
-    assert old.defaults == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
+    assert thresholds.defaults == "[statistics]\nadvised_launches = 9\n[netpipe]\nmany_bytes = 1024"
     assert analysis.default().defaults == ""
     with pytest.raises(UserError, match="'great_loss' is missing"):
         analysis.parse(text.replace("great_loss = 0.5", ""), FILE)
@@ -73,11 +76,11 @@ def test_a_wrong_threshold_of_history_is_named_with_its_line(
     old: str, new: str, complaint: str
 ) -> None:
     text = changed(old, new)
-    with pytest.raises(UserError, match=complaint) as raised:
+    with pytest.raises(UserError, match=complaint) as error:
         analysis.parse(text, FILE)
     line = text[: text.index(new.split(" = ")[0])].count("\n") + 1
     if "unknown key" not in complaint:
-        assert f"analysis.toml:{line}:" in str(raised.value)
+        assert f"analysis.toml:{line}:" in str(error.value)
 
 
 def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
@@ -86,6 +89,6 @@ def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
     assert settings.least_effect("netpipe", "latency") == 0.02
     assert settings.least_effect("netpipe", "bandwidth") == 0.05
     assert settings.least_effect("npb", "time") == settings.minimum_effect
-    for wrong in ("netpipe = 2", "netpipe = 'x'", "netpipe = true"):
+    for entry in ("netpipe = 2", "netpipe = 'x'", "netpipe = true"):
         with pytest.raises(UserError, match=r"must be a number from 0 to 1"):
-            analysis.parse(changed("[nodes]", f"[history.minimum_effects]\n{wrong}\n[nodes]"), FILE)
+            analysis.parse(changed("[nodes]", f"[history.minimum_effects]\n{entry}\n[nodes]"), FILE)

@@ -23,8 +23,8 @@ Maker = Callable[..., Any]
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    found = (file for file in folder.rglob("*") if file.is_file())
-    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in found}
+    paths = (file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in paths}
 
 
 def cases(built: Path) -> pl.DataFrame:
@@ -34,44 +34,44 @@ def cases(built: Path) -> pl.DataFrame:
 def test_a_bundle_is_addressed_by_its_content(make_tree: Maker, tmp_path: Path) -> None:
     tree = make_tree(launches=2)
     built = bundle.build(tree.path)
-    checked = manifest.verify(built)
-    assert built == tree.path / "bundles" / checked.digest[:16]
+    bundle_manifest = manifest.verify(built)
+    assert built == tree.path / "bundles" / bundle_manifest.digest[:16]
     assert bundle.build(tree.path) == built
-    copied = shutil.copytree(tree.path, tmp_path / "elsewhere", ignore=lambda *_: {"bundles"})
-    assert files(bundle.build(copied)) == files(built)
+    tree_copy = shutil.copytree(tree.path, tmp_path / "elsewhere", ignore=lambda *_: {"bundles"})
+    assert files(bundle.build(tree_copy)) == files(built)
     assert [path.name for path in (tree.path / "bundles").iterdir()] == [built.name]
 
 
 def test_it_holds_every_sample(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
     rows = pl.read_parquet(bundle.build(tree.path) / "samples.parquet")
-    written = [len(file.read_text().splitlines()) - 3 for file in tree.path.rglob("samples.csv")]
-    assert rows.height == sum(written)
+    row_counts = [len(file.read_text().splitlines()) - 3 for file in tree.path.rglob("samples.csv")]
+    assert rows.height == sum(row_counts)
     assert rows.columns[:3] == ["launch", "case_id", "study"]
     assert rows["launch"].n_unique() == 4
 
 
 def test_more_launches_make_another_bundle(make_tree: Maker) -> None:
     tree = make_tree(launches=2)
-    before = bundle.build(tree.path)
+    first_bundle = bundle.build(tree.path)
     tree.fail(2, ENVIRON)
-    assert bundle.build(tree.path) != before
-    assert before.is_dir()
+    assert bundle.build(tree.path) != first_bundle
+    assert first_bundle.is_dir()
 
 
 def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
-    never = {"case": "NetPIPE/mode=stream@local:smp+x", "launches": 2}
-    skipped = {"case": "Ring/@local:smp+pvm", "reason": "toolchain 'pvm' is not installed"}
-    tree = make_tree(launches=2, expected=[never], skipped=[skipped])
+    missing_case = {"case": "NetPIPE/mode=stream@local:smp+x", "launches": 2}
+    skipped_case = {"case": "Ring/@local:smp+pvm", "reason": "toolchain 'pvm' is not installed"}
+    tree = make_tree(launches=2, expected=[missing_case], skipped=[skipped_case])
     tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     shutil.rmtree(tree.folder(2, "mpich40-boost181"))
     tree.report(2, [tree.entry(2, ENVIRON, "fail", fail_reason="sanity error: no end marker")])
-    lost = cases(bundle.build(tree.path)).filter(pl.col("status") != "passed")
-    rows = lost.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
+    lost_cases = cases(bundle.build(tree.path)).filter(pl.col("status") != "passed")
+    rows = lost_cases.sort("status", "launch").select("status", "case_id", "reason", "study").rows()
     assert rows == [
         ("failed", tree.case_id(ENVIRON), "sanity error: no end marker", "netpipe"),
-        ("missing", never["case"], "launch 1 of 2: was never launched", "netpipe"),
-        ("missing", never["case"], "launch 2 of 2: was never launched", "netpipe"),
+        ("missing", missing_case["case"], "launch 1 of 2: was never launched", "netpipe"),
+        ("missing", missing_case["case"], "launch 2 of 2: was never launched", "netpipe"),
         (
             *("missing", tree.case_id(ENVIRON)),
             *("launch 2 of 2: 1 of 2 launches completed, 1 failed", "netpipe"),
@@ -80,7 +80,7 @@ def test_failed_missing_and_skipped_cases_are_listed(make_tree: Maker) -> None:
             *("missing", tree.case_id("mpich40-boost181")),
             *("launch 2 of 2: 1 of 2 launches completed, 0 failed", "netpipe"),
         ),
-        ("skipped", skipped["case"], skipped["reason"], ""),
+        ("skipped", skipped_case["case"], skipped_case["reason"], ""),
     ]
 
 
@@ -132,8 +132,8 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(
 
 def test_the_runs_own_thresholds_win(make_tree: Maker) -> None:
     tree = make_tree(launches=1)
-    default = bundle.build(tree.path)
-    text = (default / "analysis.toml").read_text()
+    default_bundle = bundle.build(tree.path)
+    text = (default_bundle / "analysis.toml").read_text()
     (tree.path / "analysis.toml").write_text(text.replace("= 0.95 ", "= 0.90 "))
     assert "confidence_level = 0.90" in (bundle.build(tree.path) / "analysis.toml").read_text()
 
@@ -182,10 +182,10 @@ def test_a_name_too_long_for_any_file_is_one_line(built: Path) -> None:
         manifest.verify(built)
 
 
-@pytest.mark.parametrize("linked", ["file", "folder"])
-def test_no_symbolic_link_leads_out_of_a_bundle(built: Path, linked: str) -> None:
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_no_symbolic_link_leads_out_of_a_bundle(built: Path, kind: str) -> None:
     outside = built.parent / "outside"
-    if linked == "file":
+    if kind == "file":
         (built / "campaign.toml").rename(outside)
         (built / "campaign.toml").symlink_to(outside)
     else:

@@ -29,11 +29,11 @@ LAUNCH = f"001/{ENVIRON}/NetPIPE_ping"
 
 def test_every_table_has_its_columns_and_none_has_json(make_tree: Maker) -> None:
     extras = {"emulated": {"wan_rtt_ms": 2, "nodes": "namespaces"}}
-    built = bundle.build(make_tree(launches=2, environs=(ENVIRON,), extras=extras).path)
-    assert {file.stem for file in built.glob("*.parquet")} == {*ALL, "samples", "medians"}
-    assert json.loads((built / "manifest.json").read_text())["schema"] == 2
+    bundle_path = bundle.build(make_tree(launches=2, environs=(ENVIRON,), extras=extras).path)
+    assert {file.stem for file in bundle_path.glob("*.parquet")} == {*ALL, "samples", "medians"}
+    assert json.loads((bundle_path / "manifest.json").read_text())["schema"] == 2
     for name, schema in ALL.items():
-        frame = pl.read_parquet(built / f"{name}.parquet")
+        frame = pl.read_parquet(bundle_path / f"{name}.parquet")
         assert dict(frame.schema) == schema, name
         assert frame.height, name
         for column in frame.select(pl.col(pl.String)).iter_columns():
@@ -41,11 +41,11 @@ def test_every_table_has_its_columns_and_none_has_json(make_tree: Maker) -> None
 
 
 def test_ranks_clock_and_load_stand_in_columns(make_tree: Maker) -> None:
-    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+    bundle_path = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
     host = pseudonym()
 
     def rows(name: str, *columns: str) -> list[tuple[Any, ...]]:
-        return pl.read_parquet(built / f"{name}.parquet").select(columns).rows()
+        return pl.read_parquet(bundle_path / f"{name}.parquet").select(columns).rows()
 
     assert rows("placement", "rank", "host", "cpus") == [(0, host, [0]), (1, host, [1])]
     assert rows("nodes", "host", "kernel", "microcode", "firmware", "adapters") == [
@@ -62,30 +62,30 @@ def test_ranks_clock_and_load_stand_in_columns(make_tree: Maker) -> None:
 
 def test_how_a_launch_took_its_times_stands_in_columns(make_tree: Maker) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
-    first, other = sorted(tree.path.rglob("run.json"))
+    first, second = sorted(tree.path.rglob("run.json"))
     run = json.loads(first.read_text())
     run["timing"] = {"clock": "one rank", "synchronisation": "message", "cache": "flushed"}
     first.write_text(json.dumps(run))
     timing = data.read(bundle.build(tree.path)).launches.select(*TIMING)
     assert timing.rows() == [("one rank", "message", None, "flushed"), (None, None, None, None)]
     run["timing"] = {"clock": "the moon"}
-    other.write_text(json.dumps(run))
+    second.write_text(json.dumps(run))
     with pytest.raises(UserError, match="timing.clock"):
-        records.read_record(other, tree.path)
+        records.read_record(second, tree.path)
 
 
 def test_a_bundle_from_before_timing_is_read(make_tree: Maker) -> None:
-    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
-    old = rewritten(built, lambda cases: cases.drop(*TIMING))
-    assert data.read(old).launches["timing_clock"].to_list() == [None]
-    assert bundle_tables.read_table(old / "cases.parquet", Case, ["launch"]).height == 1
+    bundle_path = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TIMING))
+    assert data.read(old_bundle).launches["timing_clock"].to_list() == [None]
+    assert bundle_tables.read_table(old_bundle / "cases.parquet", Case, ["launch"]).height == 1
 
 
 def test_parameters_are_rows_of_launches_that_never_were_too(make_tree: Maker) -> None:
-    never = {"case": "NetPIPE/mode=stream,budget=2.5@local:smp+x", "launches": 1}
-    tree = make_tree(launches=1, environs=(ENVIRON,), expected=[never])
-    found = pl.read_parquet(bundle.build(tree.path) / "parameters.parquet")
-    assert found.rows() == [
+    missing_case = {"case": "NetPIPE/mode=stream,budget=2.5@local:smp+x", "launches": 1}
+    tree = make_tree(launches=1, environs=(ENVIRON,), expected=[missing_case])
+    parameters = pl.read_parquet(bundle.build(tree.path) / "parameters.parquet")
+    assert parameters.rows() == [
         (LAUNCH, "mode", "pingpong", None),
         (LAUNCH, "placement", "shared-memory", None),
         ("missing/0001", "budget", "2.5", 2.5),
@@ -124,8 +124,8 @@ def of_ring(tree: Any, record: dict[str, Any]) -> Path:
     content = text.replace("half_round_trip_time", "time_per_pass").encode()
     rows.write_bytes(content)
     run = json.loads(file.read_text())
-    sealed = samples.seal(content, samples.parse(content, rows).frame)
-    file.write_text(json.dumps({**run, "samples": sealed, "ring": record, "npb": {"not": "its"}}))
+    seal = samples.seal(content, samples.parse(content, rows).frame)
+    file.write_text(json.dumps({**run, "samples": seal, "ring": record, "npb": {"not": "its"}}))
     return Path(file)
 
 
@@ -133,31 +133,31 @@ def test_what_a_workload_says_of_its_launch_is_a_row_of_its_studys_table(
     make_tree: Maker,
 ) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
-    skipped = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
+    skipped_variants = [{"variant": "mpi-rma", "reason": "no windows on thunderbolt"}]
     wait = {"spins": 60, "yields": 0, "network_yields_ms": 2, "then": "futex"}
-    of_ring(tree, {"skipped": skipped, "wait": wait, "undeclared": 1})
-    built = bundle.build(tree.path)
-    assert [file.name for file in (built / "details").iterdir()] == ["ring.parquet"]
-    frame = pl.read_parquet(built / "details" / "ring.parquet")
+    of_ring(tree, {"skipped": skipped_variants, "wait": wait, "undeclared": 1})
+    bundle_path = bundle.build(tree.path)
+    assert [file.name for file in (bundle_path / "details").iterdir()] == ["ring.parquet"]
+    frame = pl.read_parquet(bundle_path / "details" / "ring.parquet")
     assert dict(frame.schema) == columns(DETAIL_ROWS["ring"])
     (row,) = frame.iter_rows(named=True)
     assert (row["launch"], row["wait"], row["passes_per_lap"]) == (LAUNCH, wait, None)
     assert row["skipped"] == [{"variant": "mpi-rma", "reason": f"no windows on {pseudonym()}"}]
-    assert data.read(built).study_records("ring")[LAUNCH]["wait"]["spins"] == 60
-    assert data.read(built).study_records("npb") == {}
+    assert data.read(bundle_path).study_records("ring")[LAUNCH]["wait"]["spins"] == 60
+    assert data.read(bundle_path).study_records("npb") == {}
 
 
 def test_details_of_before_a_field_are_read_with_nulls(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     of_ring(tree, {"tokens": 1, "wait": {"then": "poll"}})
-    built = bundle.build(tree.path)
-    then = pl.struct(pl.col("wait").struct.field("then")).alias("wait")
+    bundle_path = bundle.build(tree.path)
+    wait_column = pl.struct(pl.col("wait").struct.field("then")).alias("wait")
     rewritten(
-        built,
-        lambda frame: frame.select("launch", "tokens", then),
+        bundle_path,
+        lambda frame: frame.select("launch", "tokens", wait_column),
         "details/ring",
     )
-    (row,) = data.read(built).study_records("ring").values()
+    (row,) = data.read(bundle_path).study_records("ring").values()
     wait = {"spins": None, "yields": None, "network_yields_ms": None, "then": "poll"}
     assert row == {**dict.fromkeys(columns(DETAILS["ring"])), "tokens": 1, "wait": wait}
 
@@ -188,39 +188,42 @@ def _example(schema: Any) -> Any:
         case "array":
             return [_example(schema["items"])] * 2
         case "object" if "properties" in schema:
-            return {name: _example(one) for name, one in schema["properties"].items()}
+            return {
+                name: _example(property_schema)
+                for name, property_schema in schema["properties"].items()
+            }
         case "object":
             return {name: _example(schema["additionalProperties"]) for name in ("a", "b c")}
     return {"string": "text", "integer": 3, "number": 0.5, "boolean": True}[schema["type"]]
 
 
 def test_a_bundle_from_before_a_table_is_read_without_it(make_tree: Maker) -> None:
-    built = bundle.build(make_tree(launches=6, environs=(ENVIRON,)).path)
-    assert data.read(built).nodes.height == 6
-    (built / "nodes.parquet").unlink()
-    facts = json.loads((built / "manifest.json").read_text())
-    (built / "manifest.json").unlink()
-    manifest.write(built, {key: value for key, value in facts.items() if key != "files"})
-    older = data.read(built)
-    assert older.nodes.is_empty()
-    assert build(older).parts
+    bundle_path = bundle.build(make_tree(launches=6, environs=(ENVIRON,)).path)
+    assert data.read(bundle_path).nodes.height == 6
+    (bundle_path / "nodes.parquet").unlink()
+    facts = json.loads((bundle_path / "manifest.json").read_text())
+    (bundle_path / "manifest.json").unlink()
+    manifest.write(bundle_path, {key: value for key, value in facts.items() if key != "files"})
+    bundle_data = data.read(bundle_path)
+    assert bundle_data.nodes.is_empty()
+    assert build(bundle_data).parts
 
 
 def test_points_are_a_typed_table(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     tree.fail(2, ENVIRON)
     (file,) = tree.path.glob("rounds/001/output/*/*/*/*/run.json")
-    recorded = json.loads(file.read_text())["points"]
-    found = data.read(bundle.build(tree.path)).points
-    assert dict(found.schema) == POINTS
+    point_records = json.loads(file.read_text())["points"]
+    points = data.read(bundle.build(tree.path)).points
+    assert dict(points.schema) == POINTS
     for name in ("case", "variant", "size_bytes", "samples", "status", "batch", "median_s"):
-        assert found[name].to_list() == [point[name] for point in recorded]
-    assert found["verified"].to_list() == [point["verified"] for point in recorded]
-    assert found.select("launch", "study").unique().rows() == [
+        assert points[name].to_list() == [point[name] for point in point_records]
+    assert points["verified"].to_list() == [point["verified"] for point in point_records]
+    assert points.select("launch", "study").unique().rows() == [
         (f"001/{ENVIRON}/NetPIPE_ping", "netpipe")
     ]
-    slow = found.filter((pl.col("status") == "budget") & (pl.col("samples") > 0))
-    assert slow["median_s"].min() > found["median_s"].min()
+    budget_points = points.filter((pl.col("status") == "budget") & (pl.col("samples") > 0))
+    assert budget_points["median_s"].min() > points["median_s"].min()
 
 
 def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
@@ -232,8 +235,8 @@ def test_what_a_library_made_of_a_legal_call_stands_in_the_row(
     finding = {"call": "MPI_Pack", "error": "MPI_ERR_ARG on thunderbolt", "consequence": "left out"}
     run["points"][0] |= {"finding": finding, "inner": 7}
     file.write_text(json.dumps(run))
-    found = data.read(bundle.build(tree.path)).points
-    (row,) = found.drop_nulls("finding_call").iter_rows(named=True)
+    points = data.read(bundle.build(tree.path)).points
+    (row,) = points.drop_nulls("finding_call").iter_rows(named=True)
     assert (row["inner"], row["finding_error"]) == (7, f"MPI_ERR_ARG on {pseudonym()}")
     assert row["finding_consequence"] == "left out"
 
@@ -242,29 +245,29 @@ KEYS = ("launch", "case", "variant", "size_bytes", "phase", "metric")
 
 
 def test_each_launch_and_series_has_the_median_of_its_samples(make_tree: Maker) -> None:
-    built = bundle.build(make_tree(launches=2, samples=9, sizes=[1, 64]).path)
-    found = pl.read_parquet(built / "medians.parquet")
-    assert dict(found.schema) == MEDIANS
-    samples = pl.read_parquet(built / "samples.parquet")
-    assert found.height == 2 * 2 * 5 * 2 == samples.select(KEYS).n_unique()
+    bundle_path = bundle.build(make_tree(launches=2, samples=9, sizes=[1, 64]).path)
+    medians = pl.read_parquet(bundle_path / "medians.parquet")
+    assert dict(medians.schema) == MEDIANS
+    sample_rows = pl.read_parquet(bundle_path / "samples.parquet")
+    assert medians.height == 2 * 2 * 5 * 2 == sample_rows.select(KEYS).n_unique()
     rank = lower_rank(9, 0.95)
-    for row in found.iter_rows(named=True):
-        mine = samples.filter(pl.col(name) == row[name] for name in KEYS)
-        values = np.sort(mine["value"].to_numpy())
-        derived = [row[name] for name in ("samples", "median", "low", "high")]
-        assert derived == [9, values[4], values[rank - 1], values[-rank]]
-        assert mine.select("case_id", "study", "unit").unique().rows() == [
+    for row in medians.iter_rows(named=True):
+        series_rows = sample_rows.filter(pl.col(name) == row[name] for name in KEYS)
+        values = np.sort(series_rows["value"].to_numpy())
+        summary = [row[name] for name in ("samples", "median", "low", "high")]
+        assert summary == [9, values[4], values[rank - 1], values[-rank]]
+        assert series_rows.select("case_id", "study", "unit").unique().rows() == [
             (row["case_id"], row["study"], row["unit"])
         ]
-    assert found.select("launch", "nodes").unique()["nodes"].to_list() == [pseudonym()] * 4
+    assert medians.select("launch", "nodes").unique()["nodes"].to_list() == [pseudonym()] * 4
 
 
 def test_five_samples_have_a_median_and_no_interval(make_tree: Maker) -> None:
-    built = bundle.build(make_tree(launches=1, samples=5, environs=(ENVIRON,)).path)
-    found = pl.read_parquet(built / "medians.parquet")
-    assert found["samples"].unique().to_list() == [5]
-    assert found["median"].null_count() == 0
-    assert found["low"].null_count() == found["high"].null_count() == found.height
+    bundle_path = bundle.build(make_tree(launches=1, samples=5, environs=(ENVIRON,)).path)
+    medians = pl.read_parquet(bundle_path / "medians.parquet")
+    assert medians["samples"].unique().to_list() == [5]
+    assert medians["median"].null_count() == 0
+    assert medians["low"].null_count() == medians["high"].null_count() == medians.height
 
 
 def test_hosts_of_a_launch_are_a_set() -> None:
@@ -282,15 +285,15 @@ def test_hosts_of_a_launch_are_a_set() -> None:
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_a_bundle_from_before_the_table_has_them_in_its_samples(name: str) -> None:
-    read = data.read(RECORDED / name)
+    bundle_data = data.read(RECORDED / name)
     launches = bundle_tables.read_tables(RECORDED / name).frames["cases"]
-    found = bundle_tables.read_medians(RECORDED / name, launches, 0.95)
-    assert found.equals(read.medians)
-    assert found["launch"].n_unique() == read.launches.filter(status="passed").height
-    assert found["samples"].sum() == read.samples.select(pl.len()).collect().item()
+    medians = bundle_tables.read_medians(RECORDED / name, launches, 0.95)
+    assert medians.equals(bundle_data.medians)
+    assert medians["launch"].n_unique() == bundle_data.launches.filter(status="passed").height
+    assert medians["samples"].sum() == bundle_data.samples.select(pl.len()).collect().item()
 
 
 def test_what_is_read_is_what_was_written(make_tree: Maker) -> None:
-    built: Path = bundle.build(make_tree(launches=2).path)
-    read = data.read(built)
-    assert read.medians.equals(pl.read_parquet(built / "medians.parquet"))
+    bundle_path: Path = bundle.build(make_tree(launches=2).path)
+    bundle_data = data.read(bundle_path)
+    assert bundle_data.medians.equals(pl.read_parquet(bundle_path / "medians.parquet"))

@@ -35,7 +35,7 @@ def test_an_older_bundle_does_not_say_how_many_were_requested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "completed"),
+    ("target", "summary"),
     [
         (6, "6 of 6 launches completed"),
         (4, "4 of 4 launches completed; 2 more repeat disturbed ones"),
@@ -43,25 +43,25 @@ def test_an_older_bundle_does_not_say_how_many_were_requested() -> None:
     ],
 )
 def test_terminal_and_report_show_the_same_count(
-    make_tree: Maker, wanted: int, completed: str
+    make_tree: Maker, target: int, summary: str
 ) -> None:
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
     state = json.loads((tree.path / "state.json").read_text())
-    state["expected"][0]["launches"] = wanted
+    state["expected"][0]["launches"] = target
     (tree.path / "state.json").write_text(json.dumps(state))
     report = build(data.read(bundle.build(tree.path)))
-    assert dict(report.facts)["Launches"] == completed
-    assert next(Outcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {completed}"
+    assert dict(report.facts)["Launches"] == summary
+    assert next(Outcome.from_tree(RunTree(tree.path)).lines()) == f"1 case: {summary}"
 
 
 def test_each_kind_of_disturbance_has_its_line() -> None:
-    loads = tuple(f"load average {load} at the start, on 2 cores" for load in (3.4, 5.1))
-    traced = "traced: process 812 (a debugger or the like) holds rank 1"
-    disturbed = ((loads[0],), (loads[1], traced))
-    outcome = Outcome(Counts({"a": 2}, {"a": 2}), (), 0, disturbances=disturbed)
+    load_reasons = tuple(f"load average {load} at the start, on 2 cores" for load in (3.4, 5.1))
+    tracer_reason = "traced: process 812 (a debugger or the like) holds rank 1"
+    disturbances = ((load_reasons[0],), (load_reasons[1], tracer_reason))
+    outcome = Outcome(Counts({"a": 2}, {"a": 2}), (), 0, disturbances=disturbances)
     assert [line for line in outcome.lines() if line.startswith("disturbed")] == [
-        f"disturbed 2 x: {loads[0]}",
-        f"disturbed 1 x: {traced}",
+        f"disturbed 2 x: {load_reasons[0]}",
+        f"disturbed 1 x: {tracer_reason}",
     ]
 
 
@@ -99,9 +99,9 @@ def test_what_the_wrapper_of_a_rank_writes_is_not_its_last_word() -> None:
 def test_a_complaint_of_the_partner_is_not_taken_for_its_words(name: str) -> None:
     text = (RECORDED / f"{name}.txt").read_text()
     complaint = "[a1][[1,1],0][btl_tcp_frag.c:242] readv failed: Connection reset by peer (104)\n"
-    said = "crash: rank 1: wrong data\n"
-    assert said in text
-    assert completion.first_failure(text.replace(said, said + complaint)).endswith(SAID)
+    last_words = "crash: rank 1: wrong data\n"
+    assert last_words in text
+    assert completion.first_failure(text.replace(last_words, last_words + complaint)).endswith(SAID)
 
 
 def test_several_ranks_that_failed_at_once_are_all_named() -> None:
@@ -117,8 +117,8 @@ def test_without_a_rank_the_last_line_is_all_there_is() -> None:
 
 
 @given(st.text(), st.sampled_from(sorted(RECORDED.glob("*.txt"))), st.integers(0, 4000))
-def test_any_text_gives_one_printable_line(text: str, file: Path, cut: int) -> None:
-    for error in (text, text + file.read_text()[cut:], file.read_text()[:cut] + text):
+def test_any_text_gives_one_printable_line(text: str, file: Path, position: int) -> None:
+    for error in (text, text + file.read_text()[position:], file.read_text()[:position] + text):
         words = completion.first_failure(error)
         assert words.isprintable() and len(words) < 400
 
@@ -129,21 +129,23 @@ sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (
 
 
 @pytest.mark.parametrize(
-    ("out", "error", "quoted"),
+    ("out", "error", "words"),
     [
         ("", LIMIT, "sbatch: error: Batch job submission failed: Job violates"),
         ("", "", "it said nothing"),
         ("only this\n", "", "only this"),
     ],
 )
-def test_the_words_of_a_command_that_failed(out: str, error: str, quoted: str) -> None:
+def test_the_words_of_a_command_that_failed(out: str, error: str, words: str) -> None:
     reason = f"spawned process error: {SpawnedProcessError('sbatch rfm_job.sh', out, error, 1)}"
-    read = completion.TestCase.from_entry({"fail_reason": reason})
-    assert read.fail_reason.startswith(
-        "spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: " + quoted
+    test_case = completion.TestCase.from_entry({"fail_reason": reason})
+    assert test_case.fail_reason.startswith(
+        "spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: " + words
     )
 
 
 def test_of_other_reasons_the_first_line_is_kept() -> None:
-    read = completion.TestCase.from_entry({"fail_reason": "sanity error: no end marker\nmore\n"})
-    assert read.fail_reason == "sanity error: no end marker"
+    test_case = completion.TestCase.from_entry(
+        {"fail_reason": "sanity error: no end marker\nmore\n"}
+    )
+    assert test_case.fail_reason == "sanity error: no end marker"

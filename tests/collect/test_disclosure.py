@@ -119,18 +119,18 @@ def planted(make_tree: Maker) -> Any:
             spec["external"]["path"] = secret("spack.lock")
     (env / "spack.lock").write_text(json.dumps(lock))
     (env / "notes.txt").write_text(secret("a file in env/ that nobody knows"))
-    drained = {"host": "blackbird07", "state": "DRAINED"}
-    drained["reason"] = f"bad fan [{secret('reason of a drained node')}]"
+    drained_node = {"host": "blackbird07", "state": "DRAINED"}
+    drained_node["reason"] = f"bad fan [{secret('reason of a drained node')}]"
     nodes = {
         "schema": 1,
-        "partitions": {"smp": {"hosts": ["blackbird07"], "not_measured": [drained]}},
+        "partitions": {"smp": {"hosts": ["blackbird07"], "not_measured": [drained_node]}},
     }
     (env / "nodes.json").write_text(json.dumps(nodes))
     with (tree.path / "campaign.toml").open("a") as stream:
         stream.write(f"# {secret('campaign.toml')}\n")
     state = json.loads((tree.path / "state.json").read_text())
-    why = f"no PVM in {secret('reason of a skip')} for account {secret('access: account')}"
-    state["skipped"] = [{"case": "Ring/@local:smp+pvm", "reason": why}]
+    reason = f"no PVM in {secret('reason of a skip')} for account {secret('access: account')}"
+    state["skipped"] = [{"case": "Ring/@local:smp+pvm", "reason": reason}]
     (tree.path / "state.json").write_text(json.dumps(state))
     return tree
 
@@ -143,68 +143,83 @@ def everything(folder: Path) -> Iterator[tuple[str, str]]:
         yield name, f"{name}\n{content.decode('utf-8', errors='replace')}"
         if file.suffix == ".parquet":
             yield name, pl.read_parquet(file).write_json()
-        for packed in re.findall(rb"base64,([A-Za-z0-9+/=]{16,})", content):
-            yield name, base64.b64decode(packed).decode("utf-8", errors="replace")
+        for payload in re.findall(rb"base64,([A-Za-z0-9+/=]{16,})", content):
+            yield name, base64.b64decode(payload).decode("utf-8", errors="replace")
 
 
 @pytest.mark.nightly
 def test_no_planted_secret_is_in_any_published_byte(make_tree: Maker, tmp_path: Path) -> None:
     tree = planted(make_tree)
-    raw = "".join(file.read_text() for file in tree.path.rglob("*") if file.is_file())
-    placed = {name for name, secret in SECRETS.items() if secret in raw}
-    assert placed == set(SECRETS) - {"annotation", "reason of a correction"}
+    tree_text = "".join(file.read_text() for file in tree.path.rglob("*") if file.is_file())
+    secret_names = {name for name, secret in SECRETS.items() if secret in tree_text}
+    assert secret_names == set(SECRETS) - {"annotation", "reason of a correction"}
     notes = tmp_path / "annotations.yaml"
     notes.write_text(f"- from: 2026-11-21\n  text: ask {SECRETS['annotation']}\n")
-    reports, to = tmp_path / "reports", tmp_path / "public"
-    built = bundle.build(tree.path)
+    reports, public_folder = tmp_path / "reports", tmp_path / "public"
+    bundle_path = bundle.build(tree.path)
     assert load(notes)[0].text == "ask [withheld]"
     Nights(reports).night(1, campaign="synthetic", site="local", started="2026-11-20T01:00:00Z")
-    first = publish.publish(built, reports, annotations=lambda _: load(notes))
+    first = publish.publish(bundle_path, reports, annotations=lambda _: load(notes))
     assert (first / "bundle" / "history" / "notes.parquet").is_file()
-    why = Correction("r1", f"see {SECRETS['reason of a correction']}")
-    second = publish.publish(built, reports, why)
+    correction = Correction("r1", f"see {SECRETS['reason of a correction']}")
+    second = publish.publish(bundle_path, reports, correction)
     for revision in (first, second):
-        public.copy(revision, to)
-    found = [*everything(built), *everything(reports), *everything(to)]
-    assert {Path(name).suffix for name, _ in found} >= {".html", ".md", ".json", ".svg", ".parquet"}
+        public.copy(revision, public_folder)
+    documents = [*everything(bundle_path), *everything(reports), *everything(public_folder)]
+    assert {Path(name).suffix for name, _ in documents} >= {
+        ".html",
+        ".md",
+        ".json",
+        ".svg",
+        ".parquet",
+    }
     secrets = [*SECRETS.values(), *PARTS, pseudonyms.site_key("local").decode()]
-    leaked = {(secret, name) for name, text in found for secret in secrets if secret in text}
-    assert not leaked
+    leaks = {(secret, name) for name, text in documents for secret in secrets if secret in text}
+    assert not leaks
 
 
 def test_what_explains_a_change_stays(make_tree: Maker) -> None:
-    built = bundle.build(planted(make_tree).path)
-    read = data.read(built)
-    row = read.launches.filter(pl.col("status") == "passed").row(0, named=True)
+    bundle_path = bundle.build(planted(make_tree).path)
+    bundle_data = data.read(bundle_path)
+    row = bundle_data.launches.filter(pl.col("status") == "passed").row(0, named=True)
     assert row["mpi_library"] == "Open MPI v4.1.4, package: Open MPI Distribution"
     assert re.fullmatch(rf"-O3 -I{DIGEST} -L/usr/lib", row["compiler_flags"])
-    published = {name: value for subject, name, value in known(built) if subject == ENVIRON}
-    assert published["variable UCX_TLS"] == "self,sm"
-    assert all(re.fullmatch(DIGEST, published[f"variable {n}"]) for n in ("PATH", "SITE_SWITCH"))
-    site = {name: value for subject, name, value in known(built) if not subject}
-    assert site["variable UCX_NET_DEVICES of partition smp"] == "mlx5_0:1"
-    assert re.fullmatch(DIGEST, site["access of partition smp"])
-    withheld = json.loads((built / "env" / WITHHELD).read_text())["looked_like_credentials"]
-    assert "site-config.json partitions env_vars GITHUB_TOKEN" in withheld
-    assert f"toolchains.json {ENVIRON} reframe env_vars OMPI_MCA_orte_aws_key" in withheld
-    assert "cases.parquet reason" in withheld
+    environment_facts = {
+        name: value for subject, name, value in known(bundle_path) if subject == ENVIRON
+    }
+    assert environment_facts["variable UCX_TLS"] == "self,sm"
+    assert all(
+        re.fullmatch(DIGEST, environment_facts[f"variable {n}"]) for n in ("PATH", "SITE_SWITCH")
+    )
+    site_facts = {name: value for subject, name, value in known(bundle_path) if not subject}
+    assert site_facts["variable UCX_NET_DEVICES of partition smp"] == "mlx5_0:1"
+    assert re.fullmatch(DIGEST, site_facts["access of partition smp"])
+    credential_fields = json.loads((bundle_path / "env" / WITHHELD).read_text())[
+        "looked_like_credentials"
+    ]
+    assert "site-config.json partitions env_vars GITHUB_TOKEN" in credential_fields
+    assert f"toolchains.json {ENVIRON} reframe env_vars OMPI_MCA_orte_aws_key" in credential_fields
+    assert "cases.parquet reason" in credential_fields
 
 
-def known(built: Path) -> list[facts.Fact]:
-    read = data.read(built)
-    passed = read.launches.filter(pl.col("status") == "passed")
+def known(bundle_path: Path) -> list[facts.Fact]:
+    bundle_data = data.read(bundle_path)
+    passed_launches = bundle_data.launches.filter(pl.col("status") == "passed")
     return facts.bundle_facts(
-        built, manifest.verify(built), passed, read.placement.select("launch", "rank", "cpus")
+        bundle_path,
+        manifest.verify(bundle_path),
+        passed_launches,
+        bundle_data.placement.select("launch", "rank", "cpus"),
     )
 
 
 def test_a_private_value_that_changes_shows_by_its_digest(make_tree: Maker) -> None:
     tree = planted(make_tree)
-    before = set(known(bundle.build(tree.path)))
+    facts_before = set(known(bundle.build(tree.path)))
     file = tree.path / "env" / "toolchains.json"
     file.write_text(file.read_text().replace("on-falcon", "off-falcon"))
-    changed = {name for _, name, _ in before ^ set(known(bundle.build(tree.path)))}
-    assert changed == {"variable SITE_SWITCH"}
+    changed_names = {name for _, name, _ in facts_before ^ set(known(bundle.build(tree.path)))}
+    assert changed_names == {"variable SITE_SWITCH"}
 
 
 def test_the_guide_names_what_stands_with_its_value() -> None:
@@ -230,9 +245,9 @@ def test_the_guide_names_what_stands_with_its_value() -> None:
     ],
 )
 def test_variables(name: str, value: str, is_open: bool) -> None:
-    published = NAMES.variable(name, value, "x")
-    assert published[0] == name
-    assert published[1] == value if is_open else re.fullmatch(DIGEST, published[1])
+    fact = NAMES.variable(name, value, "x")
+    assert fact[0] == name
+    assert fact[1] == value if is_open else re.fullmatch(DIGEST, fact[1])
 
 
 @pytest.mark.parametrize(
@@ -260,22 +275,26 @@ def test_what_the_package_ships_stays() -> None:
     text = analysis.default_text()
     assert declared.public_thresholds(text, NAMES) == text
     for file in CAMPAIGNS.glob("*.toml"):
-        kept = declared.public_campaign(file.read_text(), NAMES)
-        assert parse_toml(kept) == parse_toml(file.read_text())
-        assert "#" not in kept
+        public_text = declared.public_campaign(file.read_text(), NAMES)
+        assert parse_toml(public_text) == parse_toml(file.read_text())
+        assert "#" not in public_text
 
 
 @pytest.mark.parametrize("title", ["[/b] Nachtprüfung", "latency /bandwidth", "(A)/B", "24/7"])
 def test_a_slash_before_a_word_of_a_title_begins_no_path(title: str) -> None:
-    kept = declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
-    assert parse_toml(kept) == {"title": title}
+    public_text = declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES)
+    assert parse_toml(public_text) == {"title": title}
 
 
 def test_what_is_private_in_a_title_does_not_leave() -> None:
     title = "for alice of proj-quantum on nid7.acme.org: /home/alice, password=hunter22"
-    kept = parse_toml(declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES))["title"]
-    assert re.fullmatch(rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}", kept)
-    assert "nid7" not in kept and "/home" not in NAMES.text("[/home]")
+    public_title = parse_toml(declared.public_campaign(f"title = {json.dumps(title)}\n", NAMES))[
+        "title"
+    ]
+    assert re.fullmatch(
+        rf"for {DIGEST} of {DIGEST} on \S+: {DIGEST}, password={DIGEST}", public_title
+    )
+    assert "nid7" not in public_title and "/home" not in NAMES.text("[/home]")
 
 
 def test_comments_of_a_site_stay_with_it() -> None:
@@ -288,8 +307,8 @@ def test_comments_of_a_site_stay_with_it() -> None:
 @given(st.dictionaries(st.text(max_size=9), st.lists(st.text(max_size=9) | st.booleans())))
 def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
     names = Disclosure(Pseudonyms((), b""))
-    shown = declared._value(variables)
-    assert parse_toml(f"x = {shown}") == {"x": variables}
+    toml_value = declared._value(variables)
+    assert parse_toml(f"x = {toml_value}") == {"x": variables}
     assert isinstance(names.fields(variables), dict)
 
 
@@ -297,8 +316,8 @@ def test_a_campaign_is_the_same_toml(variables: dict[str, Any]) -> None:
 @given(st.text(max_size=60))
 @example("0@/0")
 def test_to_look_twice_changes_nothing(text: str) -> None:
-    once = NAMES.text(text)
-    assert NAMES.text(once) == once
+    public_text = NAMES.text(text)
+    assert NAMES.text(public_text) == public_text
 
 
 def test_what_people_write_for_everybody() -> None:
@@ -307,8 +326,12 @@ def test_what_people_write_for_everybody() -> None:
 
 def test_pseudonyms_in_fields() -> None:
     pseudonym = NAMES.pseudonym("open")
-    known = {"ranks": [{"host": "open", "library": "open"}], "hosts": ["open"], "reason": "on open"}
-    assert NAMES.fields(known) == {
+    fields = {
+        "ranks": [{"host": "open", "library": "open"}],
+        "hosts": ["open"],
+        "reason": "on open",
+    }
+    assert NAMES.fields(fields) == {
         "ranks": [{"host": pseudonym, "library": "open"}],
         "hosts": [pseudonym],
         "reason": f"on {pseudonym}",
@@ -319,13 +342,13 @@ def test_pseudonyms_in_fields() -> None:
 def test_a_file_in_env_that_is_no_json_stays(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (tree.path / "env" / "tools.json").write_text("{")
-    built = bundle.build(tree.path)
-    assert sorted(file.name for file in (built / "env").iterdir()) == [
+    bundle_path = bundle.build(tree.path)
+    assert sorted(file.name for file in (bundle_path / "env").iterdir()) == [
         "host.json",
         "site-config.json",
     ]
     with pytest.raises(UserError, match="missing"):
-        manifest.verify(built / "env")
+        manifest.verify(bundle_path / "env")
 
 
 def test_the_name_of_a_library_stays_behind_its_path() -> None:

@@ -84,8 +84,8 @@ def test_each_fact_alone_disturbs(facts: dict[str, Any], expected: str) -> None:
 
 
 def test_all_reasons_are_said() -> None:
-    found = reasons(steal_s=9, core_migrations=[9, 9], load_average_start=[9, 9, 9])
-    assert len(found) == 3
+    messages = reasons(steal_s=9, core_migrations=[9, 9], load_average_start=[9, 9, 9])
+    assert len(messages) == 3
 
 
 def test_what_is_not_recorded_is_not_judged() -> None:
@@ -97,16 +97,18 @@ def test_what_is_not_recorded_is_not_judged() -> None:
 
 def test_a_signal_disturbs_only_if_it_ended_a_stop() -> None:
     assert reasons(continued=[0, 1]) == ()
-    stopped = {"continued": [0, 2], "cpu_s": [8.9, 6.9], "longest_stop_s": [2.0, 2.0]}
-    (reason,) = reasons(**stopped)
+    stop_facts = {"continued": [0, 2], "cpu_s": [8.9, 6.9], "longest_stop_s": [2.0, 2.0]}
+    (reason,) = reasons(**stop_facts)
     assert reason == "suspended: a signal stopped rank 1 (2 x SIGCONT, 2.0 s without the processor)"
 
 
 def test_who_sleeps_until_another_rank_has_a_processor_was_not_stopped() -> None:
     """A ring of four ranks on two processors of a busy machine slept for 0.4 s at a time."""
-    slept = {"longest_stop_s": [2.0, 0.0]}
-    assert [one.split(":")[0] for one in reasons(**slept)] == ["suspended"]
-    assert [one.split(":")[0] for one in reasons(waited_s=[0.1, 2.5], **slept)] == ["starved"]
+    stop_facts = {"longest_stop_s": [2.0, 0.0]}
+    assert [reason.split(":")[0] for reason in reasons(**stop_facts)] == ["suspended"]
+    assert [reason.split(":")[0] for reason in reasons(waited_s=[0.1, 2.5], **stop_facts)] == [
+        "starved"
+    ]
 
 
 def test_who_is_throttled_is_not_also_starved() -> None:
@@ -118,21 +120,21 @@ def test_a_kernel_that_counts_no_waiting_leaves_the_time_of_the_processor() -> N
     facts = {"waited_s": [None, None], "cpu_s": [8.9, 4.5]}
     assert reasons(**facts) == (), "it may have slept"
     (reason,) = reasons(voluntary_context_switches=[30, 30], **facts)
-    starved = "starved: rank 1 waited for a processor in 50 % of the time"
-    assert reason == f"{starved}, while other programs ran on processor 1"
+    starvation = "starved: rank 1 waited for a processor in 50 % of the time"
+    assert reason == f"{starvation}, while other programs ran on processor 1"
     assert reasons(voluntary_context_switches=[30, 9000], **facts) == ()
 
 
 def test_ranks_that_share_processors_wait_for_each_other() -> None:
-    waits = {"waited_s": [4.0, 4.0]}
-    assert len(reasons(**waits)) == 1
-    unbound = [{**place, "cpus": [0, 1]} for place in PLACEMENT]
-    (reason,) = reasons(placement=unbound, **waits)
+    wait_facts = {"waited_s": [4.0, 4.0]}
+    assert len(reasons(**wait_facts)) == 1
+    unbound_ranks = [{**place, "cpus": [0, 1]} for place in PLACEMENT]
+    (reason,) = reasons(placement=unbound_ranks, **wait_facts)
     assert reason.endswith("while other programs ran on its processors")
-    for shared in ([0], [0, 1]):
-        crowd = [{"rank": rank, "host": "vm", "cpus": shared} for rank in range(4)]
-        assert reasons(placement=crowd, **waits) == ()
-    assert reasons(placement=[{**place, "cpus": []} for place in PLACEMENT], **waits) == ()
+    for cpus in ([0], [0, 1]):
+        crowd = [{"rank": rank, "host": "vm", "cpus": cpus} for rank in range(4)]
+        assert reasons(placement=crowd, **wait_facts) == ()
+    assert reasons(placement=[{**place, "cpus": []} for place in PLACEMENT], **wait_facts) == ()
 
 
 def test_emulated_nodes_share_the_processors_of_their_machine() -> None:
@@ -144,7 +146,10 @@ def test_emulated_nodes_share_the_processors_of_their_machine() -> None:
 
 
 def crowded(*cpus: list[int], logical: int | None = 4, one_machine: bool = False) -> str:
-    placement = [{"rank": rank, "host": f"a{rank % 2}", "cpus": c} for rank, c in enumerate(cpus)]
+    placement = [
+        {"rank": rank, "host": f"a{rank % 2}", "cpus": rank_cpus}
+        for rank, rank_cpus in enumerate(cpus)
+    ]
     nodes = [{"host": host, "logical": logical} for host in ("a0", "a1")]
     run = {"ranks": len(cpus), "elapsed_s": 1.0, "placement": placement, "nodes": nodes}
     return "; ".join(disturbance.reasons(run, LIMITS, 2, one_machine))
@@ -179,10 +184,14 @@ def test_recorded_launches_say_what_was_done_to_them(name: str, expected: str) -
     limits = analysis.default().disturbance
     assert any(reason.startswith(expected) for reason in disturbance.reasons(run, limits, 2))
     kinds = {"throttled", "suspended", "the clock"}
-    others = kinds - {next((kind for kind in kinds if expected.startswith(kind)), "")}
-    assert not [one for one in disturbance.reasons(run, limits, 2) if one.startswith((*others,))]
-    partial = disturbance.partial_reason(run, limits)
-    assert bool(partial) == (name == "partial"), partial
+    other_kinds = kinds - {next((kind for kind in kinds if expected.startswith(kind)), "")}
+    assert not [
+        reason
+        for reason in disturbance.reasons(run, limits, 2)
+        if reason.startswith((*other_kinds,))
+    ]
+    partial_reason = disturbance.partial_reason(run, limits)
+    assert bool(partial_reason) == (name == "partial"), partial_reason
 
 
 def test_a_launch_with_too_few_sizes_is_partial() -> None:
@@ -190,8 +199,8 @@ def test_a_launch_with_too_few_sizes_is_partial() -> None:
     assert disturbance.partial_reason({"coverage": {"measured": 4, "wanted": 20}}, limits) == (
         "measured 4 of the 20 sizes of its coarse grid before its time was over"
     )
-    for whole in (None, {"measured": 0, "wanted": 0}, {"measured": 18, "wanted": 20}):
-        assert disturbance.partial_reason({"coverage": whole}, limits) == ""
+    for coverage in (None, {"measured": 0, "wanted": 0}, {"measured": 18, "wanted": 20}):
+        assert disturbance.partial_reason({"coverage": coverage}, limits) == ""
 
 
 FACTS = st.fixed_dictionaries(

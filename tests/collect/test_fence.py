@@ -104,10 +104,10 @@ def test_one_bad_launch_leaves_the_others(
     tree = make_tree(launches=2, environs=(ENVIRON,))
     put(tree.folder(2, ENVIRON) / name, old, new)
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
-    by_status = dict(cases.select("status", "reason").iter_rows())
+    reason_by_status = dict(cases.select("status", "reason").iter_rows())
     assert sorted(cases["status"]) == ["failed", "missing", "passed"]
-    assert by_status["failed"].startswith(f"{name}:")
-    assert fault in by_status["failed"]
+    assert reason_by_status["failed"].startswith(f"{name}:")
+    assert fault in reason_by_status["failed"]
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,10 @@ def test_the_fence_holds_whatever_comes(
         return judge(run, *arguments)
 
     monkeypatch.setattr(launches.disturbance, "reasons", fail_once)
-    good, bad = scan(tree.path)
-    assert (good.status, bad.status) == ("passed", "failed")
-    assert bad.reason.startswith(f"cannot be used: {type(error).__name__}")
-    assert bad.case_id == tree.case_id(ENVIRON)
+    good_launch, bad_launch = scan(tree.path)
+    assert (good_launch.status, bad_launch.status) == ("passed", "failed")
+    assert bad_launch.reason.startswith(f"cannot be used: {type(error).__name__}")
+    assert bad_launch.case_id == tree.case_id(ENVIRON)
 
 
 def test_a_folder_with_a_name_that_is_no_text(make_tree: Maker) -> None:
@@ -140,8 +140,8 @@ def test_a_folder_with_a_name_that_is_no_text(make_tree: Maker) -> None:
     folder = tree.folder(2, ENVIRON)
     folder.rename(folder.with_name("Net\udcff\nPIPE"))
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet")
-    failed = cases.filter(pl.col("status") == "failed")
-    assert f"002/{ENVIRON}/Net??PIPE" in failed["launch"].to_list()
+    failed_cases = cases.filter(pl.col("status") == "failed")
+    assert f"002/{ENVIRON}/Net??PIPE" in failed_cases["launch"].to_list()
 
 
 def test_what_reframe_captured_of_a_job_may_be_anything(make_tree: Maker) -> None:

@@ -35,8 +35,8 @@ def run(*ranks: dict[str, Any], **changes: Any) -> dict[str, Any]:
     ]
     node = {"boot": "one", "adapters": [], "sent_bytes": {"eth1": MOVED}}
     nodes = [{"host": host, **node} for host in ("a1", "a2")]
-    found = {"workload": "netpipe", "ranks": 2, "hosts": ["a1", "a2"]}
-    return {**found, "identity": identities, "nodes": nodes, **changes}
+    record = {"workload": "netpipe", "ranks": 2, "hosts": ["a1", "a2"]}
+    return {**record, "identity": identities, "nodes": nodes, **changes}
 
 
 def judge(record: dict[str, Any], case: Any = CASE, job: Any = JOB, moved: int = MOVED) -> str:
@@ -51,13 +51,13 @@ def with_nodes(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_launch_as_it_was_requested_has_no_fault() -> None:
-    plain = {**CASE, "extras": {}}
-    assert judge(run(), plain) == ""
+    case = {**CASE, "extras": {}}
+    assert judge(run(), case) == ""
 
 
 def test_what_a_launch_does_not_record_is_not_judged() -> None:
-    bare = {"workload": "osu", "ranks": 2, "hosts": []}
-    assert judge(bare, {"simulated": False, "environ": "e"}, None) == ""
+    record = {"workload": "osu", "ranks": 2, "hosts": []}
+    assert judge(record, {"simulated": False, "environ": "e"}, None) == ""
 
 
 @pytest.mark.parametrize(
@@ -78,24 +78,26 @@ def test_another_mpi_on_one_node_of_a_pair(second: dict[str, Any], difference: s
 
 
 @pytest.mark.parametrize(
-    ("says", "named"),
+    ("library", "description"),
     [
         (MPICH, f"'{MPICH}'"),
         ("Open MPI v3.1.3, package: made up", "'Open MPI v3.1.3, package: made up'"),
         ("Open MPI v4.10.0", "'Open MPI v4.10.0'"),
     ],
 )
-def test_an_mpi_of_another_family_or_version_than_the_toolchains(says: str, named: str) -> None:
-    record = run({"library": says}, {"library": says})
-    right = "but toolchain openmpi41-tcp is openmpi 4.1"
-    assert judge(record) == f"mismatch: rank 0 on a1 runs {named}, {right}"
+def test_an_mpi_of_another_family_or_version_than_the_toolchains(
+    library: str, description: str
+) -> None:
+    record = run({"library": library}, {"library": library})
+    declaration = "but toolchain openmpi41-tcp is openmpi 4.1"
+    assert judge(record) == f"mismatch: rank 0 on a1 runs {description}, {declaration}"
 
 
 def test_a_copy_of_the_library_by_the_loaders_path() -> None:
-    copied = "/tmp/copy/libmpi.so.40"
-    fault = judge(run({"file": copied}, {"file": copied}))
-    loaded = f"mismatch: rank 0 on a1 loaded libmpi.so.40 ({copied})"
-    assert fault.startswith(f"{loaded}, but the program links libmpi.so.40.30.4 ({LIBRARY}): ")
+    library_copy = "/tmp/copy/libmpi.so.40"
+    fault = judge(run({"file": library_copy}, {"file": library_copy}))
+    mismatch = f"mismatch: rank 0 on a1 loaded libmpi.so.40 ({library_copy})"
+    assert fault.startswith(f"{mismatch}, but the program links libmpi.so.40.30.4 ({LIBRARY}): ")
 
 
 def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
@@ -105,18 +107,26 @@ def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
         "extras": {},
         "libraries": {"libboost_mpi.so.1.81.0": boost, "libm.so.6": "/lib/libm.so.6"},
     }
-    fine = {"libboost_mpi.so.1.81.0": boost, "libm.so.6": "/lib/libm-2.so", "libslow.so": "/x.so"}
-    other = {"libboost_mpi.so.1.81.0": "/home/me/libboost_mpi.so.1.81.0"}
-    assert judge(run({"libraries": fine}, {"libraries": fine}), case) == ""
-    assert judge(run({}, {"libraries": other}), case) == (
+    matching_libraries = {
+        "libboost_mpi.so.1.81.0": boost,
+        "libm.so.6": "/lib/libm-2.so",
+        "libslow.so": "/x.so",
+    }
+    other_libraries = {"libboost_mpi.so.1.81.0": "/home/me/libboost_mpi.so.1.81.0"}
+    assert (
+        judge(run({"libraries": matching_libraries}, {"libraries": matching_libraries}), case) == ""
+    )
+    assert judge(run({}, {"libraries": other_libraries}), case) == (
         "mismatch: rank 1 on a2 loaded libboost_mpi.so.1.81.0 (/home/me/libboost_mpi.so.1.81.0), "
         f"but the program links libboost_mpi.so.1.81.0 ({boost}): LD_LIBRARY_PATH brings another"
     )
-    assert judge(run({}, {"libraries": other}), {**case, "links": None}) == "", "the site's own"
+    assert judge(run({}, {"libraries": other_libraries}), {**case, "links": None}) == "", (
+        "the site's own"
+    )
 
 
 @pytest.mark.parametrize(
-    ("ran", "fault"),
+    ("arguments", "fault"),
     [
         (
             ["--budget=1", "--end=64"],
@@ -127,20 +137,22 @@ def test_another_library_than_the_mpis_by_the_loaders_path() -> None:
         (["--budget=1", "--end=4096"], ""),
     ],
 )
-def test_what_starts_a_program_may_not_change_its_arguments(ran: list[str], fault: str) -> None:
+def test_what_starts_a_program_may_not_change_its_arguments(
+    arguments: list[str], fault: str
+) -> None:
     case = {**CASE, "extras": {}, "arguments": ["--budget=1", "--end=4096"]}
-    found = judge(run(command=["/build/netpipe", *ran]), case)
-    assert found.startswith(f"mismatch: {fault}") if fault else not found
-    foreign = {"program_sha256": None}
-    assert judge(run(foreign, foreign, command=["NPmpi", *ran]), case) == ""
+    reason = judge(run(command=["/build/netpipe", *arguments]), case)
+    assert reason.startswith(f"mismatch: {fault}") if fault else not reason
+    foreign_rank = {"program_sha256": None}
+    assert judge(run(foreign_rank, foreign_rank, command=["NPmpi", *arguments]), case) == ""
 
 
 def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
-    slow = {"preload": "LD_PRELOAD=/home/me/slow.so"}
+    rank = {"preload": "LD_PRELOAD=/home/me/slow.so"}
     fault = "preloaded: rank 1 on a2 runs with LD_PRELOAD=/home/me/slow.so, not of the site"
-    assert identity.preload_reason(CASE, run({}, slow)) == fault
+    assert identity.preload_reason(CASE, run({}, rank)) == fault
     assert identity.preload_reason(CASE, run()) == ""
-    assert identity.preload_reason({**CASE, "links": None}, run({}, slow)) == "", "the site's own"
+    assert identity.preload_reason({**CASE, "links": None}, run({}, rank)) == "", "the site's own"
 
 
 @pytest.mark.parametrize(
@@ -166,9 +178,11 @@ def test_code_that_a_variable_of_the_user_brings_is_named() -> None:
 def test_ranks_elsewhere_than_on_the_nodes_of_the_job(
     hosts: tuple[str, str], names: tuple[str | None, str | None], fault: str
 ) -> None:
-    record = run(*({"host": h, "slurm_node": n} for h, n in zip(hosts, names, strict=True)))
-    found = judge(record, {**CASE, "extras": {}})
-    assert found.startswith(f"mismatch: {fault}") if fault else not found
+    record = run(
+        *({"host": host, "slurm_node": node} for host, node in zip(hosts, names, strict=True))
+    )
+    reason = judge(record, {**CASE, "extras": {}})
+    assert reason.startswith(f"mismatch: {fault}") if fault else not reason
 
 
 def test_a_launch_outside_of_any_job() -> None:
@@ -178,8 +192,8 @@ def test_a_launch_outside_of_any_job() -> None:
 
 
 def test_hosts_alone_are_compared_with_the_job_where_a_program_of_others_ran() -> None:
-    bare = {"workload": "osu", "ranks": 2, "hosts": ["a1", "z9"]}
-    assert "ran on z9, which Slurm did not allocate" in judge(bare)
+    record = {"workload": "osu", "ranks": 2, "hosts": ["a1", "z9"]}
+    assert "ran on z9, which Slurm did not allocate" in judge(record)
 
 
 def test_shared_memory_where_the_network_was_requested() -> None:
@@ -195,8 +209,8 @@ def test_shared_memory_where_the_network_was_requested() -> None:
     [{"boot": None}, {"adapters": ["mlx5_0"]}, {"sent_bytes": {"eth1": MOVED // 10}}],
 )
 def test_where_data_may_have_gone_another_way_nothing_is_claimed(changes: dict[str, Any]) -> None:
-    silent = {"sent_bytes": {"eth1": 0}, **changes}
-    assert judge(with_nodes(**silent), {**CASE, "extras": {}}) == ""
+    node_changes = {"sent_bytes": {"eth1": 0}, **changes}
+    assert judge(with_nodes(**node_changes), {**CASE, "extras": {}}) == ""
 
 
 def test_nodes_of_two_machines_share_no_memory() -> None:
@@ -241,26 +255,26 @@ def test_what_others_wrote_is_one_printable_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("listed", "nodes"),
+    ("nodelist", "nodes"),
     [
         ("a[1-2,5],b1", ("a1", "a2", "a5", "b1")),
         ("node-1.example", ("node-1.example",)),
         ("", ()),
     ],
 )
-def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, ...]) -> None:
-    text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={listed}\nSLURM_SUBMIT_HOST=Head.example.org\n"
+def test_the_allocation_of_a_job(tmp_path: Path, nodelist: str, nodes: tuple[str, ...]) -> None:
+    text = f"SLURM_JOB_ID=7\nSLURM_JOB_NODELIST={nodelist}\nSLURM_SUBMIT_HOST=Head.example.org\n"
     (tmp_path / identity.ALLOCATION).write_text(text)
-    read = Allocation.read(tmp_path)
-    assert read == Allocation(nodes, "head", "7")
-    assert read.job_mismatch("7") == read.job_mismatch(None) == ""
-    assert read.job_mismatch("8") == "mismatch: ran in job 7, but job 8 was submitted"
+    allocation = Allocation.read(tmp_path)
+    assert allocation == Allocation(nodes, "head", "7")
+    assert allocation.job_mismatch("7") == allocation.job_mismatch(None) == ""
+    assert allocation.job_mismatch("8") == "mismatch: ran in job 7, but job 8 was submitted"
     fault = "mismatch: ran outside of any job of Slurm, but job 8 was submitted"
     assert Allocation(nodes, "head").job_mismatch("8") == fault
 
 
 @pytest.mark.parametrize(
-    ("others", "jobs"),
+    ("other_jobs", "jobs"),
     [
         ([], ""),
         (["7|1000|a[1-2]"], ""),  # the job itself
@@ -271,20 +285,20 @@ def test_the_allocation_of_a_job(tmp_path: Path, listed: str, nodes: tuple[str, 
     ],
 )
 def test_other_jobs_on_the_nodes_of_a_launch_are_named(
-    tmp_path: Path, others: list[str], jobs: str
+    tmp_path: Path, other_jobs: list[str], jobs: str
 ) -> None:
     text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=a[1-2]\n"
-    lines = "".join(f"OTHER_JOB={other}\n" for other in others)
+    lines = "".join(f"OTHER_JOB={job}\n" for job in other_jobs)
     (tmp_path / identity.ALLOCATION).write_text(text + lines)
-    said = f"co-scheduled: Slurm ran {jobs} at the same time" if jobs else ""
-    assert Allocation.read(tmp_path).other_jobs == said
+    expected = f"co-scheduled: Slurm ran {jobs} at the same time" if jobs else ""
+    assert Allocation.read(tmp_path).other_jobs == expected
 
 
 @pytest.mark.parametrize(
-    "listed", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b", "-,", "a,,b"]
+    "nodelist", ["a[1-", "a[1-99999999]", "a[x]", "a b", "a[[1]]", "[1-2", "a[1-2]b", "-,", "a,,b"]
 )
-def test_what_is_no_list_of_nodes_fails(tmp_path: Path, listed: str) -> None:
-    (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={listed}\n")
+def test_what_is_no_list_of_nodes_fails(tmp_path: Path, nodelist: str) -> None:
+    (tmp_path / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodelist}\n")
     with pytest.raises(UserError, match="is no list of nodes"):
         Allocation.read(tmp_path)
 

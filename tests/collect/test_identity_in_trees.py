@@ -26,20 +26,20 @@ def record(tree: Any, number: int, **changes: Any) -> None:
     """What the ranks of a launch said, and what else is changed in its run.json."""
     file = tree.folder(number, ENVIRON) / "run.json"
     case = file.with_name("case.json")
-    declared = {**json.loads(case.read_text()), "tuning": {}, **changes.pop("case", {})}
-    case.write_text(json.dumps(declared))
+    case_record = {**json.loads(case.read_text()), "tuning": {}, **changes.pop("case", {})}
+    case.write_text(json.dumps(case_record))
     rank = {"host": HOST, "ranks": [0, 1], "slurm_node": None, **RANK}
-    recorded = json.loads(file.read_text())
-    recorded["command"] = ["/build/netpipe"]
-    recorded["identity"] = [{**rank, **changes.pop("rank", {})}]
+    run_record = json.loads(file.read_text())
+    run_record["command"] = ["/build/netpipe"]
+    run_record["identity"] = [{**rank, **changes.pop("rank", {})}]
     node = {"smt": "off", "logical": 2, "huge_pages": "madvise"}
     interfaces = {"eth1": "MTU 1500"}
-    recorded["nodes"][0] |= {**node, "interfaces": interfaces, **changes.pop("node", {})}
-    file.write_text(json.dumps({**recorded, **changes}))
+    run_record["nodes"][0] |= {**node, "interfaces": interfaces, **changes.pop("node", {})}
+    file.write_text(json.dumps({**run_record, **changes}))
 
 
 def reasons(tree: Any) -> list[str]:
-    return [one.reason for one in scan(tree.path)]
+    return [launch.reason for launch in scan(tree.path)]
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_what_changed_in_mid_run_fails_the_launches_after_it(
     tree = make_tree(launches=4, environs=(ENVIRON,))
     for number in (1, 2, 3, 4):
         record(tree, number, **(copy.deepcopy(changes) if number > 2 else {}))
-    found = reasons(tree)
-    assert found[:2] == ["", ""]
-    assert all(reason.startswith(f"mismatch: {difference}") for reason in found[2:])
+    launch_reasons = reasons(tree)
+    assert launch_reasons[:2] == ["", ""]
+    assert all(reason.startswith(f"mismatch: {difference}") for reason in launch_reasons[2:])
 
 
 def test_a_fact_that_a_launch_does_not_know_is_no_change(make_tree: Maker) -> None:
@@ -120,11 +120,11 @@ def test_a_launch_beside_another_job_is_disturbed_and_says_by_which(make_tree: M
         case = json.loads((folder / "case.json").read_text())
         (folder / "case.json").write_text(json.dumps({**case, "scheduler": "slurm"}))
         text = "SLURM_JOB_ID=7\nSLURM_JOB_UID=1000\nSLURM_JOB_NODELIST=thunderbolt\n"
-        other = "OTHER_JOB=49|65534|thunderbolt\n" if number == 2 else ""
-        (folder / identity.ALLOCATION).write_text(text + other)
+        other_job = "OTHER_JOB=49|65534|thunderbolt\n" if number == 2 else ""
+        (folder / identity.ALLOCATION).write_text(text + other_job)
     assert reasons(tree) == ["", ""]
-    held = data.read(bundle.build(tree.path)).launches.sort("launch")
-    first, second = held["disturbed_why"]
+    launch_rows = data.read(bundle.build(tree.path)).launches.sort("launch")
+    first, second = launch_rows["disturbed_why"]
     assert "co-scheduled" not in (first or "")
     assert second.startswith("co-scheduled: Slurm ran job 49 of another user on node node-")
 
@@ -138,8 +138,8 @@ def test_nodes_of_a_job_have_pseudonyms_in_a_bundle(make_tree: Maker) -> None:
         nodes = "thunderbolt" if number == 1 else "odin,fenrir7"
         (folder / identity.ALLOCATION).write_text(f"SLURM_JOB_NODELIST={nodes}\n")
     assert reasons(tree)[1].endswith("did not allocate; the job has node fenrir7, node odin")
-    held = data.read(bundle.build(tree.path))
-    (reason,) = held.launches.filter(status="failed")["reason"]
+    bundle_data = data.read(bundle.build(tree.path))
+    (reason,) = bundle_data.launches.filter(status="failed")["reason"]
     assert "ran on node-" in reason
     assert not any(name in reason for name in ("odin", "fenrir7", "thunderbolt"))
 
@@ -149,12 +149,13 @@ def test_the_report_says_so_first_and_no_folder_leaves(make_tree: Maker) -> None
     record(tree, 1)
     record(tree, 2, rank={"file": "/home/jdoe/secret/libmpi.so.40"})
     record(tree, 3)
-    held = data.read(bundle.build(tree.path))
-    found = [
-        "".join(getattr(part, "text", part) for part in one.text) for one in launches.answers(held)
+    bundle_data = data.read(bundle.build(tree.path))
+    lines = [
+        "".join(getattr(part, "text", part) for part in answer.text)
+        for answer in launches.answers(bundle_data)
     ]
     beginning = f"Mismatch: environment {ENVIRON}: file of the MPI library was {LIBRARY}"
-    other = re.compile(rf"{DIGEST}/libmpi\.so\.40\.")
-    assert any(line.startswith(beginning) and other.search(line) for line in found), found
-    assert "jdoe" not in str(held.launches.to_dicts())
-    assert set(held.launches["mpi_build"].drop_nulls()) == {RANK["build"]}
+    other_library = re.compile(rf"{DIGEST}/libmpi\.so\.40\.")
+    assert any(line.startswith(beginning) and other_library.search(line) for line in lines), lines
+    assert "jdoe" not in str(bundle_data.launches.to_dicts())
+    assert set(bundle_data.launches["mpi_build"].drop_nulls()) == {RANK["build"]}

@@ -19,8 +19,8 @@ Maker = Callable[..., Any]
 
 
 def the_failed(tree: Any) -> Launch:
-    (failed,) = [launch for launch in scan(tree.path) if launch.status != "passed"]
-    return failed
+    (launch,) = [launch for launch in scan(tree.path) if launch.status != "passed"]
+    return launch
 
 
 def edit(file: Path, **changes: Any) -> None:
@@ -45,7 +45,7 @@ def test_session_1000_is_after_999(make_tree: Maker) -> None:
     rounds = tree.path / "rounds"
     (rounds / "001").rename(rounds / "999")
     shutil.copytree(rounds / "999", rounds / "1000")
-    assert [(one.round, one.status) for one in scan(tree.path)] == [
+    assert [(launch.round, launch.status) for launch in scan(tree.path)] == [
         ("999", "passed"),
         ("1000", "failed"),
     ]
@@ -58,35 +58,44 @@ def test_an_empty_run_has_none(tmp_path: Path) -> None:
 def test_a_disturbed_launch_passes_and_says_why(make_tree: Maker) -> None:
     launches = scan(make_tree(launches=5, environs=(ENVIRON,)).path)
     assert [bool(launch.disturbances) for launch in launches] == [False] * 4 + [True]
-    assert any("load average 4.4 at the start, on 2 cores" in r for r in launches[4].disturbances)
+    assert any(
+        "load average 4.4 at the start, on 2 cores" in reason for reason in launches[4].disturbances
+    )
 
 
 def test_a_launch_of_4_of_20_sizes_is_partial_and_has_not_passed(make_tree: Maker) -> None:
     tree = make_tree(launches=5, environs=(ENVIRON,))
-    for number, measured in ((4, 20), (5, 4)):
+    for number, sizes in ((4, 20), (5, 4)):
         run = tree.folder(number, ENVIRON) / "run.json"
-        edit(run, coverage={"measured": measured, "wanted": 20})
+        edit(run, coverage={"measured": sizes, "wanted": 20})
     launches = scan(tree.path)
-    assert [one.status for one in launches] == ["passed"] * 4 + ["partial"]
-    lack, *disturbances = launches[4].reason.split("; ")
-    assert lack == "measured 4 of the 20 sizes of its coarse grid before its time was over"
+    assert [launch.status for launch in launches] == ["passed"] * 4 + ["partial"]
+    partial_reason, *disturbances = launches[4].reason.split("; ")
+    assert (
+        partial_reason == "measured 4 of the 20 sizes of its coarse grid before its time was over"
+    )
     assert "load average 4.4 at the start, on 2 cores" in disturbances
     outcome = Outcome.from_tree(RunTree(tree.path))
     assert not outcome.is_complete
-    first, *_, partial, missing = outcome.lines()
-    assert first == "1 case: 4 of 5 launches completed; 1 more only partial"
-    assert partial == f"partial 1 x {tree.case_id(ENVIRON)}: {launches[4].reason}"
-    assert missing == f"missing 1 x {tree.case_id(ENVIRON)}"
+    first_line, *_, partial_line, missing_line = outcome.lines()
+    assert first_line == "1 case: 4 of 5 launches completed; 1 more only partial"
+    assert partial_line == f"partial 1 x {tree.case_id(ENVIRON)}: {launches[4].reason}"
+    assert missing_line == f"missing 1 x {tree.case_id(ENVIRON)}"
 
 
 def test_a_simulated_launch_is_never_partial(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     edit(tree.folder(1, ENVIRON) / "case.json", simulated=True)
-    tool = {"simgrid": "3.32", "platform": "odin", "platform_sha256": "0" * 64, "host_flops": 1e9}
+    simulator = {
+        "simgrid": "3.32",
+        "platform": "odin",
+        "platform_sha256": "0" * 64,
+        "host_flops": 1e9,
+    }
     run = tree.folder(1, ENVIRON) / "run.json"
-    edit(run, simulated=tool, coverage={"measured": 4, "wanted": 20})
-    (one,) = scan(tree.path)
-    assert one.status == "passed", one.reason
+    edit(run, simulated=simulator, coverage={"measured": 4, "wanted": 20})
+    (launch,) = scan(tree.path)
+    assert launch.status == "passed", launch.reason
 
 
 @pytest.mark.parametrize("coverage", [{"measured": -1, "wanted": 2}, {"measured": 1}, [4, 20]])
@@ -102,10 +111,10 @@ def test_a_failed_launch_has_reframes_reason_and_its_last_words(make_tree: Maker
     stage = tree.fail(2, ENVIRON, fail_phase="sanity", fail_reason=reason, job_exitcode=137)
     (stage / "run.json").unlink()
     (stage / "rfm_job.err").write_text("first\nmpirun noticed that rank 1 died\x1b[0m\n\n")
-    failed = the_failed(tree)
-    assert failed.status == "failed"
-    assert failed.id == f"002/{ENVIRON}/NetPIPE_ping"
-    assert failed.reason == (
+    launch = the_failed(tree)
+    assert launch.status == "failed"
+    assert launch.id == f"002/{ENVIRON}/NetPIPE_ping"
+    assert launch.reason == (
         f"{reason}; killed by signal 9 (SIGKILL); last words: mpirun noticed that rank 1 died?[0m"
     )
 
@@ -134,9 +143,9 @@ def test_a_build_that_failed_is_the_reason_of_its_tests(make_tree: Maker) -> Non
         fail_reason="build error: build job failed with exit code: 3",
     )
     tree.report(1, [build, tree.entry(1, ENVIRON, "fail_deps", stagedir=None)])
-    failed = the_failed(tree)
-    assert failed.case_id == tree.case_id(ENVIRON)
-    assert failed.reason == (
+    launch = the_failed(tree)
+    assert launch.case_id == tree.case_id(ENVIRON)
+    assert launch.reason == (
         "build_workloads failed: build error: build job failed with exit code: 3"
     )
 
@@ -235,8 +244,8 @@ def test_a_copied_launch_counts_once(make_tree: Maker) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     folder = next((tree.path / "rounds" / "001" / "output").rglob("case.json")).parent
     shutil.copytree(folder, folder.with_name(folder.name + "_copy"))
-    failed = the_failed(tree)
-    assert failed.reason == (
+    launch = the_failed(tree)
+    assert launch.reason == (
         f"samples.csv: the very samples of launch 001/{ENVIRON}/{folder.name}: a copy"
     )
 
@@ -247,7 +256,7 @@ def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Make
     head = (folder / "samples.csv").read_text().split("netpipe,")[0]
     (folder / "samples.csv").write_text(head)
     run = json.loads((folder / "run.json").read_text())
-    points = [{**one, "status": "budget", "samples": 0} for one in run["points"]]
+    points = [{**point, "status": "budget", "samples": 0} for point in run["points"]]
     edit(
         folder / "run.json",
         points=points,

@@ -93,10 +93,10 @@ def test_a_link_that_died_is_a_fault() -> None:
 
 
 def test_drops_are_no_fault_where_loss_or_rate_is_declared() -> None:
-    for declared in ({"loss": 0.1}, {"rate_bit_s": 1e7}):
+    for declaration in ({"loss": 0.1}, {"rate_bit_s": 1e7}):
         lease = record(dropped=3)
         for settings in (lease["asked"], lease["before"], lease["after"]):
-            settings.update(declared)
+            settings.update(declaration)
         assert link.fault(lease) == ""
 
 
@@ -104,9 +104,9 @@ def test_a_latency_has_an_upper_bound_from_the_links_own_ping() -> None:
     lease = record()
     assert link.slowest_ms(lease) == pytest.approx(1.0)
     assert link.slowest_ms(lease) < 2.079, "RTT 0 ms: 2079 us is not explained"  # type: ignore[operator]
-    slow = copy.deepcopy(lease)
-    slow["after"]["self_test"]["p50_ms"] = 0.5  # a busy machine
-    assert link.slowest_ms(slow) == pytest.approx(5.0)
+    slow_lease = copy.deepcopy(lease)
+    slow_lease["after"]["self_test"]["p50_ms"] = 0.5  # a busy machine
+    assert link.slowest_ms(slow_lease) == pytest.approx(5.0)
     for settings in (lease["asked"], lease["before"]["self_test"], lease["after"]["self_test"]):
         settings |= {"rtt_ms": 4.0, "asked_ms": 4.0, "p50_ms": 4.04}
     assert link.slowest_ms(lease) == pytest.approx(3.0)
@@ -118,17 +118,19 @@ def test_a_launch_over_a_touched_link_is_failed_with_the_reason(
     make_tree: Callable[..., Tree],
 ) -> None:
     tree = make_tree()
-    first, second, third, *others = [item for item in scan(tree.path) if item.status == "passed"]
+    first, second, third, *other_launches = [
+        launch for launch in scan(tree.path) if launch.status == "passed"
+    ]
     assert first.folder and second.folder and third.folder
     (first.folder / link.FILE_NAME).write_text(json.dumps(record(cut=12)))
     (second.folder / link.FILE_NAME).write_text(json.dumps(record()))
     (third.folder / link.FILE_NAME).write_text('{"schema": 1}')
-    found = {item.id: item for item in scan(tree.path)}
-    assert (found[first.id].status, found[first.id].reason) == ("failed", "12 frames cut")
-    assert found[second.id].status == "passed"
-    assert found[third.id].status == "failed"
-    assert found[third.id].reason.startswith("link.json: the file: 'holder' is missing")
-    assert all(found[item.id].status == "passed" for item in others)
+    launches = {launch.id: launch for launch in scan(tree.path)}
+    assert (launches[first.id].status, launches[first.id].reason) == ("failed", "12 frames cut")
+    assert launches[second.id].status == "passed"
+    assert launches[third.id].status == "failed"
+    assert launches[third.id].reason.startswith("link.json: the file: 'holder' is missing")
+    assert all(launches[launch.id].status == "passed" for launch in other_launches)
 
 
 def test_a_record_that_is_none_is_one_line(tmp_path: Any) -> None:

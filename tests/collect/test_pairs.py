@@ -27,11 +27,11 @@ def change(file: Path, **changes: object) -> None:
 
 def test_all_pairs_are_launches_of_one_case() -> None:
     place = ("virtual", "grid", "tcp")
-    first, other = (
+    first, second = (
         records.named_case_id(f"NetPIPE %placement=one-per-node %pair={number}", *place)
         for number in (0, 13)
     )
-    assert first == other == "NetPIPE/placement=one-per-node@virtual:grid+tcp"
+    assert first == second == "NetPIPE/placement=one-per-node@virtual:grid+tcp"
 
 
 def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(make_tree: Maker) -> None:
@@ -40,13 +40,13 @@ def test_a_pair_that_never_worked_names_its_nodes_by_pseudonyms(make_tree: Maker
     parameters = {"pair_round": 3, "pair_night_round": 1}
     change(folder / "case.json", hosts=["cn07", "cn12"], parameters=parameters)
     (folder / "run.json").unlink()
-    built = bundle.build(tree.path)
-    cases = pl.read_parquet(built / "cases.parquet").filter(pl.col("status") == "failed")
+    bundle_path = bundle.build(tree.path)
+    cases = pl.read_parquet(bundle_path / "cases.parquet").filter(pl.col("status") == "failed")
     assert cases["hosts"].to_list() == [[pseudonym("cn07"), pseudonym("cn12")]]
-    numbers = pl.read_parquet(built / "parameters.parquet").join(cases, on="launch")
+    numbers = pl.read_parquet(bundle_path / "parameters.parquet").join(cases, on="launch")
     assert numbers.select("name", "number").rows() == [("pair_night_round", 1), ("pair_round", 3)]
     assert not [
-        file for file in built.rglob("*") if file.is_file() and b"cn07" in file.read_bytes()
+        file for file in bundle_path.rglob("*") if file.is_file() and b"cn07" in file.read_bytes()
     ]
 
 
@@ -60,7 +60,7 @@ SURVIVOR = "srun: error: cn07: task 0: Killed\n"
 
 
 @pytest.mark.parametrize(
-    ("error", "log", "down"),
+    ("error", "log", "nodes_down"),
     [
         (recorded("srun-node-down"), "", ["cn12"]),
         (recorded("srun-node-reset"), "", ["cn12"]),
@@ -70,7 +70,7 @@ SURVIVOR = "srun: error: cn07: task 0: Killed\n"
     ],
 )
 def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
-    make_tree: Maker, error: str, log: str, down: list[str]
+    make_tree: Maker, error: str, log: str, nodes_down: list[str]
 ) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     stage = tree.fail(1, ENVIRON, fail_reason="sanity error: no end marker")
@@ -80,12 +80,12 @@ def test_the_node_that_slurm_took_for_down_is_named_and_not_its_partner(
     if log:
         folder = stage.relative_to(tree.path)
         (tree.path / scheduler_log.FILE_NAME).write_text(f"1795341700 {log}{folder}\n")
-    (launch,) = (one for one in scan(tree.path) if one.status == "failed")
-    gone = "node cn12 failed (Slurm: down, or its step gone)"
-    failure = gone if down else "rank 0 on cn07 failed first: Killed"
+    (launch,) = (launch for launch in scan(tree.path) if launch.status == "failed")
+    node_failure = "node cn12 failed (Slurm: down, or its step gone)"
+    failure = node_failure if nodes_down else "rank 0 on cn07 failed first: Killed"
     assert launch.reason == f"sanity error: no end marker; {failure}"
     cases = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").filter(status="failed")
-    assert cases["nodes_down"].to_list() == [[pseudonym(one) for one in down] or None]
+    assert cases["nodes_down"].to_list() == [[pseudonym(node) for node in nodes_down] or None]
 
 
 def test_a_switch_has_a_pseudonym_of_its_own(make_tree: Maker) -> None:
@@ -93,30 +93,35 @@ def test_a_switch_has_a_pseudonym_of_its_own(make_tree: Maker) -> None:
     file = next(tree.path.rglob("run.json"))
     places = json.loads(file.read_text())["placement"]
     change(file, placement=[places[0] | {"switch": "leaf-3"}, places[1]])
-    built = bundle.build(tree.path)
-    found = pl.read_parquet(built / "placement.parquet")["switch"].to_list()
-    assert found[1] is None
-    assert found[0].startswith("switch-") and len(found[0]) == len("switch-12345678")
-    forged = rewritten(
-        built, lambda placement: placement.with_columns(switch=pl.lit("two words")), "placement"
+    bundle_path = bundle.build(tree.path)
+    switches = pl.read_parquet(bundle_path / "placement.parquet")["switch"].to_list()
+    assert switches[1] is None
+    assert switches[0].startswith("switch-") and len(switches[0]) == len("switch-12345678")
+    forged_bundle = rewritten(
+        bundle_path,
+        lambda placement: placement.with_columns(switch=pl.lit("two words")),
+        "placement",
     )
 
     with pytest.raises(UserError, match="switch 'two words' is not a name of a host"):
-        data.read(forged)
+        data.read(forged_bundle)
 
 
 def test_nodes_that_slurm_had_taken_out_stand_in_the_manifest(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
-    drained = {"host": "cn07", "state": "drained", "reason": "cn07: DIMM 3"}
-    recorded = {"schema": 1, "partitions": {"p": {"hosts": ["cn01"], "not_measured": [drained]}}}
-    (tree.path / "env" / "nodes.json").write_text(json.dumps(recorded))
-    built = bundle.build(tree.path)
+    drained_node = {"host": "cn07", "state": "drained", "reason": "cn07: DIMM 3"}
+    nodes_record = {
+        "schema": 1,
+        "partitions": {"p": {"hosts": ["cn01"], "not_measured": [drained_node]}},
+    }
+    (tree.path / "env" / "nodes.json").write_text(json.dumps(nodes_record))
+    bundle_path = bundle.build(tree.path)
     name = pseudonym("cn07")
     entry = {"node": name, "state": "drained", "reason": f"{name}: DIMM 3"}
-    assert manifest.verify(built).data["nodes_not_measured"] == [entry]
-    assert b"cn0" not in (built / "env" / "nodes.json").read_bytes()
+    assert manifest.verify(bundle_path).data["nodes_not_measured"] == [entry]
+    assert b"cn0" not in (bundle_path / "env" / "nodes.json").read_bytes()
 
 
 def test_a_run_without_a_scheduler_says_nothing_of_its_nodes(make_tree: Maker) -> None:
-    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
-    assert "nodes_not_measured" not in manifest.verify(built).data
+    bundle_path = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+    assert "nodes_not_measured" not in manifest.verify(bundle_path).data

@@ -40,24 +40,31 @@ def renamed(tree: Any, host: str) -> Path:
     "host", ["open", "node1", "node2", "1", "mpi", "übung", "İ.\u017f", "rank"]
 )
 def test_no_name_of_a_host_rewrites_anything_but_hosts(make_tree: Maker, host: str) -> None:
-    plain = renamed(make_tree("a", launches=1, environs=(ENVIRON,)), "neverland")
-    odd = renamed(make_tree("b", launches=1, environs=(ENVIRON,)), host)
-    assert (odd / "campaign.toml").read_bytes() == (plain / "campaign.toml").read_bytes()
+    plain_bundle = renamed(make_tree("a", launches=1, environs=(ENVIRON,)), "neverland")
+    odd_bundle = renamed(make_tree("b", launches=1, environs=(ENVIRON,)), host)
+    assert (odd_bundle / "campaign.toml").read_bytes() == (
+        plain_bundle / "campaign.toml"
+    ).read_bytes()
     for name, column in (
         *(("cases", "hosts"), ("placement", "host"), ("medians", "nodes")),
         ("nodes", "host"),
         ("samples", None),
     ):
-        one, other = (pl.read_parquet(built / f"{name}.parquet") for built in (odd, plain))
-        kept = one.columns if column is None else [c for c in one.columns if c != column]
-        assert one.select(kept).equals(other.select(kept)), name
-    read, public = data.read(odd), pseudonym(host)
-    assert read.title == "What does Boost.MPI cost over raw MPI on this machine?"
-    assert read.environment["host.json"]["hostname"] == public
-    assert read.launches["hosts"].to_list()[0] == [public]
-    assert read.placement["host"].to_list() == [public, public]
-    assert read.nodes["host"].to_list() == [public]
-    assert read.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
+        odd_table, plain_table = (
+            pl.read_parquet(bundle_path / f"{name}.parquet")
+            for bundle_path in (odd_bundle, plain_bundle)
+        )
+        column_names = (
+            odd_table.columns if column is None else [c for c in odd_table.columns if c != column]
+        )
+        assert odd_table.select(column_names).equals(plain_table.select(column_names)), name
+    bundle_data, public_name = data.read(odd_bundle), pseudonym(host)
+    assert bundle_data.title == "What does Boost.MPI cost over raw MPI on this machine?"
+    assert bundle_data.environment["host.json"]["hostname"] == public_name
+    assert bundle_data.launches["hosts"].to_list()[0] == [public_name]
+    assert bundle_data.placement["host"].to_list() == [public_name, public_name]
+    assert bundle_data.nodes["host"].to_list() == [public_name]
+    assert bundle_data.launches["mpi_library"][0] == "Open MPI v4.1.4, package: Debian OpenMPI"
 
 
 def test_an_empty_name_of_a_host_fails_its_launch_alone(make_tree: Maker) -> None:
@@ -73,21 +80,23 @@ def test_a_host_json_without_a_name_is_kept(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     file = tree.path / "env" / "host.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "hostname": ""}))
-    built = bundle.build(tree.path)
-    assert json.loads((built / "env" / "host.json").read_text()) == json.loads(file.read_text())
+    bundle_path = bundle.build(tree.path)
+    assert json.loads((bundle_path / "env" / "host.json").read_text()) == json.loads(
+        file.read_text()
+    )
 
 
 def test_a_domain_is_one_host_with_its_short_name() -> None:
     names = Pseudonyms(["n10.site", "N1", "n1.site", "localhost", ""], KEY)
-    one, ten = N1, "node-364243a5"
-    given = [names.pseudonym(host) for host in ("n1", "n1.site", "N10", "localhost", "x")]
-    assert given == [one, one, ten, "localhost", "x"]
+    n1, n10 = N1, "node-364243a5"
+    public_names = [names.pseudonym(host) for host in ("n1", "n1.site", "N10", "localhost", "x")]
+    assert public_names == [n1, n1, n10, "localhost", "x"]
 
 
 def test_a_host_is_the_same_whoever_is_with_it_and_another_under_another_key() -> None:
-    alone = Pseudonyms(["N1.site"], KEY)
-    among = Pseudonyms(["a", "n1", "z"], KEY)
-    assert alone.pseudonym("n1.site") == among.pseudonym("n1") == N1
+    single_host = Pseudonyms(["N1.site"], KEY)
+    many_hosts = Pseudonyms(["a", "n1", "z"], KEY)
+    assert single_host.pseudonym("n1.site") == many_hosts.pseudonym("n1") == N1
     assert re.fullmatch(PSEUDONYM, N1)
     assert Pseudonyms(["n1"], b"another").pseudonym("n1") != N1
 
@@ -98,7 +107,7 @@ def test_addresses_are_hosts_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "message", "public"),
+    ("host", "message", "expected"),
     [
         ("n1", "n1 n100 xn1 n1.site: n1:", "node1 n100 xn1 node1.site: node1:"),
         ("open", "could not open the file", "could not open the file"),
@@ -113,9 +122,9 @@ def test_addresses_are_hosts_of_their_own() -> None:
         ("a.b", "a.b and a", "node1 and a"),
     ],
 )
-def test_messages(host: str, message: str, public: str) -> None:
+def test_messages(host: str, message: str, expected: str) -> None:
     names = Pseudonyms([host], KEY)
-    assert names.message(message) == public.replace("node1", names.pseudonym(host))
+    assert names.message(message) == expected.replace("node1", names.pseudonym(host))
 
 
 def test_no_host_at_all() -> None:
@@ -143,23 +152,23 @@ def test_it_is_made_once_for_each_site_and_for_its_user_alone(state: Path) -> No
 def test_processes_at_once_make_one_key(state: Path) -> None:
     code = "from roundtrip.collect.pseudonyms import site_key; print(site_key('s').decode())"
     environment = {"PYTHONPATH": ":".join(sys.path), "XDG_STATE_HOME": str(state)}
-    running = [
+    processes = [
         subprocess.Popen(
             [sys.executable, "-c", code], env=environment, text=True, stdout=subprocess.PIPE
         )
         for _ in range(4)
     ]
-    keys = {process.communicate(timeout=300)[0] for process in running}
+    keys = {process.communicate(timeout=300)[0] for process in processes}
     assert len(keys) == 1 and len(keys.pop().strip()) == 64
 
 
 def test_another_user_of_the_site_names_the_shared_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shared = tmp_path / "shared.key"
-    shared.write_text("a secret of the whole site\n")
-    shared.chmod(0o400)
-    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(shared))
+    key_file = tmp_path / "shared.key"
+    key_file.write_text("a secret of the whole site\n")
+    key_file.chmod(0o400)
+    monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(key_file))
     assert (
         pseudonyms.site_key("here") == pseudonyms.site_key("there") == b"a secret of the whole site"
     )
@@ -185,9 +194,9 @@ def test_what_is_no_key_is_refused_and_not_shown(
     file.touch(0o600)
     for content in ("", "too short", "x" * 5000):
         file.write_text(content)
-        with pytest.raises(UserError, match="no key of a site: right are 16 to") as caught:
+        with pytest.raises(UserError, match="no key of a site: right are 16 to") as error:
             pseudonyms.site_key("here")
-        assert not content or content not in str(caught.value)
+        assert not content or content not in str(error.value)
     file.unlink()
     file.mkdir()
     with pytest.raises(UserError, match=r"given\.key: Is a directory"):
@@ -201,9 +210,9 @@ def test_a_folder_that_takes_no_key_is_one_line(state: Path) -> None:
 
 
 def test_it_is_in_no_file_of_a_bundle(make_tree: Maker) -> None:
-    built = bundle.build(make_tree(launches=2).path)
+    bundle_path = bundle.build(make_tree(launches=2).path)
     key = pseudonyms.site_key("local")
-    for file in filter(Path.is_file, built.rglob("*")):
+    for file in filter(Path.is_file, bundle_path.rglob("*")):
         content = file.read_bytes()
         assert key not in content and bytes.fromhex(key.decode()) not in content
 
@@ -245,11 +254,11 @@ def at_site(host: str) -> str:
 
 def test_hosts_of_run_trees_stand_before_their_pseudonyms(runs: Path) -> None:
     key(runs)
-    found = pseudonyms.known_hosts(SITE, runs)
-    one, two, other = at_site("n1"), at_site("n2"), "node-00000000"
-    assert found.has_key and found.by_pseudonym[two] == "n2.cluster"
-    assert found.insert_names(f"{one} is sick: {two}, {other}; my{one} and {one}-x.") == (
-        f"n1 ({one}) is sick: n2.cluster ({two}), {other}; my{one} and {one}-x."
+    host_names = pseudonyms.known_hosts(SITE, runs)
+    n1, n2, unknown = at_site("n1"), at_site("n2"), "node-00000000"
+    assert host_names.has_key and host_names.by_pseudonym[n2] == "n2.cluster"
+    assert host_names.insert_names(f"{n1} is sick: {n2}, {unknown}; my{n1} and {n1}-x.") == (
+        f"n1 ({n1}) is sick: n2.cluster ({n2}), {unknown}; my{n1} and {n1}-x."
     )
 
 
@@ -259,16 +268,16 @@ def test_hosts_that_slurm_lists_are_known_without_a_run_tree(runs: Path, tmp_pat
     sinfo.parent.mkdir()
     sinfo.write_text("#!/bin/sh\necho n7\necho n8\necho n7\n")
     sinfo.chmod(0o755)
-    found = pseudonyms.known_hosts(SITE, tmp_path / "none").by_pseudonym
-    assert found == {at_site(host): host for host in ("n7", "n8")}
+    hosts = pseudonyms.known_hosts(SITE, tmp_path / "none").by_pseudonym
+    assert hosts == {at_site(host): host for host in ("n7", "n8")}
     sinfo.write_text("#!/bin/sh\nexit 1\n")
     assert pseudonyms.known_hosts(SITE, tmp_path / "none").by_pseudonym == {}
 
 
 def test_without_a_key_nothing_is_known_and_none_is_made(runs: Path) -> None:
-    found = pseudonyms.known_hosts(SITE, runs)
-    assert not found.has_key and found.by_pseudonym == {}
-    assert found.insert_names(at_site("n1")) == at_site("n1")
+    host_names = pseudonyms.known_hosts(SITE, runs)
+    assert not host_names.has_key and host_names.by_pseudonym == {}
+    assert host_names.insert_names(at_site("n1")) == at_site("n1")
     assert not pseudonyms.site_key_file(SITE).exists()
 
 

@@ -47,7 +47,7 @@ def task(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("body", "why"),
+    ("body", "reason"),
     [
         ("import os; os.abort()", "its decoder died of signal 6"),
         ("import os; os._exit(3)", "its decoder ended with status 3"),
@@ -61,28 +61,28 @@ def task(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> str:
     ],
 )
 def test_each_limit_is_named(
-    table: Path, monkeypatch: pytest.MonkeyPatch, body: str, why: str
+    table: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str
 ) -> None:
     monkeypatch.setattr(reader, "SECONDS", 0)
     if "sleep" in body:
         monkeypatch.setattr(reader, "_ANSWER_TIMEOUT_S", 0.5)
         monkeypatch.setattr(reader, "_EXIT_TIMEOUT_S", 0.1)
-    hostile = task(table.parent, monkeypatch, body)
-    with Reader() as one:
-        with pytest.raises(UserError, match=f"^{table}: [^\n]*{why}[^\n]*$"):
-            list(one.run(hostile, [table]))
+    hostile_task = task(table.parent, monkeypatch, body)
+    with Reader() as file_reader:
+        with pytest.raises(UserError, match=f"^{table}: [^\n]*{reason}[^\n]*$"):
+            list(file_reader.run(hostile_task, [table]))
         monkeypatch.setattr(reader, "_ANSWER_TIMEOUT_S", 60.0)
-        one.require([table])  # the next file has a process of its own
+        file_reader.require([table])  # the next file has a process of its own
 
 
 def test_a_table_that_makes_polars_panic_is_named(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hostile = task(
+    hostile_task = task(
         table.parent, monkeypatch, "import polars; raise polars.exceptions.PanicException"
     )
-    with Reader() as one, pytest.raises(UserError, match="its decoder panicked"):
-        list(one.run(hostile, [table]))
+    with Reader() as file_reader, pytest.raises(UserError, match="its decoder panicked"):
+        list(file_reader.run(hostile_task, [table]))
 
 
 def test_what_its_reader_can_say_is_left_to_it(table: Path) -> None:
@@ -97,12 +97,14 @@ def test_rows_count_over_all_tables_that_are_read_together(
 ) -> None:
     monkeypatch.setattr(reader, "ROWS", 1000)
     monkeypatch.setattr(reader, "ROWS_PER_BYTE", 0)
-    more = table.with_name("points.parquet")
-    for file, rows in ((table, 600), (more, 400)):
+    second_table = table.with_name("points.parquet")
+    for file, rows in ((table, 600), (second_table, 400)):
         pl.select(a=pl.repeat("x", rows)).write_parquet(file)
     reader.require(table.parent)
-    pl.select(a=pl.repeat("x", 401)).write_parquet(more)
-    with pytest.raises(UserError, match=f"^{more}: 1001 rows; right are at most 1000; if it is a"):
+    pl.select(a=pl.repeat("x", 401)).write_parquet(second_table)
+    with pytest.raises(
+        UserError, match=f"^{second_table}: 1001 rows; right are at most 1000; if it is a"
+    ):
         reader.require(table.parent)
 
 
@@ -126,9 +128,9 @@ def test_limits_grow_with_what_a_file_really_holds(
     assert reader._size(tmp_path / "holes") == 0
     monkeypatch.setenv(reader.FACTOR, "2.5")
     assert Limits.for_size(0).rows == int(2.5 * reader.ROWS)
-    for wrong in ("0.5", "x", "nan", "1e9"):
-        monkeypatch.setenv(reader.FACTOR, wrong)
-        with pytest.raises(UserError, match=f"{reader.FACTOR}='{wrong}': right is a number"):
+    for factor in ("0.5", "x", "nan", "1e9"):
+        monkeypatch.setenv(reader.FACTOR, factor)
+        with pytest.raises(UserError, match=f"{reader.FACTOR}='{factor}': right is a number"):
             Limits.for_size(0)
 
 
@@ -138,12 +140,15 @@ def test_a_large_samples_file_is_read_as_a_small_one(
     tree = Tree(tmp_path / "run", launches=1, sizes=[1, 1024], samples=3).write()
     (file, *_) = sorted(tree.path.rglob("samples.csv"))
     for content in (file.read_bytes(), file.read_bytes() + b"netpipe,\n"):
-        there = samples.parse(content, file)
-        with monkeypatch.context() as small:
-            small.setattr(samples, "_SMALL", 10)
-            here = samples.parse_limited(content, file)
-        assert here.frame.equals(there.frame)
-        assert (here.metadata, here.problems) == (there.metadata, there.problems)
+        direct_samples = samples.parse(content, file)
+        with monkeypatch.context() as patch:
+            patch.setattr(samples, "_SMALL", 10)
+            limited_samples = samples.parse_limited(content, file)
+        assert limited_samples.frame.equals(direct_samples.frame)
+        assert (limited_samples.metadata, limited_samples.problems) == (
+            direct_samples.metadata,
+            direct_samples.problems,
+        )
 
 
 def test_a_cache_that_unpacks_to_much_is_made_anew(
@@ -175,25 +180,26 @@ def _log(file: Path) -> None:
 
 
 def _database(file: Path) -> None:
-    opened = sqlite3.connect(file)
+    connection = sqlite3.connect(file)
     blob = "json_blob TEXT AS (hex(zeroblob(150000000)))"
-    opened.execute(f"CREATE TABLE sessions (uuid TEXT, session_start_unix REAL, {blob})")
-    opened.execute("INSERT INTO sessions (uuid, session_start_unix) VALUES ('a', 1)")
-    opened.commit()
-    opened.close()
+    connection.execute(f"CREATE TABLE sessions (uuid TEXT, session_start_unix REAL, {blob})")
+    connection.execute("INSERT INTO sessions (uuid, session_start_unix) VALUES ('a', 1)")
+    connection.commit()
+    connection.close()
 
 
 def _table(file: Path) -> None:
     tree = Tree(file / "run", launches=2, sizes=[1, 1024], samples=3).write()
-    built = bundle.build(tree.path)
-    one = pl.read_parquet(built / "samples.parquet")
-    many = pl.select(
-        pl.repeat(one[n][0], 2_000_000, dtype=one[n].dtype).alias(n) for n in one.columns
+    bundle_path = bundle.build(tree.path)
+    small_table = pl.read_parquet(bundle_path / "samples.parquet")
+    large_table = pl.select(
+        pl.repeat(small_table[name][0], 2_000_000, dtype=small_table[name].dtype).alias(name)
+        for name in small_table.columns
     )
-    many.write_parquet(built / "samples.parquet", row_group_size=2_000_000)
-    facts = files.read_json(built / manifest.FILE_NAME)
-    (built / manifest.FILE_NAME).unlink()
-    manifest.write(built, {name: facts[name] for name in facts if name != "files"})
+    large_table.write_parquet(bundle_path / "samples.parquet", row_group_size=2_000_000)
+    facts = files.read_json(bundle_path / manifest.FILE_NAME)
+    (bundle_path / manifest.FILE_NAME).unlink()
+    manifest.write(bundle_path, {name: facts[name] for name in facts if name != "files"})
 
 
 #: From a small process: a process begins with the peak memory of the one that starts it.
@@ -214,28 +220,28 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.mark.parametrize("name", ["results.db"])
 def test_a_bomb_is_set_aside_and_the_file_beside_it_is_taken(tmp_path: Path, name: str) -> None:
-    make, why = BOMBS[name]
+    make, reason = BOMBS[name]
     make(tmp_path / name)
     (tmp_path / "Good.log").write_bytes(HEAD + ROW)
-    found = {one.name: one.parsed for one in bring.read_sources([tmp_path], UTC)}
-    assert found["Good.log"].rows["value"].to_list() == [1.5]
-    (aside,) = found[name].rejects
-    assert not found[name].rows.height
-    assert re.search(why, aside.reason)
+    parsed_files = {source.name: source.parsed for source in bring.read_sources([tmp_path], UTC)}
+    assert parsed_files["Good.log"].rows["value"].to_list() == [1.5]
+    (reject,) = parsed_files[name].rejects
+    assert not parsed_files[name].rows.height
+    assert re.search(reason, reject.reason)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
     """Less than 1 GB and 10 s, of the command and of every process that it starts; one line."""
-    make, why = BOMBS[name]
+    make, reason = BOMBS[name]
     place = tmp_path / name
     make(place)
     command = ["report", str(next(place.glob("**/manifest.json")).parent)] if name == "tree" else []
     program = "import sys; from roundtrip.cli import main; sys.argv[0] = 'roundtrip'; main()"
     words = [sys.executable, "-c", program, *(command or ["import", "local", str(place)])]
     reports, state = str(tmp_path / "reports"), str(tmp_path / "state")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", MEASURE, *words],
         cwd=CHECKOUT,
         env={**os.environ, "ROUNDTRIP_REPORTS": reports, "XDG_STATE_HOME": state},
@@ -243,9 +249,9 @@ def test_a_command_on_a_bomb_takes_little(tmp_path: Path, name: str) -> None:
         text=True,
         check=True,
     )
-    status, said, most_kb, seconds = json.loads(done.stdout)
-    (line,) = said.splitlines()
+    status, output, peak_kb, seconds = json.loads(process.stdout)
+    (line,) = output.splitlines()
     assert status == 2
-    assert name in line and re.search(why, line)
-    assert 50_000 < most_kb < 1_000_000
+    assert name in line and re.search(reason, line)
+    assert 50_000 < peak_kb < 1_000_000
     assert seconds < 10

@@ -46,11 +46,11 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], complaint
     file = launch / "run.json"
     data = {**json.loads(file.read_text()), **changes}
     file.write_text(json.dumps(data, indent=1))
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         records.read_record(file)
-    assert complaint in caught.value.message
-    assert caught.value.line is not None
-    line = file.read_text().splitlines()[caught.value.line - 1]
+    assert complaint in error.value.message
+    assert error.value.line is not None
+    line = file.read_text().splitlines()[error.value.line - 1]
     assert f'"{next(iter(changes))}"' in line or changes.keys() & {"disturbance", "ring", "npb"}
 
 
@@ -73,10 +73,10 @@ def test_a_wrong_value_is_named(launch: Path, changes: dict[str, Any], complaint
 )
 def test_what_is_not_a_record(launch: Path, content: bytes, complaint: str) -> None:
     (launch / "run.json").write_bytes(content)
-    with pytest.raises(UserError, match="run.json") as caught:
+    with pytest.raises(UserError, match="run.json") as error:
         records.read_record(launch / "run.json")
-    assert complaint in caught.value.message
-    assert "\n" not in str(caught.value)
+    assert complaint in error.value.message
+    assert "\n" not in str(error.value)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -112,19 +112,19 @@ def test_the_package_thresholds_are_good() -> None:
 def test_bad_thresholds_are_one_line(tmp_path: Path, old: str, new: str, complaint: str) -> None:
     file = tmp_path / "analysis.toml"
     file.write_text(analysis.default_text().replace(old, new))
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         analysis.load(file)
-    assert complaint in caught.value.message
-    at = file.read_text().split(new)[0].count("\n") + 1
-    assert (caught.value.file, caught.value.line) == (str(file), at)
+    assert complaint in error.value.message
+    line_number = file.read_text().split(new)[0].count("\n") + 1
+    assert (error.value.file, error.value.line) == (str(file), line_number)
 
 
 def test_thresholds_older_than_a_study_are_good_and_stay_as_they_are(tmp_path: Path) -> None:
     file = tmp_path / "analysis.toml"
     file.write_text(analysis.default_text().split("[netpipe]")[0])
-    old = analysis.load(file)
-    assert old.studies == analysis.default().studies
-    assert old.text == file.read_text()
+    thresholds = analysis.load(file)
+    assert thresholds.studies == analysis.default().studies
+    assert thresholds.text == file.read_text()
     file.write_text("[netpipe]\ncompared_sizes = [1]\ngreat_loss = 0.5\n")
     with pytest.raises(UserError, match="'statistics' is missing"):
         analysis.load(file)

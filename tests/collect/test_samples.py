@@ -43,7 +43,7 @@ def test_a_good_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bad", "reason"),
+    ("bad_row", "reason"),
     [
         (GOOD.replace(b"mpi", b"m\0i"), "a NUL byte"),
         (GOOD.replace(b"mpi", b"m\xe9i"), "byte 0xe9 is not UTF-8"),
@@ -78,8 +78,8 @@ def test_a_good_file(tmp_path: Path) -> None:
         (GOOD.replace(b"mpi", b"\xef\xbb\xbfmpi"), "variant is not printable text of up to 200"),
     ],
 )
-def test_one_bad_row_among_good_ones(tmp_path: Path, bad: bytes, reason: str) -> None:
-    result = read(tmp_path, HEAD + GOOD + b"\n" + bad + b"\n" + GOOD + b"\n")
+def test_one_bad_row_among_good_ones(tmp_path: Path, bad_row: bytes, reason: str) -> None:
+    result = read(tmp_path, HEAD + GOOD + b"\n" + bad_row + b"\n" + GOOD + b"\n")
     assert result.frame.height == 2
     assert [problem.line for problem in result.problems] == [4]
     assert result.problems[0].reason.startswith(reason)
@@ -113,8 +113,8 @@ def test_a_file_that_is_wrong_as_a_whole(tmp_path: Path, content: bytes, reason:
 
 
 def test_windows_line_ends_and_quotes_are_read(tmp_path: Path) -> None:
-    quoted = GOOD.replace(b"pingpong/same", b'"ping,pong"')
-    result = read(tmp_path, HEAD.replace(b"\n", b"\r\n") + GOOD + b"\r\n" + quoted + b"\r\n")
+    quoted_row = GOOD.replace(b"pingpong/same", b'"ping,pong"')
+    result = read(tmp_path, HEAD.replace(b"\n", b"\r\n") + GOOD + b"\r\n" + quoted_row + b"\r\n")
     assert result.problems == ()
     assert result.frame["case"].to_list() == ["pingpong/same", "ping,pong"]
 
@@ -130,17 +130,19 @@ rows = st.tuples(
 
 @settings(deadline=None)
 @given(st.lists(rows, min_size=1, max_size=30))
-def test_the_fast_and_the_slow_path_agree(drawn: list[tuple[str, str, int, int, float]]) -> None:
+def test_the_fast_and_the_slow_path_agree(
+    sample_rows: list[tuple[str, str, int, int, float]],
+) -> None:
     body = "".join(
         f"{study},{case},mpi,{size},measure,{rep},time_per_message,{value!r},s\n"
-        for study, case, size, rep, value in drawn
+        for study, case, size, rep, value in sample_rows
     ).encode()
-    fast = samples._fast(body)
-    slow, problems = samples._slow(body, 1, Path("f"))
+    fast_frame = samples._fast(body)
+    slow_frame, problems = samples._slow(body, 1, Path("f"))
     assert problems == []
-    assert fast is not None
-    assert fast.equals(slow)
-    assert fast["value"].to_list() == [value for *_, value in drawn]
+    assert fast_frame is not None
+    assert fast_frame.equals(slow_frame)
+    assert fast_frame["value"].to_list() == [value for *_, value in sample_rows]
 
 
 #: Pieces of rows, good and bad, of which any order may be tried.
@@ -169,8 +171,10 @@ def bodies(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(1, 4))):
         fields = GOOD.split(b",")
         for _ in range(draw(st.integers(0, 2))):
-            at, piece = draw(st.integers(0, len(fields) - 1)), draw(pieces)
-            fields[at] = draw(st.sampled_from([piece, fields[at] + piece, piece + fields[at]]))
+            position, piece = draw(st.integers(0, len(fields) - 1)), draw(pieces)
+            fields[position] = draw(
+                st.sampled_from([piece, fields[position] + piece, piece + fields[position]])
+            )
         lines.append(b",".join(fields))
     return b"\n".join(lines) + draw(st.sampled_from([b"\n", b"\n", b"\r\n", b""]))
 
@@ -179,11 +183,11 @@ def bodies(draw: st.DrawFn) -> bytes:
 @example(b"netpipe\r" + GOOD.removeprefix(b"netpipe") + b"\n")
 @given(bodies())
 def test_the_fast_and_the_slow_path_accept_the_same_language(body: bytes) -> None:
-    fast = samples._fast(body)
-    slow, problems = samples._slow(body, 1, Path("f"))
-    assert (fast is not None) == (not problems)
-    if fast is not None:
-        assert fast.equals(slow)
+    fast_frame = samples._fast(body)
+    slow_frame, problems = samples._slow(body, 1, Path("f"))
+    assert (fast_frame is not None) == (not problems)
+    if fast_frame is not None:
+        assert fast_frame.equals(slow_frame)
 
 
 @settings(deadline=None)
@@ -282,14 +286,14 @@ def test_what_an_unsealed_launch_shows_even_so(make_tree: Maker, name: str) -> N
 
 def test_an_unsealed_launch_is_read_and_the_report_says_so(make_tree: Maker) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
-    sealed = data.read(bundle.build(tree.path))
-    assert sealed.launches["sealed"].to_list() == [True, True]
-    assert "not sealed" not in repr(launches.part(sealed))
+    sealed_data = data.read(bundle.build(tree.path))
+    assert sealed_data.launches["sealed"].to_list() == [True, True]
+    assert "not sealed" not in repr(launches.part(sealed_data))
     unseal(tree.folder(2, ENVIRON))
-    some = data.read(bundle.build(tree.path))
-    assert some.launches["status"].to_list() == ["passed", "passed"]
-    assert some.launches["sealed"].to_list() == [True, False]
-    assert "1 launch of 2 is not sealed" in repr(launches.part(some))
+    mixed_data = data.read(bundle.build(tree.path))
+    assert mixed_data.launches["status"].to_list() == ["passed", "passed"]
+    assert mixed_data.launches["sealed"].to_list() == [True, False]
+    assert "1 launch of 2 is not sealed" in repr(launches.part(mixed_data))
 
 
 def test_a_forged_digest_is_no_text(make_tree: Maker) -> None:
@@ -303,17 +307,17 @@ def test_a_forged_digest_is_no_text(make_tree: Maker) -> None:
         assert launch.reason.startswith("run.json:1: samples.sha256: ")
 
 
-@pytest.mark.parametrize("kept", [("rows",), ("rows", "sha256"), ("rows", "counts")])
-def test_a_part_of_a_seal_is_none(kept: tuple[str, ...]) -> None:
-    full = {"rows": 0, "sha256": "", "counts": []}
-    assert samples.is_full_seal(full)
-    assert not samples.is_full_seal({key: full[key] for key in kept})
+@pytest.mark.parametrize("keys", [("rows",), ("rows", "sha256"), ("rows", "counts")])
+def test_a_part_of_a_seal_is_none(keys: tuple[str, ...]) -> None:
+    seal = {"rows": 0, "sha256": "", "counts": []}
+    assert samples.is_full_seal(seal)
+    assert not samples.is_full_seal({key: seal[key] for key in keys})
 
 
 def test_foreign_launches_are_sealed(tmp_path: Path) -> None:
     file = tmp_path / "np.out"
-    recorded = Path(__file__).parents[1] / "data" / "netpipe" / "NPmpich2-4.0.2.full.out"
-    file.write_bytes(recorded.read_bytes())
+    output_file = Path(__file__).parents[1] / "data" / "netpipe" / "NPmpich2-4.0.2.full.out"
+    file.write_bytes(output_file.read_bytes())
     netpipe_output.convert(file, "NPmpich2", 2)
     content = (tmp_path / "samples.csv").read_bytes()
     run = json.loads((tmp_path / "run.json").read_text())

@@ -24,12 +24,14 @@ def test_the_report_says_how_often_and_how_long(make_tree: Callable[..., Any]) -
     tree = make_tree(launches=6)
     (tree.path / scheduler_log.FILE_NAME).write_text(LOG)
     scheduler_log.record(tree.path)
-    built = bundle.build(tree.path)
+    bundle_path = bundle.build(tree.path)
     assert "Slurm did not answer once, 31 s in total." in renderers.markdown(
-        build(data.read(built))
+        build(data.read(bundle_path))
     )
-    recorded = (built / "env" / "scheduler.json").read_text()
-    assert json.loads(recorded) == {"silences": [{"start": "2026-11-22T00:39:19Z", "seconds": 31}]}
+    record_text = (bundle_path / "env" / "scheduler.json").read_text()
+    assert json.loads(record_text) == {
+        "silences": [{"start": "2026-11-22T00:39:19Z", "seconds": 31}]
+    }
 
 
 def test_a_run_without_silences_records_none(make_tree: Callable[..., Any]) -> None:
@@ -57,8 +59,8 @@ def test_that_accounting_stayed_away_reaches_the_report(make_tree: Callable[...,
 @given(st.lists(st.text(max_size=80) | st.sampled_from(LOG.splitlines()), max_size=6))
 def test_any_log_is_read(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     run_dir = tmp_path_factory.mktemp("log")
-    known = ["1795307959 unknown 7 rounds/001/x", "1795307960 down 7 a1,a2 rounds/002/y"]
-    text = "\n".join([known[0], *lines, "", known[1]])
+    good_lines = ["1795307959 unknown 7 rounds/001/x", "1795307960 down 7 a1,a2 rounds/002/y"]
+    text = "\n".join([good_lines[0], *lines, "", good_lines[1]])
     (run_dir / scheduler_log.FILE_NAME).write_text(text, encoding="utf-8", errors="replace")
     assert "rounds/001/x" in scheduler_log.unknown_jobs(run_dir)
     assert scheduler_log.nodes_down(run_dir)["rounds/002/y"] == ("a1", "a2")

@@ -34,13 +34,15 @@ def test_what_simulated_a_launch_stands_in_columns_and_in_the_facts_of_a_night(
 ) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     simulate(tree.path, case={"simulated": True}, run={"simulated": SIMULATED})
-    built = bundle.build(tree.path)
-    found = data.read(built).launches
-    assert found.select(*TITLES).row(0) == tuple(SIMULATED.values())
-    checked = manifest.verify(built)
-    recorded = facts.bundle_facts(built, checked, found, pl.DataFrame(schema=PLACEMENT))
-    assert (ENVIRON, "simulated: platform", "grid-1ms") in recorded
-    assert (ENVIRON, "simulated: host speed, flop/s", "200000000.0") in recorded
+    bundle_path = bundle.build(tree.path)
+    launch_rows = data.read(bundle_path).launches
+    assert launch_rows.select(*TITLES).row(0) == tuple(SIMULATED.values())
+    bundle_manifest = manifest.verify(bundle_path)
+    night_facts = facts.bundle_facts(
+        bundle_path, bundle_manifest, launch_rows, pl.DataFrame(schema=PLACEMENT)
+    )
+    assert (ENVIRON, "simulated: platform", "grid-1ms") in night_facts
+    assert (ENVIRON, "simulated: host speed, flop/s", "200000000.0") in night_facts
 
 
 @pytest.mark.parametrize(
@@ -71,35 +73,35 @@ def test_what_simulated_a_launch_that_failed_is_left_out(make_tree: Maker) -> No
     for name in ("samples.csv", "run.json"):
         first, second = sorted(tree.path.rglob(name))
         second.write_bytes(first.read_bytes())
-    found = data.read(bundle.build(tree.path)).launches.filter(pl.col("status") != "missing")
-    simulators = found.select("status", "simulated_simgrid").sort("status").rows()
+    launch_rows = data.read(bundle.build(tree.path)).launches.filter(pl.col("status") != "missing")
+    simulators = launch_rows.select("status", "simulated_simgrid").sort("status").rows()
     assert simulators == [("failed", None), ("passed", "3.32")]
 
 
 def simulate(tree: Path, case: dict[str, Any], run: dict[str, Any]) -> None:
     """Add to case.json and run.json of each launch."""
-    for name, more in (("case.json", case), ("run.json", run)):
+    for name, changes in (("case.json", case), ("run.json", run)):
         for file in tree.rglob(name):
-            file.write_text(json.dumps({**json.loads(file.read_text()), **more}, indent=1))
+            file.write_text(json.dumps({**json.loads(file.read_text()), **changes}, indent=1))
 
 
 def test_a_launch_at_many_host_speeds_has_none_of_its_own(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,)).path
-    swept = {name: value for name, value in SIMULATED.items() if name != "host_flops"}
-    simulate(tree, {"simulated": True}, {"simulated": swept})
-    built = data.read(bundle.build(tree))
-    assert built.launches["simulated_host_flops"].to_list() == [None]
-    assert "grid-1ms (hosts of all speeds swept, file 5e5e5e5e)" in str(notice(built))
+    simulator = {name: value for name, value in SIMULATED.items() if name != "host_flops"}
+    simulate(tree, {"simulated": True}, {"simulated": simulator})
+    bundle_data = data.read(bundle.build(tree))
+    assert bundle_data.launches["simulated_host_flops"].to_list() == [None]
+    assert "grid-1ms (hosts of all speeds swept, file 5e5e5e5e)" in str(notice(bundle_data))
 
 
 def test_a_bundle_from_before_simulation_is_read_and_one_with_half_of_it_is_not(
     make_tree: Maker,
 ) -> None:
-    built = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
-    old = rewritten(built, lambda cases: cases.drop(*TITLES))
-    assert data.read(old).launches["simulated_simgrid"].to_list() == [None]
-    cases = bundle_tables.read_table(old / "cases.parquet", Case, [*facts.COLUMNS])
+    bundle_path = bundle.build(make_tree(launches=1, environs=(ENVIRON,)).path)
+    old_bundle = rewritten(bundle_path, lambda cases: cases.drop(*TITLES))
+    assert data.read(old_bundle).launches["simulated_simgrid"].to_list() == [None]
+    cases = bundle_tables.read_table(old_bundle / "cases.parquet", Case, [*facts.COLUMNS])
     assert cases["simulated_host_flops"].to_list() == [None]
-    forged = rewritten(old, lambda cases: cases.with_columns(simulated=pl.lit(True)))
+    forged_bundle = rewritten(old_bundle, lambda cases: cases.with_columns(simulated=pl.lit(True)))
     with pytest.raises(UserError, match="simulated_simgrid"):
-        data.read(forged)
+        data.read(forged_bundle)

@@ -31,15 +31,15 @@ def outcomes(tree: Any) -> list[tuple[str, str]]:
 def test_a_file_of_a_launch_that_is_none(make_tree: Maker, name: str, kind: str) -> None:
     tree = make_tree(launches=2, environs=(ENVIRON,))
     file = tree.folder(2, ENVIRON) / name
-    kept = file.rename(tree.path / "kept")
+    original = file.rename(tree.path / "kept")
     if kind == "link":
-        file.symlink_to(kept)
+        file.symlink_to(original)
     elif kind == "fifo":
         os.mkfifo(file)
     elif kind == "folder":
         file.mkdir()
     else:
-        shutil.copy(kept, file)
+        shutil.copy(original, file)
         os.truncate(file, 1 << 40)
     reasons = {
         "link": "a symbolic link: not followed",
@@ -116,8 +116,8 @@ def test_what_lies_in_env_is_taken_only_if_it_is_a_file_there(
     (tree.path / "env" / "shadow").symlink_to(tmp_path / "shadow")
     (tree.path / "env" / "etc").symlink_to("/etc")
     os.mkfifo(tree.path / "env" / "pipe.json")
-    built = bundle.build(tree.path)
-    assert sorted(file.name for file in (built / "env").iterdir()) == [
+    bundle_path = bundle.build(tree.path)
+    assert sorted(file.name for file in (bundle_path / "env").iterdir()) == [
         "host.json",
         "site-config.json",
     ]

@@ -19,16 +19,16 @@ OPENMPI, MPICH, THIRD = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boo
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Iterator[side.Sources]:
-    with side.open_sources(tmp_path / "reports") as opened:
-        yield opened
+    with side.open_sources(tmp_path / "reports") as side_sources:
+        yield side_sources
 
 
 @pytest.fixture
 def tree(make_tree: Callable[..., Tree]) -> Callable[..., Tree]:
     """A tree of ten rounds of two toolchains; `started` is when its run began."""
 
-    def make(name: str = "run", started: str = "2026-11-21T07:00:00Z", **more: Any) -> Tree:
-        settings = {"launches": 10, "steady": True, "environs": (OPENMPI, MPICH), **more}
+    def make(name: str = "run", started: str = "2026-11-21T07:00:00Z", **options: Any) -> Tree:
+        settings = {"launches": 10, "steady": True, "environs": (OPENMPI, MPICH), **options}
         run = make_tree(name, **settings)
         change(run.path / "state.json", started=started)
         return run
@@ -40,8 +40,8 @@ def tree(make_tree: Callable[..., Tree]) -> Callable[..., Tree]:
 def between(sources: side.Sources) -> Callable[..., Comparison]:
     """Compares what two specs name."""
 
-    def run(base: Any, new: Any, **more: Any) -> Comparison:
-        return compare(sources.side(str(base)), sources.side(str(new)), **more)
+    def run(base: Any, new: Any, **options: Any) -> Comparison:
+        return compare(sources.side(str(base)), sources.side(str(new)), **options)
 
     return run
 

@@ -21,40 +21,44 @@ Between = Callable[..., Comparison]
 LATER = "2026-11-22T07:00:00Z"
 
 
-def row(comparison: Comparison, what: str) -> Row:
-    return next(r for r in comparison.rows if model.describe_series(r).replace("\xa0", " ") == what)
+def row(comparison: Comparison, series: str) -> Row:
+    return next(
+        row for row in comparison.rows if model.describe_series(row).replace("\xa0", " ") == series
+    )
 
 
 def test_toolchains_of_one_run_are_claimed_by_round(tree: Tree, between: Between) -> None:
     path = tree().path
-    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    first = row(compared, "MPI, ping-pong, 1 B")
+    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    first = row(comparison, "MPI, ping-pong, 1 B")
     assert first.verdict is not None
     assert first.verdict.interval.n == 10
     assert first.verdict.interval.median == pytest.approx(0.28 / 0.36, rel=0.05)
     assert first.base.median == pytest.approx(0.28, rel=0.1)
     assert first.new.median == pytest.approx(0.36, rel=0.1)
     assert first.status is Status.REGRESSED
-    assert compared.exit_status == 1
-    assert compared.advice == ""
+    assert comparison.exit_status == 1
+    assert comparison.advice == ""
 
 
 def test_the_other_way_round_it_improved(tree: Tree, between: Between) -> None:
     path = tree().path
-    compared = between(f"{path}:toolchain={MPICH}", f"{path}:toolchain={OPENMPI}")
-    assert row(compared, "MPI, ping-pong, 1 B").status is Status.IMPROVED
-    assert compared.exit_status == 0
+    comparison = between(f"{path}:toolchain={MPICH}", f"{path}:toolchain={OPENMPI}")
+    assert row(comparison, "MPI, ping-pong, 1 B").status is Status.IMPROVED
+    assert comparison.exit_status == 0
 
 
 def test_all_claims_are_corrected_together_and_ranked_by_evidence(
     tree: Tree, between: Between
 ) -> None:
     path = tree().path
-    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    judged = [one.verdict for one in compared.rows if one.verdict]
-    assert len(judged) == len(compared.rows) > 6
-    assert [one.q for one in judged] == pytest.approx(q_values([one.p for one in judged]))
-    assert [one.p for one in judged] == sorted(one.p for one in judged)
+    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    verdicts = [row.verdict for row in comparison.rows if row.verdict]
+    assert len(verdicts) == len(comparison.rows) > 6
+    assert [verdict.q for verdict in verdicts] == pytest.approx(
+        q_values([verdict.p for verdict in verdicts])
+    )
+    assert [verdict.p for verdict in verdicts] == sorted(verdict.p for verdict in verdicts)
 
 
 def test_the_least_regression_that_fails_can_be_chosen(tree: Tree, between: Between) -> None:
@@ -71,21 +75,21 @@ def test_two_nights_are_shown_and_not_claimed(tree: Tree, between: Between) -> N
     for file in other.path.glob("rounds/*/output/*/*/*/*/run.json"):
         start = json.loads(file.read_text())["start_time"].replace("-21T", "-22T")
         change(file, start_time=start)
-    compared = between(one.path, other.path)
-    assert {one.status for one in compared.rows} == {Status.NO_CLAIM}
-    assert all((one.base.n, one.new.n) == (10, 10) for one in compared.rows)
-    assert compared.exit_status == 2
-    notes = " ".join(model.notes(compared))
+    comparison = between(one.path, other.path)
+    assert {row.status for row in comparison.rows} == {Status.NO_CLAIM}
+    assert all((row.base.n, row.new.n) == (10, 10) for row in comparison.rows)
+    assert comparison.exit_status == 2
+    notes = " ".join(model.notes(comparison))
     assert "measured on different nights: a machine drifts by more than most builds differ" in notes
     assert "cannot be interleaved" in notes
-    assert not compared.removed and not compared.added
+    assert not comparison.removed and not comparison.added
 
 
 def test_without_a_claim_the_command_that_allows_one_is_shown(tree: Tree, between: Between) -> None:
     one, other = tree("one", environs=(OPENMPI,)), tree("other", LATER, environs=(MPICH,))
-    compared = between(one.path, other.path)
-    assert compared.rows and compared.exit_status == 2
-    assert compared.advice == (
+    comparison = between(one.path, other.path)
+    assert comparison.rows and comparison.exit_status == 2
+    assert comparison.advice == (
         f"to measure both interleaved: roundtrip ab {OPENMPI} {MPICH} "
         "--checks NetPIPE:mode=pingpong,placement=shared-memory --site local"
     )
@@ -97,38 +101,38 @@ def test_blocks_of_one_run_are_no_pairs(tree: Tree, between: Between) -> None:
         (run.path / "rounds" / f"{number:03d}" / "round.json").write_text('{"round": 1}')
         change_all(run, "run.json", MPICH)
     path = run.path
-    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    assert {one.verdict.interval.n for one in compared.rows if one.verdict} == {1}
-    assert compared.exit_status == 2
+    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    assert {row.verdict.interval.n for row in comparison.rows if row.verdict} == {1}
+    assert comparison.exit_status == 2
 
 
 def test_emulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     change_all(other, "case.json", emulated={"wan_rtt_ms": 2})
-    compared = between(one.path, other.path)
-    assert compared.rows == ()
-    assert compared.exit_status == 2
-    (refused,) = compared.refusals
-    assert "measured and EMULATED WAN: RTT 2 ms" in refused
-    assert len(compared.removed) == len(compared.added) == 2
+    comparison = between(one.path, other.path)
+    assert comparison.rows == ()
+    assert comparison.exit_status == 2
+    (refusal,) = comparison.refusals
+    assert "measured and EMULATED WAN: RTT 2 ms" in refusal
+    assert len(comparison.removed) == len(comparison.added) == 2
 
 
 def test_emulated_is_compared_with_its_like(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     for run in (one, other):
         change_all(run, "case.json", emulated={"wan_rtt_ms": 2})
-    compared = between(one.path, other.path)
-    assert compared.rows
-    assert "EMULATED WAN: RTT 2 ms" in model.describe_case(compared.rows[0])
+    comparison = between(one.path, other.path)
+    assert comparison.rows
+    assert "EMULATED WAN: RTT 2 ms" in model.describe_case(comparison.rows[0])
 
 
 def test_simulated_is_never_compared_with_measured(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     simulate(other.path)
-    compared = between(one.path, other.path)
-    assert compared.rows == ()
-    assert compared.exit_status == 2
-    assert "measured and SIMULATED" in compared.refusals[0]
+    comparison = between(one.path, other.path)
+    assert comparison.rows == ()
+    assert comparison.exit_status == 2
+    assert "measured and SIMULATED" in comparison.refusals[0]
 
 
 def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
@@ -137,10 +141,10 @@ def test_of_two_simulations_the_values_are_shown_and_nothing_is_claimed(
     """Ten equal launches of each, in the rounds of one run, would be enough if measured."""
     path = tree().path
     simulate(path)
-    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    assert compared.rows
-    assert {one.status for one in compared.rows} == {Status.NO_CLAIM}
-    notes = " ".join(model.notes(compared))
+    comparison = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    assert comparison.rows
+    assert {row.status for row in comparison.rows} == {Status.NO_CLAIM}
+    notes = " ".join(model.notes(comparison))
     assert "simulated, which gives the same values each time: nothing is tested" in notes
     assert "roundtrip ab" not in notes
 
@@ -150,22 +154,22 @@ def test_what_simulated_both_sides_is_named_if_it_differs(tree: Tree, between: B
     one, other = tree("one"), tree("other", LATER)
     simulate(one.path)
     simulate(other.path, simgrid="4.1", platform="hdr", host_flops=1e10)
-    compared = between(one.path, other.path)
-    differing = {fact.name: (fact.base, fact.new) for fact in compared.facts if fact.differs}
-    assert differing["simulated: version of SimGrid"] == ("3.32", "4.1")
-    assert differing["simulated: platform"] == ("odin", "hdr")
-    assert differing["simulated: host speed, flop/s"] == ("1000000000.0", "10000000000.0")
-    measured = between(tree("third").path, tree("fourth", LATER).path)
-    assert not [fact for fact in measured.facts if fact.name.startswith("simulated")]
+    comparison = between(one.path, other.path)
+    differences = {fact.name: (fact.base, fact.new) for fact in comparison.facts if fact.differs}
+    assert differences["simulated: version of SimGrid"] == ("3.32", "4.1")
+    assert differences["simulated: platform"] == ("odin", "hdr")
+    assert differences["simulated: host speed, flop/s"] == ("1000000000.0", "10000000000.0")
+    measurement = between(tree("third").path, tree("fourth", LATER).path)
+    assert not [fact for fact in measurement.facts if fact.name.startswith("simulated")]
 
 
 def test_what_one_night_lacks_is_removed_or_added_and_never_paired_with_another(
     tree: Tree, between: Between
 ) -> None:
-    compared = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
-    assert [case.toolchain for case in compared.removed] == [MPICH]
-    assert [case.toolchain for case in compared.added] == [THIRD]
-    assert {r.series.base.toolchain for r in compared.rows} == {OPENMPI}
+    comparison = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
+    assert [case.toolchain for case in comparison.removed] == [MPICH]
+    assert [case.toolchain for case in comparison.added] == [THIRD]
+    assert {row.series.base.toolchain for row in comparison.rows} == {OPENMPI}
 
 
 def test_boosts_are_matched_by_their_mpi_and_only_boost_is_compared(
@@ -175,19 +179,21 @@ def test_boosts_are_matched_by_their_mpi_and_only_boost_is_compared(
     change_all(run, "run.json", "mpich*", mpi={"library": "MPICH 4"})
     for environ in (THIRD, "mpich50-boost174"):
         change_all(run, "run.json", environ, boost="1.74.0")
-    compared = between(f"{run.path}:boost=1.81", f"{run.path}:boost=1.74")
-    pairs = {(r.series.base.toolchain, r.series.new.toolchain) for r in compared.rows}
+    comparison = between(f"{run.path}:boost=1.81", f"{run.path}:boost=1.74")
+    pairs = {(row.series.base.toolchain, row.series.new.toolchain) for row in comparison.rows}
     assert pairs == {(OPENMPI, THIRD), (MPICH, "mpich50-boost174")}
-    assert all(r.series.point.what.startswith("Boost") for r in compared.rows)
-    assert ("Boost", "1.81.0", "1.74.0") in {(f.name, f.base, f.new) for f in compared.facts}
+    assert all(row.series.point.what.startswith("Boost") for row in comparison.rows)
+    assert ("Boost", "1.81.0", "1.74.0") in {
+        (fact.name, fact.base, fact.new) for fact in comparison.facts
+    }
 
 
 def test_sites_are_matched_by_their_cases(tree: Tree, between: Between) -> None:
     one, other = tree("one"), tree("other", LATER)
     change_all(other, "case.json", system="elsewhere")
-    compared = between(one.path, other.path)
-    assert {r.series.new.site for r in compared.rows} == {"elsewhere"}
-    notes = " ".join(model.notes(compared))
+    comparison = between(one.path, other.path)
+    assert {row.series.new.site for row in comparison.rows} == {"elsewhere"}
+    notes = " ".join(model.notes(comparison))
     assert "different sites, local and elsewhere" in notes
     assert "Two sites are never interleaved" in notes
 
@@ -198,31 +204,33 @@ def test_provenance_says_what_differs(tree: Tree, between: Between) -> None:
     host["system"]["kernel"] = "6.12.0"
     (other.path / "env" / "host.json").write_text(json.dumps({**host, "load_average": [9]}))
     change_all(
-        other, "run.json", placement=[{"rank": r, "host": "n2", "cpus": [5]} for r in (0, 1)]
+        other, "run.json", placement=[{"rank": rank, "host": "n2", "cpus": [5]} for rank in (0, 1)]
     )
     change_all(other, "run.json", hosts=["n2"])
-    compared = between(one.path, other.path)
-    differs = {fact.name: (fact.base, fact.new) for fact in model.facts_to_show(compared, False)}
-    assert differs.pop("nodes")[0] != ""
-    assert differs == {
+    comparison = between(one.path, other.path)
+    differences = {
+        fact.name: (fact.base, fact.new) for fact in model.facts_to_show(comparison, False)
+    }
+    assert differences.pop("nodes")[0] != ""
+    assert differences == {
         "system kernel": ("6.1.0-40-amd64", "6.12.0"),
         "binding": ("rank 0: 0; rank 1: 1", "rank 0: 5; rank 1: 5"),
     }
-    everything = {fact.name for fact in model.facts_to_show(compared, True)}
-    assert {"compiler", "flags", "Boost", "MPI library", "Spack hash"} <= everything
+    fact_names = {fact.name for fact in model.facts_to_show(comparison, True)}
+    assert {"compiler", "flags", "Boost", "MPI library", "Spack hash"} <= fact_names
 
 
 def test_a_spack_hash_chooses_a_side(tree: Tree, between: Between) -> None:
     run = tree()
-    built = {
+    toolchains = {
         name: {"reframe": {"extras": {"spec": spec}}}
         for name, spec in ((OPENMPI, "abcdefgh"), (MPICH, "zyxwvuts"))
     }
-    (run.path / "env" / "toolchains.json").write_text(json.dumps(built))
-    compared = between(f"{run.path}:spack=abcd", f"{run.path}:spack=zyxw")
-    assert compared.exit_status == 1
+    (run.path / "env" / "toolchains.json").write_text(json.dumps(toolchains))
+    comparison = between(f"{run.path}:spack=abcd", f"{run.path}:spack=zyxw")
+    assert comparison.exit_status == 1
     assert ("Spack hash", "abcdefgh", "zyxwvuts") in {
-        (f.name, f.base, f.new) for f in compared.facts
+        (fact.name, fact.base, fact.new) for fact in comparison.facts
     }
 
 
@@ -231,15 +239,17 @@ def test_a_sequential_run_is_judged_by_the_sequential_test(tree: Tree, between: 
     file = run.path / "campaign.toml"
     path = run.path
     sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    fixed = between(*sides)
+    fixed_comparison = between(*sides)
     file.write_text("sequential = true\n" + file.read_text())
-    other = run.path.rename(run.path.with_name("sequential"))
-    sequential = between(*(side.replace(str(path), str(other)) for side in sides))
-    assert sequential.is_sequential and not fixed.is_sequential
-    assert "valid at whatever round" in " ".join(model.notes(sequential))
-    judged = {model.describe_series(r): r.verdict for r in sequential.rows}
-    for one in fixed.rows:
-        assert judged[model.describe_series(one)] != one.verdict
+    sequential_path = run.path.rename(run.path.with_name("sequential"))
+    sequential_comparison = between(
+        *(side.replace(str(path), str(sequential_path)) for side in sides)
+    )
+    assert sequential_comparison.is_sequential and not fixed_comparison.is_sequential
+    assert "valid at whatever round" in " ".join(model.notes(sequential_comparison))
+    verdicts = {model.describe_series(row): row.verdict for row in sequential_comparison.rows}
+    for row in fixed_comparison.rows:
+        assert verdicts[model.describe_series(row)] != row.verdict
 
 
 def test_a_source_is_not_compared_with_itself(tree: Tree, between: Between) -> None:
@@ -262,6 +272,6 @@ def test_launches_are_not_compared_with_themselves(tree: Tree, between: Between)
 def test_the_outcome_of_an_open_claim_says_what_would_do(
     launches_needed: int | None, words: str
 ) -> None:
-    judged = SimpleNamespace(launches_needed=launches_needed, words="cannot tell: 7 would")
-    row = SimpleNamespace(verdict=judged, status=Status.ON_PAR, ratios_missing=None)
+    verdict = SimpleNamespace(launches_needed=launches_needed, words="cannot tell: 7 would")
+    row = SimpleNamespace(verdict=verdict, status=Status.ON_PAR, ratios_missing=None)
     assert model.describe_outcome(row) == words  # type: ignore[arg-type]

@@ -25,9 +25,9 @@ def comparison(tree: Callable[..., Any], between: Callable[..., Comparison]) -> 
     """Series that improved and regressed, one case removed and one added."""
     run = tree(environs=(OPENMPI, MPICH))
     path = run.path
-    compared = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
-    case = compared.rows[0].series.base
-    return replace(compared, removed=(replace(case, toolchain=THIRD),), added=(case,))
+    result = between(f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    case = result.rows[0].series.base
+    return replace(result, removed=(replace(case, toolchain=THIRD),), added=(case,))
 
 
 @pytest.fixture
@@ -51,14 +51,14 @@ def hostile(comparison: Comparison) -> Comparison:
 def test_junit_has_a_case_for_each_series(comparison: Comparison) -> None:
     (suite,) = ElementTree.fromstring(forms.as_junit(comparison))  # noqa: S314  our own
     cases = suite.findall("testcase")
-    failed = [case for case in cases if case.find("failure") is not None]
-    skipped = [case for case in cases if case.find("skipped") is not None]
+    failed_cases = [case for case in cases if case.find("failure") is not None]
+    skipped_cases = [case for case in cases if case.find("skipped") is not None]
     assert suite.get("tests") == str(len(cases)) == str(len(comparison.rows) + 2)
-    assert suite.get("failures") == str(len(failed)) != "0"
-    assert suite.get("skipped") == str(len(skipped))
-    assert {case.get("classname") for case in skipped} >= {"added", "removed"}
+    assert suite.get("failures") == str(len(failed_cases)) != "0"
+    assert suite.get("skipped") == str(len(skipped_cases))
+    assert {case.get("classname") for case in skipped_cases} >= {"added", "removed"}
     assert f"regressed: {OPENMPI} is faster: new / base 0.7" in str(
-        failed[0].find("failure").get("message")
+        failed_cases[0].find("failure").get("message")
     )
     (fact,) = [p for p in suite.iter("property") if p.get("name") == "toolchain"]
     assert fact.get("value") == f"{OPENMPI} -> {MPICH}"
@@ -76,8 +76,8 @@ def test_markdown_has_a_summary_and_folds_the_rest(comparison: Comparison) -> No
     first, *_ = text.splitlines()
     assert first.startswith("**") and "series compared" in first and "regressed" in first
     assert text.count("<details>") == text.count("</details>") == 3
-    before = text.split("<details>")[0]
-    assert before.count("| regressed: ") == sum(r.status == "regressed" for r in comparison.rows)
+    head = text.split("<details>")[0]
+    assert head.count("| regressed: ") == sum(row.status == "regressed" for row in comparison.rows)
     rows = [line for line in text.splitlines() if line.startswith("| ") and "µs" in line]
     assert len({line.count("|") for line in rows}) == 1
 
@@ -91,16 +91,16 @@ def test_markdown_of_hostile_names_has_no_markup(hostile: Comparison) -> None:
 
 
 def test_json_has_all_of_it(comparison: Comparison, hostile: Comparison) -> None:
-    answered = answer("compare", forms.as_json(comparison))
-    assert answered["exit_status"] == 1
-    assert len(answered["series"]) == len(comparison.rows)
-    first = answered["series"][0]
+    document = answer("compare", forms.as_json(comparison))
+    assert document["exit_status"] == 1
+    assert len(document["series"]) == len(comparison.rows)
+    first = document["series"][0]
     assert first["status"] in ("regressed", "improved")
     assert first["ratio"]["low"] <= first["ratio"]["median"] <= first["ratio"]["high"]
     assert (first["base"]["unit"], first["base"]["label"]) == (first["unit"], "measured")
-    assert {row["base"]["direction"] for row in answered["series"]} == {"lower"}
+    assert {row["base"]["direction"] for row in document["series"]} == {"lower"}
     assert first["ratio"]["direction"] == "higher"
-    assert answered["base"]["chosen"] == {"toolchain": OPENMPI}
+    assert document["base"]["chosen"] == {"toolchain": OPENMPI}
     assert answer("compare", forms.as_json(hostile))["refused"] == [HOSTILE.replace("\ud800", "?")]
 
 

@@ -18,7 +18,7 @@ Tree = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
-    ("spec", "source", "chosen"),
+    ("spec", "source", "selection"),
     [
         ("reports/x", "reports/x", {}),
         ("a/b/2026-01-02:toolchain=x", "a/b/2026-01-02", {"toolchain": "x"}),
@@ -26,8 +26,10 @@ Tree = Callable[..., Any]
         ("odd:name", "odd:name", {}),
     ],
 )
-def test_a_selector_follows_the_last_colon(spec: str, source: str, chosen: dict[str, str]) -> None:
-    assert parse_spec(spec) == (source, chosen)
+def test_a_selector_follows_the_last_colon(
+    spec: str, source: str, selection: dict[str, str]
+) -> None:
+    assert parse_spec(spec) == (source, selection)
 
 
 @pytest.mark.parametrize("spec", ["x:colour=red", "x:toolchain=", "x:boost=1,2"])
@@ -45,10 +47,10 @@ def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(
     tree: Tree, sources: Sources, tmp_path: Path
 ) -> None:
     path = tree().path
-    built = bundle.build(path)
-    revision = publish.publish(built, tmp_path / "reports")
+    bundle_path = bundle.build(path)
+    revision = publish.publish(bundle_path, tmp_path / "reports")
     night = "local/synthetic/2026-11-21"
-    specs = [path, built, revision, revision / "bundle", night, f"{night}/{revision.name}"]
+    specs = [path, bundle_path, revision, revision / "bundle", night, f"{night}/{revision.name}"]
     digests = {sources.side(str(spec)).data.manifest.digest for spec in specs}
     assert len(digests) == 1
 
@@ -56,14 +58,14 @@ def test_a_tree_a_bundle_a_report_and_a_night_are_the_same_side(
 def test_the_newest_revision_of_a_night_is_taken(
     tree: Tree, sources: Sources, tmp_path: Path
 ) -> None:
-    first = publish.publish(bundle.build(tree("one", seed=1).path), tmp_path / "reports")
-    newest = first.with_name("r2")
-    newest.mkdir()
-    bundle.build(tree("other", seed=2).path).rename(newest / "bundle")
-    night = str(Path("local") / "synthetic" / first.parent.name)
-    found = sources.side(night).data.manifest.digest
-    assert found == sources.side(str(newest)).data.manifest.digest
-    assert found != sources.side(str(first)).data.manifest.digest
+    first_revision = publish.publish(bundle.build(tree("one", seed=1).path), tmp_path / "reports")
+    newest_revision = first_revision.with_name("r2")
+    newest_revision.mkdir()
+    bundle.build(tree("other", seed=2).path).rename(newest_revision / "bundle")
+    night = str(Path("local") / "synthetic" / first_revision.parent.name)
+    digest = sources.side(night).data.manifest.digest
+    assert digest == sources.side(str(newest_revision)).data.manifest.digest
+    assert digest != sources.side(str(first_revision)).data.manifest.digest
 
 
 @pytest.mark.parametrize(

@@ -18,50 +18,50 @@ from roundtrip.errors import UserError
 Tree = Callable[..., Any]
 
 
-def watch(run: Any, **more: Any) -> tuple[Watch, list[str]]:
+def watch(run: Any, **options: Any) -> tuple[Watch, list[str]]:
     for session in sorted(run.path.glob("rounds/*")):
         records.write_round(session, int(session.name))
     file = run.path / "campaign.toml"
     file.write_text("sequential = true\n" + file.read_text())
-    said: list[str] = []
-    return Watch(run.path, OPENMPI, MPICH, said.append, **more), said
+    messages: list[str] = []
+    return Watch(run.path, OPENMPI, MPICH, messages.append, **options), messages
 
 
 def test_a_run_stops_when_decided(tree: Tree) -> None:
-    watched, said = watch(tree(launches=20), fail_on=0.02)
-    compared = watched.compare()
-    assert compared.is_sequential
-    assert watched.pairs == 20
-    open_ = sum(row.status is Status.CANNOT_TELL for row in compared.rows)
-    assert watched.should_stop() is (open_ == 0)
-    (line,) = said
-    decided = len(compared.rows) - open_
-    assert line.startswith(f"round 20: {decided} of {len(compared.rows)} decided")
+    run_watch, messages = watch(tree(launches=20), fail_on=0.02)
+    result = run_watch.compare()
+    assert result.is_sequential
+    assert run_watch.pairs == 20
+    open_count = sum(row.status is Status.CANNOT_TELL for row in result.rows)
+    assert run_watch.should_stop() is (open_count == 0)
+    (line,) = messages
+    decided_count = len(result.rows) - open_count
+    assert line.startswith(f"round 20: {decided_count} of {len(result.rows)} decided")
 
 
 def test_what_is_open_is_said_with_how_long_it_will_take(tree: Tree) -> None:
-    watched, said = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
-    assert not watched.should_stop()
-    assert "; open: " in said[0]
-    assert "more round" in said[0]
+    run_watch, messages = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
+    assert not run_watch.should_stop()
+    assert "; open: " in messages[0]
+    assert "more round" in messages[0]
 
 
 def test_nothing_is_said_before_it_can_be(tree: Tree) -> None:
-    watched, said = watch(tree(launches=5))
-    assert not watched.should_stop()
-    assert said == []
+    run_watch, messages = watch(tree(launches=5))
+    assert not run_watch.should_stop()
+    assert messages == []
 
 
 def test_a_side_that_never_comes_back_ends_the_run(tree: Tree) -> None:
-    watched, said = watch(tree(launches=5, environs=(OPENMPI,)))
-    assert [watched.should_stop() for _ in range(4)] == [False, False, False, True]
-    assert said == ["no round launched both in the last 3: stopping"]
+    run_watch, messages = watch(tree(launches=5, environs=(OPENMPI,)))
+    assert [run_watch.should_stop() for _ in range(4)] == [False, False, False, True]
+    assert messages == ["no round launched both in the last 3: stopping"]
     with pytest.raises(UserError, match=f"no launch with toolchain={MPICH}"):
-        watched.compare()
+        run_watch.compare()
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("rounds", "words"),
     [
         (None, "too few rounds to say how many more"),
         (1, "about 1 more round, 2 launches"),
@@ -69,10 +69,10 @@ def test_a_side_that_never_comes_back_ends_the_run(tree: Tree) -> None:
         (201, "more than 200 more rounds"),
     ],
 )
-def test_what_an_open_claim_lacks_is_said(tree: Tree, more: int | None, said: str) -> None:
-    watched, _ = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
-    compared = watched.compare()
-    row = next(row for row in compared.rows if row.status is Status.CANNOT_TELL)
-    left = replace(compared, rows=(replace(row, ratios_missing=more),))
-    assert not comparison.is_decided(left)
-    assert comparison.describe_status(left, 6).endswith(f"({said})")
+def test_what_an_open_claim_lacks_is_said(tree: Tree, rounds: int | None, words: str) -> None:
+    run_watch, _ = watch(tree(launches=6, steady=False, seed=3), fail_on=0.001)
+    result = run_watch.compare()
+    row = next(row for row in result.rows if row.status is Status.CANNOT_TELL)
+    open_result = replace(result, rows=(replace(row, ratios_missing=rounds),))
+    assert not comparison.is_decided(open_result)
+    assert comparison.describe_status(open_result, 6).endswith(f"({words})")

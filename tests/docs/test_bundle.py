@@ -28,9 +28,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answer(name: str, built: Path) -> Any:
     """What the query of that library comes to."""
     pytest.importorskip(name)
-    found: dict[str, Any] = {}
-    exec(QUERIES[name].replace("BUNDLE", str(built)), found)  # noqa: S102
-    return found["answer"]
+    namespace: dict[str, Any] = {}
+    exec(QUERIES[name].replace("BUNDLE", str(built)), namespace)  # noqa: S102
+    return namespace["answer"]
 
 
 def test_there_are_three_queries() -> None:
@@ -38,10 +38,10 @@ def test_there_are_three_queries() -> None:
 
 
 def test_polars(built: Path) -> None:
-    found = answer("polars", built)
-    assert found.columns == ["toolchain", "case", "size_bytes", "median_s", "launches"]
-    assert found["launches"].to_list() == [2] * 4
-    assert found.filter(size_bytes=64)["median_s"].min() > 2e-7
+    table = answer("polars", built)
+    assert table.columns == ["toolchain", "case", "size_bytes", "median_s", "launches"]
+    assert table["launches"].to_list() == [2] * 4
+    assert table.filter(size_bytes=64)["median_s"].min() > 2e-7
 
 
 COUNTS = [("pingpong", "passed", 4), ("stream", "missing", 1)]
@@ -60,8 +60,8 @@ def test_the_sql_of_duckdb_is_that_of_polars(built: Path) -> None:
 
 def test_pandas(built: Path) -> None:
     pytest.importorskip("pyarrow")
-    found = answer("pandas", built)
-    assert found.loc[pseudonym()].to_dict() == {"median": 10.5, "max": 12}
+    table = answer("pandas", built)
+    assert table.loc[pseudonym()].to_dict() == {"median": 10.5, "max": 12}
 
 
 def test_the_tables_of_pandas_join(built: Path) -> None:

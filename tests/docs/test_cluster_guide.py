@@ -32,15 +32,15 @@ def test_without_internet_sources_are_fetched_for_the_lock_file_of_the_cluster()
 
 
 @pytest.mark.parametrize(
-    ("shown", "printed", "by"),
+    ("symptom", "message", "path"),
     [
         ("starts 2 programs of one rank", " programs of one rank", "sites/trials.py"),
         ("rank 0 is not bound", " is not bound", "sites/trials.py"),
     ],
 )
-def test_what_users_look_up_is_what_roundtrip_prints(shown: str, printed: str, by: str) -> None:
-    assert shown in TROUBLE
-    assert printed in (CHECKOUT / "src" / "roundtrip" / by).read_text()
+def test_what_users_look_up_is_what_roundtrip_prints(symptom: str, message: str, path: str) -> None:
+    assert symptom in TROUBLE
+    assert message in (CHECKOUT / "src" / "roundtrip" / path).read_text()
 
 
 #: By the words that the guide quotes: what was printed when the fault was provoked.
@@ -58,7 +58,7 @@ def test_what_users_look_up_is_what_other_programs_printed(words: str) -> None:
 
 
 def test_every_message_of_a_configure_that_the_guide_quotes_was_seen() -> None:
-    quoted = re.findall(r"`(configure: error: [^`]+)`", TROUBLE)
-    assert quoted
-    seen = SYMPTOMS.read_text()
-    assert [words for words in quoted if words not in seen] == []
+    messages = re.findall(r"`(configure: error: [^`]+)`", TROUBLE)
+    assert messages
+    symptoms = SYMPTOMS.read_text()
+    assert [words for words in messages if words not in symptoms] == []

@@ -38,22 +38,22 @@ def by_hand() -> dict[str, tuple[str, str]]:
     """By command: when it was last run by hand, and what it printed, or why it was not."""
     tables = [guide.read_text().partition("\n## Run by hand\n")[2] for guide in GUIDES]
     return {
-        command: (when, printed)
+        command: (last_run, output)
         for table in tables
-        for command, when, printed in BY_HAND.findall(table)
+        for command, last_run, output in BY_HAND.findall(table)
     }
 
 
 def commands(guide: Path) -> list[str]:
     """Indented lines of a guide, without comments; none of TOML, which is indented deeper, and none
     of Python in fences."""
-    found = []
+    result = []
     text = re.sub(r"```python.*?```", "", guide.read_text(), flags=re.DOTALL)
     for line in text.splitlines():
         if re.match(r" {4}\S", line):
-            bare = re.split(r"\s{2,}# ", line.strip())[0]
-            found += [bare] if "'" in bare else bare.split(" && ")
-    return found
+            command = re.split(r"\s{2,}# ", line.strip())[0]
+            result += [command] if "'" in command else command.split(" && ")
+    return result
 
 
 #: Commands that no test runs, as the guides' tables have them.
@@ -71,8 +71,10 @@ def test_every_command_is_run_by_a_test() -> None:
     for command in ALL:
         if any(re.fullmatch(pattern, command) for pattern in RUN_HERE):
             continue
-        said = [pattern for pattern in RUN_ELSEWHERE if re.fullmatch(pattern, command)]
-        assert len(said) + (command in RUN_BY_HAND) == 1, f"no test runs, or two tables: {command}"
+        patterns = [pattern for pattern in RUN_ELSEWHERE if re.fullmatch(pattern, command)]
+        assert len(patterns) + (command in RUN_BY_HAND) == 1, (
+            f"no test runs, or two tables: {command}"
+        )
 
 
 @pytest.mark.parametrize("pattern", RUN_ELSEWHERE)
@@ -82,16 +84,20 @@ def test_what_is_said_to_run_a_command_exists_and_has_its_words(pattern: str) ->
     name, _, function = place.partition("::")
     text = (CHECKOUT / name).read_text()
     if name.endswith(".py"):
-        tests = {one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)}
+        tests = {
+            statement.name
+            for statement in ast.parse(text).body
+            if isinstance(statement, ast.FunctionDef)
+        }
         assert function.startswith("test_") and function in tests, place
     assert words and [word for word in words if word not in text] == []
 
 
 def test_a_command_run_by_hand_is_in_a_guide_and_says_what_it_printed() -> None:
-    for command, (when, printed) in RUN_BY_HAND.items():
+    for command, (last_run, output) in RUN_BY_HAND.items():
         assert command in ALL, f"no guide has: {command}"
-        assert printed, command
-        assert when == "never" or date.fromisoformat(when)
+        assert output, command
+        assert last_run == "never" or date.fromisoformat(last_run)
 
 
 @pytest.mark.nightly
@@ -112,27 +118,27 @@ def test_a_quick_command_runs(command: str, tmp_path: Path) -> None:
     }
     command = command.replace(".venv/bin/", "")
     script = f". site-configs/activate local && {command}"
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", script], cwd=CHECKOUT, env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 0, f"{shlex.join(done.args)}: {done.stdout}{done.stderr}"
+    assert process.returncode == 0, f"{shlex.join(process.args)}: {process.stdout}{process.stderr}"
 
 
 def test_the_targets_of_make_exist_and_those_outside_make_test_are_documented() -> None:
     phony = re.findall(r"^\.PHONY: (.*)", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
-    documented = {
+    targets = {
         name for guide in pages() for name in re.findall(r"\bmake ([a-z-]+)`", guide.read_text())
     }
-    assert documented <= set(" ".join(phony).split())
-    assert {"faults", "fuzz", "sanitize"} <= documented
+    assert targets <= set(" ".join(phony).split())
+    assert {"faults", "fuzz", "sanitize"} <= targets
 
 
 def pages() -> list[Path]:
     """Every page of Markdown in the checkout that people read."""
-    listed = subprocess.run(
+    names = subprocess.run(
         ["git", "ls-files", "*.md"], cwd=CHECKOUT, check=True, capture_output=True, text=True
     ).stdout.split()
-    return [CHECKOUT / name for name in listed if (CHECKOUT / name).exists()]
+    return [CHECKOUT / name for name in names if (CHECKOUT / name).exists()]
 
 
 def anchors(page: Path) -> set[str]:

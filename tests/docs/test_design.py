@@ -29,20 +29,20 @@ def test_every_answer_of_where_something_lives_is_there() -> None:
 
 def test_every_folder_of_the_checkout_and_of_the_package_is_named() -> None:
     folders = section("Folders")
-    tracked = subprocess.run(
+    files = subprocess.run(
         ["git", "ls-files"], cwd=CHECKOUT, check=True, capture_output=True, text=True
     ).stdout.splitlines()
-    top = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
-    assert top and not {name for name in top if f"`{name}/" not in folders}
-    package = [path.split("/")[2:] for path in tracked if path.startswith("src/roundtrip/")]
-    packages = {parts[0] for parts in package if len(parts) > 1}
+    top_folders = {path.split("/")[0] for path in files if "/" in path and not path.startswith(".")}
+    assert top_folders and not {name for name in top_folders if f"`{name}/" not in folders}
+    package_parts = [path.split("/")[2:] for path in files if path.startswith("src/roundtrip/")]
+    packages = {parts[0] for parts in package_parts if len(parts) > 1}
     assert packages and not {name for name in packages if f"`{name}/" not in folders}
 
 
 def test_the_studies_of_the_design_have_their_folders() -> None:
     """A new study need not be added to the design: it is found by its folder."""
-    named = [row[0].strip("`") for row in rows("The studies")[1:]]
-    assert len(named) >= 5
-    for study in named:
+    studies = [row[0].strip("`") for row in rows("The studies")[1:]]
+    assert len(studies) >= 5
+    for study in studies:
         assert (CHECKOUT / "src/roundtrip/studies" / study / "__init__.py").is_file()
         assert (CHECKOUT / "checks" / study).is_dir()

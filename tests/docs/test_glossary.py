@@ -48,9 +48,9 @@ def terms() -> set[str]:
 
 def lacking(text: str) -> list[str]:
     """The words of a heading that are neither a term nor plain."""
-    known = terms()
+    known_terms = terms()
     name = text.lower().replace("\N{NO-BREAK SPACE}", " ")
-    for term in sorted(known, key=len, reverse=True):
+    for term in sorted(known_terms, key=len, reverse=True):
         name = re.sub(rf"(?<![\w½-]){re.escape(term)}(?:e?s)?(?![\w½-])", " ", name)
     words = re.split(r"[\s,:()“”]+", name)
     return [word for word in words if word and word not in PLAIN and not re.search(r"\d", word)]
@@ -76,10 +76,14 @@ def parts(make_tree: Callable[..., Any]) -> list[Part]:
 
 
 def test_the_words_of_verdicts_and_labels_are_explained() -> None:
-    emulated = ({"wan_rtt_ms": 2}, {"hub_mbit_s": 10}, {"nodes": 2})
-    marks = [labels.kind(setting_rows(one), True) for one in emulated]
-    marked = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
-    words = {*Verdict, *(f.split()[-1] if " " in f else f for f in Family), *marked}
+    emulations = ({"wan_rtt_ms": 2}, {"hub_mbit_s": 10}, {"nodes": 2})
+    marks = [labels.kind(setting_rows(emulation), True) for emulation in emulations]
+    mark_names = [part.split(":")[0] for mark in marks for part in mark.split("; ")]
+    words = {
+        *Verdict,
+        *(family.split()[-1] if " " in family else family for family in Family),
+        *mark_names,
+    }
     words |= set(bundle_rows.STATUSES)
     assert not {str(word).lower() for word in words} - terms() - {"toolchains"}
 
@@ -100,20 +104,20 @@ def test_headings_and_verdicts_of_reports_are_explained(parts: list[Part]) -> No
         for cell in row
         if cell.verdict and "is faster" not in cell.verdict
     }
-    assert verdicts and not {one for one in verdicts if lacking(one)}
+    assert verdicts and not {verdict for verdict in verdicts if lacking(verdict)}
 
 
 def test_headings_and_outcomes_that_the_code_names_are_explained() -> None:
     studies = re.findall(r"^\| `(\w+)` \|", (DOCS / "design.md").read_text(), re.MULTILINE)
     files = [*(PACKAGE / "report").rglob("*.py")]
     files += [file for study in studies for file in (PACKAGE / "studies" / study).glob("*.py")]
-    named = {
+    names = {
         name.replace("{}", "").strip()  # where a unit is printed
         for file in files
         for name in _named(ast.parse(file.read_text()))
     }
-    unknown = {name: lacking(name) for name in named if lacking(name)}
-    assert len(named) > 60
+    unknown = {name: lacking(name) for name in names if lacking(name)}
+    assert len(names) > 60
     assert not unknown, str(unknown)
 
 
@@ -135,5 +139,5 @@ def _named(tree: ast.Module) -> Iterator[str]:
 def test_the_list_is_short_and_explains_no_term_twice() -> None:
     entries = re.findall(r"^\* \*\*.*", (DOCS / "glossary.md").read_text(), re.MULTILINE)
     assert 40 < len(entries) <= 60
-    found = [term.lower() for entry in entries for term in TERM.findall(entry)]
-    assert sorted(found) == sorted(set(found))
+    entry_terms = [term.lower() for entry in entries for term in TERM.findall(entry)]
+    assert sorted(entry_terms) == sorted(set(entry_terms))

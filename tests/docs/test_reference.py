@@ -14,8 +14,8 @@ UNITS = {"_s": "s", "_bytes": "bytes"}
 
 
 def test_the_page_is_current() -> None:
-    current = "\n".join(reference.lines()) + "\n"
-    assert current == PAGE, "run: python -m tools.reference > docs/reference.md"
+    page = "\n".join(reference.lines()) + "\n"
+    assert page == PAGE, "run: python -m tools.reference > docs/reference.md"
 
 
 def test_every_row_says_something() -> None:

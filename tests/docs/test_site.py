@@ -20,13 +20,13 @@ LOADED = re.compile(r"<(?:script|img|iframe|link(?![^>]*rel=\"?canonical))\b[^>]
 )
 def test_the_site_is_built_and_loads_nothing_from_a_network() -> None:
     command = ["make", "--old-file=setup-test", "site"]
-    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    index = Path(done.stdout.splitlines()[-1].removeprefix("site: "))
+    process = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
+    index = Path(process.stdout.splitlines()[-1].removeprefix("site: "))
     pages = {page: page.read_text() for page in index.parent.rglob("*.html")}
     assert len(pages) > 20
     assert {
-        page.name: found for page, text in pages.items() if (found := LOADED.search(text))
+        page.name: element for page, text in pages.items() if (element := LOADED.search(text))
     } == {}
     assert "fonts." not in "".join(pages.values())
     for sample in (CHECKOUT / "samples").rglob("*.html"):

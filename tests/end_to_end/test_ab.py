@@ -70,23 +70,23 @@ def test_two_toolchains_are_distinct_and_the_run_is_an_ordinary_one(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
     arguments = ("--budget", "25s", "--fail-on", "3%", "--format", "json")
-    done = finish(start(environment, "ab", BASE, NEW, *SMALL, *arguments))
-    assert done[0] in (0, 1, 2), done
-    answered: dict[str, Any] = json.loads(done[1])
-    assert answered["sequential"] is True
-    assert {series["what"] for series in answered["series"]} == {"MPI, ping-pong"}
-    assert {fact["name"] for fact in answered["provenance"]} >= {"MPI library", "toolchain"}
-    assert done[0] == answered["exit_status"]
+    result = finish(start(environment, "ab", BASE, NEW, *SMALL, *arguments))
+    assert result[0] in (0, 1, 2), result
+    answer: dict[str, Any] = json.loads(result[1])
+    assert answer["sequential"] is True
+    assert {series["what"] for series in answer["series"]} == {"MPI, ping-pong"}
+    assert {fact["name"] for fact in answer["provenance"]} >= {"MPI library", "toolchain"}
+    assert result[0] == answer["exit_status"]
     status, out, err = finish(start(environment, "report", str(tree(environment)), "--verify"))
     assert status == 0, err
     page = Path(out.splitlines()[-1].removeprefix("report: "))
     assert "Sequential: " in page.read_text()
-    again = ("compare", str(tree(environment)), "--toolchains", BASE, NEW, "--fail-on", "3%")
-    assert finish(start(environment, *again))[0] == answered["exit_status"]
+    options = ("compare", str(tree(environment)), "--toolchains", BASE, NEW, "--fail-on", "3%")
+    assert finish(start(environment, *options))[0] == answer["exit_status"]
     night = page.parent.parent.name
     source = f"local/ab-{BASE}-{NEW}/{night}"
-    both = (f"{source}:toolchain={BASE}", f"{source}:toolchain={NEW}", "--fail-on", "3%")
-    assert finish(start(environment, "compare", *both))[0] == answered["exit_status"]
+    selections = (f"{source}:toolchain={BASE}", f"{source}:toolchain={NEW}", "--fail-on", "3%")
+    assert finish(start(environment, "compare", *selections))[0] == answer["exit_status"]
 
 
 def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, str]) -> None:
@@ -102,10 +102,10 @@ def test_ctrl_c_judges_what_is_there_and_resume_goes_on(environment: dict[str, s
     assert status == 130, err
     assert "series compared" in out
     assert f"roundtrip ab {BASE} {NEW} --site local --resume" in err
-    before = len(scan(tree(environment)))
-    resumed = start(environment, "ab", BASE, NEW, "--resume", "--budget", "10s")
-    assert finish(resumed)[0] in (0, 1, 2)
-    assert len(scan(tree(environment))) > before
+    launch_count = len(scan(tree(environment)))
+    second_process = start(environment, "ab", BASE, NEW, "--resume", "--budget", "10s")
+    assert finish(second_process)[0] in (0, 1, 2)
+    assert len(scan(tree(environment))) > launch_count
 
 
 def test_one_toolchain_under_two_names_is_no_change(
@@ -116,9 +116,9 @@ def test_one_toolchain_under_two_names_is_no_change(
     mpi = catalogue().toolchains[BASE].mpi.name
     for name, target in ((mpi, mpi), (BASE, BASE), (ALIAS, BASE)):
         (links / name).symlink_to((paths.toolchains() / target).resolve())
-    own = {**environment, "ROUNDTRIP_TOOLCHAINS": str(links)}
+    variables = {**environment, "ROUNDTRIP_TOOLCHAINS": str(links)}
     arguments = ("--budget", "20s", "--fail-on", "30%", "--format", "json")
-    status, out, err = finish(start(own, "ab", BASE, ALIAS, *SMALL, *arguments))
+    status, out, err = finish(start(variables, "ab", BASE, ALIAS, *SMALL, *arguments))
     assert status in (0, 2), err
-    answered = json.loads(out)
-    assert not {"regressed", "improved"} & {series["status"] for series in answered["series"]}
+    answer = json.loads(out)
+    assert not {"regressed", "improved"} & {series["status"] for series in answer["series"]}

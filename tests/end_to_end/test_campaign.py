@@ -132,14 +132,14 @@ def test_a_campaign_ends_with_a_report(campaign: Path, environment: dict[str, st
     series = catalogue().toolchains[TOOLCHAIN].mpi.series
     assert f"Open MPI v{series}" in launch.run["mpi"]["library"]
     bundle = page.parent / "bundle"
-    done = subprocess.run(
+    process = subprocess.run(
         ["roundtrip", "report", str(page.parent), "--verify"],
         cwd=CHECKOUT,
         env=environment,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert json.loads((bundle / "manifest.json").read_text())["campaign"] == "small"
 
 
@@ -150,17 +150,17 @@ def test_a_campaign_killed_at_any_moment_is_resumed_exactly(
     campaign: Path, environment: dict[str, str]
 ) -> None:
     """kill -9 and TERM at random moments: no launch is lost, none counted twice."""
-    moments = random.Random(4)
+    rng = random.Random(4)
     process = start(environment, "--allow-underpowered", campaign, "--no-report")
-    kept: set[str] = set()
+    earlier_ids: set[str] = set()
     for blow in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
         wait_for_a_round(process, environment)
-        time.sleep(moments.uniform(0, 4))
+        time.sleep(rng.uniform(0, 4))
         process.send_signal(blow)
         finish(process)
-        whole = {launch.id for launch in scan(tree(environment)) if launch.status == "passed"}
-        assert kept <= whole
-        kept = whole
+        passed_ids = {launch.id for launch in scan(tree(environment)) if launch.status == "passed"}
+        assert earlier_ids <= passed_ids
+        earlier_ids = passed_ids
         if json.loads((tree(environment) / "state.json").read_text())["finished"]:
             return  # all three launches were faster than the blows
         process = resumed(environment, campaign)
@@ -175,20 +175,22 @@ def test_a_second_campaign_on_the_site_is_refused_or_waits(
     campaign: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     arguments = ("--allow-underpowered", campaign, "--no-report")
-    first = start(environment, *arguments)
-    wait_for_a_round(first, environment)
-    other = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}
-    status, _, err = finish(start(other, *arguments))
+    first_process = start(environment, *arguments)
+    wait_for_a_round(first_process, environment)
+    other_environment = {**environment, "ROUNDTRIP_RUNS": str(tmp_path / "other")}
+    status, _, err = finish(start(other_environment, *arguments))
     assert status == 2, err
     _, line = err.splitlines()  # after the warning that it allows no verdict
     assert line.startswith("roundtrip: site 'local' is being measured by campaign 'small' since ")
-    assert f"(process {first.pid} on " in line
+    assert f"(process {first_process.pid} on " in line
     assert not (tmp_path / "other" / "small").exists()
-    second = start(other, *arguments, "--wait")
-    assert finish(first)[0] == 0
-    assert finish(second)[0] == 0
-    ended = max(path.stat().st_mtime for path in tree(environment).rglob("session.json"))
-    assert min(path.stat().st_mtime for path in tree(other).rglob("rounds/*")) > ended
+    second_process = start(other_environment, *arguments, "--wait")
+    assert finish(first_process)[0] == 0
+    assert finish(second_process)[0] == 0
+    end_time = max(path.stat().st_mtime for path in tree(environment).rglob("session.json"))
+    assert (
+        min(path.stat().st_mtime for path in tree(other_environment).rglob("rounds/*")) > end_time
+    )
 
 
 def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str]:
@@ -207,8 +209,8 @@ def resumed(environment: dict[str, str], campaign: Path) -> subprocess.Popen[str
 def test_a_workload_that_dies_is_a_listed_failure_and_not_green(
     campaign: Path, environment: dict[str, str]
 ) -> None:
-    no_transport = {**environment, "OMPI_MCA_pml": "absent"}
-    status, out, err = finish(start(no_transport, "--allow-underpowered", campaign))
+    variables = {**environment, "OMPI_MCA_pml": "absent"}
+    status, out, err = finish(start(variables, "--allow-underpowered", campaign))
     assert status == 1, err
     assert "report:" not in out
     assert "0 of 3 launches completed" in err

@@ -54,7 +54,7 @@ pytestmark = [
     pytest.mark.quiet,
     pytest.mark.skipif(
         not all(
-            (paths.toolchains() / one / "toolchain.json").exists() for one in (TOOLCHAIN, OTHER)
+            (paths.toolchains() / name / "toolchain.json").exists() for name in (TOOLCHAIN, OTHER)
         ),
         reason=f"toolchain {TOOLCHAIN} or {OTHER} is not installed: make setup",
     ),
@@ -90,7 +90,7 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *("roundtrip", "bisect", f"HEAD~{COMMITS - 1}", "HEAD", "--over", "git"),
             *("--repository", str(clone), "--build", f"{prefix}/mpicxx -O2 main.cpp -o main"),
@@ -104,14 +104,16 @@ def test_a_slow_commit_of_an_mpi_program_is_found_and_none_where_nothing_is_wron
         timeout=1500,
     )
     if factor == 10:
-        assert done.returncode == 0 and "No change" in done.stdout, done.stdout + done.stderr
+        assert process.returncode == 0 and "No change" in process.stdout, (
+            process.stdout + process.stderr
+        )
         return
-    listed = subprocess.run(
+    commits = subprocess.run(
         ["git", "-C", str(clone), "rev-list", "--reverse", "HEAD"], capture_output=True, text=True
     ).stdout.split()
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert f"The first slow version is {listed[SLOW][:12]}" in done.stdout
-    report = Path(done.stdout.split("report: ")[1].splitlines()[0]).parent
+    assert process.returncode == 1, process.stdout + process.stderr
+    assert f"The first slow version is {commits[SLOW][:12]}" in process.stdout
+    report = Path(process.stdout.split("report: ")[1].splitlines()[0]).parent
     assert not subprocess.run(
         ["roundtrip", "report", str(report), "--verify"], cwd=CHECKOUT, env=environ
     ).returncode
@@ -136,32 +138,32 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
     def prepare(switches: list[Switch], case: str, size: int) -> Checks:
         mode, minutes = case.partition("/")[0], MINUTES
-        declared = tmp_path / "small.toml"
-        declared.write_text(
+        file = tmp_path / "small.toml"
+        file.write_text(
             'title = "small"\nlaunches = 9\ntime_limit_minutes = 30\n[[check]]\n'
             f'name = "NetPIPE"\ntoolchains = ["{TOOLCHAIN}", "{OTHER}"]\n'
             f'parameters = {{ mode = ["{mode}"], placement = ["shared-memory"], '
             'variants = ["raw"] }'
             f"\nvariables = {{ budget = 0.5, precision = 10, end = {size} }}\n"
         )
-        here, campaign = Site("local", CHECKOUT), model.load_campaign(declared)
-        whole = matrix.build_matrix(campaign, here)
-        items = {one.case.environ: one for one in whole.expected}
+        site, campaign = Site("local", CHECKOUT), model.load_campaign(file)
+        case_matrix = matrix.build_matrix(campaign, site)
+        items = {item.case.environ: item for item in case_matrix.expected}
         root = tree.create_tree(
             tmp_path / "tree",
             campaign,
             "local",
-            whole,
+            case_matrix,
             tree.revision(CHECKOUT),
             analysis.for_site("local"),
         )
-        environment.record_environment(here, whole, root.path / "env")
+        environment.record_environment(site, case_matrix, root.path / "env")
         from rich.console import Console
 
         from roundtrip.campaign.progress import TerminalProgress
 
         with root, TerminalProgress("test", Console(stderr=True)) as progress:
-            session.build_all(here, whole.expected, root, progress)
+            session.build_all(site, case_matrix.expected, root, progress)
         names = {
             "case": case,
             "variant": "mpi",
@@ -170,7 +172,7 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             "metric": METRICS[mode],
         }
         return Checks(
-            here, items[TOOLCHAIN], root, switches, names, True, minutes, toolchain_items=items
+            site, items[TOOLCHAIN], root, switches, names, True, minutes, toolchain_items=items
         )
 
     return prepare
@@ -182,7 +184,7 @@ def test_another_mpi_is_found_among_harmless_variables(
     """Messages one way through shared memory take another time, whichever of the two is faster."""
     switches = [Switch(TOOLCHAIN_FACT, OTHER, TOOLCHAIN), *HARMLESS]
     launcher = launching(switches, "stream/same", 4096)
-    asked = Plan(
+    plan = Plan(
         kind="blame",
         title="Which?",
         measures="NetPIPE",
@@ -190,24 +192,24 @@ def test_another_mpi_is_found_among_harmless_variables(
         site="local",
         started=conduct.now(),
         seed=1,
-        arms=[one.name for one in switches],
+        arms=[switch.name for switch in switches],
         step=0.2,
     )
-    opened = Journal(tmp_path / "search")
-    opened.begin(asked)
-    found = conduct.conduct(asked, opened, launcher, MINUTES, print)
-    assert isinstance(found, Causes)
-    values = [one.value for one in opened.entries if one.value is not None]
-    print(len(values), np.exp(np.median(values)), sentences.plain_sentences(asked, found))
-    assert found.causes == (switches[0].name,)
+    journal = Journal(tmp_path / "search")
+    journal.begin(plan)
+    result = conduct.conduct(plan, journal, launcher, MINUTES, print)
+    assert isinstance(result, Causes)
+    values = [entry.value for entry in journal.entries if entry.value is not None]
+    print(len(values), np.exp(np.median(values)), sentences.plain_sentences(plan, result))
+    assert result.causes == (switches[0].name,)
 
 
 def test_the_options_of_the_launcher_bind_the_ranks_of_an_arm(
     launching: Callable[..., Checks],
 ) -> None:
     """Two ranks on one processor take turns, which takes thousands of times as long."""
-    shared = "--cpu-list 0 --bind-to core:overload-allowed"
-    switch = Switch(LAUNCHER_OPTIONS, "--bind-to core", shared)
+    options = "--cpu-list 0 --bind-to core:overload-allowed"
+    switch = Switch(LAUNCHER_OPTIONS, "--bind-to core", options)
     launcher = launching([switch], "pingpong/same", 1)
     old, new = (launcher.launch(frozenset(arm)) for arm in ((), (switch.name,)))
     assert new > 10 * old

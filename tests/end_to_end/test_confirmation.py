@@ -78,29 +78,29 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
         cluster.ok("fault", "a2", "--latency", "500us")
         checkout = checkout_with(cluster.share / "checkout", lambda site: site + "\n")
         limits = analysis.default_text()
-        usual = ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01")
-        for name in (*usual, "waited_fraction = 0.1 "):
+        thresholds = ("core_migrations = 8 ", "load_above_cores = 1.0", "steal_fraction = 0.01")
+        for name in (*thresholds, "waited_fraction = 0.1 "):
             limits = limits.replace(name, f"{name.split('=')[0]}= 1000000.0 ")
-        own = checkout / "site-configs" / "virtual" / analysis.FILE_NAME
-        own.write_text(limits.replace(USUAL, RAISED))
+        file = checkout / "site-configs" / "virtual" / analysis.FILE_NAME
+        file.write_text(limits.replace(USUAL, RAISED))
         yield replace(cluster, checkout=checkout)
 
 
 def night(cluster: Virtual) -> tuple[str, Path]:
     """What a night said, and its revision."""
     reports = cluster.share / "reports"
-    before = set(reports.glob("eager/virtual/*/r1"))
+    old_revisions = set(reports.glob("eager/virtual/*/r1"))
     job = cluster.submit(cluster.share / "eager.toml", ROUNDTRIP_NIGHTLY_BEGIN="never")
     assert cluster.await_end(job, 1800) == 0, cluster.output(job)
-    (revision,) = set(reports.glob("eager/virtual/*/r1")) - before
+    (revision,) = set(reports.glob("eager/virtual/*/r1")) - old_revisions
     return cluster.output(job), revision
 
 
 def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
     """A night so many days before that of `revision`, each series of it with invented noise."""
     facts = manifest.verify(revision / "bundle").data
-    begun = datetime.fromisoformat(facts["started"]) - timedelta(days=days)
-    started = begun.strftime("%Y-%m-%dT%H:%M:%SZ")
+    start = datetime.fromisoformat(facts["started"]) - timedelta(days=days)
+    start_text = start.strftime("%Y-%m-%dT%H:%M:%SZ")
     series = ["case_id", "variant", "size_bytes"]
 
     def write(folder: Path) -> str:
@@ -112,16 +112,16 @@ def copy(revision: Path, days: int, rng: np.random.Generator) -> None:
         for name, columns in (("medians", ("median", "low", "high")), ("samples", ("value",))):
             table = pl.read_parquet(folder / f"{name}.parquet")
             values = [pl.col(column) * pl.col("factor") for column in columns]
-            scattered = table.join(noise, on=series).with_columns(values).select(table.columns)
-            scattered.write_parquet(folder / f"{name}.parquet")
-        kept = {k: v for k, v in facts.items() if k not in ("schema", "files")}
-        return manifest.write(folder, {**kept, "started": started}).digest
+            noisy_table = table.join(noise, on=series).with_columns(values).select(table.columns)
+            noisy_table.write_parquet(folder / f"{name}.parquet")
+        manifest_facts = {k: v for k, v in facts.items() if k not in ("schema", "files")}
+        return manifest.write(folder, {**manifest_facts, "started": start_text}).digest
 
-    published(revision.parents[1] / started[:10], write)
+    published(revision.parents[1] / start_text[:10], write)
 
 
 def history(cluster: Virtual, *more: str) -> tuple[int, str]:
-    done = subprocess.run(
+    process = subprocess.run(
         ["roundtrip", "history", "virtual", "eager", *more],
         cwd=cluster.checkout,
         env=cluster.environment,
@@ -129,45 +129,49 @@ def history(cluster: Virtual, *more: str) -> tuple[int, str]:
         text=True,
         timeout=patient(120),
     )
-    assert done.returncode in (0, 1), done.stderr
-    return done.returncode, done.stdout
+    assert process.returncode in (0, 1), process.stderr
+    return process.returncode, process.stdout
 
 
 def large(cluster: Virtual) -> list[dict[str, Any]]:
     """What is said of the messages between two nodes that the new limit concerns."""
-    read = json.loads(history(cluster, "--json")[1])["series"]
-    found = [one for one in read if "one-per-node" in one["case_id"] and one["size_bytes"] > 128]
-    assert len(found) >= 4
-    return found
+    rows = json.loads(history(cluster, "--json")[1])["series"]
+    large_rows = [
+        row for row in rows if "one-per-node" in row["case_id"] and row["size_bytes"] > 128
+    ]
+    assert len(large_rows) >= 4
+    return large_rows
 
 
 def test_a_changed_eager_limit_is_found_and_confirmed(cluster: Virtual) -> None:
     (cluster.share / "eager.toml").write_text(CAMPAIGN)
     site = cluster.checkout / "site-configs" / "virtual" / "site.toml"
-    usual = site.read_text()
-    assert LINE in usual
-    said, first = night(cluster)
-    assert "again" not in said
+    site_text = site.read_text()
+    assert LINE in site_text
+    night_output, first_revision = night(cluster)
+    assert "again" not in night_output
     rng = np.random.default_rng(1)
     for days in range(1, COPIES + 1):
-        copy(first, days, rng)
+        copy(first_revision, days, rng)
 
-    site.write_text(usual.replace(LINE, LINE + LIMIT))
-    said, revision = night(cluster)
-    print(said)
-    assert "worse last night: " in said and "launching 2 cases again" in said
-    worse = [one for one in large(cluster) if one["verdict"] == "worse last night"]
-    assert len(worse) >= 2 and all(one["alarm"] for one in worse)
-    again = [one["confirmation"] for one in worse]
-    confirmed = [one for one in again if one["verdict"] == "confirmed"]
-    assert 2 * len(confirmed) > len(worse), again
-    assert all(one["control"]["launches"] >= 9 for one in again)
-    launches = again[0]["launches"]
+    site.write_text(site_text.replace(LINE, LINE + LIMIT))
+    night_output, revision = night(cluster)
+    print(night_output)
+    assert "worse last night: " in night_output and "launching 2 cases again" in night_output
+    worse_rows = [row for row in large(cluster) if row["verdict"] == "worse last night"]
+    assert len(worse_rows) >= 2 and all(row["alarm"] for row in worse_rows)
+    confirmations = [row["confirmation"] for row in worse_rows]
+    positives = [
+        confirmation for confirmation in confirmations if confirmation["verdict"] == "confirmed"
+    ]
+    assert 2 * len(positives) > len(worse_rows), confirmations
+    assert all(confirmation["control"]["launches"] >= 9 for confirmation in confirmations)
+    launches = confirmations[0]["launches"]
     assert launches >= 9
-    assert f"confirmed: {confirmed[0]['beyond']} of {launches} launches, " in said
-    status, printed = history(cluster)
-    print(printed)
-    assert status == 1 and "Launched again: confirmed (" in printed
+    assert f"confirmed: {positives[0]['beyond']} of {launches} launches, " in night_output
+    status, history_output = history(cluster)
+    print(history_output)
+    assert status == 1 and "Launched again: confirmed (" in history_output
     assert "Launched again" in (revision / "report.md").read_text()
     assert "sign test" in (revision / "report.html").read_text()
 
@@ -176,10 +180,12 @@ def test_a_changed_eager_limit_is_found_and_confirmed(cluster: Virtual) -> None:
     assert len(scan(tree.parent)) == 4, "and none of them is one of the night's own"
     bundle = revision / "bundle"
     assert pl.read_parquet(bundle / "cases.parquet").height == 4
-    verified = ["roundtrip", "report", str(revision), "--verify"]
-    subprocess.run(verified, env=cluster.environment, cwd=cluster.checkout, check=True)
+    command = ["roundtrip", "report", str(revision), "--verify"]
+    subprocess.run(command, env=cluster.environment, cwd=cluster.checkout, check=True)
 
-    assert f"{VARIABLE} not set \N{RIGHTWARDS ARROW} 128 explains " in said, "the cause is named"
+    assert f"{VARIABLE} not set \N{RIGHTWARDS ARROW} 128 explains " in night_output, (
+        "the cause is named"
+    )
     (search,) = (cluster.share / "reports").glob("blame-eager/virtual/*/r1")
     assert not any(name in (search / "report.md").read_text().split("## ")[0] for name in HARMLESS)
     page = (cluster.share / "reports/eager/virtual/history.html").read_text()
@@ -187,8 +193,8 @@ def test_a_changed_eager_limit_is_found_and_confirmed(cluster: Virtual) -> None:
 
     assert history(cluster, "--accept", "--all", "--reason", "a smaller eager limit")[0] == 0
     assert history(cluster)[0] == 0
-    site.write_text(usual)
-    said, _ = night(cluster)
-    back = large(cluster)
-    assert not any(one["verdict"] == "worse last night" for one in back)
-    assert any(one["incidents"] and one["incidents"][-1]["ratio"] > 1.5 for one in back)
+    site.write_text(site_text)
+    night_output, _ = night(cluster)
+    rows = large(cluster)
+    assert not any(row["verdict"] == "worse last night" for row in rows)
+    assert any(row["incidents"] and row["incidents"][-1]["ratio"] > 1.5 for row in rows)

@@ -35,8 +35,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
     home = tmp_path_factory.mktemp("hub")
-    with booted(home, f"hub-{os.getpid()}", nodes="1+1", options=["--fabric", "hub"]) as one:
-        yield one
+    with booted(home, f"hub-{os.getpid()}", nodes="1+1", options=["--fabric", "hub"]) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def _run(
     """Placements and folders; `cases`: the build and the launches."""
     report = cluster.share / f"{transport}.json"
     check = f"RingNetwork.*placement={placement}.*transport={transport}"
-    done = subprocess.run(
+    process = subprocess.run(
         cluster.on_site(
             f"reframe -c checks/ring -R --exec-policy=serial -n '{check}' -p {ENVIRON} "
             f"-S RingNetwork.budget=6 -S RingNetwork.end=100 --report-file={report} -r"
@@ -70,7 +70,7 @@ def _run(
         text=True,
         timeout=300,
     )
-    assert done.returncode == 0, done.stdout
+    assert process.returncode == 0, process.stdout
     assert json.loads(report.read_text())["session_info"]["num_cases"] == cases
     for file in (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/case.json"):
         parameters = json.loads(file.read_text())["parameters"]
@@ -104,7 +104,7 @@ def test_a_transport_that_the_mpi_refuses_is_skipped_with_the_reason(
     launches: dict[str, Path],
 ) -> None:
     run = _read(launches["one-per-node"], "run.json")
-    reasons = {skipped["variant"]: skipped["reason"] for skipped in run["ring"]["skipped"]}
+    reasons = {entry["variant"]: entry["reason"] for entry in run["ring"]["skipped"]}
     assert "needs all ranks in one node" in reasons["mpi-shm"]
     assert "MPI_Win_allocate: MPI_ERR_WIN" in reasons["mpi-rma"]
 
@@ -126,8 +126,8 @@ def test_pvm_crosses_the_hub_beside_the_others(
     launches_with_pvm: dict[str, Path], cluster: Virtual, placement: str, shape: str
 ) -> None:
     run = _read(launches_with_pvm[placement], "run.json")
-    measured = {point["variant"] for point in run["points"] if point["samples"]}
-    assert measured == WITHOUT_PVM | {"pvm", "pvm-xdr"}
+    variants = {point["variant"] for point in run["points"] if point["samples"]}
+    assert variants == WITHOUT_PVM | {"pvm", "pvm-xdr"}
     assert run["ring"]["ranks_on_nodes"] == shape
     assert len(run["hosts"]) == run["pvm"]["daemons"] == 2
     assert run["pvm"]["interface"] == "eth1"
@@ -148,8 +148,8 @@ def test_a_rank_that_is_killed_takes_all_others_with_it(
     fixture = {"mpi": "launches", "pvm": "launches_with_pvm"}[transport]
     script = request.getfixturevalue(fixture)["hybrid"] / "rfm_job.sh"
     program = {"mpi": "ring", "pvm": "ring-pvm"}[transport]
-    (other,) = set(NODES) - {victim}
-    in_memory = {node: _shared_memory(cluster, node) for node in NODES}
+    (survivor,) = set(NODES) - {victim}
+    segments = {node: _shared_memory(cluster, node) for node in NODES}
     folder = cluster.share / f"dying-{transport}-{victim}"
     job = _submit_for_long(cluster, script, folder)
     assert await_true(
@@ -159,14 +159,14 @@ def test_a_rank_that_is_killed_takes_all_others_with_it(
     rank = _ranks(cluster, victim, program)[-1]
     start = time.monotonic()
     cluster.ok("node", victim, "kill", "-KILL", rank)
-    assert await_true(lambda: not _ranks(cluster, other, program), 60)
+    assert await_true(lambda: not _ranks(cluster, survivor, program), 60)
     assert time.monotonic() - start < END_OF_ALL_S
     assert await_true(lambda: job not in {id_ for id_, _, _ in cluster.jobs()}, 60)
     assert (folder / "status").read_text().strip() not in ("", "0")
     assert not (folder / "run.json").exists()
     for node in NODES:
         assert _ranks(cluster, node, program) == []
-        assert _shared_memory(cluster, node) == in_memory[node]
+        assert _shared_memory(cluster, node) == segments[node]
         assert await_true(lambda node=node: not _left_of_pvm(cluster, node), 10)
 
 
@@ -192,8 +192,8 @@ def _shared_memory(cluster: Virtual, node: str) -> set[str]:
 
 
 def _left_of_pvm(cluster: Virtual, node: str) -> bool:
-    found = cluster.ok("node", node, "bash", "-c", "ls /tmp; ps -A -o stat=,comm= | grep -v ^Z")
-    return any(name in found for name in ("roundtrip-pvm", "pvmd", "pvm-guard"))
+    listing = cluster.ok("node", node, "bash", "-c", "ls /tmp; ps -A -o stat=,comm= | grep -v ^Z")
+    return any(name in listing for name in ("roundtrip-pvm", "pvmd", "pvm-guard"))
 
 
 def _none_is_faster_than_the_wire(folder: Path, variants: set[str]) -> None:

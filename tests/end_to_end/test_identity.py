@@ -52,7 +52,7 @@ def begin(tmp_path: Path) -> Any:
     file.write_text(CAMPAIGN)
 
     def start(*options: str, **variables: str) -> subprocess.Popen[str]:
-        own = {
+        settings = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "ROUNDTRIP_RUNS": str(tmp_path / "runs"),
             "ROUNDTRIP_REPORTS": str(tmp_path / "reports"),
@@ -60,7 +60,7 @@ def begin(tmp_path: Path) -> Any:
         return subprocess.Popen(
             ["roundtrip", "run", str(file), "--allow-underpowered", *options],
             cwd=CHECKOUT,
-            env={**os.environ, **own, **variables},
+            env={**os.environ, **settings, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -85,13 +85,13 @@ def test_a_copy_of_the_mpi_by_ld_library_path_fails_every_launch(
     program = next(iter(built(begin, tmp_path)))
     library = programs.mpi_library(program)
     assert library is not None
-    copied = tmp_path / "copy" / "libmpich.so.12"
-    copied.parent.mkdir()
-    shutil.copy(library, copied)
-    status, error = ended(begin(LD_LIBRARY_PATH=str(copied.parent)))
+    copy = tmp_path / "copy" / "libmpich.so.12"
+    copy.parent.mkdir()
+    shutil.copy(library, copy)
+    status, error = ended(begin(LD_LIBRARY_PATH=str(copy.parent)))
     assert status == 1
     host = os.uname().nodename
-    assert f"mismatch: rank 0 on {host} loaded {copied.name} ({copied}), but the program " in error
+    assert f"mismatch: rank 0 on {host} loaded {copy.name} ({copy}), but the program " in error
     assert f"links {library.name} ({library}): LD_LIBRARY_PATH" in error
     assert "0 of 2 launches completed" in error
 
@@ -100,10 +100,10 @@ def test_what_the_user_brings_and_tunes_is_said(begin: Any) -> None:
     library = "/lib/x86_64-linux-gnu/libm.so.6"
     status, error = ended(begin(LD_PRELOAD=library, MPIR_CVAR_POLLS_BEFORE_YIELD="100"))
     assert status == 0, error
-    tunes = "MPIR_CVAR_POLLS_BEFORE_YIELD tunes MPI, and neither site nor toolchain sets it: 100"
-    assert f"warning: {tunes}" in error
-    brings = f"preloaded: rank 0 on {os.uname().nodename} runs with LD_PRELOAD={library}"
-    assert f"disturbed 2 x: {brings}, not of the site" in error
+    tuning = "MPIR_CVAR_POLLS_BEFORE_YIELD tunes MPI, and neither site nor toolchain sets it: 100"
+    assert f"warning: {tuning}" in error
+    preload = f"preloaded: rank 0 on {os.uname().nodename} runs with LD_PRELOAD={library}"
+    assert f"disturbed 2 x: {preload}, not of the site" in error
 
 
 def built(begin: Any, tmp_path: Path) -> list[Path]:
@@ -112,10 +112,10 @@ def built(begin: Any, tmp_path: Path) -> list[Path]:
     assert status == 0, error
     (tree,) = trees(tmp_path)
     launches = scan(tree)
-    assert {one.run["identity"][0]["library"] for one in launches} == {"MPICH Version: 4.0.2"}
-    found = pinned(tree)
+    assert {launch.run["identity"][0]["library"] for launch in launches} == {"MPICH Version: 4.0.2"}
+    files = pinned(tree)
     shutil.rmtree(tree)
-    return found
+    return files
 
 
 def pinned(tree: Path) -> list[Path]:
@@ -216,7 +216,7 @@ def test_what_slurm_did_not_start_so_fails(
         "--system=virtual:clusterA -S NetPIPE.budget=0.5 -S NetPIPE.end=1024 "
         f"-S NetPIPE.perturbation=0 --report-file={report} -r"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         virtual_cluster.on_site(reframe),
         cwd=CHECKOUT,
         env=virtual_cluster.environment,
@@ -224,7 +224,7 @@ def test_what_slurm_did_not_start_so_fails(
         text=True,
         timeout=600,
     )
-    assert done.returncode == 1, done.stdout
+    assert process.returncode == 1, process.stdout
     tests = json.loads(report.read_text())["runs"][0]["testcases"]
     (reason,) = [
         test["fail_reason"] for test in tests if not test["fixture"] and test["fail_reason"]
@@ -235,13 +235,13 @@ def test_what_slurm_did_not_start_so_fails(
 @contextmanager
 def replaced(program: Path) -> Iterator[None]:
     """Another program in its place, by rename, so that what runs goes on; then again the first."""
-    kept, other = program.with_suffix(".kept"), program.with_suffix(".other")
-    shutil.copy2(program, kept)
-    shutil.copy2(program, other)
-    with other.open("ab") as stream:
+    backup, replacement = program.with_suffix(".kept"), program.with_suffix(".other")
+    shutil.copy2(program, backup)
+    shutil.copy2(program, replacement)
+    with replacement.open("ab") as stream:
         stream.write(b"another")
     try:
-        other.replace(program)
+        replacement.replace(program)
         yield
     finally:
-        kept.replace(program)
+        backup.replace(program)

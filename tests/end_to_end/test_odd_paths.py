@@ -59,10 +59,10 @@ def test_a_campaign_in_odd_paths(tmp_path: Path) -> None:
             command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=3000
         )
 
-    done = roundtrip("run", campaign)
-    assert done.returncode == 0, done.stderr
-    page = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
+    process = roundtrip("run", campaign)
+    assert process.returncode == 0, process.stderr
+    page = Path(process.stdout.splitlines()[-1].removeprefix("report: "))
     assert page.parts[len(tmp_path.parts) :][:3] == ("Be richte", "nacht prüfung", "local")
     assert "[/b] Nachtprüfung</h1>" in page.read_text()
-    verified = roundtrip("report", page.parent, "--verify")
-    assert verified.returncode == 0, verified.stderr
+    verification = roundtrip("report", page.parent, "--verify")
+    assert verification.returncode == 0, verification.stderr

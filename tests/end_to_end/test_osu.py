@@ -74,10 +74,10 @@ pytestmark = [
 ]
 
 
-def install(prefix: Path, name: str, help_: Path, validated: Path, measured: Path) -> None:
+def install(prefix: Path, name: str, help_: Path, validation: Path, measurement: Path) -> None:
     program = prefix / "libexec" / "osu-micro-benchmarks" / "mpi" / f"osu_{name}"
     program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text(REPLAY.format(help=help_, validated=validated, measured=measured))
+    program.write_text(REPLAY.format(help=help_, validated=validation, measured=measurement))
     program.chmod(0o755)
 
 
@@ -96,36 +96,36 @@ def run(folder: Path, campaign: str, *options: str) -> tuple[Done, Path]:
         "ROUNDTRIP_OSU": str(folder / "osu"),
     }
     command = ["roundtrip", "run", str(file), *options]
-    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
     (state,) = (folder / "runs").glob("replay/*/*/state.json")
-    return done, state
+    return process, state
 
 
 def test_good_bad_and_absent_benchmarks_are_distinguished(tmp_path: Path) -> None:
     prefix = tmp_path / "osu" / "openmpi41"
     latency = DATA / "osu_latency.59.openmpi.txt"
-    checked = DATA / "osu_latency.59.mpich.validation.txt"
-    install(prefix, "latency", DATA / "osu_latency.59.help.txt", checked, latency)
-    unknown = tmp_path / "unknown.txt"
-    unknown.write_text((DATA / "osu_bw.59.openmpi.txt").read_text().replace("v5.9", "v9.0"))
-    install(prefix, "bw", DATA / "osu_latency.53.help.txt", unknown, unknown)
-    failed = DATA / "osu_allreduce.74.openmpi.failed-validation.txt"
-    install(prefix, "allreduce", DATA / "osu_allreduce.74.help.txt", failed, latency)
-    done, state = run(tmp_path, CAMPAIGN)
-    assert done.returncode == 1, done.stderr
-    found = {
+    validation = DATA / "osu_latency.59.mpich.validation.txt"
+    install(prefix, "latency", DATA / "osu_latency.59.help.txt", validation, latency)
+    unknown_output = tmp_path / "unknown.txt"
+    unknown_output.write_text((DATA / "osu_bw.59.openmpi.txt").read_text().replace("v5.9", "v9.0"))
+    install(prefix, "bw", DATA / "osu_latency.53.help.txt", unknown_output, unknown_output)
+    failed_validation = DATA / "osu_allreduce.74.openmpi.failed-validation.txt"
+    install(prefix, "allreduce", DATA / "osu_allreduce.74.help.txt", failed_validation, latency)
+    process, state = run(tmp_path, CAMPAIGN)
+    assert process.returncode == 1, process.stderr
+    launches = {
         re.split("benchmark=|,placement", launch.case_id)[1]: launch
         for launch in scan(state.parent)
     }
-    assert found["latency"].status == "passed"
-    assert found["latency"].run["version"] == "5.9"
-    assert all(point["verified"] for point in found["latency"].run["points"])
-    assert "osu.txt:1: version 9.0 of OSU is not known here" in found["bw"].reason
-    assert "validation.txt:9: validation failed at 16 bytes" in found["allreduce"].reason
-    assert "has no program osu_get_bw: install it whole" in found["get_bw"].reason
-    assert {found[name].status for name in ("bw", "allreduce", "get_bw")} == {"failed"}
+    assert launches["latency"].status == "passed"
+    assert launches["latency"].run["version"] == "5.9"
+    assert all(point["verified"] for point in launches["latency"].run["points"])
+    assert "osu.txt:1: version 9.0 of OSU is not known here" in launches["bw"].reason
+    assert "validation.txt:9: validation failed at 16 bytes" in launches["allreduce"].reason
+    assert "has no program osu_get_bw: install it whole" in launches["get_bw"].reason
+    assert {launches[name].status for name in ("bw", "allreduce", "get_bw")} == {"failed"}
     assert f"--prefix={tmp_path}/osu/mpich40 && make -k install" in state.read_text()
-    page = Path(done.stdout.splitlines()[-1].removeprefix("report: "))
+    page = Path(process.stdout.splitlines()[-1].removeprefix("report: "))
     assert "OSU Micro-Benchmarks: the baseline everyone knows" in page.read_text()
 
 
@@ -138,22 +138,22 @@ def test_programs_built_for_a_simulator_are_started_by_it(tmp_path: Path) -> Non
     program.parent.mkdir(parents=True)
     source = tmp_path / "barrier.c"
     source.write_text(REPLAYED_BY_RANK_0)
-    read = {"HELP": "osu_allreduce.74.help.txt", "MEASURED": "osu_barrier.74.openmpi.taillat.txt"}
+    files = {"HELP": "osu_allreduce.74.help.txt", "MEASURED": "osu_barrier.74.openmpi.taillat.txt"}
     subprocess.run(
         [
             paths.toolchains() / "smpi" / "bin" / "mpicc",
-            *(f'-D{name}="{DATA / file}"' for name, file in read.items()),
+            *(f'-D{name}="{DATA / file}"' for name, file in files.items()),
             *("-o", program, source),
         ],
         check=True,
     )
-    done, state = run(tmp_path, SIMULATED, "--site", "simulated")
-    assert done.returncode == 0, done.stderr
-    found = list(scan(state.parent))
-    assert [(launch.status, launch.reason) for launch in found] == [("passed", "")] * 2
-    run_json = found[0].run
+    process, state = run(tmp_path, SIMULATED, "--site", "simulated")
+    assert process.returncode == 0, process.stderr
+    launches = list(scan(state.parent))
+    assert [(launch.status, launch.reason) for launch in launches] == [("passed", "")] * 2
+    run_json = launches[0].run
     assert run_json["hosts"] == [f"odin{rank}" for rank in range(4)]
     assert run_json["command"][1:] == ["-f", "-i", "20", "-z", "-x", "2"]
     assert run_json["simulated"]["platform"] == "odin"
     assert run_json["simulated"]["simgrid"] == "3.32"
-    assert "SIMULATED" in Path(done.stdout.splitlines()[-1].removeprefix("report: ")).read_text()
+    assert "SIMULATED" in Path(process.stdout.splitlines()[-1].removeprefix("report: ")).read_text()

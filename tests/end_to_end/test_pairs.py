@@ -59,7 +59,7 @@ def side_by_side(site: str) -> str:
 
 def night(cluster: Virtual, launches: int) -> Path:
     """The bundle in the report of a night."""
-    before = set((cluster.share / "reports").rglob("bundle"))
+    old_bundles = set((cluster.share / "reports").rglob("bundle"))
     variables = {
         "ROUNDTRIP_NIGHTLY_BEGIN": "never",
         pseudonyms.KEY_VARIABLE: str(cluster.share / "key"),
@@ -68,7 +68,7 @@ def night(cluster: Virtual, launches: int) -> Path:
     output = cluster.output(job)
     assert cluster.await_end(job) == 0, output
     assert f"2 cases: {launches} of {launches} launches completed" in output
-    (bundle,) = set((cluster.share / "reports").rglob("bundle")) - before
+    (bundle,) = set((cluster.share / "reports").rglob("bundle")) - old_bundles
     return bundle
 
 
@@ -83,20 +83,20 @@ def met(bundle: Path) -> list[tuple[int, tuple[str, ...]]]:
 
 def on_switches(bundle: Path) -> dict[str, set[str]]:
     """By switch: the hosts that said that they hang on it."""
-    found = defaultdict(set)
+    hosts = defaultdict(set)
     for switch, host in pl.read_parquet(bundle / "placement.parquet")["switch", "host"].rows():
-        found[switch].add(host)
-    return found
+        hosts[switch].add(host)
+    return hosts
 
 
 def together(bundle: Path) -> list[tuple[set[str], set[str]]]:
     """Hosts of each two launches that ran at the same time."""
     cases = pl.read_parquet(bundle / "cases.parquet").select("started", "elapsed_s", "hosts")
-    begun = [(datetime.fromisoformat(start), s, set(hosts)) for start, s, hosts in cases.rows()]
-    ran = [(start, start + timedelta(seconds=s), hosts) for start, s, hosts in begun]
+    launches = [(datetime.fromisoformat(start), s, set(hosts)) for start, s, hosts in cases.rows()]
+    spans = [(start, start + timedelta(seconds=s), hosts) for start, s, hosts in launches]
     return [
         (one[2], other[2])
-        for one, other in combinations(ran, 2)
+        for one, other in combinations(spans, 2)
         if one[0] < other[1] and other[0] < one[1]
     ]
 
@@ -117,29 +117,29 @@ def test_nodes_meet_over_the_nights_and_a_drained_one_is_named(
     key.chmod(0o400)
     monkeypatch.setenv(pseudonyms.KEY_VARIABLE, str(key))
     (cluster.share / "pairs.toml").write_text(CAMPAIGN)
-    first = night(cluster, 8)
-    alone = [(0, "a1"), (1, "a2"), (0, "a3"), (1, "a4")]
-    held = [(0, "a1 a4"), (0, "a2 a3"), (1, "a2 a4"), (1, "a1 a3")]
-    assert met(first) == pairs(*alone, *held)
-    assert manifest.verify(first).data["nodes_not_measured"] == []
-    both = together(first)
-    assert both and not any(one & other for one, other in both)
+    first_bundle = night(cluster, 8)
+    singles = [(0, "a1"), (1, "a2"), (0, "a3"), (1, "a4")]
+    meetings = [(0, "a1 a4"), (0, "a2 a3"), (1, "a2 a4"), (1, "a1 a3")]
+    assert met(first_bundle) == pairs(*singles, *meetings)
+    assert manifest.verify(first_bundle).data["nodes_not_measured"] == []
+    overlaps = together(first_bundle)
+    assert overlaps and not any(one & other for one, other in overlaps)
     a1, a2, a3, a4 = (pseudonym(f"a{number}", "virtual") for number in (1, 2, 3, 4))
-    assert sorted(map(sorted, on_switches(first).values())) == sorted(
+    assert sorted(map(sorted, on_switches(first_bundle).values())) == sorted(
         [sorted([a1, a2]), sorted([a3, a4])]
     )
-    page = (first.parent / "report.md").read_text()
-    for switch, hosts in on_switches(first).items():
+    page = (first_bundle.parent / "report.md").read_text()
+    for switch, hosts in on_switches(first_bundle).items():
         assert f"| {switch} | {', '.join(sorted(hosts))} |" in page
     reason = "bad cable"
     cluster.ok("exec", "scontrol", "update", "node=a3", "state=drain", f"reason={reason}")
-    second = night(cluster, 5)
+    second_bundle = night(cluster, 5)
     # the third round at last, then the first again: without the pairs of a3
-    working = [one for one in alone if one[1] != "a3"]
-    assert met(second) == pairs(*working, (2, "a1 a2"), (0, "a1 a4"))
-    (lost,) = manifest.verify(second).data["nodes_not_measured"]
-    assert lost == {"node": pseudonym("a3", "virtual"), "state": "drained", "reason": reason}
-    recorded = json.loads((second / "env" / "pairs.json").read_text())
-    assert recorded["partitions"]["clusterA"]["tournaments"][1]["hosts"] == [
+    remaining_singles = [single for single in singles if single[1] != "a3"]
+    assert met(second_bundle) == pairs(*remaining_singles, (2, "a1 a2"), (0, "a1 a4"))
+    (entry,) = manifest.verify(second_bundle).data["nodes_not_measured"]
+    assert entry == {"node": pseudonym("a3", "virtual"), "state": "drained", "reason": reason}
+    plan = json.loads((second_bundle / "env" / "pairs.json").read_text())
+    assert plan["partitions"]["clusterA"]["tournaments"][1]["hosts"] == [
         pseudonym(f"a{number}", "virtual") for number in (1, 2, 3, 4)
     ]

@@ -42,7 +42,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         f"reframe -c checks/ring -R --exec-policy=serial -n 'Ring%.*transport=all' "
         f"-p {TOOLCHAIN} -S Ring.budget=2 -S Ring.end=1000 --report-file={report} -r"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", f". site-configs/activate local && {reframe}"],
         cwd=CHECKOUT,
         env={
@@ -54,7 +54,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         text=True,
         timeout=600,
     )
-    assert done.returncode == 0, done.stdout
+    assert process.returncode == 0, process.stdout
     assert json.loads(report.read_text())["session_info"]["num_cases"] == 3, "build and launches"
     return {
         json.loads(file.read_text())["parameters"]["placement"]: json.loads(
@@ -72,8 +72,8 @@ def test_all_ranks_are_in_one_node_and_every_transport_is_measured(
     assert run["ranks"] == ranks
     assert run["ring"]["ranks_on_nodes"] == str(ranks)
     assert run["ring"]["passes_per_lap"] == {"shared": ranks, "network": 0}
-    measured = {point["variant"] for point in run["points"] if point["samples"]}
-    assert measured >= VARIANTS
+    variants = {point["variant"] for point in run["points"] if point["samples"]}
+    assert variants >= VARIANTS
     assert {point["size_bytes"] for point in run["points"]} >= {1000}
 
 

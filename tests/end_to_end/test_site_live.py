@@ -27,8 +27,8 @@ def up(home: Path, *options: str) -> Iterator[Virtual]:
     """A cluster with a copy of the checkout."""
     with booted(home, f"live-{os.getpid()}", options=options) as cluster:
         for part in PARTS:
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(CHECKOUT / part, cluster.share / "checkout" / part, ignore=ignored)
+            patterns = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(CHECKOUT / part, cluster.share / "checkout" / part, ignore=patterns)
         yield cluster
 
 
@@ -40,10 +40,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
 
 @pytest.fixture
 def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Virtual]:
-    search = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     programs = ("slurmdbd", "mariadbd")
-    if missing := [name for name in programs if not shutil.which(name, path=search)]:
-        pytest.skip(f"not installed: {', '.join(missing)} (see testbed/apt-packages.txt)")
+    if missing_programs := [name for name in programs if not shutil.which(name, path=path)]:
+        pytest.skip(f"not installed: {', '.join(missing_programs)} (see testbed/apt-packages.txt)")
     with up(tmp_path_factory.mktemp("live"), "--accounting") as cluster:
         yield cluster
 
@@ -67,51 +67,51 @@ def site(cluster: Virtual, name: str) -> tuple[Path, data.SiteData]:
     return file, data.load(file, checkout)
 
 
-def live_output(done: subprocess.CompletedProcess[str]) -> str:
-    return done.stdout.partition("job scripts: ")[2]
+def live_output(process: subprocess.CompletedProcess[str]) -> str:
+    return process.stdout.partition("job scripts: ")[2]
 
 
 def test_a_new_site_is_tried_and_mended_from_what_ran(cluster: Virtual) -> None:
-    done = roundtrip(cluster, "site", "new", "mine", "--software", "toolchains")
-    assert done.returncode == 0, done.stderr
-    file, new = site(cluster, "mine")
-    assert new.pmix == "4"
-    assert {one.scheduler for one in new.partition.values()} == {"squeue"}
+    process = roundtrip(cluster, "site", "new", "mine", "--software", "toolchains")
+    assert process.returncode == 0, process.stderr
+    file, site_data = site(cluster, "mine")
+    assert site_data.pmix == "4"
+    assert {partition.scheduler for partition in site_data.partition.values()} == {"squeue"}
     # The login node does not know which interface the compute nodes have, and srun does not bind.
-    assert new.launch["openmpi"].launcher == "mpirun"
+    assert site_data.launch["openmpi"].launcher == "mpirun"
 
-    mended = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
-    printed = live_output(mended)
-    assert mended.returncode == 0, mended.stdout + mended.stderr  # in the end
-    assert "submitting   a job to tcp: which network interfaces its nodes have" in printed
-    assert "there is no interface 'eth0' on a" in printed
-    assert "written " in printed
-    assert '[values] interface = "eth1"' in printed
-    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2; may run on processors" in printed
-    assert "transport tcp" in printed
-    assert "PMIx client 4.2.2" in printed
+    first_check = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
+    output = live_output(first_check)
+    assert first_check.returncode == 0, first_check.stdout + first_check.stderr  # in the end
+    assert "submitting   a job to tcp: which network interfaces its nodes have" in output
+    assert "there is no interface 'eth0' on a" in output
+    assert "written " in output
+    assert '[values] interface = "eth1"' in output
+    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2; may run on processors" in output
+    assert "transport tcp" in output
+    assert "PMIx client 4.2.2" in output
 
     text = file.read_text()
     file.write_text(live.apply_lines(text, live.lines_to_start("openmpi", ("srun", "--mpi=pmix"))))
-    wrong = roundtrip(cluster, "site", "check", "mine", "--live")
-    assert wrong.returncode == 1
-    printed = live_output(wrong)
-    assert "openmpi41-boost181 on tcp: rank 0 is not bound: it may run on" in printed
-    assert '[launch.openmpi] launcher = "mpirun"' in printed
-    assert "written" not in printed
+    second_check = roundtrip(cluster, "site", "check", "mine", "--live")
+    assert second_check.returncode == 1
+    output = live_output(second_check)
+    assert "openmpi41-boost181 on tcp: rank 0 is not bound: it may run on" in output
+    assert '[launch.openmpi] launcher = "mpirun"' in output
+    assert "written" not in output
 
-    again = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
-    assert again.returncode == 0, again.stdout + again.stderr  # what was written is tried
+    retry = roundtrip(cluster, "site", "check", "mine", "--live", "--write")
+    assert retry.returncode == 0, retry.stdout + retry.stderr  # what was written is tried
 
 
 def test_where_there_is_accounting_reframe_asks_it(accounted: Virtual) -> None:
-    done = roundtrip(accounted, "site", "new", "mine", "--software", "toolchains")
-    assert done.returncode == 0, done.stderr
-    file, new = site(accounted, "mine")
-    assert {one.scheduler for one in new.partition.values()} == {"slurm"}
+    process = roundtrip(accounted, "site", "new", "mine", "--software", "toolchains")
+    assert process.returncode == 0, process.stderr
+    file, site_data = site(accounted, "mine")
+    assert {partition.scheduler for partition in site_data.partition.values()} == {"slurm"}
     file.write_text(file.read_text().replace('"eth0"', '"eth1"'))
 
-    tried = roundtrip(accounted, "site", "check", "mine", "--live")
-    assert tried.returncode == 0, tried.stdout + tried.stderr
-    assert "accounting: sacct answers" in live_output(tried)
-    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2" in live_output(tried)
+    live_check = roundtrip(accounted, "site", "check", "mine", "--live")
+    assert live_check.returncode == 0, live_check.stdout + live_check.stderr
+    assert "accounting: sacct answers" in live_output(live_check)
+    assert "openmpi41-boost181 on tcp: 2 ranks on a1, a2" in live_output(live_check)

@@ -34,7 +34,7 @@ def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
         f"-p {ENVIRON} -S NetPIPEWan.budget=0.5 -S NetPIPEWan.end=1024 "
         f"-S NetPIPEWan.perturbation=0 --report-file={report} -r"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         cluster.on_site(reframe),
         cwd=CHECKOUT,
         env=cluster.environment,
@@ -42,17 +42,17 @@ def test_plain_reframe_measures_over_the_link(cluster: Virtual) -> None:
         text=True,
         timeout=300,
     )
-    assert done.returncode == 0, done.stdout
+    assert process.returncode == 0, process.stdout
     # ReFrame is green as well when it has run nothing.
     assert json.loads(report.read_text())["session_info"]["num_cases"] == 2, "build and launch"
-    (kept,) = (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/run.json")
-    run = json.loads(kept.read_text())
+    (run_file,) = (cluster.share / "runs").glob("by-hand/output/*/virtual/grid/*/*/run.json")
+    run = json.loads(run_file.read_text())
     assert run["ranks"] == 2
     assert len(set(run["hosts"])) == 2
     assert shortest_half_round_trip_s(run) >= RTT_S / 2
-    emulated = json.loads(kept.with_name("case.json").read_text())["emulated"]
+    emulated = json.loads(run_file.with_name("case.json").read_text())["emulated"]
     assert emulated == {"wan_rtt_ms": 2, "nodes": "namespaces of one machine"}
-    link = json.loads(kept.with_name("link.json").read_text())
+    link = json.loads(run_file.with_name("link.json").read_text())
     assert link["asked"]["rtt_ms"] == link["after"]["rtt_ms"] == 2
     assert all(direction["frames"] for direction in link["after"]["directions"])
 
@@ -66,8 +66,8 @@ def test_a_night_is_submitted_run_and_reported(cluster: Virtual) -> None:
     assert "2 cases: 4 of 4 launches completed" in output
     (tree,) = (cluster.share / "runs/night/virtual").iterdir()
     launches = scan(tree)
-    passed = Counter(launch.case_id for launch in launches if launch.status == "passed")
-    assert sorted(passed.values()) == [2, 2]
+    counts = Counter(launch.case_id for launch in launches if launch.status == "passed")
+    assert sorted(counts.values()) == [2, 2]
     for launch in launches:
         if launch.case["check"] == "NetPIPEWan":
             assert shortest_half_round_trip_s(launch.run) >= RTT_S / 2
@@ -88,9 +88,9 @@ def test_nights_do_not_pile_up(cluster: Virtual) -> None:
     for job in jobs:
         assert cluster.await_end(job) == 2
         assert "no [[check]] table" in cluster.output(job)
-    waiting = cluster.ok("exec", "squeue", "-h", f"--name={NIGHTLY}", "-o", "%T %r %o").splitlines()
-    series = Counter(Path(line.split()[-2]).stem for line in waiting)
+    lines = cluster.ok("exec", "squeue", "-h", f"--name={NIGHTLY}", "-o", "%T %r %o").splitlines()
+    series = Counter(Path(line.split()[-2]).stem for line in lines)
     assert series == {"twice": 1, "other": 1}
-    assert all(line.startswith("PENDING ") for line in waiting)
+    assert all(line.startswith("PENDING ") for line in lines)
     cluster.ok("exec", "scancel", f"--name={NIGHTLY}")
     assert cluster.jobs() == []

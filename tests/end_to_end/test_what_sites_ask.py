@@ -105,23 +105,23 @@ class Run:
 def test_the_next_night_is_requested_like_the_first(cluster: Virtual) -> None:
     file = cluster.share / "options.toml"
     file.write_text("")  # the night ends at once, and still has a successor
-    first = cluster.submit(
+    first_job = cluster.submit(
         file,
         *("--account=hpc", "--time=33", "--nice=7", "--mail-user=ops", "--mail-type=FAIL"),
         *("--exclude=a1", "--mem=100", "--comment=for the operators"),
     )
-    assert cluster.await_end(first) == 2
-    (next_,) = [job for job, _, state in cluster.jobs() if state == "PENDING"]
-    recorded = record(cluster, next_)
-    for wanted in (
+    assert cluster.await_end(first_job) == 2
+    (next_job,) = [job for job, _, state in cluster.jobs() if state == "PENDING"]
+    job_text = record(cluster, next_job)
+    for expected in (
         *("Account=hpc", "TimeLimit=00:33:00", "Nice=7", "MailUser=ops", "MailType=FAIL"),
-        *("ExcNodeList=a1", "MinMemoryNode=100M", f"StdOut={cluster.share}/night-{next_}.out"),
+        *("ExcNodeList=a1", "MinMemoryNode=100M", f"StdOut={cluster.share}/night-{next_job}.out"),
         f"Comment=for the operators roundtrip-nightly {file} virtual",
     ):
-        assert wanted in recorded, recorded
-    again = cluster.submit(file)
-    assert cluster.await_end(again) == 2, "it did not wait for the night that is pending"
-    cluster.ok("exec", "scancel", next_)
+        assert expected in job_text, job_text
+    second_job = cluster.submit(file)
+    assert cluster.await_end(second_job) == 2, "it did not wait for the night that is pending"
+    cluster.ok("exec", "scancel", next_job)
     assert cluster.jobs() == []
 
 
@@ -130,8 +130,8 @@ def test_cancelled_it_is_reported_and_submitted_again_completed_and_measured_onc
 ) -> None:
     file = tiny(cluster, "cancelled", 3)
     # a night has the date of the day on which it begins: none begins while this test runs
-    begin = {"ROUNDTRIP_NIGHTLY_BEGIN": f"{datetime.now() - timedelta(hours=2):%H:%M}"}
-    job = cluster.submit(file, **begin)
+    variables = {"ROUNDTRIP_NIGHTLY_BEGIN": f"{datetime.now() - timedelta(hours=2):%H:%M}"}
+    job = cluster.submit(file, **variables)
     # of a session that is stopped before its report is written, no launch counts
     sessions = cluster.share / "runs" / "cancelled"
     assert await_true(lambda: list(sessions.glob("*/*/rounds/*/report.json")), 600), cluster.output(
@@ -141,13 +141,13 @@ def test_cancelled_it_is_reported_and_submitted_again_completed_and_measured_onc
     reports = cluster.share / "reports" / "cancelled"
     assert await_true(lambda: list(reports.glob("*/*/r1/report.html")), 90), cluster.output(job)
     assert await_true(lambda: len(cluster.jobs()) == 1, 60), "only the next night is left"
-    again = cluster.submit(file, **begin)
-    assert cluster.await_end(again) == 0, cluster.output(again)
+    second_job = cluster.submit(file, **variables)
+    assert cluster.await_end(second_job) == 0, cluster.output(second_job)
     (tree,) = (cluster.share / "runs" / "cancelled" / "virtual").iterdir()
     assert json.loads((tree / "state.json").read_text())["finished"]
-    once_more = cluster.submit(file, **begin)
-    assert cluster.await_end(once_more) == 0
-    assert re.search(r"night \d{4}-\d\d-\d\d has been measured: /", cluster.output(once_more))
+    third_job = cluster.submit(file, **variables)
+    assert cluster.await_end(third_job) == 0
+    assert re.search(r"night \d{4}-\d\d-\d\d has been measured: /", cluster.output(third_job))
     assert came(cluster, "cancelled") == 3
     cluster.ok("exec", "scancel", "--name=roundtrip-nightly")
 
@@ -161,18 +161,18 @@ def in_steps(site: str) -> str:
 def test_all_launches_of_a_night_are_steps_of_one_job(cluster: Virtual) -> None:
     checkout = checkout_with(cluster.share / "checkout", in_steps)
     file = cluster.share / "steps.toml"
-    both = '["one-per-node", "shared-memory"]'
+    placements = '["one-per-node", "shared-memory"]'
     text = campaign(1, cases=1).replace('"clusterA"', '"steps"')
-    file.write_text(text.replace('["one-per-node"]', both))
-    held = ("--partition=clusterA", "--nodes=2", "--ntasks=2", "--exclusive")
-    job = replace(cluster, checkout=checkout).submit(file, *held, ROUNDTRIP_NIGHTLY_BEGIN="never")
+    file.write_text(text.replace('["one-per-node"]', placements))
+    flags = ("--partition=clusterA", "--nodes=2", "--ntasks=2", "--exclusive")
+    job = replace(cluster, checkout=checkout).submit(file, *flags, ROUNDTRIP_NIGHTLY_BEGIN="never")
     assert cluster.await_end(job) == 0, cluster.output(job)
     assert "2 cases: 2 of 2 launches completed" in cluster.output(job)
     (page,) = (cluster.share / "reports" / "steps").glob("*/*/r1/report.html")
     cases = pl.read_parquet(page.parent / "bundle" / "cases.parquet")
     assert sorted(map(len, map(set, cases["hosts"]))) == [1, 2]
-    after = cluster.ok("exec", "sbatch", "--parsable", "--output=/dev/null", "--wrap=true")
-    assert int(after) == int(job) + 1, "Slurm saw another job"
+    next_job = cluster.ok("exec", "sbatch", "--parsable", "--output=/dev/null", "--wrap=true")
+    assert int(next_job) == int(job) + 1, "Slurm saw another job"
 
 
 def test_a_preempted_launch_is_repeated(cluster: Virtual) -> None:
@@ -180,17 +180,17 @@ def test_a_preempted_launch_is_repeated(cluster: Virtual) -> None:
 
     def preempts() -> bool:
         """Whether a launch made way for an urgent job; stopped ranks do not end before that."""
-        listed = cluster.ok("exec", "squeue", "-h", "-p", "clusterA", "-t", "R", "-o", "%i").split()
-        if not listed or cluster.run("exec", "scancel", "--signal=STOP", f"{listed[0]}.0").stderr:
+        jobs = cluster.ok("exec", "squeue", "-h", "-p", "clusterA", "-t", "R", "-o", "%i").split()
+        if not jobs or cluster.run("exec", "scancel", "--signal=STOP", f"{jobs[0]}.0").stderr:
             return False
-        urgent = ("--wait", "-purgent", "-N2", "--output=/dev/null", "--wrap=true")
-        cluster.ok("exec", "sbatch", *urgent)
-        return "JobState=PREEMPTED" in record(cluster, listed[0])
+        arguments = ("--wait", "-purgent", "-N2", "--output=/dev/null", "--wrap=true")
+        cluster.ok("exec", "sbatch", *arguments)
+        return "JobState=PREEMPTED" in record(cluster, jobs[0])
 
     assert await_true(lambda: preempts() or run.ended(), 240)
-    said = run.end()
-    assert "1 case: 4 of 4 launches completed" in said
-    assert "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case" in said
+    output = run.end()
+    assert "1 case: 4 of 4 launches completed" in output
+    assert "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case" in output
     (page,) = (cluster.share / "reports" / "preempted").glob("*/*/r1/report.html")
     assert "Slurm displaced 1 launch (1 preempted)" in page.read_text()
 
@@ -205,6 +205,6 @@ def test_a_maintenance_is_waited_for(cluster: Virtual) -> None:
     assert await_true(lambda: re.search(line, run.says()) or run.ended(), 240)
     assert not run.ended(), run.says()
     cluster.ok("exec", "scontrol", "delete", "ReservationName=upgrade")
-    said = run.end()
-    assert "1 case: 1 of 1 launches completed" in said
-    assert "Slurm displaced 1 launch (1 for a maintenance)" in said
+    output = run.end()
+    assert "1 case: 1 of 1 launches completed" in output
+    assert "Slurm displaced 1 launch (1 for a maintenance)" in output

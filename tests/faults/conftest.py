@@ -17,9 +17,9 @@ from roundtrip import paths
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if folder in item.path.parents:
             item.add_marker(pytest.mark.nightly)
             item.add_marker(pytest.mark.live)
 
@@ -50,9 +50,9 @@ def nothing_broke() -> Iterator[None]:
     def broken() -> dict[str, int]:
         return {kind: row.lost + row.doubled + row.false_green for kind, row in TALLY.items()}
 
-    before = broken()
+    initial_counts = broken()
     yield
-    assert {kind: n for kind, n in broken().items() if n > before.get(kind, 0)} == {}
+    assert {kind: n for kind, n in broken().items() if n > initial_counts.get(kind, 0)} == {}
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ def fingerprint(folder: Path) -> str:
 
 def whole_launches(tree: Path) -> Counter[str]:
     """Launches that completed, by check: counted without the product's scanner."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for file in tree.glob("rounds/*/output/*/*/*/*/run.json"):
         try:
             run = json.loads(file.read_text())
@@ -36,8 +36,8 @@ def whole_launches(tree: Path) -> Counter[str]:
         except (OSError, ValueError):
             continue
         if run.get("complete") and run["samples"]["rows"] == rows:
-            found[case["check"]] += 1
-    return found
+            counts[case["check"]] += 1
+    return counts
 
 
 def _link_was_touched(folder: Path | None) -> bool:
@@ -47,8 +47,8 @@ def _link_was_touched(folder: Path | None) -> bool:
         return False
     link = json.loads(file.read_text())
     before, after = link["before"], link["after"]
-    moved = any(before[key] != after[key] for key in ("changes", "started_ns", "rtt_ms"))
-    return moved or any(direction["cut"] for direction in after["directions"])
+    was_changed = any(before[key] != after[key] for key in ("changes", "started_ns", "rtt_ms"))
+    return was_changed or any(direction["cut"] for direction in after["directions"])
 
 
 class Oracle:
@@ -70,26 +70,28 @@ class Oracle:
     @property
     def whole(self) -> bool:
         """Every case has its launches."""
-        found = whole_launches(self.tree) if self.tree else Counter()
-        return len(found) == self._cases and all(n >= self._launches for n in found.values())
+        counts = whole_launches(self.tree) if self.tree else Counter()
+        return len(counts) == self._cases and all(n >= self._launches for n in counts.values())
 
     def examine(self, row: Row, status: int | None = None) -> None:
         """Compare with what was there before; `status`: of an invocation that has just ended."""
         if self.tree is None:
             row.false_green += status == 0
             return
-        scanned = scan(self.tree)
-        launches = [item for item in scanned if item.status == "passed"]
-        now = {item.id: fingerprint(item.folder) for item in launches if item.folder}
-        lost = [id_ for id_, print_ in self._passed.items() if now.get(id_) != print_]
-        row.lost += len(lost)
-        for item in (item for item in scanned if item.id in lost):
-            print(f"lost: {item.id} is {item.status} now: {item.reason}")
-        surplus = Counter(item.case_id for item in launches).values()
-        row.doubled += len(launches) - len(set(now.values()))
-        row.doubled += sum(max(0, count - self._launches) for count in surplus)
-        self._passed = now
-        finished = json.loads((self.tree / "state.json").read_text())["finished"]
-        row.false_green += (status == 0 or finished is not None) and not self.whole
+        all_launches = scan(self.tree)
+        launches = [launch for launch in all_launches if launch.status == "passed"]
+        fingerprints = {
+            launch.id: fingerprint(launch.folder) for launch in launches if launch.folder
+        }
+        lost_ids = [id_ for id_, digest in self._passed.items() if fingerprints.get(id_) != digest]
+        row.lost += len(lost_ids)
+        for launch in (launch for launch in all_launches if launch.id in lost_ids):
+            print(f"lost: {launch.id} is {launch.status} now: {launch.reason}")
+        counts = Counter(launch.case_id for launch in launches).values()
+        row.doubled += len(launches) - len(set(fingerprints.values()))
+        row.doubled += sum(max(0, count - self._launches) for count in counts)
+        self._passed = fingerprints
+        end_time = json.loads((self.tree / "state.json").read_text())["finished"]
+        row.false_green += (status == 0 or end_time is not None) and not self.whole
         row.false_green += sum(whole_launches(self.tree).values()) < len(launches)
-        row.false_green += sum(map(_link_was_touched, (item.folder for item in launches)))
+        row.false_green += sum(map(_link_was_touched, (launch.folder for launch in launches)))

@@ -43,10 +43,10 @@ def state_lost(cluster: Virtual, trial: Trial, job: str) -> None:
 @contextmanager
 def operator(cluster: Virtual) -> Iterator[None]:
     """What an operator does: resumes each node that Slurm took for down or drained."""
-    gone = threading.Event()
+    stop_event = threading.Event()
 
     def watch() -> None:
-        while not gone.wait(1):
+        while not stop_event.wait(1):
             for line in slurm(cluster, "sinfo", "-h", "-N", "-o", "%N %T").splitlines():
                 node, state = line.split()
                 if not _serves(state):
@@ -57,7 +57,7 @@ def operator(cluster: Virtual) -> Iterator[None]:
     try:
         yield
     finally:
-        gone.set()
+        stop_event.set()
         thread.join()
 
 
@@ -81,11 +81,11 @@ def storm(
 
     Of a campaign of one case: `text`, or inside a cluster.  Returns all runs there were.
     """
-    wobble = random.Random(seed)
-    declared = text or campaign(launches, cases=1)
-    trials = (Trial(place, declared, launches, cluster=cluster) for place in numbered(folder))
-    trial, process, struck = next(trials), None, set()
-    used, row = [trial], Row()
+    rng = random.Random(seed)
+    campaign_text = text or campaign(launches, cases=1)
+    trials = (Trial(path, campaign_text, launches, cluster=cluster) for path in numbered(folder))
+    trial, process, struck_jobs = next(trials), None, set()
+    all_trials, row = [trial], Row()
     with operator(cluster):
         for fault in faults:
             row = TALLY[f"slurm: {fault.__name__.replace('_', ' ')}"]
@@ -93,37 +93,37 @@ def storm(
                 if process is None and trial.finished:
                     trial.complete(row)
                     trial = next(trials)
-                    used.append(trial)
+                    all_trials.append(trial)
                 process = process or trial.resume()
-                job = _next_job(cluster, trial, process, struck)
+                job = _next_job(cluster, trial, process, struck_jobs)
                 if job:
                     break
                 trial.complete(row, process)
                 trial, process = next(trials), None
-                used.append(trial)
-            time.sleep(wobble.uniform(0, 0.3))
+                all_trials.append(trial)
+            time.sleep(rng.uniform(0, 0.3))
             fault(cluster, trial, job)
             row.injected += 1
             trial.oracle.examine(row)
         trial.complete(row, process)
-    return used
+    return all_trials
 
 
 def _next_job(
-    cluster: Virtual, trial: Trial, process: subprocess.Popen[bytes], struck: set[str]
+    cluster: Virtual, trial: Trial, process: subprocess.Popen[bytes], struck_jobs: set[str]
 ) -> str:
     """The next measuring job that is running its workload; "" if the campaign ends before."""
 
     def found() -> list[str]:
         if not processes(trial.runs, "workload"):
             return []
-        running = [id_ for id_, _, state in cluster.jobs() if state == "RUNNING"]
-        return [id_ for id_ in running if id_ not in struck]
+        running_ids = [id_ for id_, _, state in cluster.jobs() if state == "RUNNING"]
+        return [id_ for id_ in running_ids if id_ not in struck_jobs]
 
     jobs: list[str] = []
     while process.poll() is None:
         if jobs := found():
-            struck.update(jobs)
+            struck_jobs.update(jobs)
             return jobs[0]
         time.sleep(0.05)
     return ""

@@ -25,8 +25,8 @@ class Row:
 
     @property
     def clean(self) -> bool:
-        bad = self.lost + self.doubled + self.false_green
-        return not bad and self.begun == self.resumed
+        breaches = self.lost + self.doubled + self.false_green
+        return not breaches and self.begun == self.resumed
 
 
 _HEAD = ("fault", "injected", "lost", "doubled", "false green", "resumed")
@@ -55,8 +55,8 @@ class Tally(defaultdict[str, Row]):
 
 
 def _cells(kind: str, row: Row) -> tuple[str, ...]:
-    bad = (row.lost, row.doubled, row.false_green)
-    return (kind, str(row.injected), *map(str, bad), f"{row.resumed}/{row.begun}")
+    breaches = (row.lost, row.doubled, row.false_green)
+    return (kind, str(row.injected), *map(str, breaches), f"{row.resumed}/{row.begun}")
 
 
 #: Of this session.

@@ -47,8 +47,8 @@ def clock(tmp_path: Path) -> Clock:
 
 def trials(folder: Path, clock: Clock, launches: int) -> Iterator[Trial]:
     text = LOCAL.format(launches=launches, budget=2)
-    for place in numbered(folder):
-        yield Trial(place, text, launches, report=True, variables=clock.variables)
+    for path in numbered(folder):
+        yield Trial(path, text, launches, report=True, variables=clock.variables)
 
 
 def step_at(runs: Iterator[Trial], clock: Clock, plan: list[tuple[str, str]]) -> None:
@@ -57,9 +57,9 @@ def step_at(runs: Iterator[Trial], clock: Clock, plan: list[tuple[str, str]]) ->
     for moment, step in plan:
         row = TALLY[f"clock stepped {step}"]
         while True:
-            reached = trial.moments()[moment]
+            is_reached = trial.moments()[moment]
             process = trial.resume()
-            await_true(lambda p=process, r=reached: r() or p.poll() is not None, 120, 0.05)
+            await_true(lambda p=process, r=is_reached: r() or p.poll() is not None, 120, 0.05)
             if process.poll() is None:
                 break
             trial.complete(row, process)

@@ -32,8 +32,8 @@ def end(cluster: Virtual, daemon: str) -> Callable[[], None]:
     command = cluster.ok("exec", "cat", f"/proc/{pid}/cmdline").split("\0")[:-1]
     folder = cluster.ok("exec", "readlink", f"/proc/{pid}/cwd").strip()
     cluster.ok("exec", "kill", "-KILL", pid)
-    again = 'cd "$1" && shift && setsid "$@" >/dev/null 2>&1 </dev/null &'
-    return lambda: cluster.ok("exec", "sh", "-c", again, "sh", folder, *command) and None
+    script = 'cd "$1" && shift && setsid "$@" >/dev/null 2>&1 </dev/null &'
+    return lambda: cluster.ok("exec", "sh", "-c", script, "sh", folder, *command) and None
 
 
 def away(daemon: str) -> Fault:
@@ -64,7 +64,7 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
     finally:
         start()
     assert trial.oracle.tree
-    (row,) = [one for one in scheduler_log.read(trial.oracle.tree) if one.has_fallback][:1]
+    (row,) = [outage for outage in scheduler_log.read(trial.oracle.tree) if outage.has_fallback][:1]
     assert row.end is not None and row.end - row.start >= 60
     assert "its accounting stayed away" in trial.log
 

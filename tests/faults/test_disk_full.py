@@ -53,9 +53,9 @@ def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None
             if trial.finished:
                 trial.complete(row)
                 trial = next(trials)
-            reached = trial.moments()[moment]
+            is_reached = trial.moments()[moment]
             process = trial.resume() if trial.oracle.tree else trial.invoke()
-            await_true(lambda p=process, r=reached: r() or p.poll() is not None, 120, 0.05)
+            await_true(lambda p=process, r=is_reached: r() or p.poll() is not None, 120, 0.05)
             if process.poll() is None:
                 break
             trial.complete(row, process)
@@ -70,17 +70,17 @@ def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None
 @pytest.mark.usefixtures("whole_drill")
 def test_disk_full_on_local(small: Path) -> None:
     text = LOCAL.format(launches=3, budget=0.5)
-    fill((Trial(place, text, 3, report=True) for place in numbered(small)), small, MOMENTS)
+    fill((Trial(path, text, 3, report=True) for path in numbered(small)), small, MOMENTS)
 
 
 @pytest.mark.usefixtures("whole_drill")
 def test_disk_full_on_slurm(cluster: Virtual) -> None:
     small, text = cluster.share / "small", campaign(3, cases=1)
-    trials = (Trial(place, text, 3, cluster=cluster) for place in numbered(small))
+    trials = (Trial(path, text, 3, cluster=cluster) for path in numbered(small))
     fill(trials, small, ("measure", "copy", "submit"))
 
 
 def test_disk_full_once(small: Path) -> None:
     text = LOCAL.format(launches=1, budget=0.5)
-    fill((Trial(place, text, 1) for place in numbered(small)), small, ("measure",))
+    fill((Trial(path, text, 1) for path in numbered(small)), small, ("measure",))
     assert all(row.clean for row in TALLY.values())

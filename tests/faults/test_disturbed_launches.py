@@ -73,13 +73,13 @@ class Launch:
     ) -> None:
         self._folder = folder
         mpirun = paths.toolchains() / "openmpi41" / "bin" / "mpirun"
-        exported = [word for name in variables for word in ("-x", name)]
+        exports = [word for name in variables for word in ("-x", name)]
         binding = ("--oversubscribe", "--bind-to", "none") if ranks > 2 else ("--bind-to", "core")
         sizes = ("--perturbation", "0", "--end", "65536")
-        lasting = ("--budget", str(seconds), "--precision", "0.01")  # no quiet machine ends sooner
-        program = (netpipe, "--samples", "samples.csv", *lasting, *sizes)
+        duration = ("--budget", str(seconds), "--precision", "0.01")  # no quiet machine ends sooner
+        program = (netpipe, "--samples", "samples.csv", *duration, *sizes)
         self.process = subprocess.Popen(
-            [*prefix, mpirun, "-n", str(ranks), *binding, *exported, *program],
+            [*prefix, mpirun, "-n", str(ranks), *binding, *exports, *program],
             cwd=folder,
             env={
                 **os.environ,
@@ -92,31 +92,31 @@ class Launch:
 
     def rank(self, number: int) -> int:
         """The process of that rank, once it measures."""
-        found: list[int] = []
+        pids: list[int] = []
 
         def is_there() -> bool:
-            wanted = f"OMPI_COMM_WORLD_RANK={number}".encode()
+            variable = f"OMPI_COMM_WORLD_RANK={number}".encode()
             for entry in Path("/proc").glob("[0-9]*"):
                 try:
-                    here = (entry / "cwd").readlink() == self._folder
-                    if here and wanted in (entry / "environ").read_bytes().split(b"\0"):
-                        found.append(int(entry.name))
+                    is_in_folder = (entry / "cwd").readlink() == self._folder
+                    if is_in_folder and variable in (entry / "environ").read_bytes().split(b"\0"):
+                        pids.append(int(entry.name))
                 except OSError:
                     continue
-            return bool(found)
+            return bool(pids)
 
         await_true(is_there, 30, 0.1)
-        return found[0]
+        return pids[0]
 
     def record(self) -> dict[str, Any]:
         assert self.process.wait(120) == 0
-        found: dict[str, Any] = json.loads((self._folder / "run.json").read_text())
-        return found
+        run: dict[str, Any] = json.loads((self._folder / "run.json").read_text())
+        return run
 
     def marks(self) -> list[str]:
         """What is said of it, but of what a busy machine does: load, switches, waiting."""
-        found = disturbance.reasons(self.record(), analysis.default().disturbance, None)
-        return [reason for reason in found if reason.startswith(KINDS)]
+        reasons = disturbance.reasons(self.record(), analysis.default().disturbance, None)
+        return [reason for reason in reasons if reason.startswith(KINDS)]
 
 
 def inside(group: Path) -> tuple[str, ...]:
@@ -139,9 +139,9 @@ def test_a_frozen_launch_is_recorded(netpipe: Path, tmp_path: Path) -> None:
         (group / "freezer.state").write_text("FROZEN")
         time.sleep(2)
         (group / "freezer.state").write_text("THAWED")
-        found = launch.record()["disturbance"]
-    assert max(found["longest_stop_s"]) > 1.5
-    assert found["continued"] == [0, 0]
+        counters = launch.record()["disturbance"]
+    assert max(counters["longest_stop_s"]) > 1.5
+    assert counters["continued"] == [0, 0]
 
 
 def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_a_stopped_rank_is_named(netpipe: Path, tmp_path: Path) -> None:
     os.kill(process, signal.SIGCONT)
     (mark,) = launch.marks()
     assert mark.startswith("suspended: a signal stopped rank 1 (1 x SIGCONT, ")
-    found = launch.record()["disturbance"]["longest_stop_s"]
-    assert 1.5 < found[1] < 2.5
-    assert found[0] < 0.5, "rank 0 waited in MPI, which asks for the processor meanwhile"
+    stops_s = launch.record()["disturbance"]["longest_stop_s"]
+    assert 1.5 < stops_s[1] < 2.5
+    assert stops_s[0] < 0.5, "rank 0 waited in MPI, which asks for the processor meanwhile"
 
 
 def test_a_clock_that_runs_fast_on_one_rank_is_named(netpipe: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def local(folder: Path) -> Trial:
 
 def blows(trials: Iterator[Trial], plan: list[tuple[str, signal.Signals]], seed: int) -> None:
     """Strike at each planned moment, resuming in between; a new run when one is complete."""
-    wobble = random.Random(seed)
+    rng = random.Random(seed)
     trial = next(trials)
     row = Row()
     for moment, blow in plan:
@@ -38,13 +38,13 @@ def blows(trials: Iterator[Trial], plan: list[tuple[str, signal.Signals]], seed:
             if trial.finished:
                 _end(trial, row, None)
                 trial = next(trials)
-            reached = trial.moments()[moment]
+            is_reached = trial.moments()[moment]
             process = trial.resume() if trial.oracle.tree else trial.invoke()
-            await_true(lambda p=process, r=reached: r() or p.poll() is not None, 120, 0.05)
-            time.sleep(wobble.uniform(0, 0.1))
-            hit = process.poll() is None and trial.strike(blow)
+            await_true(lambda p=process, r=is_reached: r() or p.poll() is not None, 120, 0.05)
+            time.sleep(rng.uniform(0, 0.1))
+            is_struck = process.poll() is None and trial.strike(blow)
             trial.end(row, process)
-            if hit:
+            if is_struck:
                 row.injected += 1
                 break
             # It was too quick, or the run has ended without reaching this moment.
@@ -61,14 +61,14 @@ def _end(trial: Trial, row: Row, process: subprocess.Popen[bytes] | None) -> Non
 
 def plan(seed: int, repeats: int) -> list[tuple[str, signal.Signals]]:
     """Each moment and blow, in random order; the reporting ones last, as runs end there."""
-    order = random.Random(seed)
-    chosen: list[tuple[str, signal.Signals]] = []
+    rng = random.Random(seed)
+    strikes: list[tuple[str, signal.Signals]] = []
     for _ in range(repeats):
         part = list(itertools.product(RUNNING, (KILL, TERM)))
         part += [(moment, INT) for moment in ("build", "measure", "copy", "between")]
-        order.shuffle(part)
-        chosen += part
-    return chosen
+        rng.shuffle(part)
+        strikes += part
+    return strikes
 
 
 @pytest.mark.usefixtures("whole_drill")
@@ -85,14 +85,14 @@ def test_driver_struck_while_reporting(tmp_path: Path, moment: str, blow: signal
 
 @pytest.mark.usefixtures("whole_drill")
 def test_driver_struck_on_slurm(cluster: Virtual) -> None:
-    order = random.Random(5)
-    chosen = list(itertools.product(RUNNING, (KILL, TERM)))
-    order.shuffle(chosen)
+    rng = random.Random(5)
+    strikes = list(itertools.product(RUNNING, (KILL, TERM)))
+    rng.shuffle(strikes)
 
     def on_cluster(folder: Path) -> Trial:
         return Trial(folder, campaign(LAUNCHES, cases=1), LAUNCHES, cluster=cluster, report=True)
 
-    blows(map(on_cluster, numbered(cluster.share / "driver")), chosen, 5)
+    blows(map(on_cluster, numbered(cluster.share / "driver")), strikes, 5)
 
 
 def test_a_few_blows_at_the_driver(tmp_path: Path) -> None:

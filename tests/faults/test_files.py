@@ -18,24 +18,24 @@ pytestmark = pytest.mark.usefixtures("toolchain")
 Damage = Callable[[Path, random.Random], None]
 
 
-def truncated(file: Path, chance: random.Random) -> None:
-    file.write_bytes(file.read_bytes()[: chance.randrange(file.stat().st_size)])
+def truncated(file: Path, rng: random.Random) -> None:
+    file.write_bytes(file.read_bytes()[: rng.randrange(file.stat().st_size)])
 
 
-def removed(file: Path, chance: random.Random) -> None:
+def removed(file: Path, rng: random.Random) -> None:
     file.unlink()
 
 
-def zeroed(file: Path, chance: random.Random) -> None:
+def zeroed(file: Path, rng: random.Random) -> None:
     """A block that a crash left unwritten."""
     data = bytearray(file.read_bytes())
-    start = chance.randrange(len(data))
+    start = rng.randrange(len(data))
     end = min(len(data), start + 512)
     data[start:end] = bytes(end - start)
     file.write_bytes(data)
 
 
-def last_line_doubled(file: Path, chance: random.Random) -> None:
+def last_line_doubled(file: Path, rng: random.Random) -> None:
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join([*lines, lines[-1]]))
 
@@ -54,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_damaged_launch_is_not_counted_and_the_other_is_kept(
     whole: Path, tmp_path: Path, damage: Damage, is_whole: bool
 ) -> None:
-    chance = random.Random(damage.__name__)
+    rng = random.Random(damage.__name__)
     row = TALLY[f"files: {damage.__name__.replace('_', ' ')}"]
     for number in range(50 if is_whole else 10):
         tree = tmp_path / str(number)
@@ -62,13 +62,13 @@ def test_a_damaged_launch_is_not_counted_and_the_other_is_kept(
         folders = sorted(
             item.folder for item in scan(tree) if item.status == "passed" and item.folder
         )
-        hurt = chance.choice(folders)
-        before = {folder: fingerprint(folder) for folder in folders}
-        damage(hurt / chance.choice(("samples.csv", "run.json", "case.json")), chance)
+        target = rng.choice(folders)
+        fingerprints = {folder: fingerprint(folder) for folder in folders}
+        damage(target / rng.choice(("samples.csv", "run.json", "case.json")), rng)
         row.injected += 1
-        passed = [item.folder for item in scan(tree) if item.status == "passed"]
-        row.doubled += len(passed) - len(set(passed))
-        row.lost += any(folder not in passed for folder in folders if folder != hurt)
-        row.false_green += hurt in passed and fingerprint(hurt) != before[hurt]
+        passed_folders = [item.folder for item in scan(tree) if item.status == "passed"]
+        row.doubled += len(passed_folders) - len(set(passed_folders))
+        row.lost += any(folder not in passed_folders for folder in folders if folder != target)
+        row.false_green += target in passed_folders and fingerprint(target) != fingerprints[target]
         shutil.rmtree(tree)
     assert row.clean, vars(row)

@@ -33,8 +33,8 @@ def over_the_link(cluster: Virtual, name: str, faults: list[Fault], seed: int, n
     runs = storm(cluster, cluster.share / name, faults, seed, n, text)
     launches = [item for run in runs if run.oracle.tree for item in scan(run.oracle.tree)]
     reasons = [item.reason for item in launches if item.status == "failed"]
-    changed = [reason for reason in reasons if "link changed" in reason]
-    assert len(changed) >= len(faults) / 2, reasons  # one may end before it is struck
+    link_reasons = [reason for reason in reasons if "link changed" in reason]
+    assert len(link_reasons) >= len(faults) / 2, reasons  # one may end before it is struck
 
 
 @pytest.mark.usefixtures("whole_drill")

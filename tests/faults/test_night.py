@@ -28,8 +28,8 @@ def stop(cluster: Virtual, job: str) -> None:
 
 def requeue(cluster: Virtual, job: str) -> None:
     cluster.run("exec", "scontrol", "requeue", job)
-    pending = lambda: (job, "roundtrip-nightly", "PENDING") in cluster.jobs()  # noqa: E731
-    await_true(pending, 30)
+    is_pending = lambda: (job, "roundtrip-nightly", "PENDING") in cluster.jobs()  # noqa: E731
+    await_true(is_pending, 30)
     time.sleep(2)  # started in the second of its end, slurmd takes it for the job that it has ended
     cluster.run("exec", "scontrol", "update", f"JobId={job}", "StartTime=now")
 
@@ -43,22 +43,22 @@ def test_night_struck(
         pytest.skip(MANY)
     folder = cluster.share / f"night-{blow.__name__}-{moment}"
     trial = Trial(folder, campaign(2, cases=1), 2, cluster=cluster, report=True)
-    own = {"ROUNDTRIP_RUNS": str(trial.runs), "ROUNDTRIP_REPORTS": str(trial.reports)}
-    site = replace(cluster, variables=own)
+    variables = {"ROUNDTRIP_RUNS": str(trial.runs), "ROUNDTRIP_REPORTS": str(trial.reports)}
+    site = replace(cluster, variables=variables)
     row = TALLY[f"night: {blow.__name__}"]
-    reached = trial.moments()[moment]
+    is_reached = trial.moments()[moment]
     job = site.submit(folder / "tiny.toml", ROUNDTRIP_NIGHTLY_BEGIN="never")
-    assert await_true(reached, 120, 0.05), site.output(job)
+    assert await_true(is_reached, 120, 0.05), site.output(job)
     time.sleep(random.Random(moment).uniform(0, 0.2))
     blow(site, job)
     row.injected += 1
     assert await_true(lambda: job not in {id_ for id_, _, _ in site.jobs()}, 240)
-    said = site.output(job).rpartition("ended with exit status ")[2].partition(",")[0]
-    trial.oracle.examine(row, int(said) if said.isdigit() else None)
+    status = site.output(job).rpartition("ended with exit status ")[2].partition(",")[0]
+    trial.oracle.examine(row, int(status) if status.isdigit() else None)
     if blow is requeue:
-        assert said == "0", site.output(job)
+        assert status == "0", site.output(job)
     if blow is stop:
-        assert said in ("0", "1"), site.output(job)
+        assert status in ("0", "1"), site.output(job)
     if trial.oracle.whole and list(trial.reports.glob("*/*/*/r*/report.html")):
         row.begun += 1
         row.resumed += 1

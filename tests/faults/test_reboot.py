@@ -34,17 +34,17 @@ def test_a_job_number_used_again(tmp_path_factory: pytest.TempPathFactory) -> No
         file = cluster.share / "tiny.toml"
         file.write_text(campaign(2, cases=1))
         row = TALLY["job number reused after a reboot"]
-        first, status = _night(site, file, requeued=False)
-        assert status == 0, site.output(first)
+        job, status = _night(site, file, requeued=False)
+        assert status == 0, site.output(job)
         cluster.ok("down")
         cluster.ok("up", "--nodes", NODES, "--share", str(cluster.share))
-        (cluster.share / f"night-{first}.out").unlink()  # else the second seems to have ended, too
+        (cluster.share / f"night-{job}.out").unlink()  # else the second seems to have ended, too
         row.injected += 1
-        second, status = _night(site, file, requeued=True)
-        assert second == first, "the fault: another night under the same number"
+        other_job, status = _night(site, file, requeued=True)
+        assert other_job == job, "the fault: another night under the same number"
         trees = sorted(path.parent for path in runs.glob("*/*/*/state.json"))
-        whole = [tree for tree in trees if sum(whole_launches(tree).values()) == 2]
-        row.false_green += status == 0 and len(whole) < 2
+        whole_trees = [tree for tree in trees if sum(whole_launches(tree).values()) == 2]
+        row.false_green += status == 0 and len(whole_trees) < 2
         row.begun += 2
-        row.resumed += len(whole)
-        assert len(whole) == 2, site.output(second)
+        row.resumed += len(whole_trees)
+        assert len(whole_trees) == 2, site.output(other_job)

@@ -140,6 +140,6 @@ def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster:
     nodes_are_back(cluster)
     trial.complete(row, process)
     assert trial.oracle.tree
-    (failed,) = (one for one in scan(trial.oracle.tree) if one.status == "failed")
-    assert failed.nodes_down == (node,)
+    (failure,) = (launch for launch in scan(trial.oracle.tree) if launch.status == "failed")
+    assert failure.nodes_down == (node,)
     assert f"node {node} failed (Slurm: down, or its step gone)" in trial.log

@@ -37,17 +37,17 @@ _NAMES = {"driver": b"roundtrip", "session": b"reframe", "workload": b"netpipe"}
 def processes(runs: Path, kind: str) -> list[int]:
     """Living processes of campaigns that write below `runs`: driver, session, workload or any."""
     mark = f"ROUNDTRIP_RUNS={runs}".encode()
-    found = []
+    pids = []
     for pid in (entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()):
         folder = Path("/proc", pid)
         try:
             if kind != "any" and (folder / "comm").read_bytes().strip() != _NAMES[kind]:
                 continue
             if mark in (folder / "environ").read_bytes().split(b"\0"):
-                found.append(int(pid))
+                pids.append(int(pid))
         except OSError:
             continue
-    return found
+    return pids
 
 
 @dataclass
@@ -92,14 +92,14 @@ class Trial:
         arguments = ["roundtrip", "run", str(self.folder / "tiny.toml")]
         arguments += [] if self.report else ["--no-report"]
         arguments += ["--resume"] if self.oracle.tree else []
-        own = {"ROUNDTRIP_RUNS": str(self.runs), "ROUNDTRIP_REPORTS": str(self.reports)}
+        variables = {"ROUNDTRIP_RUNS": str(self.runs), "ROUNDTRIP_REPORTS": str(self.reports)}
         if self.cluster:
             command = self.cluster.on_site(f"exec {' '.join(arguments)} --site virtual")
-            environment = {**self.cluster.environment, **own}
+            environment = {**self.cluster.environment, **variables}
         else:
             command = [*arguments, "--site", "local"]
             path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-            environment = {**os.environ, **own, "PATH": path, **self.variables}
+            environment = {**os.environ, **variables, "PATH": path, **self.variables}
         self._number += 1
         with (self.folder / f"log-{self._number}").open("wb") as log:
             return subprocess.Popen(
@@ -114,8 +114,8 @@ class Trial:
             await_true(lambda p=process: p.poll() is not None or self._in_tree(), 60, 0.02)
             if process.poll() != 2 or _LOCKED not in self.log:
                 return process
-            late = time.monotonic() - begin > patient(patience_s)
-            assert not late, "the killed campaign's session never ended"
+            is_late = time.monotonic() - begin > patient(patience_s)
+            assert not is_late, "the killed campaign's session never ended"
 
     def _in_tree(self) -> bool:
         return "building what it launches" in self.log
@@ -147,10 +147,10 @@ class Trial:
             if self.finished:
                 break
             self.end(row, self.resume())
-        clean = await_true(lambda: not processes(self.runs, "any"), 15) and not self._jobs()
-        row.resumed += self.finished and self.oracle.whole and clean
+        is_clean = await_true(lambda: not processes(self.runs, "any"), 15) and not self._jobs()
+        row.resumed += self.finished and self.oracle.whole and is_clean
         assert self.finished, self.log
-        assert clean, f"left behind: {self._left_behind()}"
+        assert is_clean, f"left behind: {self._left_behind()}"
 
     def _jobs(self) -> list[tuple[str, str, str]]:
         return self.cluster.jobs() if self.cluster else []
@@ -162,14 +162,14 @@ class Trial:
 
     def strike(self, signal_: signal.Signals, kind: str = "driver") -> bool:
         """Send a signal to the processes of a kind; False if there is none."""
-        hit = False
+        is_struck = False
         for pid in processes(self.runs, kind):
             try:
                 os.kill(pid, signal_)
-                hit = True
+                is_struck = True
             except ProcessLookupError:
                 pass
-        return hit
+        return is_struck
 
     def moments(self) -> dict[str, Callable[[], bool]]:
         """Points on the way of an invocation, in order; each says whether it is reached."""
@@ -193,8 +193,8 @@ class Trial:
     @staticmethod
     def _news(base: Path, pattern: str) -> Callable[[], bool]:
         """A function that says whether something matches that did not at first."""
-        before = set(base.glob(pattern))
-        return lambda: any(path not in before for path in base.glob(pattern))
+        old_paths = set(base.glob(pattern))
+        return lambda: any(path not in old_paths for path in base.glob(pattern))
 
 
 def numbered(folder: Path) -> Iterator[Path]:

@@ -27,21 +27,21 @@ def main() -> int:
     arguments.add_argument("--start", type=int, default=0, help="the first seed")
     arguments.add_argument("--only", help="a reader")
     arguments.add_argument("--seed", type=int, help="the one case to run again")
-    chosen = arguments.parse_args()
+    options = arguments.parse_args()
     os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before polars: a case is small
     from fuzz import run
 
-    if chosen.seed is not None:
+    if options.seed is not None:
         with tempfile.TemporaryDirectory() as folder:
-            took = run.case(chosen.only, chosen.seed, Path(folder), alone=True)
-            print("accepted" if took else "rejected")
+            is_accepted = run.case(options.only, options.seed, Path(folder), alone=True)
+            print("accepted" if is_accepted else "rejected")
         return 0
-    names = [chosen.only] if chosen.only else list(run.SHARES)
+    names = [options.only] if options.only else list(run.SHARES)
     chunks = []
     for name in names:
-        count = chosen.cases if chosen.only else run.share(name, chosen.cases)
-        seeds = range(chosen.start, chosen.start + count)
-        chunks += [(name, seeds[at : at + _CHUNK]) for at in range(0, count, _CHUNK)]
+        count = options.cases if options.only else run.share(name, options.cases)
+        seeds = range(options.start, options.start + count)
+        chunks += [(name, seeds[start : start + _CHUNK]) for start in range(0, count, _CHUNK)]
     return _table(*_all(chunks))
 
 
@@ -58,19 +58,19 @@ def _all(chunks: list[tuple[str, range]]) -> tuple[dict[str, Counter[str]], list
                 os.cpu_count(), mp_context=get_context("spawn"), max_tasks_per_child=1
             ) as pool,
         ):
-            doing = {
+            tasks = {
                 pool.submit(run.several, *chunk, Path(folder) / str(number)): chunk
                 for number, chunk in enumerate(chunks)
             }
             try:
-                for done in as_completed(list(doing)):
-                    name, counted, found = done.result()
-                    del doing[done]
-                    counts[name] += counted
-                    findings += found
+                for task in as_completed(list(tasks)):
+                    name, chunk_counts, chunk_findings = task.result()
+                    del tasks[task]
+                    counts[name] += chunk_counts
+                    findings += chunk_findings
             except BrokenProcessPool:
                 suspects = [json.loads(file.read_text()) for file in Path(folder).iterdir()]
-        chunks = list(doing.values())
+        chunks = list(tasks.values())
         if chunks:
             chunks, suspects = _without(chunks, suspects), suspects
             for name, seed in suspects:
@@ -84,27 +84,29 @@ def _without(
     chunks: list[tuple[str, range]], suspects: list[tuple[str, int]]
 ) -> list[tuple[str, range]]:
     """The chunks with the suspects cut out."""
-    left = []
+    pieces = []
     for name, seeds in chunks:
-        cuts = sorted(seed for of, seed in suspects if of == name and seed in seeds)
-        for first, end in zip([seeds.start - 1, *cuts], [*cuts, seeds.stop], strict=True):
-            left.append((name, range(first + 1, end)))
-    return [(name, seeds) for name, seeds in left if seeds]
+        cuts = sorted(seed for reader, seed in suspects if reader == name and seed in seeds)
+        for start, end in zip([seeds.start - 1, *cuts], [*cuts, seeds.stop], strict=True):
+            pieces.append((name, range(start + 1, end)))
+    return [(name, seeds) for name, seeds in pieces if seeds]
 
 
 def _alone(name: str, seed: int) -> tuple[str, list[str]]:
     """The outcome of one case in a process of its own, as a command reads its input."""
-    again = [sys.executable, "-m", "fuzz", "--only", name, "--seed", str(seed)]
-    done = subprocess.run(again, capture_output=True, text=True)
-    if done.returncode == 0:
-        return done.stdout.split()[-1], []
-    return "found", [f"{name}, seed {seed}: ended with {done.returncode}\n{done.stderr[-2000:]}"]
+    command = [sys.executable, "-m", "fuzz", "--only", name, "--seed", str(seed)]
+    process = subprocess.run(command, capture_output=True, text=True)
+    if process.returncode == 0:
+        return process.stdout.split()[-1], []
+    return "found", [
+        f"{name}, seed {seed}: ended with {process.returncode}\n{process.stderr[-2000:]}"
+    ]
 
 
 def _table(counts: dict[str, Counter[str]], findings: list[str]) -> int:
     print(f"{'reader':26}{'cases':>9}{'accepted':>10}{'rejected':>10}{'findings':>10}")
-    for name, counted in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
-        columns = (counted.total(), counted["accepted"], counted["rejected"], counted["found"])
+    for name, tally in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
+        columns = (tally.total(), tally["accepted"], tally["rejected"], tally["found"])
         print(f"{name:26}{columns[0]:>9}" + "".join(f"{number:>10}" for number in columns[1:]))
     for finding in findings:
         print(f"\nFINDING {finding}", file=sys.stderr)

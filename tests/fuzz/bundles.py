@@ -23,7 +23,7 @@ def tree() -> Tree:
     """A small run tree and, in its ``bundles/``, its bundle; never changed."""
     import tempfile
 
-    small = Tree(
+    run_tree = Tree(
         Path(tempfile.mkdtemp(prefix="roundtrip-fuzz-")) / "run",
         launches=2,
         samples=2,
@@ -31,9 +31,9 @@ def tree() -> Tree:
         environs=(ENVIRON,),
         extras={"emulated": {"wan_rtt_ms": 2}},
     )
-    small.write()
-    bundle.build(small.path)
-    return small
+    run_tree.write()
+    bundle.build(run_tree.path)
+    return run_tree
 
 
 def built() -> Path:
@@ -63,19 +63,19 @@ def check_of(
     """A file of the bundle `whose`; `forged`: its manifest vouches for it; `then` uses it."""
 
     def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        good = whose()
-        copy = Path(shutil.copytree(good, folder / "bundle"))
+        original = whose()
+        copy = Path(shutil.copytree(original, folder / "bundle"))
         try:
             (copy / name).write_bytes(content)
             if forged:
-                facts = manifest.verify(good).data
+                facts = manifest.verify(original).data
                 (copy / manifest.FILE_NAME).unlink()
                 manifest.write(copy, {k: facts[k] for k in facts if k != "files"})
             if _apart.get():
                 reader.require(copy)
-            read = data.read(copy)
-            read.samples.collect()
-            then(read)
+            bundle_data = data.read(copy)
+            bundle_data.samples.collect()
+            then(bundle_data)
             return True
         finally:
             shutil.rmtree(copy)

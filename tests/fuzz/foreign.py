@@ -27,38 +27,38 @@ def seeds(pattern: str) -> Callable[[], list[bytes]]:
 
 def log(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a log is read without loss: a row that was good stays where its header stands."""
-    read = perflog.parse(content)
-    _sound(read)
-    lines, good = content.split(b"\n")[:-1], seed.split(b"\n")
+    parsed_file = perflog.parse(content)
+    _sound(parsed_file)
+    lines, seed_lines = content.split(b"\n")[:-1], seed.split(b"\n")
     headers = [
         line for line in lines if perflog.parse_header(line.decode(errors="replace").rstrip("\r"))
     ]
-    if headers == good[:1] and lines[0] == good[0]:
-        whole = perflog.parse(seed).rows["line"].unique()
-        taken_from_seed = {good[line - 1] for line in whole}
-        kept = {lines[line - 1] for line in read.rows["line"].unique()}
-        assert set(lines) & taken_from_seed <= kept, "a good row was lost"
-    return not read.rejects
+    if headers == seed_lines[:1] and lines[0] == seed_lines[0]:
+        seed_numbers = perflog.parse(seed).rows["line"].unique()
+        seed_rows = {seed_lines[line - 1] for line in seed_numbers}
+        content_rows = {lines[line - 1] for line in parsed_file.rows["line"].unique()}
+        assert set(lines) & seed_rows <= content_rows, "a good row was lost"
+    return not parsed_file.rejects
 
 
 def any_file(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether a report or a database is read with no fault."""
-    read = bring.parse(content, datetime.UTC)
-    _sound(read)
-    return not read.rejects
+    parsed_file = bring.parse(content, datetime.UTC)
+    _sound(parsed_file)
+    return not parsed_file.rejects
 
 
-def _sound(read: ParsedFile) -> None:
+def _sound(parsed_file: ParsedFile) -> None:
     """What was read can be kept and made into nights, and every fault is one line."""
-    assert dict(read.rows.schema) == LOGGED_VALUES
-    assert read.rows["value"].is_finite().all()
-    for fault in read.rejects:
+    assert dict(parsed_file.rows.schema) == LOGGED_VALUES
+    assert parsed_file.rows["value"].is_finite().all()
+    for fault in parsed_file.rejects:
         assert len(f"{UserError(fault.reason, 'x', fault.line)}".splitlines()) == 1
-    rows = read.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
+    rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
     values, _ = select_comparable(rows, (), ())
-    found, provenance = store.form_nights(bring.stored_rows(values, _NAMES))
-    assert found.height <= values.height
-    assert not found["median"].null_count() and not provenance["value"].null_count()
+    nights, provenance = store.form_nights(bring.stored_rows(values, _NAMES))
+    assert nights.height <= values.height
+    assert not nights["median"].null_count() and not provenance["value"].null_count()
 
 
 _ANNOTATIONS = """- from: 2026-11-03
@@ -81,10 +81,10 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the annotations are some; then they can be said of nights."""
     file = folder / annotation_file.FILE_NAME
     file.write_bytes(content)
-    found = annotation_file.load(file)
+    entries = annotation_file.load(file)
     night = {"night": ["2026-11-04T00:00:00Z"], "case_id": ["NetPIPE/@x:y+z"], "left_out": [""]}
-    annotation_file.mark(pl.DataFrame(night), found)
-    annotation_file.notes(night["night"], found)
+    annotation_file.mark(pl.DataFrame(night), entries)
+    annotation_file.notes(night["night"], entries)
     return True
 
 
@@ -92,12 +92,12 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
 def _values() -> bytes:
     import io
 
-    read = bring.parse((_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC)
-    rows = read.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
+    parsed_file = bring.parse((_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC)
+    rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
     table = bring.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
-    written = io.BytesIO()
-    table.select(*VALUES).write_parquet(written)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    table.select(*VALUES).write_parquet(buffer)
+    return buffer.getvalue()
 
 
 def values_seeds() -> list[bytes]:

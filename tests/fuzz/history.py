@@ -36,14 +36,18 @@ def bundle() -> Path:
         change=lambda night, _: 1.2 if night >= _NIGHTS // 2 else 1.0,
         kernel=lambda night: "6.1" if night >= _NIGHTS // 2 else "6.0",
     )
-    newest = writer.write(_NIGHTS)[-1] / "bundle"
-    since = datetime.fromisoformat(writer.started(_NIGHTS // 2))
-    said = Annotation.model_validate({"from": since, "text": "a new kernel"})
-    first = datetime.fromisoformat(writer.started(0))
-    usual = Annotation.model_validate({"from": first, "text": "as bought", "kind": "accepted"})
-    known = ledger.read_ledger(folder, CAMPAIGN, SITE, [said, usual])
-    ledger.attach(newest, manifest.verify(newest), known, [said, usual])
-    return newest
+    newest_bundle = writer.write(_NIGHTS)[-1] / "bundle"
+    change_time = datetime.fromisoformat(writer.started(_NIGHTS // 2))
+    kernel_change = Annotation.model_validate({"from": change_time, "text": "a new kernel"})
+    start_time = datetime.fromisoformat(writer.started(0))
+    acceptance = Annotation.model_validate(
+        {"from": start_time, "text": "as bought", "kind": "accepted"}
+    )
+    night_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE, [kernel_change, acceptance])
+    ledger.attach(
+        newest_bundle, manifest.verify(newest_bundle), night_ledger, [kernel_change, acceptance]
+    )
+    return newest_bundle
 
 
 def shown(data: Data) -> None:

@@ -40,14 +40,14 @@ def mutated(random: Random, content: bytes) -> bytes:
 
 
 def _bytes(random: Random, content: bytes) -> bytes:
-    at = random.randint(0, len(content))
-    end = min(len(content), at + random.choice((0, 1, 1, 2, 8, 64)))
-    put = random.choice((random.choice(_TOKENS), random.randbytes(random.randint(0, 4))))
+    start = random.randint(0, len(content))
+    end = min(len(content), start + random.choice((0, 1, 1, 2, 8, 64)))
+    insertion = random.choice((random.choice(_TOKENS), random.randbytes(random.randint(0, 4))))
     if random.random() < 0.1:
-        return content[:at]  # truncated
+        return content[:start]  # truncated
     if random.random() < 0.1:
-        return content[:at] + content[at:end] * 3 + content[end:]
-    return content[:at] + put + content[end:]
+        return content[:start] + content[start:end] * 3 + content[end:]
+    return content[:start] + insertion + content[end:]
 
 
 def _lines(random: Random, content: bytes) -> bytes:
@@ -80,18 +80,18 @@ def _tree(random: Random, content: bytes) -> bytes:
     places = list(_places(data))
     if not places:
         return _bytes(random, content)
-    inside, key = random.choice(places)
+    container, key = random.choice(places)
     match random.randrange(6):
         case 0:
-            del inside[key]
-        case 1 if isinstance(inside, list):
-            inside.insert(key, inside[key])
+            del container[key]
+        case 1 if isinstance(container, list):
+            container.insert(key, container[key])
         case 2:
-            inside[key] = [inside[key]]
-        case 3 if isinstance(inside, dict):
-            inside[random.choice(("", "x", "schema", "\ud800"))] = inside.pop(key)
+            container[key] = [container[key]]
+        case 3 if isinstance(container, dict):
+            container[random.choice(("", "x", "schema", "\ud800"))] = container.pop(key)
         case _:
-            inside[key] = random.choice(_VALUES)
+            container[key] = random.choice(_VALUES)
     return json.dumps(data).encode()
 
 
@@ -99,9 +99,9 @@ def _places(data: Any) -> Any:
     """Every (container, key) of a JSON value."""
     level = [data] if isinstance(data, dict | list) else []
     while level:
-        inside = level.pop()
-        keys = inside if isinstance(inside, dict) else range(len(inside))
+        container = level.pop()
+        keys = container if isinstance(container, dict) else range(len(container))
         for key in keys:
-            yield inside, key
-            if isinstance(inside[key], dict | list):
-                level.append(inside[key])
+            yield container, key
+            if isinstance(container[key], dict | list):
+                level.append(container[key])

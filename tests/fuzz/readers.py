@@ -58,35 +58,35 @@ def _written(content: bytes, folder: Path, name: str) -> Path:
 
 def _samples(content: bytes, seed: bytes, folder: Path) -> bool:
     file = Path("samples.csv")
-    read = samples.parse(content, file)
+    result = samples.parse(content, file)
     _, body, line, _ = samples._head(content, file)
     if body is not None:
-        slow, problems = samples._slow(body, line, file)
-        assert read.frame.equals(slow), "the fast and the slow reader differ"
+        slow_frame, problems = samples._slow(body, line, file)
+        assert result.frame.equals(slow_frame), "the fast and the slow reader differ"
         assert problems or samples._fast(body) is not None or b'"' in body, "the fast one refuses"
-    good = {row for row in seed.split(b"\n") if row.startswith(b"netpipe,")}
-    kept = sum(row in good for row in (body or b"").split(b"\n")[:-1])
-    assert read.frame.height >= kept, "a good row was lost"
-    whole = samples.parse(seed, file)
-    sealed = samples.seal(seed, whole.frame)
-    proven = not read.problems and not samples.seal_fault(
-        samples.digest(content), read.frame, sealed
+    seed_rows = {row for row in seed.split(b"\n") if row.startswith(b"netpipe,")}
+    count = sum(row in seed_rows for row in (body or b"").split(b"\n")[:-1])
+    assert result.frame.height >= count, "a good row was lost"
+    seed_result = samples.parse(seed, file)
+    seal = samples.seal(seed, seed_result.frame)
+    is_proven = not result.problems and not samples.seal_fault(
+        samples.digest(content), result.frame, seal
     )
-    assert proven == (content == seed), "a bad row was kept, or a good file refused"
-    return not read.problems
+    assert is_proven == (content == seed), "a bad row was kept, or a good file refused"
+    return not result.problems
 
 
 def _record(name: str) -> Check:
     def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        read = records.read_record(_written(content, folder, name))
+        record = records.read_record(_written(content, folder, name))
         if name == "state.json":
             return True
-        good = {
-            other: records.read_record(bundles.tree().folder(1, bundles.ENVIRON) / other)
-            for other in _BOTH
+        launch_records = {
+            file: records.read_record(bundles.tree().folder(1, bundles.ENVIRON) / file)
+            for file in _BOTH
         }
-        good[name] = read
-        case, run = good["case.json"], good["run.json"]
+        launch_records[name] = record
+        case, run = launch_records["case.json"], launch_records["run.json"]
         launch.require_fits(
             Launch("a/b/c", records.case_id(case), "passed", "", "a", "b", case=case, run=run)
         )
@@ -106,15 +106,15 @@ def _session(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def _campaign(content: bytes, seed: bytes, folder: Path) -> bool:
-    read = model.load_campaign(_written(content, folder, "campaign.toml"))
-    assert read.launches >= 1
-    assert read.checks
+    campaign = model.load_campaign(_written(content, folder, "campaign.toml"))
+    assert campaign.launches >= 1
+    assert campaign.checks
     return True
 
 
 def _analysis(content: bytes, seed: bytes, folder: Path) -> bool:
-    read = analysis.load(_written(content, folder, "analysis.toml"))
-    assert 0 < read.statistics.confidence_level < 1
+    settings = analysis.load(_written(content, folder, "analysis.toml"))
+    assert 0 < settings.statistics.confidence_level < 1
     return True
 
 
@@ -122,17 +122,17 @@ def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     (folder / "env").mkdir(exist_ok=True)
     file = _written(content, folder / "env", "host.json")
     cores = disturbance.processors(file, folder)
-    read = Environment.read(folder)
-    names = Disclosure(Pseudonyms(read.hosts(), b"key"), read.words())
+    environment = Environment.read(folder)
+    names = Disclosure(Pseudonyms(environment.hosts(), b"key"), environment.words())
     shutil.rmtree(folder / "written", ignore_errors=True)
-    read.write(folder / "written", names)
+    environment.write(folder / "written", names)
     return cores is not None
 
 
 def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
-    read = lock.read(_written(content, folder, "spack.lock"))
-    lock.split_builds(read)
-    lock.split_targets(read)
+    spack_lock = lock.read(_written(content, folder, "spack.lock"))
+    lock.split_builds(spack_lock)
+    lock.split_targets(spack_lock)
     return True
 
 

@@ -34,9 +34,9 @@ def case(name: str, seed: int, folder: Path, alone: bool = False) -> bool:
         if name == TREES:
             return trees.check(random, folder)
         reader = READERS[name]
-        good = random.choice(reader.seeds())
+        content = random.choice(reader.seeds())
         with decoding_apart() if alone else contextlib.nullcontext():
-            return accepted(reader, mutated(random, good), good, folder)
+            return accepted(reader, mutated(random, content), content, folder)
     finally:
         faulthandler.cancel_dump_traceback_later()
 

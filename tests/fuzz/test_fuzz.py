@@ -23,15 +23,15 @@ def test_no_input_breaks_a_reader(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_good_is_accepted(name: str, tmp_path: Path) -> None:
     reader = READERS[name]
-    taken = [accepted(reader, good, good, tmp_path) for good in reader.seeds()]
-    assert any(taken)
+    verdicts = [accepted(reader, content, content, tmp_path) for content in reader.seeds()]
+    assert any(verdicts)
 
 
 def test_mutations_change_something_mostly_and_are_the_same_again() -> None:
-    good = b'{"a": [1, 2], "b": "c"}\nx,y\n'
-    first = [mutated(Random(seed), good) for seed in range(200)]
-    assert first == [mutated(Random(seed), good) for seed in range(200)]
-    assert sum(content != good for content in first) > 100
+    original = b'{"a": [1, 2], "b": "c"}\nx,y\n'
+    mutants = [mutated(Random(seed), original) for seed in range(200)]
+    assert mutants == [mutated(Random(seed), original) for seed in range(200)]
+    assert sum(content != original for content in mutants) > 100
 
 
 def test_a_traceback_a_lost_row_and_a_hang_would_be_found(tmp_path: Path) -> None:

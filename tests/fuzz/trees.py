@@ -18,38 +18,40 @@ from roundtrip.report.data import read
 
 def check(random: Random, folder: Path) -> bool:
     """Mutate a copy of a run tree and collect it; whether a bundle came out."""
-    good = tree().path
+    original = tree().path
     run = folder / "run"
-    shutil.copytree(good, run, ignore=lambda *_: {"bundles"})
+    shutil.copytree(original, run, ignore=lambda *_: {"bundles"})
     try:
         launches = sorted(file.parent for file in run.rglob("case.json"))
-        touched = {_touch(random, run) for _ in range(random.choice((1, 1, 2)))}
-        return _collected(run, launches, touched, random)
+        touched_paths = {_touch(random, run) for _ in range(random.choice((1, 1, 2)))}
+        return _collected(run, launches, touched_paths, random)
     finally:
         shutil.rmtree(run)
 
 
-def _collected(run: Path, launches: list[Path], touched: set[Path], random: Random) -> bool:
+def _collected(run: Path, launches: list[Path], touched_paths: set[Path], random: Random) -> bool:
     digests = {
         samples.digest((tree().path / launch.relative_to(run) / "samples.csv").read_bytes())
         for launch in launches
     }
-    found = scan(run)
-    passed = {launch.folder for launch in found if launch.status == "passed"}
-    for launch in found:
+    run_launches = scan(run)
+    passed_folders = {launch.folder for launch in run_launches if launch.status == "passed"}
+    for launch in run_launches:
         assert launch.status != "passed" or launch.digest in digests, "a bad row was kept"
     for folder in launches:
-        far = [path for path in touched if path not in (folder, *folder.parents)]
-        mine = [path for path in far if folder not in path.parents]
-        unharmed = len(mine) == len(touched) and all(path.name != "report.json" for path in touched)
-        assert not unharmed or folder in passed, "a good launch was lost"
+        paths_not_above = [path for path in touched_paths if path not in (folder, *folder.parents)]
+        paths_outside = [path for path in paths_not_above if folder not in path.parents]
+        is_unharmed = len(paths_outside) == len(touched_paths) and all(
+            path.name != "report.json" for path in touched_paths
+        )
+        assert not is_unharmed or folder in passed_folders, "a good launch was lost"
     try:
-        built = bundle.build(run)
+        bundle_path = bundle.build(run)
     except UserError as error:
         assert "\n" not in str(error)
         return False
     if random.random() < 0.02:
-        build(read(built))
+        build(read(bundle_path))
     return True
 
 
@@ -64,10 +66,10 @@ def _touch(random: Random, run: Path) -> Path:
         file.write_bytes(content)
         return file
     path = random.choice([file, file.parent]) if file.parent != run else file
-    kept = run.parent / f"kept-{random.random()}"
-    path.rename(kept)
+    backup = run.parent / f"kept-{random.random()}"
+    path.rename(backup)
     if kind == 8:
-        path.symlink_to(kept)
+        path.symlink_to(backup)
     elif kind == 9:
         os.mkfifo(path)
     elif kind == 10:

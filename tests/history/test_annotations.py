@@ -22,11 +22,13 @@ def load(folder: Path, text: str) -> tuple[Annotation, ...]:
     return annotation_file.load(file)
 
 
-def left_out(found: tuple[Annotation, ...], case: str = "NetPIPE/mode=stream@x:y+z") -> list[str]:
+def left_out(
+    annotations: tuple[Annotation, ...], case: str = "NetPIPE/mode=stream@x:y+z"
+) -> list[str]:
     rows = {"night": NIGHTS, "case_id": [case] * 4, "left_out": ["", "", "disturbed", ""]}
-    marked = annotation_file.mark(pl.DataFrame(rows), found)
-    assert marked.columns == ["night", "case_id", "left_out"]
-    return marked["left_out"].to_list()
+    nights = annotation_file.mark(pl.DataFrame(rows), annotations)
+    assert nights.columns == ["night", "case_id", "left_out"]
+    return nights["left_out"].to_list()
 
 
 def test_all_of_it(tmp_path: Path) -> None:
@@ -40,34 +42,34 @@ def test_all_of_it(tmp_path: Path) -> None:
   series: "NetPIPE/*@x:*"
   leave_out: true
 """
-    found = load(tmp_path, text)
-    assert annotation_file.notes(NIGHTS, found) == [
+    annotations = load(tmp_path, text)
+    assert annotation_file.notes(NIGHTS, annotations) == [
         ("2026-11-03T01:00:00Z", "change: a new kernel"),
         ("2026-11-03T01:00:00Z", "the cooling failed"),
     ]
-    failed = "the cooling failed"
-    assert left_out(found) == ["", failed, "disturbed", failed]
-    assert left_out(found, "DDTBench/@x:y+z") == ["", "", "disturbed", ""]
+    reason = "the cooling failed"
+    assert left_out(annotations) == ["", reason, "disturbed", reason]
+    assert left_out(annotations, "DDTBench/@x:y+z") == ["", "", "disturbed", ""]
 
 
 def test_without_an_end_it_is_about_its_day(tmp_path: Path) -> None:
-    found = load(tmp_path, "- {from: 2026-11-03, text: x, leave_out: true}")
-    assert left_out(found) == ["", "x", "disturbed", ""]
+    annotations = load(tmp_path, "- {from: 2026-11-03, text: x, leave_out: true}")
+    assert left_out(annotations) == ["", "x", "disturbed", ""]
 
 
 def test_on_a_day_without_a_night_it_stands_at_the_next(tmp_path: Path) -> None:
-    after = load(tmp_path, "- {from: 2026-11-04, text: x}")
-    assert annotation_file.notes(NIGHTS, after) == [("2026-11-05T01:00:00Z", "x")]
-    ended = load(tmp_path, "- {from: 2026-11-04, to: 2026-11-04T12:00:00Z, text: x}")
-    assert annotation_file.notes(NIGHTS, ended) == []
-    assert annotation_file.notes([], after) == []
+    annotations = load(tmp_path, "- {from: 2026-11-04, text: x}")
+    assert annotation_file.notes(NIGHTS, annotations) == [("2026-11-05T01:00:00Z", "x")]
+    past_annotations = load(tmp_path, "- {from: 2026-11-04, to: 2026-11-04T12:00:00Z, text: x}")
+    assert annotation_file.notes(NIGHTS, past_annotations) == []
+    assert annotation_file.notes([], annotations) == []
 
 
 def test_what_ended_before_all_nights_is_not_said(tmp_path: Path) -> None:
-    before = load(
+    annotations = load(
         tmp_path, "- {from: 2026-11-01, text: x}\n- {from: 2026-10-01, to: 2026-11-02, text: y}"
     )
-    assert annotation_file.notes(NIGHTS, before) == [(NIGHTS[0], "y")]
+    assert annotation_file.notes(NIGHTS, annotations) == [(NIGHTS[0], "y")]
 
 
 def test_the_annotations_of_the_guide_are_some(tmp_path: Path) -> None:

@@ -27,17 +27,20 @@ def test_imported_nights_are_nights_of_the_ledger(
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(tmp_path))
     writer = Nights(tmp_path, series=2)
     writer.write(1)
-    own = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    brought = ["import", SITE, str(RECORDED), "--campaign", CAMPAIGN, "--lower-is-better", "*"]
-    assert CliRunner().invoke(app, brought).exit_code == 0
-    found = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    foreign = found.nights.filter("foreign")
-    assert foreign.height and found.warnings == ()
-    assert found.nights.filter(~pl.col("foreign")).equals(own.nights)
+    own_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    arguments = ["import", SITE, str(RECORDED), "--campaign", CAMPAIGN, "--lower-is-better", "*"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    full_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    foreign_rows = full_ledger.nights.filter("foreign")
+    assert foreign_rows.height and full_ledger.warnings == ()
+    assert full_ledger.nights.filter(~pl.col("foreign")).equals(own_ledger.nights)
     (folder,) = (tmp_path / CAMPAIGN / SITE / "imported").iterdir()
     (folder / "values.parquet").write_bytes(b"")
-    left = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    assert left.nights.equals(own.nights) and "values.parquet" in left.warnings[0]
+    final_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    assert (
+        final_ledger.nights.equals(own_ledger.nights)
+        and "values.parquet" in final_ledger.warnings[0]
+    )
 
 
 def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
@@ -45,9 +48,9 @@ def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
     file = tmp_path / annotation_file.FILE_NAME
     text = "text: a fan was broken\n  kind: incident\n  leave_out: true\n"
     file.write_text(f"- from: 2026-01-02\n  {text}")
-    said = annotation_file.load(file)
-    found = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, said)
-    assert found.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
+    site_annotations = annotation_file.load(file)
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, site_annotations)
+    assert site_ledger.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
 
 
@@ -60,42 +63,42 @@ def test_annotations_are_those_of_the_checkout(
     assert annotation_file.load_site("here") == ()
     file = tmp_path / "site-configs" / "here" / annotation_file.FILE_NAME
     file.write_text("- from: 2026-01-02\n  text: new switch\n")
-    assert [one.text for one in annotation_file.load_site("here")] == ["new switch"]
+    assert [annotation.text for annotation in annotation_file.load_site("here")] == ["new switch"]
     file.write_text("nonsense")
     with pytest.raises(UserError, match="right is a list of annotations"):
         annotation_file.load_site("here")
 
 
 def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
-    newest = Nights(tmp_path, series=1).write(5)[-1] / "bundle"
-    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    before = known.nights_before("2026-01-05T01:00:00Z", 2)
-    assert before.nights["night"].str.slice(0, 10).to_list() == ["2026-01-03", "2026-01-04"]
-    assert set(before.provenance["night"]) == set(before.nights["night"])
-    copy = Path(shutil.copytree(newest, tmp_path / "copy"))
-    measured = manifest.verify(copy)
-    written = ledger.attach(copy, measured, known)
-    assert written.measurement == measured.digest != written.digest
-    read = ledger.read_attached(copy, manifest.verify(copy))
-    assert read.nights.equals(known.nights.head(4))
+    bundle = Nights(tmp_path, series=1).write(5)[-1] / "bundle"
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    old_ledger = site_ledger.nights_before("2026-01-05T01:00:00Z", 2)
+    assert old_ledger.nights["night"].str.slice(0, 10).to_list() == ["2026-01-03", "2026-01-04"]
+    assert set(old_ledger.provenance["night"]) == set(old_ledger.nights["night"])
+    copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
+    measured_manifest = manifest.verify(copy)
+    attached_manifest = ledger.attach(copy, measured_manifest, site_ledger)
+    assert attached_manifest.measurement == measured_manifest.digest != attached_manifest.digest
+    attached_ledger = ledger.read_attached(copy, manifest.verify(copy))
+    assert attached_ledger.nights.equals(site_ledger.nights.head(4))
 
 
 def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path) -> None:
-    newest = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
-    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    bundle = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     file = tmp_path / annotation_file.FILE_NAME
     file.write_text("- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}")
-    for said in ((), annotation_file.load(file)):
-        copy = Path(shutil.copytree(newest, tmp_path / f"copy{len(said)}"))
-        ledger.attach(copy, manifest.verify(copy), known, said)
+    for site_annotations in ((), annotation_file.load(file)):
+        copy = Path(shutil.copytree(bundle, tmp_path / f"copy{len(site_annotations)}"))
+        ledger.attach(copy, manifest.verify(copy), site_ledger, site_annotations)
         notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()
-        both = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
-        assert notes == both[: len(said)]
+        expected = [("2026-01-02T01:00:00Z", "a <b> switch"), ("2026-01-03T01:00:00Z", "tonight")]
+        assert notes == expected[: len(site_annotations)]
     page = renderers.html(build(data.read(copy)))
     assert "Annotations of these nights" in page and "2026-01-02: a &lt;b&gt; switch" in page
     table = copy / "history" / "notes.parquet"
     pl.DataFrame({"night": ["x"], "text": ["y"]}).write_parquet(table)
-    facts = manifest.verify(newest).data
-    written = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
+    facts = manifest.verify(bundle).data
+    forged_manifest = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
     with pytest.raises(UserError, match="night 'x' is not a time"):
-        ledger.read_attached(copy, written)
+        ledger.read_attached(copy, forged_manifest)

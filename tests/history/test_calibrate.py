@@ -26,20 +26,20 @@ def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
 
 
 def test_the_noise_of_each_series_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    noise = np.random.default_rng(1).normal(0, 0.01, (40, 200))
-    logs = signal.lfilter([1.0], [1.0, -0.5], noise, axis=1)
+    innovations = np.random.default_rng(1).normal(0, 0.01, (40, 200))
+    logs = signal.lfilter([1.0], [1.0, -0.5], innovations, axis=1)
     logs[:, 150:] += 0.05
     logs[0, 20] += 0.5
-    found = site(logs, monkeypatch)
-    assert len(found) == 40 and found[0].incidents == 1
-    assert np.median([one.sd for one in found]) == pytest.approx(0.01155, rel=0.1)
-    assert np.median([one.phi for one in found]) == pytest.approx(0.5, abs=0.08)
-    assert all(one.steps >= 1 for one in found)
+    noises = site(logs, monkeypatch)
+    assert len(noises) == 40 and noises[0].incidents == 1
+    assert np.median([noise.sd for noise in noises]) == pytest.approx(0.01155, rel=0.1)
+    assert np.median([noise.phi for noise in noises]) == pytest.approx(0.5, abs=0.08)
+    assert all(noise.steps >= 1 for noise in noises)
 
 
 def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = site(np.random.default_rng(2).normal(0, 0.01, (40, 120)), monkeypatch)
-    result = detection.calibrate(found, 60, 500, 1, SETTINGS)
+    noises = site(np.random.default_rng(2).normal(0, 0.01, (40, 120)), monkeypatch)
+    result = detection.calibrate(noises, 60, 500, 1, SETTINGS)
     assert result.false_alarms <= 1 and result.evidence == SETTINGS.evidence
 
 
@@ -47,23 +47,23 @@ def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     stretches = np.repeat(rng.choice([0.0, 0.03], (20, 30), p=[0.8, 0.2]), 8, axis=1)
-    found = [
+    noises = [
         Noise(("",), 0.01, 0.0, 0, 1, 0, row)
         for row in stretches + rng.normal(0, 0.01, stretches.shape)
     ]
-    result = detection.calibrate(found, 60, 500, 1, SETTINGS)
+    result = detection.calibrate(noises, 60, 500, 1, SETTINGS)
     assert result.false_alarms > 1 >= result.remaining_alarms
     assert result.evidence > SETTINGS.evidence
-    read = analysis.parse(
+    new_analysis = analysis.parse(
         detection.with_evidence(result.evidence, analysis.default_text()), Path("analysis.toml")
     )
-    assert read.history.evidence == pytest.approx(result.evidence)
+    assert new_analysis.history.evidence == pytest.approx(result.evidence)
 
 
 def test_too_few_nights_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = site(np.random.default_rng(4).normal(0, 0.01, (5, 39)), monkeypatch)
+    noises = site(np.random.default_rng(4).normal(0, 0.01, (5, 39)), monkeypatch)
     with pytest.raises(UserError, match="no series has 40 nights"):
-        detection.calibrate(found, 60, 500, 1, SETTINGS)
+        detection.calibrate(noises, 60, 500, 1, SETTINGS)
 
 
 @pytest.mark.nightly
@@ -78,12 +78,12 @@ def test_the_command_writes_thresholds_that_keep_the_promise(
     argv = ["roundtrip", "calibrate", SITE, "--reports", str(tmp_path / "reports")]
     argv += ["--series", "500", "--nights", "60", "--write", str(file)]
     monkeypatch.setattr("sys.argv", argv)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         main()
-    printed = capsys.readouterr().out
+    output = capsys.readouterr().out
     evidence = analysis.load(file).history.evidence
-    assert "10 series: a night scatters by" in printed and f"evidence = {evidence:.1f}" in printed
-    assert ended.value.code == int(evidence != SETTINGS.evidence)
+    assert "10 series: a night scatters by" in output and f"evidence = {evidence:.1f}" in output
+    assert exit_info.value.code == int(evidence != SETTINGS.evidence)
 
 
 def test_a_site_without_nights_is_an_error(
@@ -91,9 +91,9 @@ def test_a_site_without_nights_is_an_error(
 ) -> None:
     argv = ["roundtrip", "calibrate", "nowhere", "--reports", str(tmp_path)]
     monkeypatch.setattr("sys.argv", argv)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         main()
-    assert ended.value.code == 2
+    assert exit_info.value.code == 2
     assert "no series has 40 nights" in capsys.readouterr().err
 
 
@@ -114,8 +114,8 @@ def test_a_place_that_takes_no_file_fails_before_a_simulation(
     place = tmp_path / "nowhere" / "analysis.toml"
     monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", SITE, "--write", str(place)])
     monkeypatch.setattr(detection, "measure_noise", pytest.fail)
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as exit_info:
         main()
     captured = capsys.readouterr()
-    assert (ended.value.code, captured.out) == (2, "")
+    assert (exit_info.value.code, captured.out) == (2, "")
     assert captured.err == f"roundtrip: {place.parent}: no such folder\n"

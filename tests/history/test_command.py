@@ -30,11 +30,11 @@ class Done(NamedTuple):
 
 def change(number: int, series: Any) -> Any:
     """From night 40 on, 8 % slower at one byte by raw MPI; and 8 % faster by Boost.MPI."""
-    one = (series["size_bytes"] == 1).to_numpy()
+    is_one_byte = (series["size_bytes"] == 1).to_numpy()
     factor = np.ones(series.height)
     if number >= SLOWER_FROM:
-        factor[one & (series["variant"] == "mpi").to_numpy()] = 1.08
-        factor[one & (series["variant"] == "boost").to_numpy()] = 1 / 1.08
+        factor[is_one_byte & (series["variant"] == "mpi").to_numpy()] = 1.08
+        factor[is_one_byte & (series["variant"] == "boost").to_numpy()] = 1 / 1.08
     return factor
 
 
@@ -56,7 +56,7 @@ def history(*arguments: str | Path, columns: str = "300") -> Done:
         pytest.MonkeyPatch.context() as patch,
         redirect_stdout(out),
         redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
+        pytest.raises(SystemExit) as exit_info,
     ):
         patch.setattr(sys, "argv", ["roundtrip", "history", *map(str, arguments)])
         patch.delenv("COLUMNS", raising=False)
@@ -64,16 +64,16 @@ def history(*arguments: str | Path, columns: str = "300") -> Done:
             patch.setenv("COLUMNS", columns)
         cli.main()
     texts = (stream.buffer.getvalue().decode() for stream in (out, err))
-    return Done(int(ended.value.code or 0), *texts)
+    return Done(int(exit_info.value.code or 0), *texts)
 
 
 def test_what_regressed_comes_first_with_what_differed_there(reports: Path) -> None:
-    done = history(SITE, CAMPAIGN, "--reports", reports)
-    assert (done.returncode, done.stderr) == (1, "")
-    lines = done.stdout.splitlines()
-    when = "55 nights, 2026-01-01 to 2026-02-24"
-    assert lines[0].startswith(f"synthetic on local: {when}; 30 series: 1 regressed, 1 improved, ")
-    rows = [one.strip() for one in lines[1:] if "regressed" in one or "improved" in one]
+    process = history(SITE, CAMPAIGN, "--reports", reports)
+    assert (process.returncode, process.stderr) == (1, "")
+    lines = process.stdout.splitlines()
+    span = "55 nights, 2026-01-01 to 2026-02-24"
+    assert lines[0].startswith(f"synthetic on local: {span}; 30 series: 1 regressed, 1 improved, ")
+    rows = [line.strip() for line in lines[1:] if "regressed" in line or "improved" in line]
     assert len(rows) == 2
     assert rows[0].startswith("regressed") and "mpi, 1 B" in rows[0]
     assert rows[1].startswith("improved") and "boost, 1 B" in rows[1]
@@ -81,21 +81,23 @@ def test_what_regressed_comes_first_with_what_differed_there(reports: Path) -> N
 
 
 def test_json_has_every_series(reports: Path) -> None:
-    whole = answer("history", history(SITE, "--json", "--reports", reports).stdout)["series"]
-    assert len(whole) == 30 and {one["campaign"] for one in whole} == {CAMPAIGN}
-    (slower,) = [one for one in whole if one["verdict"] == "regressed"]
+    records = answer("history", history(SITE, "--json", "--reports", reports).stdout)["series"]
+    assert len(records) == 30 and {record["campaign"] for record in records} == {CAMPAIGN}
+    (slower,) = [record for record in records if record["verdict"] == "regressed"]
     assert (slower["variant"], slower["size_bytes"]) == ("mpi", 1)
     assert slower["interval"][0] < 1.08 < slower["interval"][1]
     change = {"subject": "", "name": "package libucx0", "before": "1.13", "after": "1.14"}
     assert slower["changes"] == [{**change, "nodes": []}]
-    still = [one for one in whole if one["verdict"] == "unchanged"]
-    assert still and all(0 < one["would_have_seen"] < 0.2 for one in still)
+    unchanged_records = [record for record in records if record["verdict"] == "unchanged"]
+    assert unchanged_records and all(
+        0 < record["would_have_seen"] < 0.2 for record in unchanged_records
+    )
 
 
 def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
-    done = history(SITE, "--series", "MPI-Datatype", "--json", "--reports", reports)
-    some = answer("history", done.stdout)["series"]
-    assert (done.returncode, {one["variant"] for one in some}) == (0, {"mpi-datatype"})
+    process = history(SITE, "--series", "MPI-Datatype", "--json", "--reports", reports)
+    records = answer("history", process.stdout)["series"]
+    assert (process.returncode, {record["variant"] for record in records}) == (0, {"mpi-datatype"})
 
 
 def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
@@ -109,43 +111,45 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     file = tmp_path / "site-configs" / SITE / "annotations.yaml"
     monkeypatch.chdir(tmp_path)
 
-    def ask(*more: str) -> tuple[int, str]:
-        argv = ["roundtrip", "history", SITE, "--reports", str(reports), *more]
+    def ask(*arguments: str) -> tuple[int, str]:
+        argv = ["roundtrip", "history", SITE, "--reports", str(reports), *arguments]
         monkeypatch.setattr("sys.argv", argv)
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main()
         captured = capsys.readouterr()
         assert captured.err == ""
-        return int(str(ended.value.code)), captured.out
+        return int(str(exit_info.value.code)), captured.out
 
     assert ask("--since", "2026-02-20")[0] == 0
     assert ask("--since", "2026-02-01")[0] == 1
     reason = ("--reason", 'the new "UCX": agreed')
-    status, printed = ask("--accept", "mpi, 1 B; half", *reason)
-    assert status == 0 and printed.startswith("accepted up to 2026-02-24T")
-    status, printed = ask("--json")
-    read = answer("history", printed)["series"]
-    (slower,) = [one for one in read if (one["variant"], one["size_bytes"]) == ("mpi", 1)]
+    status, output = ask("--accept", "mpi, 1 B; half", *reason)
+    assert status == 0 and output.startswith("accepted up to 2026-02-24T")
+    status, output = ask("--json")
+    records = answer("history", output)["series"]
+    (slower,) = [
+        record for record in records if (record["variant"], record["size_bytes"]) == ("mpi", 1)
+    ]
     assert (status, slower["verdict"], slower["alarm"]) == (0, "unchanged", False)
     assert slower["accepted"]["reason"] == reason[1]
     assert len(slower["steps"]) == 1
     assert ask("--accept", "--all", *reason)[0] == 0
     assert file.read_text().count("kind: accepted") >= 2
-    read = answer("history", ask("--json")[1])["series"]
-    assert all(one["accepted"] for one in read)
+    records = answer("history", ask("--json")[1])["series"]
+    assert all(record["accepted"] for record in records)
 
 
 def test_all_shows_what_did_not_change(reports: Path) -> None:
-    done = history(SITE, "--all", "--reports", reports)
-    assert done.stdout.count(ENVIRON) == 30
-    assert "\N{NO-BREAK SPACE}% within 10 nights" in done.stdout
+    process = history(SITE, "--all", "--reports", reports)
+    assert process.stdout.count(ENVIRON) == 30
+    assert "\N{NO-BREAK SPACE}% within 10 nights" in process.stdout
 
 
 def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
-    piped = history(SITE, "--all", "--reports", reports, columns="").stdout
-    narrow = history(SITE, "--all", "--reports", reports, columns="60").stdout
-    assert piped.count(ENVIRON) == 30 and piped.count("package libucx0: 1.13") == 2
-    assert "regressed" in narrow and "…" not in narrow
+    piped_output = history(SITE, "--all", "--reports", reports, columns="").stdout
+    narrow_output = history(SITE, "--all", "--reports", reports, columns="60").stdout
+    assert piped_output.count(ENVIRON) == 30 and piped_output.count("package libucx0: 1.13") == 2
+    assert "regressed" in narrow_output and "…" not in narrow_output
 
 
 def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) -> None:
@@ -157,9 +161,9 @@ def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) ->
 
     writer = Nights(tmp_path, series=1, launches=2, samples=2, change=once, kernel=kernel)
     writer.write(35)
-    done = history(SITE, "--reports", tmp_path)
-    (row,) = [line for line in done.stdout.splitlines()[1:] if "worse last night" in line]
-    assert done.returncode == 1 and " last night" in row
+    process = history(SITE, "--reports", tmp_path)
+    (row,) = [line for line in process.stdout.splitlines()[1:] if "worse last night" in line]
+    assert process.returncode == 1 and " last night" in row
     assert "5.15.0 → 6.1.0" in row and "5.14.0" not in row
 
 
@@ -169,10 +173,12 @@ def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
 
     writer = Nights(tmp_path, series=1, launches=2, samples=2, change=once)
     writer.write(36)
-    done = history(SITE, "--reports", tmp_path)
-    (row,) = [line for line in done.stdout.splitlines()[1:] if line.strip().startswith("unchanged")]
+    process = history(SITE, "--reports", tmp_path)
+    (row,) = [
+        line for line in process.stdout.splitlines()[1:] if line.strip().startswith("unchanged")
+    ]
     words = "worse on night 35 (2026-02-04), "
-    assert done.returncode == 0 and words in row and "and back last night: an incident" in row
+    assert process.returncode == 0 and words in row and "and back last night: an incident" in row
     (series,) = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"]
     assert series["revised"][0].startswith(words) and series["revisions"] == []
     for revision in tmp_path.glob("*/*/*/r1"):
@@ -193,21 +199,21 @@ def test_a_change_that_went_back_is_withdrawn_in_words(tmp_path: Path) -> None:
     assert "regressed" in history(SITE, "--reports", tmp_path).stdout
     writer.night(37)
     words = "the level went back, so these nights are an incident"
-    found = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"][0]
-    (gone,) = found["revisions"]
-    assert gone["reported"].startswith("2026-02-04") and gone["now"] is None
-    assert gone["why"] == words and found["verdict"] == "unchanged" and not found["alarm"]
-    assert "change point of night 35 (2026-02-04), 1." in found["revised"][0]
+    record = answer("history", history(SITE, "--json", "--reports", tmp_path).stdout)["series"][0]
+    (revision,) = record["revisions"]
+    assert revision["reported"].startswith("2026-02-04") and revision["now"] is None
+    assert revision["why"] == words and record["verdict"] == "unchanged" and not record["alarm"]
+    assert "change point of night 35 (2026-02-04), 1." in record["revised"][0]
 
 
 def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
     (first, _) = Nights(tmp_path, series=1).write(2)
     (first / "report.json").unlink()
-    done = history(SITE, "--reports", tmp_path)
-    assert done.returncode == 0
-    assert done.stderr == f"warning: {first}: not a published report\n"
-    assert "1 night, 2026-01-02" in done.stdout
-    assert "1 night; a series can be judged from night 12 on" in done.stdout
+    process = history(SITE, "--reports", tmp_path)
+    assert process.returncode == 0
+    assert process.stderr == f"warning: {first}: not a published report\n"
+    assert "1 night, 2026-01-02" in process.stdout
+    assert "1 night; a series can be judged from night 12 on" in process.stdout
 
 
 @pytest.mark.parametrize(
@@ -226,6 +232,6 @@ def test_a_damaged_night_is_warned_of(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], complaint: str) -> None:
     Nights(tmp_path, series=1).write(1)
-    done = history(*arguments, "--reports", tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert complaint in done.stderr and len(done.stderr.splitlines()) == 1
+    process = history(*arguments, "--reports", tmp_path)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert complaint in process.stderr and len(process.stderr.splitlines()) == 1

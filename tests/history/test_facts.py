@@ -29,18 +29,18 @@ def bundle(tmp_path: Path) -> Path:
 
 def of(bundle: Path, files: dict[str, Any] | None = None) -> dict[tuple[str, str], str]:
     """Facts of a bundle without launches, by subject and name."""
-    found = facts.bundle_facts(
+    fact_rows = facts.bundle_facts(
         bundle, _listing(**(files or {})), pl.DataFrame(schema=CASES), _PLACED
     )
-    return {(subject, name): value for subject, name, value in found}
+    return {(subject, name): value for subject, name, value in fact_rows}
 
 
 _PLACED = pl.DataFrame(schema={name: PLACEMENT[name] for name in ("launch", "rank", "cpus")})
 
 
 def _listing(*names: str, **files: Any) -> Manifest:
-    listed = {**{name: {"sha256": "a" * 64, "bytes": 1} for name in names}, **files}
-    return Manifest({"git": {"commit": None, "dirty": None}, "tools": {}, "files": listed}, "x")
+    entries = {**{name: {"sha256": "a" * 64, "bytes": 1} for name in names}, **files}
+    return Manifest({"git": {"commit": None, "dirty": None}, "tools": {}, "files": entries}, "x")
 
 
 def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_data(
@@ -49,10 +49,13 @@ def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_d
     shutil.copyfile(LOCK, bundle / "env" / "spack.lock")
     facts = of(bundle, LISTED)
     assert facts["", "spack.lock"] == "a" * 12
-    for one in toolchains(lock.read(LOCK)):
-        assert facts[one.name, "Spack hash"] == one.root.hash[:12]
-        assert facts[one.name, one.mpi.name] == f"{one.mpi.version} ({one.mpi.hash[:7]})"
-        assert facts[one.name, "boost"].startswith(one.boost.version)
+    for toolchain in toolchains(lock.read(LOCK)):
+        assert facts[toolchain.name, "Spack hash"] == toolchain.root.hash[:12]
+        assert (
+            facts[toolchain.name, toolchain.mpi.name]
+            == f"{toolchain.mpi.version} ({toolchain.mpi.hash[:7]})"
+        )
+        assert facts[toolchain.name, "boost"].startswith(toolchain.boost.version)
     assert {name for _, name in facts} & {"ucx", "libfabric", "hwloc"}
 
 
@@ -62,9 +65,9 @@ def test_a_lock_file_of_another_kind_has_its_digest(bundle: Path) -> None:
 
 
 def test_what_installed_a_toolchain_is_kept(bundle: Path) -> None:
-    installed = {"mpi": {"version": "4.1.4", "origin": "Debian openmpi 4.1.4-3"}}
-    installed["compiler"] = {"version": "12.2.0", "flags": ["-O2", "-g0"]}  # type: ignore[dict-item]
-    entry = {"reframe": {"env_vars": [["UCX_TLS", "sm"], "odd"]}, "installed": installed}
+    packages = {"mpi": {"version": "4.1.4", "origin": "Debian openmpi 4.1.4-3"}}
+    packages["compiler"] = {"version": "12.2.0", "flags": ["-O2", "-g0"]}  # type: ignore[dict-item]
+    entry = {"reframe": {"env_vars": [["UCX_TLS", "sm"], "odd"]}, "installed": packages}
     (bundle / "env" / "toolchains.json").write_text(json.dumps({"openmpi41": entry, "bad": 3}))
     assert of(bundle) == {
         ("openmpi41", "MPI version"): "4.1.4",
@@ -98,8 +101,8 @@ def test_what_the_kernels_of_nodes_said_is_of_the_nodes(bundle: Path) -> None:
     launches = pl.DataFrame({"launch": ["1", "2"]}).join(
         pl.DataFrame(schema=CASES), on="launch", how="left"
     )
-    found = facts.bundle_facts(bundle, _listing("nodes.parquet"), launches, _PLACED)
-    assert [one for one in found if one[0].startswith("node")] == [
+    fact_rows = facts.bundle_facts(bundle, _listing("nodes.parquet"), launches, _PLACED)
+    assert [fact for fact in fact_rows if fact[0].startswith("node")] == [
         ("node-0000000a", "adapters", "a: 1; b: 2"),
         ("node-0000000a", "kernel", "6.1 or 6.2"),
         ("node-0000000b", "microcode", "0x1"),

@@ -27,24 +27,27 @@ def read(reports: Path) -> Ledger:
     return ledger.read_ledger(reports, CAMPAIGN, SITE)
 
 
-def dates(found: Ledger) -> list[str]:
-    return [night[:10] for night in found.nights["night"].unique().sort()]
+def dates(site_ledger: Ledger) -> list[str]:
+    return [night[:10] for night in site_ledger.nights["night"].unique().sort()]
 
 
 def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -> None:
     writer = Nights(tmp_path, series=12, launches=7)
     (revision,) = writer.write(1)
-    found = read(tmp_path)
-    assert found.warnings == ()
-    assert dict(found.nights.schema) == NIGHTS and dict(found.provenance.schema) == PROVENANCE
+    site_ledger = read(tmp_path)
+    assert site_ledger.warnings == ()
+    assert (
+        dict(site_ledger.nights.schema) == NIGHTS
+        and dict(site_ledger.provenance.schema) == PROVENANCE
+    )
     medians = pl.read_parquet(revision / "bundle" / "medians.parquet")
-    assert found.nights.height == 12
-    for row in found.nights.iter_rows(named=True):
-        mine = medians.filter(pl.col(name) == row[name] for name in SERIES)["median"].sort()
-        assert (row["median"], row["low"], row["high"]) == (mine[3], mine[0], mine[6])
+    assert site_ledger.nights.height == 12
+    for row in site_ledger.nights.iter_rows(named=True):
+        values = medians.filter(pl.col(name) == row[name] for name in SERIES)["median"].sort()
+        assert (row["median"], row["low"], row["high"]) == (values[3], values[0], values[6])
         assert (row["launches"], row["disturbed"], row["left_out"]) == (7, 0, "")
         assert (row["nodes"], row["lower_is_better"], row["foreign"]) == (NODE, True, False)
-    assert found.nights["digest"].unique().to_list() == [
+    assert site_ledger.nights["digest"].unique().to_list() == [
         manifest.verify(revision / "bundle").digest
     ]
 
@@ -54,8 +57,8 @@ def test_two_runs_of_a_day_are_two_nights(tmp_path: Path) -> None:
     writer.write(2)
     second = tmp_path / CAMPAIGN / SITE / "2026-01-01.2"
     facts = {"started": "2026-01-01T09:00:00Z", "campaign": CAMPAIGN, "site": SITE}
-    whole = {**facts, "finished": None, "git": {"commit": None, "dirty": None}, "tools": {}}
-    published(second, lambda folder: writer.bundle(folder, 7, whole))
+    bundle_facts = {**facts, "finished": None, "git": {"commit": None, "dirty": None}, "tools": {}}
+    published(second, lambda folder: writer.bundle(folder, 7, bundle_facts))
     nights = read(tmp_path).nights["night"].unique().sort().to_list()
     assert nights == ["2026-01-01T01:00:00Z", "2026-01-01T09:00:00Z", "2026-01-02T01:00:00Z"]
 
@@ -63,23 +66,23 @@ def test_two_runs_of_a_day_are_two_nights(tmp_path: Path) -> None:
 def test_a_correction_counts_and_what_it_corrects_does_not(tmp_path: Path) -> None:
     writer = Nights(tmp_path, series=2)
     (first, _) = writer.write(2)
-    wrong = read(tmp_path).nights.filter(pl.col("night") == writer.started(0))
+    wrong_rows = read(tmp_path).nights.filter(pl.col("night") == writer.started(0))
     facts = json.loads((first / "bundle" / "manifest.json").read_text())
-    whole = {name: value for name, value in facts.items() if name != "files"}
-    published(first.parent, lambda folder: writer.bundle(folder, 5, whole), supersedes="r1")
-    found = read(tmp_path)
-    right = found.nights.filter(pl.col("night") == writer.started(0))
-    assert right.height == 2 and not set(right["median"]) & set(wrong["median"])
-    assert dates(found) == ["2026-01-01", "2026-01-02"]
-    assert found.warnings == ()
+    bundle_facts = {name: value for name, value in facts.items() if name != "files"}
+    published(first.parent, lambda folder: writer.bundle(folder, 5, bundle_facts), supersedes="r1")
+    site_ledger = read(tmp_path)
+    right_rows = site_ledger.nights.filter(pl.col("night") == writer.started(0))
+    assert right_rows.height == 2 and not set(right_rows["median"]) & set(wrong_rows["median"])
+    assert dates(site_ledger) == ["2026-01-01", "2026-01-02"]
+    assert site_ledger.warnings == ()
 
 
 def test_of_one_run_the_newest_revision_counts(tmp_path: Path) -> None:
     writer = Nights(tmp_path, series=1)
     (first,) = writer.write(1)
-    digest = writer.night(0, tools={"roundtrip": "0.2.0"})
-    assert digest.name == "r2" and first.name == "r1"
-    assert read(tmp_path).nights["digest"].to_list() == [manifest.verify(digest / "bundle").digest]
+    second = writer.night(0, tools={"roundtrip": "0.2.0"})
+    assert second.name == "r2" and first.name == "r1"
+    assert read(tmp_path).nights["digest"].to_list() == [manifest.verify(second / "bundle").digest]
 
 
 def test_disturbed_launches_are_left_out_of_their_night(tmp_path: Path) -> None:
@@ -123,7 +126,7 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
         (s, n): v
         for s, n, v in read(tmp_path).provenance.select(*["subject", "name", "value"]).rows()
     }
-    wanted = {
+    expected = {
         ("", "kernel"): "6.1.0-40",
         ("", "frequency governor"): "performance",
         ("", "turbo"): "no",
@@ -136,7 +139,7 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
         (ENVIRON, "compiler flags"): "-O3",
         (ENVIRON, "binding"): "0: 0; 1: 1",
     }
-    assert wanted.items() <= facts.items()
+    assert expected.items() <= facts.items()
 
 
 def change(revision: Path, table: str, **columns: Any) -> Path:
@@ -152,9 +155,9 @@ def cut(revision: Path) -> None:
 
 
 def renamed(revision: Path) -> None:
-    other = revision.parents[1] / "2026-01-09" / "r1"
-    other.parent.mkdir()
-    revision.rename(other)
+    target = revision.parents[1] / "2026-01-09" / "r1"
+    target.parent.mkdir()
+    revision.rename(target)
 
 
 def twice(revision: Path) -> None:
@@ -215,12 +218,12 @@ def test_a_damaged_or_forged_revision_is_left_out_with_a_warning(
 ) -> None:
     (_, second, _) = Nights(tmp_path, series=3).write(3)
     damage(second)
-    found = read(tmp_path)
-    assert dates(found) == ["2026-01-01", "2026-01-03"]
-    (warning,) = found.warnings
+    site_ledger = read(tmp_path)
+    assert dates(site_ledger) == ["2026-01-01", "2026-01-03"]
+    (warning,) = site_ledger.warnings
     assert complaint in warning and "\n" not in warning
     assert warning.startswith(f"{tmp_path}/") and "/r1: " in warning
-    assert read(tmp_path).warnings == found.warnings  # with a cache too
+    assert read(tmp_path).warnings == site_ledger.warnings  # with a cache too
 
 
 def test_a_decoder_that_dies_is_a_warning_too(
@@ -229,14 +232,14 @@ def test_a_decoder_that_dies_is_a_warning_too(
     (_, second, _) = Nights(tmp_path, series=1).write(3)
 
     def require(reader: Any, tables: Any) -> None:
-        if dead := [file for file in tables if second in file.parents]:
-            raise UserError("its decoder died of signal 6", dead[0])
+        if damaged_files := [file for file in tables if second in file.parents]:
+            raise UserError("its decoder died of signal 6", damaged_files[0])
 
     monkeypatch.setattr(ledger.reader.Reader, "require", require)
-    found = read(tmp_path)
-    assert dates(found) == ["2026-01-01", "2026-01-03"]
+    site_ledger = read(tmp_path)
+    assert dates(site_ledger) == ["2026-01-01", "2026-01-03"]
     fault = "bundle/cases.parquet: its decoder died of signal 6"
-    assert found.warnings == (f"{second}: {fault}",)
+    assert site_ledger.warnings == (f"{second}: {fault}",)
 
 
 def test_one_night_more_is_read_and_no_other(
@@ -244,44 +247,46 @@ def test_one_night_more_is_read_and_no_other(
 ) -> None:
     writer = Nights(tmp_path, series=2)
     writer.write(3)
-    before = read(tmp_path)
+    old_ledger = read(tmp_path)
     writer.night(3)
-    seen: list[Path] = []
-    real = ledger.night.read_night
+    paths: list[Path] = []
+    read_night = ledger.night.read_night
     monkeypatch.setattr(
-        ledger.night, "read_night", lambda one, *a: (seen.append(one.path), real(one, *a))[1]
+        ledger.night,
+        "read_night",
+        lambda revision, *a: (paths.append(revision.path), read_night(revision, *a))[1],
     )
-    found = read(tmp_path)
-    assert [path.parent.name for path in seen] == ["2026-01-04"]
-    assert found.nights.filter(pl.col("night") < writer.started(3)).equals(before.nights)
-    cold = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
-    cold.unlink()
-    assert read(tmp_path).nights.equals(found.nights)
-    assert read(tmp_path).provenance.equals(found.provenance)
+    new_ledger = read(tmp_path)
+    assert [path.parent.name for path in paths] == ["2026-01-04"]
+    assert new_ledger.nights.filter(pl.col("night") < writer.started(3)).equals(old_ledger.nights)
+    cache_file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
+    cache_file.unlink()
+    assert read(tmp_path).nights.equals(new_ledger.nights)
+    assert read(tmp_path).provenance.equals(new_ledger.provenance)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", None])
 def test_a_damaged_cache_is_made_anew(tmp_path: Path, content: bytes | None) -> None:
     Nights(tmp_path, series=2).write(2)
-    before = read(tmp_path)
+    old_ledger = read(tmp_path)
     file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
-    whole = bytearray(file.read_bytes())
-    whole[200] ^= 1
-    file.write_bytes(whole if content is None else content)
-    assert read(tmp_path).nights.equals(before.nights)
-    assert cache.load(file.parent).nights.height == before.nights.height
+    cache_bytes = bytearray(file.read_bytes())
+    cache_bytes[200] ^= 1
+    file.write_bytes(cache_bytes if content is None else content)
+    assert read(tmp_path).nights.equals(old_ledger.nights)
+    assert cache.load(file.parent).nights.height == old_ledger.nights.height
 
 
 def test_a_cache_of_other_code_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Nights(tmp_path, series=2).write(2)
-    before = read(tmp_path)
+    old_ledger = read(tmp_path)
     folder = tmp_path / CAMPAIGN / SITE
     assert cache.load(folder).nights.height == 4
     monkeypatch.setattr(cache, "_code", lambda: "other code")
     assert cache.load(folder).nights.is_empty()
-    assert read(tmp_path).nights.equals(before.nights)
+    assert read(tmp_path).nights.equals(old_ledger.nights)
     assert cache.load(folder).nights.height == 4
 
 
@@ -290,22 +295,22 @@ def test_intervals_of_all_nights_have_the_level_of_the_site(
 ) -> None:
     Nights(tmp_path, series=2, launches=7).write(2)
     assert read(tmp_path).nights["low"].null_count() == 0
-    strict = at_level(analysis.default(), 0.99)
-    monkeypatch.setattr(analysis, "for_site", lambda site: strict)
+    strict_analysis = at_level(analysis.default(), 0.99)
+    monkeypatch.setattr(analysis, "for_site", lambda site: strict_analysis)
     assert read(tmp_path).nights["low"].null_count() == 4, "of 7 launches there is none at 99 %"
 
 
-def at_level(usual: analysis.Analysis, level: float) -> analysis.Analysis:
-    statistics = usual.statistics.model_copy(update={"confidence_level": level})
-    return replace(usual, statistics=statistics)
+def at_level(default_analysis: analysis.Analysis, level: float) -> analysis.Analysis:
+    statistics = default_analysis.statistics.model_copy(update={"confidence_level": level})
+    return replace(default_analysis, statistics=statistics)
 
 
 def test_a_bundle_that_changes_under_the_cache_is_read_again(tmp_path: Path) -> None:
     (first, _) = Nights(tmp_path, series=2).write(2)
     assert read(tmp_path).warnings == ()
     cut(first)
-    found = read(tmp_path)
-    assert dates(found) == ["2026-01-02"] and "is not the file" in found.warnings[0]
+    site_ledger = read(tmp_path)
+    assert dates(site_ledger) == ["2026-01-02"] and "is not the file" in site_ledger.warnings[0]
 
 
 def test_a_site_without_reports_has_no_nights(tmp_path: Path) -> None:
@@ -322,13 +327,13 @@ def test_recorded_bundles_are_nights_too(tmp_path: Path, name: str) -> None:
         return manifest.verify(folder).digest
 
     published(night, copied)
-    found = ledger.read_ledger(tmp_path, data["campaign"], data["site"])
-    assert found.warnings == () and found.nights.height
-    assert found.nights["nodes"].unique().to_list() == [""]
+    site_ledger = ledger.read_ledger(tmp_path, data["campaign"], data["site"])
+    assert site_ledger.warnings == () and site_ledger.nights.height
+    assert site_ledger.nights["nodes"].unique().to_list() == [""]
 
 
 @pytest.mark.parametrize(
-    ("name", "is_it"),
+    ("name", "is_night"),
     [
         ("2026-11-21", True),
         ("2026-11-21.2", True),
@@ -338,5 +343,5 @@ def test_recorded_bundles_are_nights_too(tmp_path: Path, name: str) -> None:
         ("", False),
     ],
 )
-def test_the_name_of_the_folder_of_a_night(name: str, is_it: bool) -> None:
-    assert published_nights.is_night(name) is is_it
+def test_the_name_of_the_folder_of_a_night(name: str, is_night: bool) -> None:
+    assert published_nights.is_night(name) is is_night

@@ -21,16 +21,16 @@ THRESHOLDS = analysis.default()
 def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, messages=250, slow={3: 100e-6}, lossy={9: 0.01})
     writer.night(0), writer.night(1)
-    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    assert known.warnings == ()
-    assert set(known.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
-    assert known.pairs["night"].n_unique() == 2
-    found = judge(nodes.measures(known.pairs, THRESHOLDS.nodes), THRESHOLDS.nodes, 0.95)
-    why = {one.name: {str(e.measure.measure) for e in one.evidence} for one in found.outliers}  # type: ignore[attr-defined]
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    assert site_ledger.warnings == ()
+    assert set(site_ledger.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
+    assert site_ledger.pairs["night"].n_unique() == 2
+    verdicts = judge(nodes.measures(site_ledger.pairs, THRESHOLDS.nodes), THRESHOLDS.nodes, 0.95)
+    why = {node.name: {str(e.measure.measure) for e in node.evidence} for node in verdicts.outliers}  # type: ignore[attr-defined]
     assert why.keys() == {pseudonym(3), pseudonym(9)}
     assert "latency" in why[pseudonym(3)] and "tail" in why[pseudonym(9)]
     # The cache gives the same, and so does what a later night takes with it.
-    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.equals(known.pairs)
+    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.equals(site_ledger.pairs)
 
 
 def test_nodes_are_the_only_series_of_such_nights(tmp_path: Path) -> None:
@@ -49,13 +49,13 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, nodes=8)
     writer.night(0)
     second = writer.night(1) / "bundle"
-    checked = manifest.verify(second)
-    ledger.attach(second, checked, ledger.read_ledger(tmp_path, CAMPAIGN, SITE))
-    found = data.read(second)
-    assert found.history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
-    assert found.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
-    assert found.samples.collect().is_empty() and found.medians.is_empty()
-    assert found.study_launches("netpipe").is_empty() and found.launches.height == 16
+    bundle_manifest = manifest.verify(second)
+    ledger.attach(second, bundle_manifest, ledger.read_ledger(tmp_path, CAMPAIGN, SITE))
+    night_data = data.read(second)
+    assert night_data.history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
+    assert night_data.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
+    assert night_data.samples.collect().is_empty() and night_data.medians.is_empty()
+    assert night_data.study_launches("netpipe").is_empty() and night_data.launches.height == 16
 
 
 def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
@@ -64,22 +64,24 @@ def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
     tables = frames["cases"], frames["parameters"], frames["placement"]
     samples = pl.read_parquet(bundle / "samples.parquet")
     zeros = samples.with_columns(value=pl.lit(0.0))
-    measured, again = (
-        pairs.measure_pairs(one.lazy(), *tables, THRESHOLDS.nodes)
-        for one in (samples, pl.concat([samples, zeros]))
+    pair_rows, rows_with_zeros = (
+        pairs.measure_pairs(frame.lazy(), *tables, THRESHOLDS.nodes)
+        for frame in (samples, pl.concat([samples, zeros]))
     )
-    assert measured.height and measured.equals(again)
+    assert pair_rows.height and pair_rows.equals(rows_with_zeros)
 
 
 def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True).night(0)
-    pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
-    names = [name for name, _ in nodes.split_measures(pairs)]
+    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
+    names = [name for name, _ in nodes.split_measures(pair_rows)]
     assert {(name.measure, name.is_alone) for name in names} == {
-        (measure, alone) for measure in ("latency", "tail", "bandwidth") for alone in (True, False)
+        (measure, is_alone)
+        for measure in ("latency", "tail", "bandwidth")
+        for is_alone in (True, False)
     }
-    (inside,) = (n for n in names if n.is_alone and n.measure == "latency")
-    assert inside.level < 1e-6 and inside.unit == "s"
+    (latency,) = (n for n in names if n.is_alone and n.measure == "latency")
+    assert latency.level < 1e-6 and latency.unit == "s"
 
 
 @pytest.mark.parametrize("down", [{3}, {3, 4}, set()])
@@ -88,44 +90,44 @@ def test_a_launch_under_which_one_node_went_down_is_held_against_it_alone(
 ) -> None:
     Pairs(tmp_path, nodes=8, each=7, failed=frozenset({3}), down=frozenset(down)).night(0)
     outcomes = nodes.outcomes(ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs)
-    blamed = {outcomes.names[node] for node in outcomes.node[outcomes.failed[outcomes.launch]]}
+    culprits = {outcomes.names[node] for node in outcomes.node[outcomes.failed[outcomes.launch]]}
     assert outcomes.failed.sum() == 7
     if down == {3}:
-        assert blamed == {pseudonym(3)}
+        assert culprits == {pseudonym(3)}
     elif down:  # with node 4 both went down, and both may have
-        assert blamed == {pseudonym(3), pseudonym(4)}
+        assert culprits == {pseudonym(3), pseudonym(4)}
     else:
-        assert blamed == {pseudonym(node) for node in range(8)}
+        assert culprits == {pseudonym(node) for node in range(8)}
 
 
 class OnSockets(Pairs):
     """Launches on one node are on one socket or on two by turns: the latter are slower."""
 
-    def _record(self, one: tuple[int, int, tuple[int, ...]], started: str) -> dict[str, Any]:
-        record = super()._record(one, started)
-        if len(one[2]) == 1:
-            record["parameters"]["placement"] = "one-socket" if one[1] % 2 else "two-sockets"
+    def _record(self, launch: tuple[int, int, tuple[int, ...]], started: str) -> dict[str, Any]:
+        record = super()._record(launch, started)
+        if len(launch[2]) == 1:
+            record["parameters"]["placement"] = "one-socket" if launch[1] % 2 else "two-sockets"
         return record
 
     def _samples(
-        self, one: tuple[int, int, tuple[int, ...]], rng: np.random.Generator
+        self, launch: tuple[int, int, tuple[int, ...]], rng: np.random.Generator
     ) -> pl.DataFrame:
-        slower = 3.0 if len(one[2]) == 1 and one[1] % 2 == 0 else 1.0
-        return super()._samples(one, rng).with_columns(pl.col("value") * slower)
+        slowdown = 3.0 if len(launch[2]) == 1 and launch[1] % 2 == 0 else 1.0
+        return super()._samples(launch, rng).with_columns(pl.col("value") * slowdown)
 
 
 def test_one_socket_is_not_compared_with_two(tmp_path: Path) -> None:
     OnSockets(tmp_path, nodes=8, alone=True).night(0)
-    pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.filter(
+    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.filter(
         pl.col("measure") == "latency"
     )
-    alone = pairs.filter(pl.col("other") == "")
-    levels = dict(alone.group_by("place").agg(pl.col("level").first()).iter_rows())
-    one, two = f"{SITE}:cluster, one-socket", f"{SITE}:cluster, two-sockets"
-    assert levels.keys() == {one, two}
-    assert levels[two] == pytest.approx(3 * levels[one], rel=0.2)
-    assert alone["excess"].abs().max() < 0.5
-    assert set(pairs.filter(pl.col("other") != "")["place"]) == {f"{SITE}:cluster"}
+    alone_rows = pair_rows.filter(pl.col("other") == "")
+    levels = dict(alone_rows.group_by("place").agg(pl.col("level").first()).iter_rows())
+    one_socket, two_sockets = f"{SITE}:cluster, one-socket", f"{SITE}:cluster, two-sockets"
+    assert levels.keys() == {one_socket, two_sockets}
+    assert levels[two_sockets] == pytest.approx(3 * levels[one_socket], rel=0.2)
+    assert alone_rows["excess"].abs().max() < 0.5
+    assert set(pair_rows.filter(pl.col("other") != "")["place"]) == {f"{SITE}:cluster"}
 
 
 def inside(**effects: list[float]) -> pl.DataFrame:
@@ -135,8 +137,8 @@ def inside(**effects: list[float]) -> pl.DataFrame:
             **{"night": f"2026-01-{n + 1:02d}", "launch": f"{n}", "round": 1, "host": "node-1"},
             **{"other": "", "measure": measure, "excess": excess},
         }
-        for measure, several in effects.items()
-        for n, excess in enumerate(several)
+        for measure, excesses in effects.items()
+        for n, excess in enumerate(excesses)
     ]
     return pl.DataFrame(rows, schema_overrides={"excess": pl.Float64})
 
@@ -159,19 +161,19 @@ def inside(**effects: list[float]) -> pl.DataFrame:
 def test_a_slow_processor_slows_short_messages_and_copies_alike(
     effects: dict[str, list[float]], pauses: bool | None
 ) -> None:
-    found = nodes.slow_processors(inside(**effects), THRESHOLDS.nodes)
-    assert {host: one.pauses for host, one in found.items()} == (
+    processors = nodes.slow_processors(inside(**effects), THRESHOLDS.nodes)
+    assert {host: processor.pauses for host, processor in processors.items()} == (
         {} if pauses is None else {"node-1": pauses}
     )
 
 
 def test_each_launch_that_failed_counts_once_with_both_of_its_nodes(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True, failed=frozenset({5})).night(0)
-    pairs = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
-    outcomes = nodes.outcomes(pairs)
+    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
+    outcomes = nodes.outcomes(pair_rows)
     assert set(outcomes.names) == {pseudonym(node) for node in range(8)}
     assert (outcomes.failed.size, outcomes.failed.sum()) == (4 * 4 + 4 * 8, 4 + 4)
-    on = np.bincount(outcomes.node, weights=outcomes.failed[outcomes.launch])
-    assert on[outcomes.names.index(pseudonym(5))] == 8 and on.sum() == 2 * 4 + 4
-    levels = pairs.filter(measure="failure").select("other", "level").unique()
+    failures = np.bincount(outcomes.node, weights=outcomes.failed[outcomes.launch])
+    assert failures[outcomes.names.index(pseudonym(5))] == 8 and failures.sum() == 2 * 4 + 4
+    levels = pair_rows.filter(measure="failure").select("other", "level").unique()
     assert levels["level"].is_between(0.1, 0.3).all()

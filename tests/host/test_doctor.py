@@ -24,7 +24,11 @@ GOOD = {"openmpi41-boost181": "good"}
 
 
 def levels(host: facts.Host) -> dict[str, str]:
-    return {f.topic: f.level for f in doctor.examine(host, [], GOOD) if f.level != "ok"}
+    return {
+        finding.topic: finding.level
+        for finding in doctor.examine(host, [], GOOD)
+        if finding.level != "ok"
+    }
 
 
 def test_a_quiet_machine_has_nothing_to_say() -> None:
@@ -60,7 +64,7 @@ def test_each_fault_is_found_alone_with_advice(
 ) -> None:
     host = replace(QUIET, **change)  # type: ignore[arg-type]
     assert levels(host) == {topic: level}
-    finding = next(f for f in doctor.examine(host, [], GOOD) if f.topic == topic)
+    finding = next(finding for finding in doctor.examine(host, [], GOOD) if finding.topic == topic)
     assert finding.advice
     assert "\n" not in finding.detail + finding.advice
     assert doctor.can_measure([finding]) == (level == "warn")
@@ -74,21 +78,23 @@ def test_what_does_no_harm_is_ok(change: dict[str, object]) -> None:
 
 
 def test_a_shared_virtual_machine_is_named() -> None:
-    own = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.0))
-    shared = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.05))
-    assert "shared" not in own.advice
-    assert "shared" in shared.advice
-    assert "5.00%" in shared.detail
+    dedicated_finding = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.0))
+    shared_finding = doctor.virtualisation(replace(QUIET, virtual=True, steal=0.05))
+    assert "shared" not in dedicated_finding.advice
+    assert "shared" in shared_finding.advice
+    assert "5.00%" in shared_finding.detail
 
 
 def test_packages_and_toolchains() -> None:
     assert "mpich" in doctor.packages(["mpich"]).detail
     assert doctor.packages(None).level == "warn"
-    stale = doctor.toolchains({"mpich40-boost174": "stale", "openmpi41-boost181": "good"})
-    assert stale.advice == "roundtrip toolchains mpich40-boost174"
+    stale_finding = doctor.toolchains({"mpich40-boost174": "stale", "openmpi41-boost181": "good"})
+    assert stale_finding.advice == "roundtrip toolchains mpich40-boost174"
     assert doctor.toolchains({"mpich40-boost174": "not built"}).level == "warn"
-    built = doctor.toolchains({"mpich40-boost174": "not built", "openmpi41-boost181": "good"})
-    assert (built.level, built.detail) == ("ok", "1 of 2 built")
+    partial_finding = doctor.toolchains(
+        {"mpich40-boost174": "not built", "openmpi41-boost181": "good"}
+    )
+    assert (partial_finding.level, partial_finding.detail) == ("ok", "1 of 2 built")
 
 
 @pytest.mark.parametrize(("usable", "status"), [(2, 0), (1, 1)])

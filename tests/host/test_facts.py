@@ -138,8 +138,8 @@ def test_host_name_stands_in_one_place_and_no_user_or_path_anywhere() -> None:
     ],
 )
 def test_fingerprint_ignores_what_changes_by_the_minute(change: dict[str, object]) -> None:
-    other = replace(HOST, **change)  # type: ignore[arg-type]
-    assert facts.fingerprint(other) == facts.fingerprint(HOST)
+    changed_host = replace(HOST, **change)  # type: ignore[arg-type]
+    assert facts.fingerprint(changed_host) == facts.fingerprint(HOST)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_fingerprint_ignores_what_changes_by_the_minute(change: dict[str, object
     ],
 )
 def test_fingerprint_changes_with_hardware_kernel_and_settings(change: dict[str, object]) -> None:
-    other = replace(HOST, **change)  # type: ignore[arg-type]
-    assert facts.fingerprint(other) != facts.fingerprint(HOST)
+    changed_host = replace(HOST, **change)  # type: ignore[arg-type]
+    assert facts.fingerprint(changed_host) != facts.fingerprint(HOST)
 
 
 def test_package_sections() -> None:
@@ -181,8 +181,8 @@ def test_upstream_version(package: str, upstream: str) -> None:
 
 
 def test_installed_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = facts.installed_packages(["dpkg", "no-such-package-at-all"])
-    assert found is not None
-    assert list(found) == ["dpkg"]
+    versions = facts.installed_packages(["dpkg", "no-such-package-at-all"])
+    assert versions is not None
+    assert list(versions) == ["dpkg"]
     monkeypatch.setenv("PATH", str(tmp_path))
     assert facts.installed_packages(["dpkg"]) is None

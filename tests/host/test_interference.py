@@ -29,12 +29,12 @@ def blocks(noise: float = 0.0, bias: float = 1.0, **changes: float) -> list[Bloc
     def times(scale: float) -> list[float]:
         return list(2e-3 * scale * np.exp(noise * rng.standard_normal()) * np.ones(9))
 
-    twelve = [replace(QUIET, a_s=times(1.0), b_s=times(bias)) for _ in range(12)]
-    return [replace(block, **changes) for block in twelve]  # type: ignore[arg-type]
+    base_blocks = [replace(QUIET, a_s=times(1.0), b_s=times(bias)) for _ in range(12)]
+    return [replace(block, **changes) for block in base_blocks]  # type: ignore[arg-type]
 
 
-def found(given: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
-    all_findings = interference.findings(given, LEVELS, autogroup)
+def found(ab_blocks: list[Block], autogroup: bool | None = False) -> dict[str, tuple[str, str]]:
+    all_findings = interference.findings(ab_blocks, LEVELS, autogroup)
     assert all("\n" not in finding.detail + finding.advice for finding in all_findings)
     assert all(finding.advice for finding in all_findings if finding.level == "warn")
     return {finding.topic: (finding.level, finding.detail) for finding in all_findings}
@@ -45,9 +45,9 @@ def test_recorded_proc_stat() -> None:
     assert interference.ticks(stat, 100) == Ticks(busy_s=9.7, steal_s=1.0)
     assert interference.ticks("cpu  700 0 200 0\n", 100) == Ticks(9.0, 0.0)  # an old kernel
     text = (RECORDED / "proc" / "stat").read_text()
-    recorded = interference.ticks(text, 100)
-    assert recorded.busy_s > 0
-    assert recorded.steal_s / recorded.busy_s < 0.1
+    ticks = interference.ticks(text, 100)
+    assert ticks.busy_s > 0
+    assert ticks.steal_s / ticks.busy_s < 0.1
 
 
 def test_the_time_of_a_process_whose_name_is_hostile() -> None:
@@ -79,8 +79,10 @@ def test_each_disturbance_warns_alone(
 
 def test_a_frequency_that_moves_and_what_it_did() -> None:
     """Half of the blocks at 80 % of the frequency: the loop and the messages take 1.25 times."""
-    slow = [replace(b, loop_s=1.25e-3, a_s=[2.5e-3], b_s=[2.5e-3]) for b in blocks()[:6]]
-    level, detail = found(slow + blocks()[6:])["speed"]
+    slow_blocks = [
+        replace(block, loop_s=1.25e-3, a_s=[2.5e-3], b_s=[2.5e-3]) for block in blocks()[:6]
+    ]
+    level, detail = found(slow_blocks + blocks()[6:])["speed"]
     assert level == "warn"
     assert "up to 25.0% more" in detail
     assert "messages took 1.25 times" in detail
@@ -89,8 +91,8 @@ def test_a_frequency_that_moves_and_what_it_did() -> None:
 def test_noise_sets_what_can_be_seen() -> None:
     """Known answer: the interval of twelve is rank 3 to 10."""
     ratios = sorted(block.ratio for block in blocks(noise=0.1))
-    least = interference.resolution(interference.judge_blocks(blocks(noise=0.1), LEVELS))
-    assert least == pytest.approx(max(ratios[9] - 1, 1 / ratios[2] - 1))
+    resolution = interference.resolution(interference.judge_blocks(blocks(noise=0.1), LEVELS))
+    assert resolution == pytest.approx(max(ratios[9] - 1, 1 / ratios[2] - 1))
     assert found(blocks(noise=0.1))["A/A test"][0] == "warn"
     assert interference.resolution(interference.judge_blocks(blocks()[:4], LEVELS)) is None
     assert "no interval" in found(blocks()[:4])["A/A test"][1]
@@ -110,17 +112,19 @@ def test_the_kernel_says_whether_sessions_get_equal_shares(tmp_path: Path) -> No
     assert facts.read_host(tmp_path).autogroup is None
     file = tmp_path / "proc" / "sys" / "kernel" / "sched_autogroup_enabled"
     file.parent.mkdir(parents=True)
-    for text, wanted in (("1\n", True), ("0\n", False)):
+    for text, expected in (("1\n", True), ("0\n", False)):
         file.write_text(text)
-        assert facts.read_host(tmp_path).autogroup is wanted
+        assert facts.read_host(tmp_path).autogroup is expected
 
 
 @pytest.mark.skipif(facts.read_host().usable < 2, reason="two ends need a processor each")
 def test_a_short_real_one() -> None:
-    measured = interference.measure(seconds=0.6)
-    assert len(measured) == interference.BLOCKS
-    assert all(block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0 for block in measured)
-    assert interference.findings(measured, LEVELS, facts.read_host().autogroup)
+    measured_blocks = interference.measure(seconds=0.6)
+    assert len(measured_blocks) == interference.BLOCKS
+    assert all(
+        block.ratio > 0 and block.own_s >= 0 and block.loop_s > 0 for block in measured_blocks
+    )
+    assert interference.findings(measured_blocks, LEVELS, facts.read_host().autogroup)
 
 
 class Silence:
@@ -150,8 +154,8 @@ def test_the_other_end_does_not_outlive_its_parent() -> None:
 def test_a_block_has_as_many_times_of_a_as_of_b(monkeypatch: pytest.MonkeyPatch) -> None:
     end = interference._End(memory=None, other=SimpleNamespace(pid=os.getpid()))  # type: ignore[arg-type]
     times, orders = iter([0.25, 0.25]), iter([("b", "a")])
-    chance = SimpleNamespace(sample=lambda names, count: next(orders))
-    monkeypatch.setattr(interference, "random", chance)
+    random_stub = SimpleNamespace(sample=lambda names, count: next(orders))
+    monkeypatch.setattr(interference, "random", random_stub)
     monkeypatch.setattr(end, "batch", lambda hands: next(times) * hands)
     block = end.block(seconds=0.0, hands=2)
     assert (block.a_s, block.b_s) == ([0.5], [0.5])

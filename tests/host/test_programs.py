@@ -23,8 +23,8 @@ def linked(tmp_path: Path) -> Path:
     library.parent.mkdir()
     (tmp_path / "mpi.c").write_text("int answer(void) { return 0; }\n")
     (tmp_path / "main.c").write_text("int answer(void);\nint main(void) { return answer(); }\n")
-    shared = ["-shared", "-Wl,-soname,libmpi.so.40", tmp_path / "mpi.c"]
-    subprocess.run(["cc", *shared, "-o", library], check=True)
+    options = ["-shared", "-Wl,-soname,libmpi.so.40", tmp_path / "mpi.c"]
+    subprocess.run(["cc", *options, "-o", library], check=True)
     (library.parent / "libmpi.so.40").symlink_to(library.name)
     path = f"-Wl,--enable-new-dtags,-rpath,{library.parent}"
     subprocess.run(["cc", tmp_path / "main.c", library, path, "-o", program], check=True)
@@ -40,14 +40,14 @@ def test_the_mpi_library_is_found_with_links_resolved(linked: Path) -> None:
 def test_variables_of_the_user_do_not_count(
     linked: Path, tmp_path: Path, variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copied = tmp_path / "copy" / "libmpi.so.40"
-    copied.parent.mkdir()
-    shutil.copy(tmp_path / "lib" / "libmpi.so.40.1", copied)
-    value = str(copied.parent if variable == "LD_LIBRARY_PATH" else copied)
-    seen = subprocess.run(
+    library_copy = tmp_path / "copy" / "libmpi.so.40"
+    library_copy.parent.mkdir()
+    shutil.copy(tmp_path / "lib" / "libmpi.so.40.1", library_copy)
+    value = str(library_copy.parent if variable == "LD_LIBRARY_PATH" else library_copy)
+    process = subprocess.run(
         ["ldd", linked], env={**os.environ, variable: value}, capture_output=True, text=True
     )
-    assert str(copied) in seen.stdout, "the loader itself takes the copy"
+    assert str(library_copy) in process.stdout, "the loader itself takes the copy"
     monkeypatch.setenv(variable, value)
     assert programs.mpi_library(linked) == linked.parent / "lib" / "libmpi.so.40.1"
 
@@ -60,7 +60,7 @@ def test_what_is_no_dynamic_program_links_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "is_one"),
+    ("names", "is_mpi"),
     [
         (("libmpi.so.40", "libmpi_cxx.so.40", "libmpi_mpifh.so.40"), True),
         (("libmpich.so.12", "libmpichcxx.so.12"), True),
@@ -70,11 +70,11 @@ def test_what_is_no_dynamic_program_links_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_which_library_is_that_of_mpi(
-    names: tuple[str, ...], is_one: bool, monkeypatch: pytest.MonkeyPatch
+    names: tuple[str, ...], is_mpi: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = {name: Path("/lib", name) for name in names}
-    monkeypatch.setattr(programs, "libraries", lambda _: found)
-    assert (programs.mpi_library(Path("program")) == Path("/lib", names[0])) == is_one
+    libraries = {name: Path("/lib", name) for name in names}
+    monkeypatch.setattr(programs, "libraries", lambda _: libraries)
+    assert (programs.mpi_library(Path("program")) == Path("/lib", names[0])) == is_mpi
 
 
 def test_a_digest_follows_its_file(tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_a_digest_follows_its_file(tmp_path: Path) -> None:
     file.write_text("one")
     first = programs.digest(file)
     assert programs.digest(file) == first
-    replaced = tmp_path / "other"
-    replaced.write_text("two")
-    os.utime(replaced, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
-    replaced.replace(file)
+    replacement = tmp_path / "other"
+    replacement.write_text("two")
+    os.utime(replacement, ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+    replacement.replace(file)
     assert programs.digest(file) not in (first, None)
     assert programs.digest(tmp_path / "missing") is None
 
@@ -101,8 +101,10 @@ def test_variables_of_the_user_but_not_those_of_site_and_launcher(tmp_path: Path
         "HOME": "/home/me",
     }
     script = "# export NOT\nexport UCX_TLS=rc SBATCH_ACCOUNT=me\n"
-    declared = {"FI_PROVIDER"} | programs.set_variables(script)
-    assert programs.tuning(declared, environ, tmp_path) == {"OMPI_MCA_btl_tcp_eager_limit": "64"}
+    site_variables = {"FI_PROVIDER"} | programs.set_variables(script)
+    assert programs.tuning(site_variables, environ, tmp_path) == {
+        "OMPI_MCA_btl_tcp_eager_limit": "64"
+    }
 
 
 def test_parameters_in_the_users_home(tmp_path: Path) -> None:
@@ -111,8 +113,8 @@ def test_parameters_in_the_users_home(tmp_path: Path) -> None:
     file.write_text("# nothing yet\n\n")
     assert programs.tuning((), {}, tmp_path) == {}
     file.write_text("# mine\nbtl_tcp_sndbuf = 2048 # small\n  pml = ob1\n")
-    read = "btl_tcp_sndbuf = 2048; pml = ob1"
-    assert programs.tuning((), {}, tmp_path) == {"~/.openmpi/mca-params.conf": read}
+    parameters = "btl_tcp_sndbuf = 2048; pml = ob1"
+    assert programs.tuning((), {}, tmp_path) == {"~/.openmpi/mca-params.conf": parameters}
     file.unlink()
     file.mkdir()
     assert programs.tuning((), {}, tmp_path) == {}, "MPI cannot read it either"
@@ -123,5 +125,5 @@ def test_whatever_they_hold_is_short(tmp_path_factory: object, content: bytes, v
     folder = tmp_path_factory.mktemp("home")  # type: ignore[attr-defined]
     (folder / ".pmix").mkdir()
     (folder / ".pmix" / "mca-params.conf").write_bytes(content)
-    found = programs.tuning((), {"UCX_LOG_FILE": value}, folder)
-    assert all(len(one) <= 900 for one in found.values())
+    tuning = programs.tuning((), {"UCX_LOG_FILE": value}, folder)
+    assert all(len(text) <= 900 for text in tuning.values())

@@ -41,13 +41,15 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: object) -> tuple[int, str, list[str]]:
     """Exit status, what was printed last, and the lines of what was set aside."""
-    done = CliRunner().invoke(app, ["import", "local", *map(str, arguments)], standalone_mode=False)
-    status = done.return_value
-    if isinstance(done.exception, UserError):
-        return 2, str(done.exception), done.stderr.splitlines()
-    if done.exception:
-        raise done.exception
-    return int(status or 0), done.stdout.splitlines()[0], done.stderr.splitlines()
+    result = CliRunner().invoke(
+        app, ["import", "local", *map(str, arguments)], standalone_mode=False
+    )
+    status = result.return_value
+    if isinstance(result.exception, UserError):
+        return 2, str(result.exception), result.stderr.splitlines()
+    if result.exception:
+        raise result.exception
+    return int(status or 0), result.stdout.splitlines()[0], result.stderr.splitlines()
 
 
 def log(folder: Path, *rows: str, name: str = "Check.log") -> Path:
@@ -71,13 +73,15 @@ def test_what_a_log_a_report_and_a_database_hold_counts_once(kind: str, reports:
     ).rows()
     assert nights.filter(metric="copy")["lower_is_better"].any() is False
     assert nights.filter(metric="latency_8")["lower_is_better"].all()
-    copies = nights.filter(metric="copy")
-    assert set(copies["case_id"]) == {
+    copy_nights = nights.filter(metric="copy")
+    assert set(copy_nights["case_id"]) == {
         f"Stream/array_mb={size}@tulip:cpu+{environ}"
         for size in (8, 64)
         for environ in ("gcc", "clang")
     }
-    assert set(copies.select("study", "case", "variant").rows()) == {("imported", "Stream", "copy")}
+    assert set(copy_nights.select("study", "case", "variant").rows()) == {
+        ("imported", "Stream", "copy")
+    }
 
 
 @pytest.mark.nightly
@@ -85,12 +89,14 @@ def test_one_file_after_the_other_gives_what_all_at_once_give(reports: Path) -> 
     for kind in ("4.0.5-default", "4.10.4-default"):
         for file in sorted((DATA / kind).iterdir(), reverse=True):
             run(file, *WIDGETS)
-    apart = imported.read(reports)[0]
+    separate_nights = imported.read(reports)[0]
     shutil.rmtree(reports)
     run(DATA, *WIDGETS)
-    together = imported.read(reports)[0].filter(pl.col("night").is_in(apart["night"].implode()))
-    assert apart.height == 62
-    assert together.drop("digest").equals(apart.drop("digest"))
+    joint_nights = imported.read(reports)[0].filter(
+        pl.col("night").is_in(separate_nights["night"].implode())
+    )
+    assert separate_nights.height == 62
+    assert joint_nights.drop("digest").equals(separate_nights.drop("digest"))
 
 
 def test_the_same_file_twice_is_one_import(reports: Path) -> None:
@@ -140,10 +146,10 @@ def test_a_rotated_and_packed_log_is_read(tmp_path: Path, reports: Path) -> None
 
 
 def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) -> None:
-    bad = row(1).replace("|1|", "|x|")
-    status, _, aside = run(log(tmp_path / "logs", row(1), bad))
+    bad_row = row(1).replace("|1|", "|x|")
+    status, _, rejects = run(log(tmp_path / "logs", row(1), bad_row))
     assert status == 1
-    assert aside == [f"{tmp_path}/logs/Check.log:3: lat is not a number"]
+    assert rejects == [f"{tmp_path}/logs/Check.log:3: lat is not a number"]
     assert "nid00" not in imported.read(reports)[0]["nodes"][0]
     assert imported.read(reports)[0]["nodes"][0].count("+") == 1
     (folder,) = reports.iterdir()
@@ -157,12 +163,12 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
     tmp_path: Path, reports: Path
 ) -> None:
     file = log(tmp_path / "logs", row(1), row(5, metric="hits", unit="%"), row(0, metric="zero"))
-    status, printed, aside = run(file)
-    assert (status, printed) == (
+    status, message, rejects = run(file)
+    assert (status, message) == (
         1,
         "1 values of 1 series from 1 files, 0 rows without a value, 2 set aside",
     )
-    assert aside == [
+    assert rejects == [
         f"{file}:3: hits, 1 values: the unit '%' does not tell which direction is better: say "
         "--lower-is-better 'hits' or --higher-is-better 'hits'",
         f"{file}:4: zero, 1 values: not from 1e-15 to 1e+15, and nights are compared by ratios",
@@ -173,7 +179,7 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "reason"),
     [
         (b"", "an empty file"),
         (b"\x1f\x8b\x08\x00", "cut off: gzip has no end"),
@@ -183,15 +189,15 @@ def test_a_variable_without_a_direction_is_refused_until_it_has_one(
         (b"SQLite format 3\0 and so on", "cannot be read as a database: file is not a database"),
     ],
 )
-def test_nothing_usable_is_status_2(tmp_path: Path, content: bytes, why: str) -> None:
+def test_nothing_usable_is_status_2(tmp_path: Path, content: bytes, reason: str) -> None:
     file = tmp_path / "Check.log"
     file.write_bytes(content)
-    status, message, aside = run(file)
-    assert (status, aside) == (2, [])
-    assert message.startswith(f"{file}:") and message.endswith(why)
-    status, message, aside = run(file, file.with_name("none.log"))
+    status, message, rejects = run(file)
+    assert (status, rejects) == (2, [])
+    assert message.startswith(f"{file}:") and message.endswith(reason)
+    status, message, rejects = run(file, file.with_name("none.log"))
     assert (status, message) == (2, "nothing usable in 2 files")
-    assert [line.partition(":")[0] for line in aside] == [str(file), f"{tmp_path}/none.log"]
+    assert [line.partition(":")[0] for line in rejects] == [str(file), f"{tmp_path}/none.log"]
 
 
 def test_a_missing_file_fails(tmp_path: Path) -> None:
@@ -201,11 +207,11 @@ def test_a_missing_file_fails(tmp_path: Path) -> None:
 def test_a_broken_session_of_a_database_costs_no_other(tmp_path: Path, reports: Path) -> None:
     file = tmp_path / "results.db"
     shutil.copyfile(DATA / "4.10.4-default" / "results.db", file)
-    with sqlite3.connect(file) as opened:
-        first = opened.execute("SELECT min(rowid) FROM sessions").fetchone()
-        opened.execute("UPDATE sessions SET json_blob = '{' WHERE rowid = ?", first)
-    status, _, aside = run(file, *WIDGETS)
-    assert status == 1 and "not JSON" in aside[0]
+    with sqlite3.connect(file) as database:
+        first_row = database.execute("SELECT min(rowid) FROM sessions").fetchone()
+        database.execute("UPDATE sessions SET json_blob = '{' WHERE rowid = ?", first_row)
+    status, _, rejects = run(file, *WIDGETS)
+    assert status == 1 and "not JSON" in rejects[0]
     assert imported.read(reports)[0]["night"].n_unique() == 1
 
 
@@ -215,9 +221,9 @@ def test_a_test_case_with_a_fault_costs_no_other(tmp_path: Path, reports: Path) 
     tests[0]["perfvalues"]["tulip:cpu:copy"][0] = float("nan")
     tests[1]["environ"] = None
     (tmp_path / "run-report.json").write_text(json.dumps(data))
-    status, _, aside = run(tmp_path, *WIDGETS)
+    status, _, rejects = run(tmp_path, *WIDGETS)
     assert status == 1
-    assert [line.partition(": ")[2] for line in aside] == [
+    assert [line.partition(": ")[2] for line in rejects] == [
         "run 0, test case 0: copy is no finite number",
         "run 0, test case 1: no name of the test, or not where it ran",
     ]
@@ -234,39 +240,39 @@ def test_an_import_that_was_changed_is_refused(reports: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "reason"),
     [
         (("--timezone", "Mars"), "Europe/Berlin"),
         (("--timezone", "../../etc/passwd"), "Europe/Berlin"),
         (("--campaign", "../up"), "letters, digits"),
     ],
 )
-def test_a_wrong_option_fails(arguments: tuple[str, ...], why: str) -> None:
-    status, printed, _ = run(DATA / "4.10.4-multiline", *arguments)
-    assert status == 2 and why in printed
+def test_a_wrong_option_fails(arguments: tuple[str, ...], reason: str) -> None:
+    status, message, _ = run(DATA / "4.10.4-multiline", *arguments)
+    assert status == 2 and reason in message
 
 
 def test_links_that_lead_in_a_circle_are_set_aside(tmp_path: Path) -> None:
     (tmp_path / "circle.log").symlink_to("circle.log")
-    status, printed, aside = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
-    assert status == 1 and printed.startswith("1 values of 1 series")
-    assert aside == [f"{tmp_path}/circle.log: a symbolic link: not followed"]
+    status, message, rejects = run(log(tmp_path / "logs", row(1)), tmp_path / "circle.log")
+    assert status == 1 and message.startswith("1 values of 1 series")
+    assert rejects == [f"{tmp_path}/circle.log: a symbolic link: not followed"]
 
 
 def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log(tmp_path / "logs", row(1))
-    closed = log(tmp_path / "logs" / "closed", row(2, "2026-11-04T01:00:00")).parent
-    listed = os.scandir
+    closed_folder = log(tmp_path / "logs" / "closed", row(2, "2026-11-04T01:00:00")).parent
+    real_scandir = os.scandir
 
     def scandir(place: Any) -> Any:
-        if Path(place) == closed:  # root may read all, and tests may run as root
+        if Path(place) == closed_folder:  # root may read all, and tests may run as root
             raise PermissionError(errno.EACCES, "Permission denied", str(place))
-        return listed(place)
+        return real_scandir(place)
 
     monkeypatch.setattr(os, "scandir", scandir)
-    status, printed, aside = run(tmp_path / "logs")
-    assert status == 1 and printed.startswith("1 values of 1 series")
-    assert aside == [f"{closed}: a folder that cannot be read: Permission denied"]
+    status, message, rejects = run(tmp_path / "logs")
+    assert status == 1 and message.startswith("1 values of 1 series")
+    assert rejects == [f"{closed_folder}: a folder that cannot be read: Permission denied"]
 
 
 @pytest.mark.parametrize(
@@ -285,16 +291,16 @@ def test_an_unreadable_folder_is_named(tmp_path: Path, monkeypatch: pytest.Monke
 def test_patterns_that_contradict_or_match_nothing(
     tmp_path: Path, reports: Path, options: tuple[str, ...], complaint: str
 ) -> None:
-    status, printed, _ = run(log(tmp_path / "logs", row(1.5)), *options)
+    status, message, _ = run(log(tmp_path / "logs", row(1.5)), *options)
     assert status == 2
-    assert re.search(complaint, printed)
+    assert re.search(complaint, message)
     assert not reports.exists()
 
 
 def test_what_a_killed_import_left_is_removed_by_the_next(tmp_path: Path, reports: Path) -> None:
-    left = reports / ".partial-abc"
-    left.mkdir(parents=True)
-    (left / "values.parquet").write_text("half")
+    leftover = reports / ".partial-abc"
+    leftover.mkdir(parents=True)
+    (leftover / "values.parquet").write_text("half")
     assert run(log(tmp_path / "logs", row(1.5)))[0] == 0
-    assert not left.exists()
+    assert not leftover.exists()
     assert len(list(reports.iterdir())) == 1

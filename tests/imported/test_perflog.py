@@ -17,8 +17,8 @@ HEAD = (
 )
 
 
-def row(value: object = 10.5, time: str = "2026-11-03T01:00:00+00:00", **other: str) -> str:
-    fields = {"descr": "text", "name": "Check %p=1", "env": "{}", **other}
+def row(value: object = 10.5, time: str = "2026-11-03T01:00:00+00:00", **overrides: str) -> str:
+    fields = {"descr": "text", "name": "Check %p=1", "env": "{}", **overrides}
     place = "tulip:cpu+gcc"
     return (
         f"{time}|4.10.4|{fields['descr']}|{fields['name']}|{place}|77|pass|{fields['env']}|"
@@ -27,12 +27,12 @@ def row(value: object = 10.5, time: str = "2026-11-03T01:00:00+00:00", **other: 
 
 
 def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[Reject]]:
-    read = perflog.parse(("\n".join(lines) + end).encode())
-    return read.rows.select("line", "value").rows(), read.rejects
+    parsed_file = perflog.parse(("\n".join(lines) + end).encode())
+    return parsed_file.rows.select("line", "value").rows(), parsed_file.rejects
 
 
 @pytest.mark.parametrize(
-    ("bad", "why"),
+    ("bad_row", "reason"),
     [
         (row("x"), "bw is not a number"),
         (row("nan"), "bw is not finite"),
@@ -49,41 +49,41 @@ def parse(*lines: str, end: str = "\n") -> tuple[list[tuple[int, float]], list[R
         (row(1, name="Check\u2028"), "a control character"),
     ],
 )
-def test_a_damaged_row_is_set_aside(bad: str, why: str) -> None:
-    rows, aside = parse(HEAD, row(1), bad, row(2))
+def test_a_damaged_row_is_set_aside(bad_row: str, reason: str) -> None:
+    rows, rejects = parse(HEAD, row(1), bad_row, row(2))
     assert rows == [(2, 1), (4, 2)]
-    assert aside == [Reject(3, why)]
+    assert rejects == [Reject(3, reason)]
 
 
 def test_a_row_that_is_not_utf8_is_set_aside() -> None:
     lines = [HEAD.encode(), row(1).encode(), row(1, descr="Größe").encode("latin-1")]
-    read = perflog.parse(b"\n".join([*lines, row(2).encode(), b""]))
-    assert read.rows["line"].to_list() == [2, 4]
-    assert read.rejects == [Reject(3, "not UTF-8 text")]
+    parsed_file = perflog.parse(b"\n".join([*lines, row(2).encode(), b""]))
+    assert parsed_file.rows["line"].to_list() == [2, 4]
+    assert parsed_file.rejects == [Reject(3, "not UTF-8 text")]
 
 
 def test_a_last_line_without_its_end_is_cut_off() -> None:
-    rows, aside = parse(HEAD, row(1), row(12.75), end="")
+    rows, rejects = parse(HEAD, row(1), row(12.75), end="")
     assert rows == [(2, 1)]
-    assert aside == [Reject(3, "cut off: the last line has no end")]
+    assert rejects == [Reject(3, "cut off: the last line has no end")]
 
 
 def test_a_header_may_change_and_come_again() -> None:
-    other = "job_completion_time|info|perf_var|perf_value|perf_unit"
+    old_header = "job_completion_time|info|perf_var|perf_value|perf_unit"
     line = "2026-11-03T01:00:00|Old %p=2 /0123abcd @tulip:cpu+gcc|lat|1.5|us"
-    rows, aside = parse(HEAD, row(1), other, line, HEAD, row(2), HEAD, row(3))
+    rows, rejects = parse(HEAD, row(1), old_header, line, HEAD, row(2), HEAD, row(3))
     assert rows == [(2, 1), (4, 1.5), (6, 2), (8, 3)]
-    assert not aside
+    assert not rejects
 
 
 def test_rows_before_a_header_are_set_aside() -> None:
-    rows, aside = parse(row(1), row(2), HEAD, row(3))
+    rows, rejects = parse(row(1), row(2), HEAD, row(3))
     assert rows == [(4, 3)]
-    assert aside == [Reject(1, "2 rows before any header, which says what their columns are")]
+    assert rejects == [Reject(1, "2 rows before any header, which says what their columns are")]
 
 
 @pytest.mark.parametrize(
-    ("header", "why"),
+    ("header", "reason"),
     [
         (HEAD.replace("job_completion_time|", "x|"), "the header has no job_completion_time"),
         (
@@ -100,10 +100,10 @@ def test_rows_before_a_header_are_set_aside() -> None:
         ),
     ],
 )
-def test_a_header_that_identifies_no_value_is_set_aside(header: str, why: str) -> None:
-    rows, aside = parse(header, row(1), HEAD, row(2))
+def test_a_header_that_identifies_no_value_is_set_aside(header: str, reason: str) -> None:
+    rows, rejects = parse(header, row(1), HEAD, row(2))
     assert rows == [(4, 2)]
-    assert aside == [Reject(1, why)]
+    assert rejects == [Reject(1, reason)]
 
 
 def test_parametrized_and_plain_rows_may_be_mixed() -> None:
@@ -112,22 +112,22 @@ def test_parametrized_and_plain_rows_may_be_mixed() -> None:
 
 
 def test_a_delimiter_in_a_text_costs_a_row_only_where_readings_of_it_differ() -> None:
-    rows, aside = parse(HEAD, row(1, descr="a|b"), row(2, descr="a|b|c"), row(3, name="A %p=a|b"))
+    rows, rejects = parse(HEAD, row(1, descr="a|b"), row(2, descr="a|b|c"), row(3, name="A %p=a|b"))
     assert rows == [(2, 1), (3, 2)]
     # "A %p=a" might end the description: then the name is b.
-    assert aside == [Reject(4, "14 columns; the header has 13")]
+    assert rejects == [Reject(4, "14 columns; the header has 13")]
 
 
 def test_a_time_without_a_zone_is_of_the_zone_given() -> None:
     content = "\n".join([HEAD, row(1, "2026-07-01T01:00:00"), ""]).encode()
-    read = perflog.parse(content, zoneinfo.ZoneInfo("Europe/Berlin"))
-    assert read.rows["time"][0] == datetime.datetime(2026, 6, 30, 23)
+    parsed_file = perflog.parse(content, zoneinfo.ZoneInfo("Europe/Berlin"))
+    assert parsed_file.rows["time"][0] == datetime.datetime(2026, 6, 30, 23)
 
 
 def test_an_attribute_named_like_a_variable_is_none() -> None:
     head = HEAD + "|max_value"
-    rows, aside = parse(head, row(1) + "|99")
-    assert (rows, aside) == ([(2, 1)], [])
+    rows, rejects = parse(head, row(1) + "|99")
+    assert (rows, rejects) == ([(2, 1)], [])
 
 
 def test_a_hundred_thousand_rows_take_less_than_a_second() -> None:
@@ -142,8 +142,8 @@ def test_a_hundred_thousand_rows_take_less_than_a_second() -> None:
         for n in range(100_000)
     ]
     content = ("\n".join(lines) + "\n").encode()
-    begin = time.process_time()
-    read = perflog.parse(content)
-    assert time.process_time() - begin < 3
-    assert read.rows.height == 400_000
-    assert not read.rejects
+    start = time.process_time()
+    parsed_file = perflog.parse(content)
+    assert time.process_time() - start < 3
+    assert parsed_file.rows.height == 400_000
+    assert not parsed_file.rejects

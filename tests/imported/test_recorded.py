@@ -46,33 +46,37 @@ def read(kind: str, pattern: str) -> list[bring.Source]:
     ],
 )
 def test_every_value_is_read(kind: str, pattern: str, values: int) -> None:
-    found = read(kind, pattern)
-    assert not [fault for one in found for fault in one.parsed.rejects]
-    assert sum(one.parsed.rows.height for one in found) == values
-    for one in found:
-        assert (one.parsed.rows["system"] == "tulip").all()
-        assert (one.parsed.rows["partition"] == "cpu").all()
-        stream = one.parsed.rows.filter(metric="copy")
+    sources = read(kind, pattern)
+    assert not [reject for source in sources for reject in source.parsed.rejects]
+    assert sum(source.parsed.rows.height for source in sources) == values
+    for source in sources:
+        assert (source.parsed.rows["system"] == "tulip").all()
+        assert (source.parsed.rows["partition"] == "cpu").all()
+        stream = source.parsed.rows.filter(metric="copy")
         assert set(stream.select("name", "environ").rows()) <= STREAM
         assert stream["value"].is_between(20_000, 22_000).all()
         assert (stream["unit"] == "MB/s").all()
         assert (stream["lower"] == -0.9).all() and not stream["upper"].count()
-        assert (one.parsed.rows.filter(metric="startup")["upper"] == 5).all()
+        assert (source.parsed.rows.filter(metric="startup")["upper"] == 5).all()
 
 
 @pytest.mark.parametrize("kind", ["4.6.3-default", "4.10.4-default"])
 def test_logs_and_reports_say_the_same(kind: str) -> None:
     keys = ["name", "environ", "metric", "value", "unit"]
-    logs = {row for one in read(kind, "*.log*") for row in one.parsed.rows.select(keys).rows()}
-    reports = {row for one in read(kind, "*.json") for row in one.parsed.rows.select(keys).rows()}
+    logs = {
+        row for source in read(kind, "*.log*") for row in source.parsed.rows.select(keys).rows()
+    }
+    reports = {
+        row for source in read(kind, "*.json") for row in source.parsed.rows.select(keys).rows()
+    }
     assert logs == reports
 
 
 def test_a_description_with_the_delimiter_in_it_costs_no_row() -> None:
     content = (DATA / "4.10.4-default" / "Stream.log").read_text().splitlines()
     assert {line.count("|") for line in content[1:]} == {content[0].count("|") + 1}
-    (found,) = read("4.10.4-default", "Stream.log")
-    assert found.parsed.rows["line"].n_unique() == 8
+    (source,) = read("4.10.4-default", "Stream.log")
+    assert source.parsed.rows["line"].n_unique() == 8
 
 
 def test_rows_of_failed_tests_are_counted() -> None:

@@ -25,8 +25,8 @@ ROW: dict[str, Any] = {
 }
 
 
-def write(folder: Path, **changed: Any) -> Path:
-    row = {**ROW, **changed}
+def write(folder: Path, **changes: Any) -> Path:
+    row = {**ROW, **changes}
     kinds = {name: VALUES.get(name, pl.String) for name in row}
     pl.DataFrame([row], schema=kinds).write_parquet(folder / "values.parquet")
     return folder / "values.parquet"
@@ -34,12 +34,12 @@ def write(folder: Path, **changed: Any) -> Path:
 
 def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> None:
     assert store.read_values(write(tmp_path)).rows(named=True) == [ROW]
-    only_session = {"time": None, "session": datetime(2026, 11, 3)}
-    assert store.read_values(write(tmp_path, **only_session)).height == 1
+    session_times = {"time": None, "session": datetime(2026, 11, 3)}
+    assert store.read_values(write(tmp_path, **session_times)).height == 1
 
 
 @pytest.mark.parametrize(
-    ("changed", "why"),
+    ("changes", "reason"),
     [
         ({"more": "x"}, "its columns differ"),
         ({"metric": None}, "metric is empty where it cannot be"),
@@ -50,9 +50,9 @@ def test_a_table_that_an_import_may_have_written_is_taken(tmp_path: Path) -> Non
         ({"facts": "{"}, "not JSON"),
     ],
 )
-def test_another_table_is_refused(tmp_path: Path, changed: dict[str, Any], why: str) -> None:
-    with pytest.raises(UserError, match=why):
-        store.read_values(write(tmp_path, **changed))
+def test_another_table_is_refused(tmp_path: Path, changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        store.read_values(write(tmp_path, **changes))
 
 
 @pytest.mark.parametrize(("size", "part"), [(1000, 1000), (1000, 300), (1001, 1001), (1001, 300)])
@@ -61,8 +61,10 @@ def test_a_file_is_unpacked_up_to_the_limit(
 ) -> None:
     monkeypatch.setattr(bring, "_MOST", 1000)
     text = b"x" * size
-    packed = b"".join(gzip.compress(text[at : at + part]) for at in range(0, size, part))
-    content, fault = bring._gunzip(packed)
+    gzip_content = b"".join(
+        gzip.compress(text[start : start + part]) for start in range(0, size, part)
+    )
+    content, fault = bring._gunzip(gzip_content)
     if size > 1000:
         assert content == b"" and fault is not None and fault.reason.startswith("too large")
     else:

@@ -9,8 +9,8 @@ NEITHER = ["", "%", "W", "J", "widgets", "MB", "shops"]
 
 def test_less_time_is_better_more_rate_is_better_other_units_say_nothing() -> None:
     units = [*LOWER, *HIGHER, *NEITHER]
-    found = {unit: lower_is_better("x", unit, None, None) for unit in units}
-    assert found == {
+    directions = {unit: lower_is_better("x", unit, None, None) for unit in units}
+    assert directions == {
         **dict.fromkeys(LOWER, True),
         **dict.fromkeys(HIGHER, False),
         **dict.fromkeys(NEITHER),

@@ -15,22 +15,24 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("draw", help="fill the list up: mutants that are void get a substitute")
     commands.add_parser("trace", help="run tests once: which lines each of them reaches")
-    running = commands.add_parser("run", help="which tests kill each mutant")
-    running.add_argument("--only", default="", help="mutants whose name starts so")
-    running.add_argument("--budget", type=float, default=60, help="seconds of tests for a mutant")
+    run_parser = commands.add_parser("run", help="which tests kill each mutant")
+    run_parser.add_argument("--only", default="", help="mutants whose name starts so")
+    run_parser.add_argument(
+        "--budget", type=float, default=60, help="seconds of tests for a mutant"
+    )
     commands.add_parser("table", help="what the last run of each mutant gave, by folder")
-    chosen, extra = parser.parse_known_args()  # what else is said goes to pytest
-    known = draw.read() if draw.LIST.exists() else []
-    match chosen.command:
+    options, pytest_options = parser.parse_known_args()  # what else is said goes to pytest
+    all_mutants = draw.read() if draw.LIST.exists() else []
+    match options.command:
         case "draw":
-            draw.write(draw.drawn(known, 95, 25, SEED))
+            draw.write(draw.drawn(all_mutants, 95, 25, SEED))
         case "trace":
-            return run.trace([mutant for mutant in known if not mutant.void], extra)
+            return run.trace([mutant for mutant in all_mutants if not mutant.void], pytest_options)
         case "run":
-            mutants = [m for m in known if m.name.startswith(chosen.only) and not m.void]
-            run.run(mutants, chosen.budget, extra)
+            mutants = [m for m in all_mutants if m.name.startswith(options.only) and not m.void]
+            run.run(mutants, options.budget, pytest_options)
         case "table":
-            print(run.table(known))
+            print(run.table(all_mutants))
     return 0
 
 

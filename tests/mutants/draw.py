@@ -68,9 +68,9 @@ class Mutant:
         if path.is_file() and self.applied(path.read_text()) is not None:
             return self
         places = [
-            (other.relative_to(checkout).as_posix(), number)
-            for other in sorted((checkout / Path(self.file).parts[0]).rglob(f"*{path.suffix}"))
-            for number, line in enumerate(other.read_text().splitlines(), 1)
+            (file_path.relative_to(checkout).as_posix(), number)
+            for file_path in sorted((checkout / Path(self.file).parts[0]).rglob(f"*{path.suffix}"))
+            for number, line in enumerate(file_path.read_text().splitlines(), 1)
             if line.strip() == self.text
         ]
         if len(places) != 1:
@@ -84,8 +84,8 @@ class Mutant:
         if number is None:
             return None
         line = lines[number - 1]
-        at = len(line) - len(line.lstrip()) + self.column
-        lines[number - 1] = line[:at] + self.new + line[at + len(self.old) :]
+        start = len(line) - len(line.lstrip()) + self.column
+        lines[number - 1] = line[:start] + self.new + line[start + len(self.old) :]
         return "".join(lines)
 
     def probed(self, source: str) -> str:
@@ -98,11 +98,11 @@ class Mutant:
         holder: ast.stmt | None = None
         for node in ast.walk(ast.parse(source)):  # outer ones come first
             if isinstance(node, ast.FunctionDef):
-                for each in ast.walk(node):
-                    if isinstance(each, ast.stmt) and each is not node and number is not None:
-                        begins = not lines[each.lineno - 1].lstrip().startswith("elif")
-                        if begins and each.lineno <= number <= (each.end_lineno or 0):
-                            holder = each
+                for child in ast.walk(node):
+                    if isinstance(child, ast.stmt) and child is not node and number is not None:
+                        is_start = not lines[child.lineno - 1].lstrip().startswith("elif")
+                        if is_start and child.lineno <= number <= (child.end_lineno or 0):
+                            holder = child
         if holder is None:
             return source
         call = f'__import__("roundtrip_probe").reached("{self.name}")\n'
@@ -134,8 +134,8 @@ def read() -> list[Mutant]:
 
 
 def write(mutants: list[Mutant]) -> None:
-    ordered = sorted(mutants, key=lambda mutant: (mutant.file, mutant.line, mutant.name))
-    LIST.write_text("".join(json.dumps(asdict(mutant)) + "\n" for mutant in ordered))
+    sorted_mutants = sorted(mutants, key=lambda mutant: (mutant.file, mutant.line, mutant.name))
+    LIST.write_text("".join(json.dumps(asdict(mutant)) + "\n" for mutant in sorted_mutants))
 
 
 def drawn(known: list[Mutant], python: int, cxx: int, seed: int) -> list[Mutant]:
@@ -160,37 +160,37 @@ def drawn(known: list[Mutant], python: int, cxx: int, seed: int) -> list[Mutant]
                 folders.setdefault(folder_of(file), []).append(file)
         quota = _quota(folders, total)
         for name, files in folders.items():
-            while sum(each.folder == name and not each.void for each in mutants) < quota[name]:
+            while sum(m.folder == name and not m.void for m in mutants) < quota[name]:
                 mutants.append(_one(name, files, mutants, seed))
     return mutants
 
 
 def _quota(folders: dict[str, list[str]], total: int) -> Counter[str]:
     """Folders in turn, large ones first."""
-    large_first = sorted(folders, key=lambda name: (-len(folders[name]), name))
-    return Counter(large_first[number % len(folders)] for number in range(total))
+    names = sorted(folders, key=lambda name: (-len(folders[name]), name))
+    return Counter(names[number % len(folders)] for number in range(total))
 
 
-def _one(name: str, files: list[str], known: list[Mutant], seed: int) -> Mutant:
-    number = sum(mutant.folder == name for mutant in known) + 1
-    chance = random.Random(f"{seed} {name} {number}")
-    taken = {(mutant.file, mutant.symbol) for mutant in known}
-    used = Counter(mutant.file for mutant in known)
-    files = sorted(chance.sample(files, len(files)), key=lambda file: used[file])
+def _one(name: str, files: list[str], mutants: list[Mutant], seed: int) -> Mutant:
+    number = sum(mutant.folder == name for mutant in mutants) + 1
+    rng = random.Random(f"{seed} {name} {number}")
+    used_symbols = {(mutant.file, mutant.symbol) for mutant in mutants}
+    file_counts = Counter(mutant.file for mutant in mutants)
+    files = sorted(rng.sample(files, len(files)), key=lambda file: file_counts[file])
     for file in files:
         source = (CHECKOUT / file).read_text()
-        found = _in_python(source) if file.endswith(".py") else _in_cxx(source)
+        candidates = _in_python(source) if file.endswith(".py") else _in_cxx(source)
         kinds: dict[str, list[tuple[int, int, str, str, str]]] = {}
-        for kind, line, column, old, new, symbol in found:
-            if (file, symbol) not in taken:
+        for kind, line, column, old, new, symbol in candidates:
+            if (file, symbol) not in used_symbols:
                 kinds.setdefault(kind, []).append((line, column, old, new, symbol))
         if kinds:
-            kind = chance.choice(sorted(kinds))
-            line, column, old, new, symbol = chance.choice(kinds[kind])
-            whole = source.splitlines()[line - 1]
-            column -= len(whole) - len(whole.lstrip())
+            kind = rng.choice(sorted(kinds))
+            line, column, old, new, symbol = rng.choice(kinds[kind])
+            line_text = source.splitlines()[line - 1]
+            column -= len(line_text) - len(line_text.lstrip())
             return Mutant(
-                f"{name}-{number}", file, line, symbol, kind, whole.strip(), column, old, new
+                f"{name}-{number}", file, line, symbol, kind, line_text.strip(), column, old, new
             )
     raise SystemExit(f"mutants: folder {name} has no more")
 
@@ -217,8 +217,8 @@ def _in_python(source: str) -> Iterator[Found]:
 
     def of_node(node: ast.AST, returns: str) -> Iterator[Found]:
         match node:
-            case ast.Compare(left=left, comparators=others):
-                for first, second in pairwise([left, *others]):
+            case ast.Compare(left=left, comparators=comparators):
+                for first, second in pairwise([left, *comparators]):
                     yield from between(first, second, ("boundary", "comparison", "membership"))
             case ast.BoolOp(values=values):
                 for first, second in pairwise(values):
@@ -246,14 +246,14 @@ def _in_python(source: str) -> Iterator[Found]:
             for child in children:
                 if not isinstance(child, ast.AST) or _apart(child, field):
                     continue
-                inner, result = symbol, returns
+                child_symbol, result = symbol, returns
                 if isinstance(child, ast.FunctionDef | ast.ClassDef):
-                    inner = f"{symbol}.{child.name}".lstrip(".")
+                    child_symbol = f"{symbol}.{child.name}".lstrip(".")
                     annotation = getattr(child, "returns", None)
                     result = ast.unparse(annotation) if annotation else ""
                 for kind, line, column, old, new, _ in of_node(child, result):
-                    yield kind, line, column, old, new, inner
-                yield from walk(child, inner, result)
+                    yield kind, line, column, old, new, child_symbol
+                yield from walk(child, child_symbol, result)
 
     return walk(ast.parse(source), "", "")
 
@@ -279,7 +279,7 @@ def _texts(*operands: ast.expr) -> bool:
 
 
 def _numbers(*operands: ast.expr) -> bool:
-    return any(isinstance(each, ast.Constant) for each in operands)
+    return any(isinstance(operand, ast.Constant) for operand in operands)
 
 
 _CXX_WORDS = re.compile(r"(?<= )(<=|>=|==|!=|<|>|\+|-|\*|/|%|&&|\|\|)(?= )|\btrue\b|\bfalse\b")

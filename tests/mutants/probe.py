@@ -29,8 +29,8 @@ def pytest_runtest_logreport(report):  # type: ignore[no-untyped-def]
     if not report.passed:
         _failed.add(report.nodeid)
     if report.when == "teardown":
-        seconds, passed = round(_seconds[report.nodeid], 3), report.nodeid not in _failed
-        _note("times.jsonl", test=report.nodeid, seconds=seconds, passed=passed)
+        seconds, has_passed = round(_seconds[report.nodeid], 3), report.nodeid not in _failed
+        _note("times.jsonl", test=report.nodeid, seconds=seconds, passed=has_passed)
 
 
 def _note(file: str, **facts: object) -> None:

@@ -44,50 +44,48 @@ def run(mutants: Sequence[Mutant], budget_s: float, extra: Sequence[str]) -> Non
     """Run the mutants that were not killed yet, each with tests that take `budget_s` at most."""
     scratch.prepare()
     _times()  # now, as a mutant may keep tests from being collected
-    before = known()
-    for listed in mutants:
-        last = before.get(listed.name)
-        if last and (last.verdict == "killed" or last.budget_s >= budget_s):
+    outcomes = known()
+    for entry in mutants:
+        last_outcome = outcomes.get(entry.name)
+        if last_outcome and (last_outcome.verdict == "killed" or last_outcome.budget_s >= budget_s):
             continue
         start = time.monotonic()
-        outcome = Outcome(listed.name, "gone")
-        if mutant := listed.located(scratch.COPY):
+        outcome = Outcome(entry.name, "gone")
+        if mutant := entry.located(scratch.COPY):
             path = scratch.COPY / mutant.file
-            whole = path.read_text()
+            source = path.read_text()
             try:
-                path.write_text(mutant.applied(whole) or whole)
+                path.write_text(mutant.applied(source) or source)
                 cxx = path.suffix in (".cpp", ".hpp")
                 outcome = _in_cxx(mutant, extra) if cxx else _in_python(mutant, budget_s, extra)
             finally:
-                path.write_text(whole)
+                path.write_text(source)
         line = {**asdict(outcome), "seconds": round(time.monotonic() - start, 1)}
         with RESULTS.open("a") as file:
             file.write(json.dumps(line | {"commit": scratch.head(), "budget_s": budget_s}) + "\n")
-        print(
-            f"{listed.name:24}{outcome.verdict:10}{line['seconds']:7} s  {outcome.by}", flush=True
-        )
+        print(f"{entry.name:24}{outcome.verdict:10}{line['seconds']:7} s  {outcome.by}", flush=True)
 
 
 def _in_python(mutant: Mutant, budget_s: float, extra: Sequence[str]) -> Outcome:
-    chosen, total = [], 0.0
+    tests, total = [], 0.0
     for test, seconds in seeing(mutant):
         if total + seconds <= budget_s:
-            chosen.append(test)
+            tests.append(test)
             total += seconds
-    if not chosen:
+    if not tests:
         return Outcome(mutant.name, "unseen")
     patience_s = 120 + 10 * total
-    for some in (chosen[:40], chosen[40:]):  # few files are collected sooner than many
-        if not some:
+    for batch in (tests[:40], tests[40:]):  # few files are collected sooner than many
+        if not batch:
             continue
         listing = scratch.BUILD / "tests.txt"
-        listing.write_text("\n".join(some))
+        listing.write_text("\n".join(batch))
         status, output = scratch.pytest("-x", *extra, f"@{listing}", seconds=patience_s)
         if status is None:
-            return Outcome(mutant.name, "killed", f"no end in {patience_s:.0f} s: {some[0]} ...")
-        if failed := _FAILED.search(output):
-            return Outcome(mutant.name, "killed", failed[1])
-    return Outcome(mutant.name, "survived", tests=len(chosen))
+            return Outcome(mutant.name, "killed", f"no end in {patience_s:.0f} s: {batch[0]} ...")
+        if match := _FAILED.search(output):
+            return Outcome(mutant.name, "killed", match[1])
+    return Outcome(mutant.name, "survived", tests=len(tests))
 
 
 def seeing(mutant: Mutant) -> list[tuple[str, float]]:
@@ -102,15 +100,15 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
     reach = _reach()[mutant.name] & seconds.keys()
     files = {test.split("::")[0] for test in reach}
     folders = f"tests/{mutant.folder.split('/')[0]}/", f"tests/{Path(mutant.file).stem}/"
-    others = {
+    neighbours = {
         test
         for test in seconds.keys() - reach
         if test.split("::")[0] in files or test.startswith(folders)
     }
-    rest = set() if reach else seconds.keys() - others
+    rest = set() if reach else seconds.keys() - neighbours
     return [
         (test, seconds[test])
-        for tests in (reach, others, rest)
+        for tests in (reach, neighbours, rest)
         for test in sorted(tests, key=lambda test: (seconds[test], test))
     ]
 
@@ -118,9 +116,9 @@ def seeing(mutant: Mutant) -> list[tuple[str, float]]:
 @cache
 def _times() -> dict[str, float]:
     """The tests that passed without a mutant, and are still there."""
-    there = set(scratch.pytest("--collect-only", "-m", "")[1].splitlines())
+    test_names = set(scratch.pytest("--collect-only", "-m", "")[1].splitlines())
     tests = [json.loads(line) for line in (scratch.TRACE / "times.jsonl").open()]
-    return {t["test"]: t["seconds"] for t in tests if t["passed"] and t["test"] in there}
+    return {t["test"]: t["seconds"] for t in tests if t["passed"] and t["test"] in test_names}
 
 
 @cache
@@ -128,15 +126,15 @@ def _reach() -> dict[str, set[str]]:
     """The tests that reach the line of each mutant."""
     reach: dict[str, set[str]] = defaultdict(set)
     for line in (scratch.TRACE / "reach.jsonl").open():
-        noted = json.loads(line)
-        reach[noted["mutant"]].add(noted["test"])
+        record = json.loads(line)
+        reach[record["mutant"]].add(record["test"])
     return reach
 
 
 def trace(mutants: Sequence[Mutant], arguments: Sequence[str]) -> int:
     """Run tests without a mutant: how long each takes, and which mutants' lines it reaches."""
     scratch.prepare()
-    for mutant in filter(None, (listed.located(scratch.COPY) for listed in mutants)):
+    for mutant in filter(None, (entry.located(scratch.COPY) for entry in mutants)):
         path = scratch.COPY / mutant.file
         if path.suffix == ".py" and "testbed" not in mutant.file:  # that is the system's Python
             path.write_text(mutant.probed(path.read_text()))
@@ -176,11 +174,11 @@ def _in_cxx(mutant: Mutant, extra: Sequence[str]) -> Outcome:
             if status != 0 and command is not ctest:
                 return Outcome(mutant.name, "broken", output[-300:])
             if status != 0:
-                failed = re.search(r"^\s*\d+ - (.+?) \(", output, re.MULTILINE)
-                return Outcome(mutant.name, "killed", "ctest " + (failed[1] if failed else "?"))
-    started = "tests/testbed" if part == "testbed/link" else "tests/workloads"
-    if failed := _FAILED.search(scratch.pytest("-x", *extra, started)[1]):
-        return Outcome(mutant.name, "killed", failed[1])
+                match = re.search(r"^\s*\d+ - (.+?) \(", output, re.MULTILINE)
+                return Outcome(mutant.name, "killed", "ctest " + (match[1] if match else "?"))
+    test_folder = "tests/testbed" if part == "testbed/link" else "tests/workloads"
+    if match := _FAILED.search(scratch.pytest("-x", *extra, test_folder)[1]):
+        return Outcome(mutant.name, "killed", match[1])
     return Outcome(mutant.name, "survived")
 
 
@@ -188,14 +186,14 @@ def table(mutants: Sequence[Mutant]) -> str:
     """For each folder: mutants, those killed and not; then what killed or missed each of them."""
     outcomes = known()
     lines = [f"{'folder':24}{'mutants':>9}{'killed':>9}{'survived':>10}{'unseen':>8}{'gone':>6}"]
-    counted = [mutant for mutant in mutants if not mutant.void and mutant.name in outcomes]
-    for folder in [*dict.fromkeys(mutant.folder for mutant in counted), ""]:
-        mine = [outcomes[m.name].verdict for m in counted if folder in ("", m.folder)]
-        counts = [mine.count(verdict) for verdict in ("killed", "survived", "unseen", "gone")]
-        columns = "{:>9}{:>9}{:>10}{:>8}{:>6}".format(len(mine), *counts)
+    valid_mutants = [mutant for mutant in mutants if not mutant.void and mutant.name in outcomes]
+    for folder in [*dict.fromkeys(mutant.folder for mutant in valid_mutants), ""]:
+        verdicts = [outcomes[m.name].verdict for m in valid_mutants if folder in ("", m.folder)]
+        counts = [verdicts.count(verdict) for verdict in ("killed", "survived", "unseen", "gone")]
+        columns = "{:>9}{:>9}{:>10}{:>8}{:>6}".format(len(verdicts), *counts)
         lines.append(f"{folder or 'all':24}{columns}")
-    for mutant in counted:
+    for mutant in valid_mutants:
         outcome = outcomes[mutant.name]
-        where = f"{mutant.file}:{mutant.line} {mutant.kind}"
-        lines.append(f"{mutant.name:24}{outcome.verdict:10}{where}  {outcome.by}")
+        location = f"{mutant.file}:{mutant.line} {mutant.kind}"
+        lines.append(f"{mutant.name:24}{outcome.verdict:10}{location}  {outcome.by}")
     return "\n".join(lines)

@@ -29,18 +29,18 @@ def prepare() -> None:
     venv = COPY / ".venv"
     if not venv.is_dir():
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
-        ours, theirs = venv / "bin", CHECKOUT / ".venv" / "bin"
-        for script in theirs.iterdir():
-            start = f"#!{theirs}/"
-            if not (ours / script.name).exists() and script.read_bytes().startswith(start.encode()):
-                text = script.read_text().replace(start, f"#!{ours}/", 1)
-                (ours / script.name).write_text(text)
-                (ours / script.name).chmod(0o755)
+        bin_, checkout_bin = venv / "bin", CHECKOUT / ".venv" / "bin"
+        for script in checkout_bin.iterdir():
+            start = f"#!{checkout_bin}/"
+            if not (bin_ / script.name).exists() and script.read_bytes().startswith(start.encode()):
+                text = script.read_text().replace(start, f"#!{bin_}/", 1)
+                (bin_ / script.name).write_text(text)
+                (bin_ / script.name).chmod(0o755)
     [packages] = venv.glob("lib/python*/site-packages")
     TRACE.mkdir(exist_ok=True)
     shutil.copy(Path(__file__).with_name("probe.py"), TRACE / "roundtrip_probe.py")
-    theirs_too = f"import site; site.addsitedir({str(CHECKOUT / packages.relative_to(COPY))!r})"
-    (packages / "copy.pth").write_text(f"{COPY / 'src'}\n{theirs_too}\n{TRACE}\n")
+    site_line = f"import site; site.addsitedir({str(CHECKOUT / packages.relative_to(COPY))!r})"
+    (packages / "copy.pth").write_text(f"{COPY / 'src'}\n{site_line}\n{TRACE}\n")
 
 
 def head() -> str:

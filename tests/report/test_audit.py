@@ -56,13 +56,13 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, MEAN),))
     yield 4, with_facts(ratios=(Ratio("ring over tree", TIME, Pairing.LAUNCH, GEOMETRIC_MEAN),))
     yield 4, with_facts(ratios=())  # and yet it claims some
-    few = replace(judged()[Claim(1)].interval, n=1000)
-    yield 4, replace(SOUND, verdicts=judged(interval=few))  # more ratios than launches
-    yield 5, replace(SOUND, verdicts=judged(interval=replace(few, low=None, high=None, n=3)))
+    interval = replace(judged()[Claim(1)].interval, n=1000)
+    yield 4, replace(SOUND, verdicts=judged(interval=interval))  # more ratios than launches
+    yield 5, replace(SOUND, verdicts=judged(interval=replace(interval, low=None, high=None, n=3)))
     yield 5, showing(table(measured(level=0.9), words="Times in µs."))  # not the requested level
     yield 5, showing(table(measured(), words="Times in µs."))  # and which level is not said
-    ninety = ("Bands are ", Level(0.9), " rank intervals.")
-    yield 5, showing(table(), gallery(figure(chart()), caption=ninety))
+    caption = ("Bands are ", Level(0.9), " rank intervals.")
+    yield 5, showing(table(), gallery(figure(chart()), caption=caption))
     yield 6, with_facts(summaries=(Summary("time", Kind.COST, "launches", DEVIATION),))
     yield 7, replace(SOUND, verdicts=judged(q=0.5))
     yield 7, replace(SOUND, verdicts=judged(verdict=Verdict.SLOWER))
@@ -75,16 +75,16 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 10, replace(SOUND, points=points({"clock_overhead_s": 1e-6}))
     yield 10, replace(SOUND, points=points({}, dict.fromkeys(CLOCK)))
     yield 10, of_launches(timing_over_ranks="maximum", timing_synchronisation="none")
-    hub = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
-    yield 11, showing(gallery(figure(chart())), launches=launches(**hub))
+    emulation_columns = {"emulation": [{"name": "hub_mbit_s", "value": "10", "number": 10.0}]}
+    yield 11, showing(gallery(figure(chart())), launches=launches(**emulation_columns))
     yield 12, showing(gallery(figure(chart(low=None))))
     yield 12, showing(gallery(figure(chart()), caption=("95 % rank intervals.",)))
     yield 13, of_launches(count=5)
     yield 14, of_launches(warmup_discarded=0)
-    half = launches().with_columns(
+    half_launches = launches().with_columns(
         warmup_discarded=pl.when(pl.col("case_id") == "one").then("warmup_discarded")
     )
-    yield 14, replace(SOUND, launches=half)
+    yield 14, replace(SOUND, launches=half_launches)
     yield 15, of_launches(taken=21)
     yield 16, showing(table(measured(), words="Times.", units=()))
     yield 16, showing(table(Cell(Quantity(value=2.0, unit="Mbps"))))
@@ -94,14 +94,14 @@ def broken() -> Iterator[tuple[int, Subject]]:
     yield 17, of_launches(started="2026-11-21T07:00:00Z")
     yield 18, replace(SOUND, points=points({}, {"batch": 8}))
     yield 19, replace(SOUND, verdicts=judged(q=judged()[Claim(1)].p / 2))
-    any_effect = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.0}))
-    yield 20, replace(SOUND, analysis=any_effect)
+    lax_analysis = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.0}))
+    yield 20, replace(SOUND, analysis=lax_analysis)
     yield 20, replace(SOUND, printed_files={})
     yield 21, replace(SOUND, printed_files={})
-    edited = SETTINGS.text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
-    yield 21, replace(SOUND, printed_files={edited: "“Provenance”"})
-    other = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.2}))
-    yield 21, replace(SOUND, analysis=other)
+    edited_text = SETTINGS.text.replace("minimum_effect = ", "minimum_effect = 0.1  #")
+    yield 21, replace(SOUND, printed_files={edited_text: "“Provenance”"})
+    other_analysis = replace(SETTINGS, statistics=LEVELS.model_copy(update={"minimum_effect": 0.2}))
+    yield 21, replace(SOUND, analysis=other_analysis)
     yield 22, showing(table(measured(value=2.1)))
     yield 22, showing(table(measured(low=1.9)))
     yield 22, showing(table(measured(n=8)))
@@ -113,8 +113,8 @@ def broken() -> Iterator[tuple[int, Subject]]:
 
 def unknown() -> Iterator[tuple[int, Subject, str]]:
     """(rule, a subject without the facts, what it says is missing)."""
-    nothing = replace(SOUND, chapter=None)
-    yield 1, nothing, "a section of the report about it"
+    bare_subject = replace(SOUND, chapter=None)
+    yield 1, bare_subject, "a section of the report about it"
     yield (
         2,
         replace(SOUND, launches=launches().clear(), lost_launches=launches().clear()),
@@ -139,11 +139,11 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     yield 14, of_launches(warmup_discarded=None), "how much warm-up its launches discarded"
     yield 14, with_facts(cache=""), "the state of the caches before a sample"
     yield 15, of_launches(taken=None), "how many samples each launch took"
-    yield 16, nothing, "a section of the report about it"
+    yield 16, bare_subject, "a section of the report about it"
     yield 17, of_launches(campaign_round=None), "the campaign's round of each launch"
     yield 18, replace(SOUND, points=points({"batch": None})), "how many events a sample times"
-    yield 21, nothing, "a section of the report about it"
-    yield 22, nothing, "a section of the report about it"
+    yield 21, bare_subject, "a section of the report about it"
+    yield 22, bare_subject, "a section of the report about it"
 
 
 #: Rules about claims and launches: what they say if there is none.
@@ -162,9 +162,9 @@ NOTHING = {
 @pytest.mark.parametrize("number", range(1, len(RULES) + 1))
 def test_a_rule_is_kept_by_sound_facts_and_broken_by_others(number: int) -> None:
     assert held(number, SOUND).result == "pass", held(number, SOUND)
-    bad = [subject for rule, subject in broken() if rule == number]
-    assert bad
-    for subject in bad:
+    bad_subjects = [subject for rule, subject in broken() if rule == number]
+    assert bad_subjects
+    for subject in bad_subjects:
         assert held(number, subject).result == "fail", held(number, subject)
 
 
@@ -185,72 +185,72 @@ def test_a_rule_without_facts_names_the_fact_or_says_that_there_is_no_case(numbe
 
 def test_no_rule_passes_on_no_facts() -> None:
     """Launches that no section names, and that say nothing but that they completed."""
-    empty = launches().with_columns(
+    bare_launches = launches().with_columns(
         *(pl.lit(None, pl.String).alias(n) for n in ("mpi_library", "compiler")),
         *(pl.lit(None, pl.Int64).alias(n) for n in ("warmup_discarded", "taken", "campaign_round")),
     )
-    bare = replace(
+    bare_subject = replace(
         SOUND,
         chapter=None,
-        launches=empty,
+        launches=bare_launches,
         points=points().clear(),
         verdicts={},
         environment={},
         printed_files={},
     )
     # That launches completed, and how many, is a fact.
-    results = {number: held(number, bare).result for number in range(1, len(RULES) + 1)}
+    results = {number: held(number, bare_subject).result for number in range(1, len(RULES) + 1)}
     assert {number for number, result in results.items() if result == "pass"} == {2, 13}
 
 
 def test_a_diagnostic_lets_normal_theory_pass() -> None:
-    tested = Summary("time", Kind.COST, "launches", DEVIATION, "Normal, p")
-    assert held(6, with_facts(summaries=(tested,))).result == "fail", "it is not shown"
-    named = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
-    shown = table(time(0.1), Cell(pure_number(0.4)), columns=named)
-    both = replace(showing(shown).chapter, facts=replace(FACTS, summaries=(tested,)))  # type: ignore[type-var]
-    assert held(6, replace(SOUND, chapter=both)).result == "pass"
+    summary = Summary("time", Kind.COST, "launches", DEVIATION, "Normal, p")
+    assert held(6, with_facts(summaries=(summary,))).result == "fail", "it is not shown"
+    columns = (Column("Arm"), Column("Spread", "right", Unit.US), Column("Normal, p", "right"))
+    spread_table = table(time(0.1), Cell(pure_number(0.4)), columns=columns)
+    chapter = replace(showing(spread_table).chapter, facts=replace(FACTS, summaries=(summary,)))  # type: ignore[type-var]
+    assert held(6, replace(SOUND, chapter=chapter)).result == "pass"
 
 
 def test_published_values_need_no_spread() -> None:
-    published = figure(chart(low=None), is_published=True, name="two")
-    outcome = held(12, showing(gallery(figure(chart()), published)))
+    published_figure = figure(chart(low=None), is_published=True, name="two")
+    outcome = held(12, showing(gallery(figure(chart()), published_figure)))
     assert outcome.result == "pass"
     assert "1 of published values" in outcome.evidence
 
 
 def test_what_launches_say_of_their_timing_goes_before_what_the_section_declares() -> None:
     assert "a barrier before each sample" in held(10, SOUND).evidence  # as FACTS declares
-    timed = of_launches(
+    timed_subject = of_launches(
         timing_clock="one rank",
         timing_synchronisation="none",
         timing_over_ranks="one rank",
         timing_cache="flushed",
     )
-    evidence = held(10, timed).evidence
+    evidence = held(10, timed_subject).evidence
     assert "ranks are not synchronised; the time of one rank is the sample" in evidence
     assert "barrier" not in evidence
-    assert held(14, timed).evidence.endswith("caches: flushed")
-    undeclared = with_facts(clock="", synchronisation="", over_ranks="", cache="")
-    assert held(10, replace(undeclared, launches=timed.launches)).result == "pass"
-    silent = timed.launches.with_columns(
+    assert held(14, timed_subject).evidence.endswith("caches: flushed")
+    bare_subject = with_facts(clock="", synchronisation="", over_ranks="", cache="")
+    assert held(10, replace(bare_subject, launches=timed_subject.launches)).result == "pass"
+    half_launches = timed_subject.launches.with_columns(
         timing_cache=pl.when(pl.col("case_id") == "one").then("timing_cache")
     )
-    half = held(14, replace(SOUND, launches=silent))
-    assert half.evidence.endswith("caches: flushed, 9 launches not saying")
+    outcome = held(14, replace(SOUND, launches=half_launches))
+    assert outcome.evidence.endswith("caches: flushed, 9 launches not saying")
 
 
 def test_the_time_of_a_whole_batch_is_not_taken_for_that_of_one_event() -> None:
-    many = replace(SOUND, points=points({"batch": 1000, "clock_overhead_s": 1e-7}))
-    assert held(10, many).result == "pass"
+    batch_subject = replace(SOUND, points=points({"batch": 1000, "clock_overhead_s": 1e-7}))
+    assert held(10, batch_subject).result == "pass"
     assert SOUND.chapter
-    whole = replace(SOUND.chapter, facts=replace(FACTS, median_is_whole=True))
-    assert held(10, replace(many, chapter=whole)).result == "fail"
+    chapter = replace(SOUND.chapter, facts=replace(FACTS, median_is_whole=True))
+    assert held(10, replace(batch_subject, chapter=chapter)).result == "fail"
 
 
 def test_a_name_that_looks_like_a_number_is_none() -> None:
     """A study may call its cases 2 and 4: they have no unit, and are the base of no ratio."""
     columns = Column("Case"), Column("Ring", "right")
-    named = table(columns=columns, rows=((Cell("2"), measured()), (Cell("4"), measured())))
-    assert held(16, showing(named)).result == held(22, showing(named)).result == "pass"
-    assert held(1, showing(named)).evidence == "no table has a ratio"
+    case_table = table(columns=columns, rows=((Cell("2"), measured()), (Cell("4"), measured())))
+    assert held(16, showing(case_table)).result == held(22, showing(case_table)).result == "pass"
+    assert held(1, showing(case_table)).evidence == "no table has a ratio"

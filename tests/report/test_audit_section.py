@@ -42,39 +42,44 @@ def test_what_a_figure_draws_is_what_its_views_say() -> None:
     assert [view.interval_count for view in plot.views] == [2, 2]
     assert [view.joined_points for view in plot.views] == [("sizes",)] * 2
     assert (plot.interval_count, plot.views[0].bounds, ratio.bounds) == (4, (), (LINK,))
-    bound = replace(plot.views[0].curves[0], bound="ideal")
-    assert replace(ratio, curves=(bound,)).joined_points == (), "nothing is measured on it"
-    assert replace(ratio, curves=(bound,)).bounds == (LINK, "ideal")
+    bound_curve = replace(plot.views[0].curves[0], bound="ideal")
+    assert replace(ratio, curves=(bound_curve,)).joined_points == (), "nothing is measured on it"
+    assert replace(ratio, curves=(bound_curve,)).bounds == (LINK, "ideal")
 
 
 def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
     make_tree: Callable[..., Any],
 ) -> None:
-    read = data.read(bundle.build(make_tree(launches=6, environs=("openmpi41-boost181",)).path))
-    known = Chapter(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
-    bare = Chapter(part(), Facts(), study_named("another", "Another"), ())
-    rules = section.part(read, judged(), [known, bare], []).blocks[-1]
+    bundle_data = data.read(
+        bundle.build(make_tree(launches=6, environs=("openmpi41-boost181",)).path)
+    )
+    chapter = Chapter(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
+    bare_chapter = Chapter(part(), Facts(), study_named("another", "Another"), ())
+    rules = section.part(bundle_data, judged(), [chapter, bare_chapter], []).blocks[-1]
     assert isinstance(rules, Table)
     texts = [[cell.text for cell in row] for row in rules.rows]
     assert {row[0] for row in texts} == {f"C{number}" for number in range(1, len(RULES) + 1)}
-    of = {(row[0], row[2]): (row[3], row[4]) for row in texts}
-    assert of["C3", "A thing"] == ("pass", str(TIME))
-    assert of["C3", "Another"] == ("not applicable", "missing fact: how each number is summarised")
+    outcomes = {(row[0], row[2]): (row[3], row[4]) for row in texts}
+    assert outcomes["C3", "A thing"] == ("pass", str(TIME))
+    assert outcomes["C3", "Another"] == (
+        "not applicable",
+        "missing fact: how each number is summarised",
+    )
     # The bundle's launches are of a study that no chapter is about: it has rows of its own.
-    there = {row[2] for row in texts} - {"A thing", "Another", "The campaign"}
-    assert there == {read.launches["study"][0]}
-    assert {row[0] for row in texts if row[2] in there} == {
+    other_studies = {row[2] for row in texts} - {"A thing", "Another", "The campaign"}
+    assert other_studies == {bundle_data.launches["study"][0]}
+    assert {row[0] for row in texts if row[2] in other_studies} == {
         f"C{number}" for number, rule in enumerate(RULES, 1) if rule.scope is Scope.LAUNCHES
     }
 
 
 def test_what_older_bundles_lack_is_a_missing_fact() -> None:
-    read = data.read(RECORDED / "ring")
-    rules = section.part(read, {}, [], []).blocks[-1]
+    bundle_data = data.read(RECORDED / "ring")
+    rules = section.part(bundle_data, {}, [], []).blocks[-1]
     assert isinstance(rules, Table)
-    kept = [row for row in rules.rows if row[0].text == "C15"]
-    assert {row[2].text for row in kept} == set(read.launches["study"])
-    for row in kept:
+    rule_rows = [row for row in rules.rows if row[0].text == "C15"]
+    assert {row[2].text for row in rule_rows} == set(bundle_data.launches["study"])
+    for row in rule_rows:
         assert row[3].text == "not applicable"
         assert row[4].text == "missing fact: how many samples each launch took"
 
@@ -88,28 +93,28 @@ def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
         run["clock"] = {"name": "gettimeofday", "resolution_s": 1e-5, "overhead_s": 1e-5}
         file.write_text(json.dumps(run))
     report = build.build(data.read(bundle.build(tree.path)))
-    last = report.parts[-1]
-    rules = last.blocks[-1]
+    audit = report.parts[-1]
+    rules = audit.blocks[-1]
     assert isinstance(rules, Table)
-    study = next(one for one in studies.load() if one.name == read_study(tree))
-    found = {row[0].text: row[3].text for row in rules.rows if row[2].text == study.title}
+    study = next(study for study in studies.load() if study.name == read_study(tree))
+    results = {row[0].text: row[3].text for row in rules.rows if row[2].text == study.title}
     for rule in ("C5", "C8", "C9", "C10", "C12", "C13", "C18"):
-        assert found[rule] == "fail", rule
-    assert found["C14"] == "not applicable"
+        assert results[rule] == "fail", rule
+    assert results["C14"] == "not applicable"
     # What can be seen in the report as it is laid out is in order all the same.
     for rule in ("C1", "C3", "C4", "C6", "C15", "C16", "C21", "C22"):
-        assert found[rule] == "pass", rule
-    named = {row[2].text for row in rules.rows}
-    assert named <= {study.title, "The campaign", *(part.title for part in report.parts)}
+        assert results[rule] == "pass", rule
+    titles = {row[2].text for row in rules.rows}
+    assert titles <= {study.title, "The campaign", *(part.title for part in report.parts)}
 
 
 def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:
     report = build.build(data.read(RECORDED / "ring"))
     rules = report.parts[-1].blocks[-1]
     assert isinstance(rules, Table)
-    found = [(row[3].text, row[4].text) for row in rules.rows if row[0].text == "C21"]
-    assert {result for result, _ in found} == {"pass"}
-    assert any("least_goodput" in evidence for _, evidence in found)
+    outcomes = [(row[3].text, row[4].text) for row in rules.rows if row[0].text == "C21"]
+    assert {result for result, _ in outcomes} == {"pass"}
+    assert any("least_goodput" in evidence for _, evidence in outcomes)
 
 
 def read_study(tree: Any) -> str:

@@ -80,16 +80,16 @@ def probed(page: Path, tmp_path: Path, width: int) -> dict[str, Any]:
         'const found = document.getElementById("f").contentDocument.body.dataset.probe;'
         "if (found) document.body.dataset.probe = found; }, 100));</script>"
     )
-    done = browse(
+    process = browse(
         frame,
         tmp_path,
         "--allow-file-access-from-files",
         "--virtual-time-budget=12000",
         "--dump-dom",
     )
-    found = re.search(r'<body data-probe="([^"]*)"', done.stdout)
-    assert found, done.stdout[-2000:]
-    facts: dict[str, Any] = json.loads(found[1].replace("&quot;", '"').replace("&amp;", "&"))
+    match = re.search(r'<body data-probe="([^"]*)"', process.stdout)
+    assert match, process.stdout[-2000:]
+    facts: dict[str, Any] = json.loads(match[1].replace("&quot;", '"').replace("&amp;", "&"))
     return facts
 
 
@@ -102,9 +102,9 @@ def test_hostile_data_is_inert_and_nothing_is_fetched(page: Path, tmp_path: Path
 def test_a_browser_with_a_network_log_sees_no_request(page: Path, tmp_path: Path) -> None:
     log = tmp_path / "net.json"
     browse(page, tmp_path, f"--log-net-log={log}", "--dump-dom")
-    requested = set(re.findall(r'"url":"((?:https?|wss?)://[^"]+)"', log.read_text()))
-    ours = {url for url in requested if "google" not in url and "gvt1" not in url}
-    assert ours == set()
+    urls = set(re.findall(r'"url":"((?:https?|wss?)://[^"]+)"', log.read_text()))
+    page_urls = {url for url in urls if "google" not in url and "gvt1" not in url}
+    assert page_urls == set()
 
 
 @pytest.mark.parametrize("width", [390, 320, 1280])

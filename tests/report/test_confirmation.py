@@ -54,26 +54,26 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def revision(nights: Path, tmp_path: Path) -> Path:
     """The newest night, whose campaign asks for confirmation."""
     shutil.copytree(nights, tmp_path / "reports")
-    found = max((tmp_path / "reports" / CAMPAIGN / SITE).glob("*/r1"))
-    (found / "bundle" / "campaign.toml").write_text('title = "t"\nconfirm = "30m"\n')
-    return redigested(found)
+    newest_revision = max((tmp_path / "reports" / CAMPAIGN / SITE).glob("*/r1"))
+    (newest_revision / "bundle" / "campaign.toml").write_text('title = "t"\nconfirm = "30m"\n')
+    return redigested(newest_revision)
 
 
 def launched(revision: Path, change: Any, launches: int = 9, node: str = NODE) -> Path:
     """The revision, with launches that were made again on a node."""
     facts = manifest.verify(revision / "bundle").data
-    kept = {k: v for k, v in facts.items() if k not in ("schema", "files")}
-    again = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
-    again.nodes = lambda _: node
-    again.bundle(revision / "bundle" / records.CONFIRMATION, NIGHTS - 1, kept)
+    bundle_facts = {k: v for k, v in facts.items() if k not in ("schema", "files")}
+    writer = Nights(revision, SERIES, launches=launches, samples=2, seed=9, change=change)
+    writer.nodes = lambda _: node
+    writer.bundle(revision / "bundle" / records.CONFIRMATION, NIGHTS - 1, bundle_facts)
     return redigested(revision)
 
 
 def read(revision: Path) -> data.Data:
     """Its bundle, with the nights before it."""
-    held, reports = revision / "bundle", revision.parents[3]
-    ledger.attach(held, manifest.verify(held), ledger.read_ledger(reports, CAMPAIGN, SITE))
-    return data.read(held)
+    bundle, reports = revision / "bundle", revision.parents[3]
+    ledger.attach(bundle, manifest.verify(bundle), ledger.read_ledger(reports, CAMPAIGN, SITE))
+    return data.read(bundle)
 
 
 def alone(revision: Path) -> Path:
@@ -83,8 +83,8 @@ def alone(revision: Path) -> Path:
 
 
 def said(revision: Path) -> ConfirmationResult:
-    held = read(revision)
-    return confirmation.read_confirmation(held, history.judge_nights(held))
+    night_data = read(revision)
+    return confirmation.read_confirmation(night_data, history.judge_nights(night_data))
 
 
 @pytest.mark.parametrize(
@@ -105,38 +105,38 @@ def said(revision: Path) -> ConfirmationResult:
     ],
 )
 def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, words: str) -> None:
-    again = said(launched(revision, change, launches))
-    assert [one.sentence for one in again.series.values()] == [words, words]
-    for one in again.series.values():
-        assert one.control and one.control.judgement.verdict is Verdict.UNCHANGED
-        assert str(one.control.series.names["case_id"]).startswith(CASES[1])
-    assert again.sentence == f"Launched again: {words.partition(':')[0]} (2 series)."
+    result = said(launched(revision, change, launches))
+    assert [repeat.sentence for repeat in result.series.values()] == [words, words]
+    for repeat in result.series.values():
+        assert repeat.control and repeat.control.judgement.verdict is Verdict.UNCHANGED
+        assert str(repeat.control.series.names["case_id"]).startswith(CASES[1])
+    assert result.sentence == f"Launched again: {words.partition(':')[0]} (2 series)."
 
 
 def test_launches_on_other_nodes_than_those_of_the_night_are_named(revision: Path) -> None:
-    held = read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff"))
-    again = confirmation.read_confirmation(held, history.judge_nights(held))
-    for one in again.series.values():
-        assert one.sentence.endswith("of the control; 18 on other nodes than the night's")
-        assert (again.record(one.line) or {})["on_other_nodes"] == 18
+    night_data = read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff"))
+    result = confirmation.read_confirmation(night_data, history.judge_nights(night_data))
+    for repeat in result.series.values():
+        assert repeat.sentence.endswith("of the control; 18 on other nodes than the night's")
+        assert (result.record(repeat.line) or {})["on_other_nodes"] == 18
 
 
 def test_launches_that_confirm_do_not_move_the_value_of_the_night(revision: Path) -> None:
-    before = read(revision)
-    values = history.judge_nights(before).lines
+    old_data = read(revision)
+    old_lines = history.judge_nights(old_data).lines
     alone(revision)
-    after = read(launched(revision, slower(3.0)))
-    assert after.medians.equals(before.medians) and after.launches.equals(before.launches)
-    assert [one.history for one in history.judge_nights(after).lines] == [
-        one.history for one in values
+    new_data = read(launched(revision, slower(3.0)))
+    assert new_data.medians.equals(old_data.medians) and new_data.launches.equals(old_data.launches)
+    assert [line.history for line in history.judge_nights(new_data).lines] == [
+        line.history for line in old_lines
     ]
-    known = ledger.read_ledger(alone(revision).parents[3], CAMPAIGN, SITE).nights
-    assert known.filter(night=known["night"].max())["launches"].unique().to_list() == [2]
+    night_rows = ledger.read_ledger(alone(revision).parents[3], CAMPAIGN, SITE).nights
+    assert night_rows.filter(night=night_rows["night"].max())["launches"].unique().to_list() == [2]
 
 
 def test_the_report_says_it_at_its_top_and_in_its_section(revision: Path) -> None:
-    shown = build(read(launched(revision, slower(3.0, 3, 7))))
-    page, text = renderers.html(shown), renderers.markdown(shown)
+    report = build(read(launched(revision, slower(3.0, 3, 7))))
+    page, text = renderers.html(report), renderers.markdown(report)
     for form in (page, text):
         assert "Launched again: confirmed (2 series)." in form
         assert "sign test" in form
@@ -157,42 +157,47 @@ def test_a_night_that_launched_nothing_again_says_why(
 ) -> None:
     if note is not None:
         (revision / "bundle" / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note))
-    held = read(redigested(revision))
-    assert confirmation.read_confirmation(held, history.judge_nights(held)).sentence == words
-    assert words in renderers.markdown(build(held))
+    night_data = read(redigested(revision))
+    assert (
+        confirmation.read_confirmation(night_data, history.judge_nights(night_data)).sentence
+        == words
+    )
+    assert words in renderers.markdown(build(night_data))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
-    held = read(redigested(revision))
-    assert confirmation.read_confirmation(held, history.judge_nights(held)) == ConfirmationResult(
-        {}
-    )
-    assert "aunched again" not in renderers.markdown(build(held))
+    night_data = read(redigested(revision))
+    assert confirmation.read_confirmation(
+        night_data, history.judge_nights(night_data)
+    ) == ConfirmationResult({})
+    assert "aunched again" not in renderers.markdown(build(night_data))
 
 
 def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path) -> None:
     writer = Nights(tmp_path, 8, launches=2, samples=2, change=slower(3.0, 3))
-    held = read(writer.write(NIGHTS)[-1])
-    ((worse, control),) = confirmation.pairs(history.judge_nights(held))
+    night_data = read(writer.write(NIGHTS)[-1])
+    ((worse, control),) = confirmation.pairs(history.judge_nights(night_data))
     assert control and control.series.names["case_id"] == worse.series.names["case_id"]
     assert control.series.names["variant"] == worse.series.names["variant"]
 
 
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
     writer = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
-    held = read(writer.write(NIGHTS)[-1])
-    assert [control for _, control in confirmation.pairs(history.judge_nights(held))] == [None] * 3
+    night_data = read(writer.write(NIGHTS)[-1])
+    assert [control for _, control in confirmation.pairs(history.judge_nights(night_data))] == [
+        None
+    ] * 3
 
 
 def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None:
-    judged = history.judge_nights(read(revision))
-    expected = {line.label: control for line, control in confirmation.pairs(judged)}
-    assert len(confirmation.cases(judged)) == 2
+    night_verdicts = history.judge_nights(read(revision))
+    expected = {line.label: control for line, control in confirmation.pairs(night_verdicts)}
+    assert len(confirmation.cases(night_verdicts)) == 2
     for seed in range(5):
-        lines = random.Random(seed).sample(judged.lines, len(judged.lines))
-        found = confirmation.pairs(replace(judged, lines=tuple(lines)))
-        assert {line.label: control for line, control in found} == expected
+        lines = random.Random(seed).sample(night_verdicts.lines, len(night_verdicts.lines))
+        pairs = confirmation.pairs(replace(night_verdicts, lines=tuple(lines)))
+        assert {line.label: control for line, control in pairs} == expected
 
 
 @pytest.fixture
@@ -201,13 +206,13 @@ def ask(
 ) -> Callable[..., tuple[str, str]]:
     """A function: ``roundtrip history`` of the reports of a revision; what it prints."""
 
-    def run(revision: Path, *more: str) -> tuple[str, str]:
-        argv = ["roundtrip", "history", SITE, "--reports", str(revision.parents[3]), *more]
+    def run(revision: Path, *arguments: str) -> tuple[str, str]:
+        argv = ["roundtrip", "history", SITE, "--reports", str(revision.parents[3]), *arguments]
         monkeypatch.setattr("sys.argv", argv)
         monkeypatch.setenv("COLUMNS", "1000")
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main()
-        assert ended.value.code == 1
+        assert exit_info.value.code == 1
         captured = capsys.readouterr()
         return captured.out, captured.err
 
@@ -215,9 +220,9 @@ def ask(
 
 
 def test_the_command_shows_it(revision: Path, ask: Callable[..., tuple[str, str]]) -> None:
-    printed, _ = ask(launched(revision, slower(3.0, 3, 7)))
-    assert "Launched again: confirmed (2 series)." in printed
-    assert printed.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
+    output, _ = ask(launched(revision, slower(3.0, 3, 7)))
+    assert "Launched again: confirmed (2 series)." in output
+    assert output.count("confirmed: 9 of 9 launches, 0 of 9 of the control") == 2
 
 
 def page(revision: Path) -> str:
@@ -246,12 +251,14 @@ def test_the_command_says_it_to_programs(
     revision: Path, ask: Callable[..., tuple[str, str]]
 ) -> None:
     series = answer("history", ask(launched(revision, slower(3.0, 3, 7)), "--json")[0])["series"]
-    again = [one["confirmation"] for one in series if one["verdict"] == "worse last night"]
-    assert [(one["verdict"], one["beyond"], one["launches"]) for one in again] == [
+    results = [
+        record["confirmation"] for record in series if record["verdict"] == "worse last night"
+    ]
+    assert [(result["verdict"], result["beyond"], result["launches"]) for result in results] == [
         ("confirmed", 9, 9)
     ] * 2
-    assert all(one["control"]["beyond"] == 0 for one in again)
-    assert not any(one["confirmation"] for one in series if one["verdict"] == "unchanged")
+    assert all(result["control"]["beyond"] == 0 for result in results)
+    assert not any(record["confirmation"] for record in series if record["verdict"] == "unchanged")
 
 
 def test_launches_that_no_collector_wrote_cost_the_night_nothing(
@@ -259,6 +266,6 @@ def test_launches_that_no_collector_wrote_cost_the_night_nothing(
 ) -> None:
     launched(revision, slower(3.0, 3, 7))
     (revision / "bundle" / records.CONFIRMATION / "cases.parquet").write_bytes(b"no table")
-    printed, error = ask(redigested(revision))
-    assert "2 worse last night" in printed and "Launched again" not in printed
+    output, error = ask(redigested(revision))
+    assert "2 worse last night" in output and "Launched again" not in output
     assert error.startswith("warning: ") and error.count("\n") == 1

@@ -29,8 +29,8 @@ def read(tree: Any) -> data.Data:
 
 
 def why(tree: Any) -> str | None:
-    held = read(tree)
-    return build.undecided_reason(held, build.judge_report(held))
+    bundle_data = read(tree)
+    return build.undecided_reason(bundle_data, build.judge_report(bundle_data))
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
     tree = make_tree(launches=9, environs=(ENVIRON,))
     for file in tree.path.rglob("run.json"):
         run = json.loads(file.read_text())
-        throttled = {"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]}
-        file.write_text(json.dumps({**run, "disturbance": throttled}))
+        disturbance = {"throttled_s": [2.0, 2.0], "duration_s": [4.0, 4.0]}
+        file.write_text(json.dumps({**run, "disturbance": disturbance}))
     reason = why(tree)
     assert reason is not None
     assert reason.startswith(
@@ -83,5 +83,5 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
 
 
 def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
-    held = read(make_tree(launches=1, environs=(ENVIRON,)))
-    assert build.undecided_reason(held, {}) == build.NO_CLAIM
+    bundle_data = read(make_tree(launches=1, environs=(ENVIRON,)))
+    assert build.undecided_reason(bundle_data, {}) == build.NO_CLAIM

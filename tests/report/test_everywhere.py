@@ -45,47 +45,47 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def published(revision: Path) -> dict[str, bytes]:
-    found = contents(revision)
-    ours = ("bundle/", "report.json")
-    return {name: content for name, content in found.items() if not name.startswith(ours)}
+    files = contents(revision)
+    prefixes = ("bundle/", "report.json")
+    return {name: content for name, content in files.items() if not name.startswith(prefixes)}
 
 
 def rebuild(
-    revision: Path, folder: Path, before: Sequence[str] = (), source: Path = CHECKOUT, **env: str
+    revision: Path, folder: Path, setup: Sequence[str] = (), source: Path = CHECKOUT, **env: str
 ) -> str:
-    """Rebuild the pages in another process, after the shell commands `before` in a namespace."""
+    """Rebuild the pages in another process, after the shell commands `setup` in a namespace."""
     target = folder / "rebuilt"
     target.mkdir(parents=True)
     command = [sys.executable, "-c", SCRIPT, str(revision / "bundle"), str(target)]
-    if before:
-        script = " && ".join([*before, 'exec "$@"'])
+    if setup:
+        script = " && ".join([*setup, 'exec "$@"'])
         command = [*NAMESPACE, "sh", "-c", script, "sh", *command]
     path = os.pathsep.join([str(source / "src"), *sys.path])
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": path, **env}
-    done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
-    if before and "Operation not permitted" in done.stderr:
+    process = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
+    if setup and "Operation not permitted" in process.stderr:
         pytest.skip("no mount namespace here")
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert contents(target) == published(revision)
-    return done.stdout
+    return process.stdout
 
 
 def renamed(font: Path, family: str) -> bytes:
     """The TrueType font under another family name (of its `name` table, records 1 and 16)."""
     content = bytearray(font.read_bytes())
     (tables,) = struct.unpack_from(">H", content, 4)
-    at = next(
+    start = next(
         struct.unpack_from(">I", content, 12 + 16 * n + 8)[0]
         for n in range(tables)
         if content[12 + 16 * n :][:4] == b"name"
     )
-    _, count, strings = struct.unpack_from(">HHH", content, at)
-    for record in range(at + 6, at + 6 + 12 * count, 12):
+    _, count, strings = struct.unpack_from(">HHH", content, start)
+    for record in range(start + 6, start + 6 + 12 * count, 12):
         platform, _, _, kind, _, offset = struct.unpack_from(">6H", content, record)
         if kind in (1, 16):
             text = family.encode("utf-16-be" if platform in (0, 3) else "latin-1")
             struct.pack_into(">H", content, record + 8, len(text))
-            content[at + strings + offset : at + strings + offset + len(text)] = text
+            content[start + strings + offset : start + strings + offset + len(text)] = text
     return bytes(content)
 
 
@@ -96,12 +96,12 @@ def test_without_fonts(revision: Path, tmp_path: Path) -> None:
 
 def test_with_other_fonts(revision: Path, tmp_path: Path) -> None:
     """Of the very families that figures ask for, but wider: text would take more room."""
-    found = sorted(FONTS.rglob("DejaVuSansMono-Bold.ttf")) or sorted(FONTS.rglob("*.ttf"))
-    if not found:
+    fonts = sorted(FONTS.rglob("DejaVuSansMono-Bold.ttf")) or sorted(FONTS.rglob("*.ttf"))
+    if not fonts:
         pytest.skip("no TrueType font to rename: apt install fonts-dejavu-core")
     (tmp_path / "other").mkdir()
     for family in FAMILIES:
-        (tmp_path / "other" / f"{family}.ttf").write_bytes(renamed(found[0], family))
+        (tmp_path / "other" / f"{family}.ttf").write_bytes(renamed(fonts[0], family))
     rebuild(revision, tmp_path, [f"mount --bind '{tmp_path}/other' {FONTS}"])
 
 
@@ -109,8 +109,8 @@ def test_at_another_place_and_time(revision: Path, tmp_path: Path) -> None:
     """Next year, in Tokyo, in Turkish, by another user, from another checkout."""
     source = tmp_path / "another place"
     shutil.copytree(CHECKOUT / "src", source / "src")
-    moved = tmp_path / "moved"
-    shutil.copytree(revision, moved)
+    copy = tmp_path / "moved"
+    shutil.copytree(revision, copy)
     settings = {
         "TZ": "Asia/Tokyo",
         "LANG": "tr_TR.UTF-8",
@@ -122,7 +122,7 @@ def test_at_another_place_and_time(revision: Path, tmp_path: Path) -> None:
     }
     if FAKETIME:
         settings |= {"LD_PRELOAD": str(FAKETIME[0]), "FAKETIME": "+366d"}
-    printed = rebuild(moved, tmp_path, source=source, **settings)
-    year, place = printed.split(maxsplit=1)
+    output = rebuild(copy, tmp_path, source=source, **settings)
+    year, place = output.split(maxsplit=1)
     assert Path(place.strip()).is_relative_to(source)
     assert not FAKETIME or int(year) > time.localtime().tm_year

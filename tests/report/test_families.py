@@ -26,8 +26,8 @@ def read(tree: Any) -> data.Data:
 
 
 def part(report: Report, anchor: str) -> Part:
-    (found,) = [part for part in report.parts if part.anchor == anchor]
-    return found
+    (section_part,) = [part for part in report.parts if part.anchor == anchor]
+    return section_part
 
 
 def cells(report: Report, anchor: str = "netpipe") -> list[str]:
@@ -51,7 +51,7 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
     tree = make_tree(launches=9, environs=(OPENMPI, MPICH))
     section = studies.get("netpipe").section(read(tree))
     assert section is not None
-    found = Counter(claim.family for claim in section.claims())
+    claim_counts = Counter(claim.family for claim in section.claims())
     cases = [
         PlannedCase(
             item["case"],
@@ -63,9 +63,9 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
         )
         for item in tree.expected
     ]
-    planned = outcome.primary_claims(cases, analysis.default())
-    assert found[Family.PRIMARY] == sum(claim.count for claim in planned) == 8
-    assert found[Family.SECONDARY] == 2 * 4 * 4
+    planned_claims = outcome.primary_claims(cases, analysis.default())
+    assert claim_counts[Family.PRIMARY] == sum(claim.count for claim in planned_claims) == 8
+    assert claim_counts[Family.SECONDARY] == 2 * 4 * 4
 
 
 def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
@@ -81,14 +81,14 @@ def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
 
 def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Maker) -> None:
     """Serializing is tens of times slower in every launch: no "cannot tell" without the reason."""
-    whole = build(read(make_tree("whole", launches=9, environs=(OPENMPI,), samples=12)))
-    assert any("slower" in cell for cell in cells(whole))
-    assert "Too few launches" not in notices(whole)
+    full_report = build(read(make_tree("whole", launches=9, environs=(OPENMPI,), samples=12)))
+    assert any("slower" in cell for cell in cells(full_report))
+    assert "Too few launches" not in notices(full_report)
 
     report = build(read(make_tree("cut", launches=6, environs=(OPENMPI,), samples=12)))
-    clear = [cell for cell in cells(report) if "cannot reach the level" in cell]
-    assert clear
-    assert set(clear) == {
+    undecided_cells = [cell for cell in cells(report) if "cannot reach the level" in cell]
+    assert undecided_cells
+    assert set(undecided_cells) == {
         "cannot tell: 6 launches cannot reach the level among 16 claims; 10 would"
     }
     assert "Too few launches:" in notices(report)

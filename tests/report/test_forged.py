@@ -104,17 +104,17 @@ def test_a_forged_table_with_a_matching_manifest_is_one_line(
     forgery: Path, table: str, change: Callable[[pl.DataFrame], pl.DataFrame], complaint: str
 ) -> None:
     file = forgery / f"{table}.parquet"
-    before, listing = file.read_bytes(), (forgery / "manifest.json").read_bytes()
+    table_bytes, manifest_bytes = file.read_bytes(), (forgery / "manifest.json").read_bytes()
     try:
         rewritten(forgery, change, table)
-        with pytest.raises(UserError, match=complaint) as caught:
+        with pytest.raises(UserError, match=complaint) as error:
             data.read(forgery)
-        assert "\n" not in str(caught.value)
-        named = "cases" if table == "emulation" and "emulated" in complaint else table
-        assert caught.value.file is not None and f"{named}.parquet" in caught.value.file
+        assert "\n" not in str(error.value)
+        table_name = "cases" if table == "emulation" and "emulated" in complaint else table
+        assert error.value.file is not None and f"{table_name}.parquet" in error.value.file
     finally:
-        file.write_bytes(before)
-        (forgery / "manifest.json").write_bytes(listing)
+        file.write_bytes(table_bytes)
+        (forgery / "manifest.json").write_bytes(manifest_bytes)
 
 
 @pytest.mark.parametrize(
@@ -131,13 +131,13 @@ def test_a_forged_table_with_a_matching_manifest_is_one_line(
 )
 def test_a_forged_manifest_is_one_line(forgery: Path, key: str, value: Any) -> None:
     file = forgery / "manifest.json"
-    before = file.read_bytes()
+    manifest_bytes = file.read_bytes()
     try:
-        file.write_text(json.dumps({**json.loads(before), key: value}))
+        file.write_text(json.dumps({**json.loads(manifest_bytes), key: value}))
         with pytest.raises(UserError, match=key):
             publish.publish(forgery, forgery.parent)
     finally:
-        file.write_bytes(before)
+        file.write_bytes(manifest_bytes)
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,8 @@ def test_a_table_of_too_many_rows_is_not_read(
 
 def test_a_table_that_the_manifest_does_not_list_is_missing(forgery: Path) -> None:
     table, listing = forgery / "points.parquet", forgery / "manifest.json"
-    before, listed = table.read_bytes(), listing.read_bytes()
-    facts = json.loads(listed)
+    table_bytes, manifest_bytes = table.read_bytes(), listing.read_bytes()
+    facts = json.loads(manifest_bytes)
     del facts["files"]["points.parquet"]
     try:
         table.unlink()
@@ -169,5 +169,5 @@ def test_a_table_that_the_manifest_does_not_list_is_missing(forgery: Path) -> No
         with pytest.raises(UserError, match=r"points.parquet: missing"):
             data.read(forgery)
     finally:
-        table.write_bytes(before)
-        listing.write_bytes(listed)
+        table.write_bytes(table_bytes)
+        listing.write_bytes(manifest_bytes)

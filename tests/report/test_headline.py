@@ -28,9 +28,9 @@ def read(make_tree: Callable[..., Any]) -> data.Data:
 
 
 def table(read: data.Data) -> Table:
-    found = headline.headline(read, NETPIPE)
-    assert found
-    return found
+    top = headline.headline(read, NETPIPE)
+    assert top
+    return top
 
 
 def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Data) -> None:
@@ -41,30 +41,30 @@ def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Da
     ]
     toolchain = table(read).columns[1].name
     launches = read.launches.filter(pl.col("toolchain") == toolchain)["launch"].to_list()
-    raw = read.samples.filter(
+    raw_samples = read.samples.filter(
         pl.col("launch").is_in(launches),
         pl.col("variant") == "mpi",
         pl.col("phase") == "measure",
         pl.col("size_bytes") == 1,
     ).collect()
-    of_launch = [median(one["value"]) for one in raw.partition_by("launch")]
-    (shown,) = latency[1].quantities
-    assert shown.unit == "µs" and shown.n == len(launches)
-    assert shown.value == pytest.approx(1e6 * median(of_launch))
+    launch_medians = [median(frame["value"]) for frame in raw_samples.partition_by("launch")]
+    (latency_quantity,) = latency[1].quantities
+    assert latency_quantity.unit == "µs" and latency_quantity.n == len(launches)
+    assert latency_quantity.value == pytest.approx(1e6 * median(launch_medians))
     assert latency[1].origin in read.origins.keys
-    (top,) = peak[1].quantities
-    assert top.unit == "MB/s" and not peak[1].origin
+    (peak_quantity,) = peak[1].quantities
+    assert peak_quantity.unit == "MB/s" and not peak[1].origin
 
 
 def speeds(launches: pl.DataFrame, value: dict[str, float], rows: int) -> pl.DataFrame:
     """A value of each launch, by toolchain's environment, in so many rows."""
-    found = [
-        {"launch": one["launch"], "what": f"row {row}", "value": value[one["environ"]]}
+    records = [
+        {"launch": launch["launch"], "what": f"row {row}", "value": value[launch["environ"]]}
         for row in range(rows)
-        for one in launches.iter_rows(named=True)
+        for launch in launches.iter_rows(named=True)
     ]
     constant = {"unit": "µs", "lower_is_better": True}
-    frame = pl.DataFrame([constant | one for one in found])
+    frame = pl.DataFrame([constant | record for record in records])
     missing = [
         pl.lit(None, kind).alias(n) for n, kind in derivation.SPEEDS.items() if n not in frame
     ]
@@ -82,17 +82,17 @@ def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
     values = {f"mpi{number}-boost181": 10.0 - number for number in range(6)}
     study = type(NETPIPE)
     monkeypatch.setattr(study, "headline", lambda *_: speeds(launches, values, 11))
-    found = table(read)
-    assert [column.name for column in found.columns] == ["What", "MPI 2", "MPI 3", "MPI 4", "MPI 5"]
-    assert [row[0].text for row in found.rows] == [f"row {number}" for number in range(8)]
-    assert "Shown: 8 of 11 values, 4 of 6 toolchains; the rest is below." in found.caption
+    top = table(read)
+    assert [column.name for column in top.columns] == ["What", "MPI 2", "MPI 3", "MPI 4", "MPI 5"]
+    assert [row[0].text for row in top.rows] == [f"row {number}" for number in range(8)]
+    assert "Shown: 8 of 11 values, 4 of 6 toolchains; the rest is below." in top.caption
 
 
 def test_emulated_values_say_so_and_no_values_are_no_table(
     read: data.Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    emulated = data.read(BUNDLES / "wan")
-    assert all("EMULATED" in row[0].text for row in table(emulated).rows)
+    emulated_data = data.read(BUNDLES / "wan")
+    assert all("EMULATED" in row[0].text for row in table(emulated_data).rows)
     study = type(NETPIPE)
     monkeypatch.setattr(study, "headline", lambda *_: derivation.NO_SPEEDS)
     assert headline.headline(read, NETPIPE) is None
@@ -102,9 +102,9 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     launch = {"system": "local", "partition": "smp", "emulation": [], "simulated": None}
     settings = [
         headline._setting(
-            {**launch, "parameters": [{"name": "a", "value": "FFT"}, {"name": "b", "value": where}]}
+            {**launch, "parameters": [{"name": "a", "value": "FFT"}, {"name": "b", "value": value}]}
         )
-        for where in ("shared-memory", "oversubscribed")
+        for value in ("shared-memory", "oversubscribed")
     ]
     assert settings == [
         ("FFT, in one node, local:smp", ""),
@@ -118,10 +118,10 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
         "ranks 2, local:smp",
         "EMULATED WAN: RTT 4 ms",
     )
-    where = labels.differences({place for place, _ in settings})
+    differences = labels.differences({place for place, _ in settings})
     rows = [headline._Row("Time", 8, *setting, "s", True) for setting in settings]
-    named = [headline._name(row, where[row.setting]).replace("\xa0", " ") for row in rows]
-    assert named == [
+    names = [headline._name(row, differences[row.setting]).replace("\xa0", " ") for row in rows]
+    assert names == [
         "Time, in one node at 8 B",
         "Time at 8 B (more ranks than processors)",
     ]

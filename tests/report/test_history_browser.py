@@ -24,9 +24,11 @@ SHOWN = "[...document.querySelectorAll('#rows tbody tr')].filter(r => !r.hidden)
 
 @pytest.fixture(scope="module")
 def year() -> history.History:
-    generated = years.make(500, 365)
+    full_history = years.make(500, 365)
     links = {years.night(n): f"{years.night(n)[:10]}/r1/report.html" for n in range(365)}
-    return replace(generated, reports=links, notes=[history.Note(years.night(200), "new switch")])
+    return replace(
+        full_history, reports=links, notes=[history.Note(years.night(200), "new switch")]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +40,8 @@ def file(year: history.History, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as one:
-        yield one
+    with browser(tmp_path_factory.mktemp("profile")) as session:
+        yield session
 
 
 @pytest.fixture
@@ -59,8 +61,8 @@ def search(page: Browser, text: str) -> list[str]:
         f"(() => {{ const one = document.querySelector('[name=text]'); one.value = {text!r};"
         " one.dispatchEvent(new Event('input', {bubbles: true})); })()"
     )
-    found: list[str] = page.run(f"{SHOWN}.map(r => r.cells[0].querySelector('a').textContent)")
-    return found
+    cells: list[str] = page.run(f"{SHOWN}.map(r => r.cells[0].querySelector('a').textContent)")
+    return cells
 
 
 def opened(page: Browser, text: str = "") -> str:
@@ -78,11 +80,11 @@ def test_the_first_view_has_all_rows_and_no_series_open(page: Browser) -> None:
 
 
 def test_search_and_filter_leave_what_matches(page: Browser) -> None:
-    found = search(page, "4 kib boost-s")
-    assert found
-    assert {one.partition(", ")[0] for one in found} == {"boost-serialized"}
-    assert {one.split(", ")[1] for one in found} == {"4\u00a0KiB"}
-    assert page.run("document.getElementById('found').textContent") == f"{len(found)} of 500 series"
+    cells = search(page, "4 kib boost-s")
+    assert cells
+    assert {cell.partition(", ")[0] for cell in cells} == {"boost-serialized"}
+    assert {cell.split(", ")[1] for cell in cells} == {"4\u00a0KiB"}
+    assert page.run("document.getElementById('found').textContent") == f"{len(cells)} of 500 series"
     assert search(page, "nothing such") == []
     assert len(search(page, "")) == 500
     page.run("document.querySelector('[value=unchanged]').click()")
@@ -102,7 +104,7 @@ def test_order_by_the_size_of_the_change(page: Browser) -> None:
         "(() => { const one = document.querySelector('[name=order]'); one.value = 'ratio';"
         " one.dispatchEvent(new Event('change', {bubbles: true})); })()"
     )
-    sizes = [float(one) for one in page.run(f"{SHOWN}.map(r => r.dataset.ratio)")]
+    sizes = [float(text) for text in page.run(f"{SHOWN}.map(r => r.dataset.ratio)")]
     assert sizes == sorted(sizes, reverse=True)
 
 
@@ -130,12 +132,12 @@ def test_a_series_shows_every_night_with_the_numbers_of_the_ledger(
         "[...document.querySelectorAll('.nights-of.open table tbody tr')].map("
         "r => [...r.cells].map(c => c.textContent))"
     )
-    points = next(one for one in split_series(year.nights) if one.key == key).points[::-1]
+    points = next(series for series in split_series(year.nights) if series.key == key).points[::-1]
     assert len(table) == 365
     for cells, point in zip(table, points, strict=True):
         assert cells[0] == point.night[:10]
-        printed = [float(text.replace("\u202f", "")) for text in cells[2:5]]
-        assert printed == pytest.approx(
+        numbers = [float(text.replace("\u202f", "")) for text in cells[2:5]]
+        assert numbers == pytest.approx(
             [1e6 * getattr(point, name) for name in ("median", "low", "high")], rel=6e-4
         )
         assert cells[5:8] == [str(point.launches), str(point.disturbed), point.nodes]
@@ -155,11 +157,11 @@ def test_the_figure_has_points_intervals_steps_facts_and_notes(
     page: Browser, year: history.History
 ) -> None:
     key = opened(page, "regressed")
-    points = next(one for one in split_series(year.nights) if one.key == key).points
-    left = sum(bool(point.left_out) for point in points)
-    of = '[data-curve="2"]'  # after those of two sets of nodes
+    points = next(series for series in split_series(year.nights) if series.key == key).points
+    left_out_count = sum(bool(point.left_out) for point in points)
+    curve = '[data-curve="2"]'  # after those of two sets of nodes
     assert drawn(page, ".dots") + drawn(page, ".dot") == 365
-    assert drawn(page, f"{of} .dots") + drawn(page, f"{of} .dot") == left
+    assert drawn(page, f"{curve} .dots") + drawn(page, f"{curve} .dot") == left_out_count
     assert drawn(page, ".bars") == 365
     assert drawn(page, ".step") == 1
     assert drawn(page, ".level") == 4  # two sets of nodes, before and after
@@ -172,8 +174,8 @@ def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -
     opened(page, "drifting")
     assert drawn(page, ".line") == 1
     assert drawn(page, ".level") == 0
-    spiked = page.run("data.series.find(one => one.spikes.length).key")
-    page.run(f"location.hash = 'series={spiked}'")
+    spike_key = page.run("data.series.find(one => one.spikes.length).key")
+    page.run(f"location.hash = 'series={spike_key}'")
     page.run("new Promise(done => setTimeout(done, 50))")
     is_inside = (
         "(() => { const one = document.querySelector('.nights-of.open .stage:not([hidden])"
@@ -190,19 +192,19 @@ def test_a_drift_is_a_line_and_a_spike_is_seen_among_all_values(page: Browser) -
 
 
 def test_keys_walk_through_nights_and_series(page: Browser) -> None:
-    first = page.run(f"{SHOWN}[0].dataset.key")
+    key = page.run(f"{SHOWN}[0].dataset.key")
     page.run(f"{SHOWN}[0].querySelector('a').focus()")
     page.run("document.activeElement.click()")
     page.run("new Promise(done => setTimeout(done, 50))")
     assert page.run("document.activeElement.tagName") == "H2"
     page.run("document.querySelector('.nights-of.open .stage > .figure').focus()")
-    said = "document.querySelector('.nights-of.open output').textContent"
+    readout = "document.querySelector('.nights-of.open output').textContent"
     page.press("ArrowRight")
-    assert page.run(said).startswith("Night 365, 2026-12-31: ")
+    assert page.run(readout).startswith("Night 365, 2026-12-31: ")
     page.press("ArrowLeft")
-    assert page.run(said).startswith("Night 364, 2026-12-30: ")
+    assert page.run(readout).startswith("Night 364, 2026-12-30: ")
     page.press("Home")
-    assert page.run(said).startswith("Night 1, 2026-01-01: ")
+    assert page.run(readout).startswith("Night 1, 2026-01-01: ")
     link = page.run("document.querySelector('.nights-of.open output a').getAttribute('href')")
     assert link == "2026-01-01/r1/report.html"
     page.run(
@@ -210,7 +212,7 @@ def test_keys_walk_through_nights_and_series(page: Browser) -> None:
         ".find(b => b.textContent.startsWith('Next')).click()"
     )
     page.run("new Promise(done => setTimeout(done, 50))")
-    assert page.run("location.hash") == f"#series={page.run(f'{SHOWN}[1].dataset.key')}" != first
+    assert page.run("location.hash") == f"#series={page.run(f'{SHOWN}[1].dataset.key')}" != key
     page.press("Escape")
     page.run("new Promise(done => setTimeout(done, 50))")
     assert page.run("document.querySelector('.nights-of.open')") is None
@@ -241,17 +243,17 @@ def test_without_a_script_the_verdicts_are_all_there(running: Browser, file: Pat
     running.ask("Emulation.setScriptExecutionDisabled", value=True)
     try:
         running.open(file.as_uri())
-        text = running.ask("DOM.getDocument", depth=0)
-        found = running.ask(
-            "DOM.querySelectorAll", nodeId=text["root"]["nodeId"], selector="#rows tbody tr"
+        document = running.ask("DOM.getDocument", depth=0)
+        rows = running.ask(
+            "DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="#rows tbody tr"
         )
-        hidden = running.ask(
-            "DOM.querySelectorAll", nodeId=text["root"]["nodeId"], selector="form[hidden]"
+        forms = running.ask(
+            "DOM.querySelectorAll", nodeId=document["root"]["nodeId"], selector="form[hidden]"
         )
     finally:
         running.ask("Emulation.setScriptExecutionDisabled", value=False)
-    assert len(found["nodeIds"]) == 500
-    assert len(hidden["nodeIds"]) == 1
+    assert len(rows["nodeIds"]) == 500
+    assert len(forms["nodeIds"]) == 1
 
 
 def test_it_prints(page: Browser, tmp_path: Path) -> None:
@@ -270,23 +272,23 @@ def test_a_step_names_nodes_that_are_new_and_what_changed_on_them(
     running: Browser, tmp_path: Path
 ) -> None:
     """The view says what the rows say: of a kernel on two nodes, and of a node that is new."""
-    generated = years.make(10, 90)
-    new = pl.col("night") >= years.night(73)
-    nodes = pl.when(new).then(pl.lit("node-000000aa+node-000000cc"))
+    full_history = years.make(10, 90)
+    is_new = pl.col("night") >= years.night(73)
+    nodes = pl.when(is_new).then(pl.lit("node-000000aa+node-000000cc"))
     rows = [
         (years.night(night), "0", node, "kernel", "6.2" if night >= 78 else "6.1")
         for night in range(90)
         for node in ("node-000000aa", "node-000000cc", "node-000000dd")
     ]
-    moved = replace(
-        generated,
-        nights=generated.nights.with_columns(
+    moved_history = replace(
+        full_history,
+        nights=full_history.nights.with_columns(
             nodes=nodes.otherwise(pl.lit("node-000000aa+node-000000bb"))
         ),
         provenance=pl.DataFrame(rows, schema=PROVENANCE, orient="row"),
     )
     page = tmp_path / "history.html"
-    page.write_text(history.render(moved), encoding="utf-8")
+    page.write_text(history.render(moved_history), encoding="utf-8")
     running.open(page.as_uri())
     for verdict, cause in (
         ("regressed", "kernel: 6.1 → 6.2 on 2 nodes"),
@@ -317,10 +319,10 @@ def test_what_is_read_out_covers_no_words_of_an_event_and_these_are_inside(
         " window.corner = svg.getBoundingClientRect(); })()"
     )
     assert page.run("words.length") >= 2, "a change point and what a person says"
-    inside = (
+    is_inside = (
         "corner.left + area.x - 1 <= one.left && one.right <= corner.left + area.x + area.width"
     )
-    assert page.run(f"words.every(one => {inside} + 1)")
+    assert page.run(f"words.every(one => {is_inside} + 1)")
     assert not page.run(
         "words.some((a, i) => words.slice(i + 1).some(b => a.left < b.right && b.left < a.right"
         " && a.top < b.bottom && b.top < a.bottom))"

@@ -46,35 +46,35 @@ def rows(page: str) -> list[str]:
     """The text of each row of the table of series, without its picture."""
     table = re.search(r'<table id="rows" class="verdicts">.*?<tbody>(.*?)</tbody>', page, re.S)
     assert table
-    found = re.findall(r"<tr.*?</tr>", re.sub(r"<svg.*?</svg>", "", table[1], flags=re.S), re.S)
-    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in found]
+    markup = re.findall(r"<tr.*?</tr>", re.sub(r"<svg.*?</svg>", "", table[1], flags=re.S), re.S)
+    return [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in markup]
 
 
 def data(page: str) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    assert found
-    read: dict[str, Any] = json.loads(found[1])
-    return read
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert match
+    content: dict[str, Any] = json.loads(match[1])
+    return content
 
 
 def test_the_same_history_gives_the_same_bytes_in_any_order(generated: history.History) -> None:
-    shuffled = replace(
+    shuffled_history = replace(
         generated,
         nights=generated.nights.sample(fraction=1.0, shuffle=True, seed=3),
         provenance=generated.provenance.sample(fraction=1.0, shuffle=True, seed=4),
     )
-    assert history.render(shuffled) == history.render(generated)
+    assert history.render(shuffled_history) == history.render(generated)
 
 
 def test_every_series_is_a_row_and_what_changed_comes_first(page: str) -> None:
-    found = rows(page)
-    verdicts = [next(v for v in Verdict if f" {v} " in f" {row} ") for row in found]
-    assert len(found) == 40
+    row_texts = rows(page)
+    verdicts = [next(v for v in Verdict if f" {v} " in f" {row} ") for row in row_texts]
+    assert len(row_texts) == 40
     assert verdicts == sorted(verdicts, key=list(Verdict).index)
     counts = {"regressed": 4, "improved": 4, "drifting": 4, "unchanged": 28}
-    assert {str(one): verdicts.count(one) for one in verdicts} == counts
+    assert {str(verdict): verdicts.count(verdict) for verdict in verdicts} == counts
     # Of the regressed, the one with the largest statistic; then by how much less each has.
-    assert [row.split(" half")[0] for row in found[:2]] == ["mpi, 8 B", "mpi, 4 B"]
+    assert [row.split(" half")[0] for row in row_texts[:2]] == ["mpi, 8 B", "mpi, 4 B"]
 
 
 def test_a_row_says_ratio_night_cause_and_what_would_be_seen(page: str) -> None:
@@ -98,11 +98,11 @@ def test_the_answer_counts_series_and_names_the_night_and_the_cause(page: str) -
 
 def young(generated: history.History, *nights: str) -> history.History:
     """The first nights of a history, of which no series can be judged yet."""
-    first = generated.nights.filter(pl.col("night").is_in(nights))
-    known = {
+    first_nights = generated.nights.filter(pl.col("night").is_in(nights))
+    histories = {
         names: SeriesHistory(len(nights), reason="too few") for names in generated.series_histories
     }
-    return replace(generated, nights=first, series_histories=known, notes=(), reports={})
+    return replace(generated, nights=first_nights, series_histories=histories, notes=(), reports={})
 
 
 def test_one_night_is_a_table_of_its_values_without_columns_for_another(
@@ -112,15 +112,17 @@ def test_one_night_is_a_table_of_its_values_without_columns_for_another(
     assert "The values of the first night" in page
     assert "Night before" not in page and "Distance" not in page
     assert page.count("<tr data-key=") == 40
-    two = history.render(young(generated, years.night(0), years.night(1)))
-    assert "Last night beside the night before" in two and "Distance" in two
+    second_page = history.render(young(generated, years.night(0), years.night(1)))
+    assert "Last night beside the night before" in second_page and "Distance" in second_page
 
 
 def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: history.History) -> None:
-    one = young(generated, years.night(0))
-    other = one.nights.with_columns(nodes=pl.lit("elsewhere"), median=3 * pl.col("median"))
-    both = replace(one, nights=pl.concat([one.nights, other]))
-    for pair in night_pairs(both.verdicts):
+    single_set = young(generated, years.night(0))
+    other_rows = single_set.nights.with_columns(
+        nodes=pl.lit("elsewhere"), median=3 * pl.col("median")
+    )
+    both_sets = replace(single_set, nights=pl.concat([single_set.nights, other_rows]))
+    for pair in night_pairs(both_sets.verdicts):
         points = pair.line.series.points
         assert len(points) == 2 and not pair.before and not pair.ratio
         assert isinstance(pair.newest, Quantity)
@@ -143,17 +145,18 @@ def test_only_our_script_may_run(page: str) -> None:
 
 
 def test_what_others_wrote_stays_text(generated: history.History) -> None:
-    named = generated.nights.with_columns(
+    nights = generated.nights.with_columns(
         variant=pl.lit(HOSTILE), case_id=pl.col("case_id") + pl.lit(HOSTILE), nodes=pl.lit(HOSTILE)
     )
     histories = {
-        tuple(one.names.values()): SeriesHistory(90, reason=HOSTILE) for one in split_series(named)
+        tuple(night_series.names.values()): SeriesHistory(90, reason=HOSTILE)
+        for night_series in split_series(nights)
     }
     notes = [history.Note(years.night(3), HOSTILE)]
     facts = generated.provenance.with_columns(value=pl.col("value") + pl.lit(HOSTILE))
     page = history.render(
         history.History(
-            "c" + HOSTILE, HOSTILE, named, facts, histories, notes, notices=((HOSTILE,),)
+            "c" + HOSTILE, HOSTILE, nights, facts, histories, notes, notices=((HOSTILE,),)
         )
     )
     assert len(re.findall(r"<script", page)) == 2
@@ -166,22 +169,22 @@ def test_a_year_of_a_series_takes_less_than_thirty_kilobytes() -> None:
 
 
 def test_nights_stand_at_even_distances() -> None:
-    judged = years.make(2, 20).verdicts
-    drawn = str(chart.draw(judged.lines[0], judged, [])[0])
-    frame = re.search(r'data-frame="([^"]+)"', drawn)
+    verdicts = years.make(2, 20).verdicts
+    drawing = str(chart.draw(verdicts.lines[0], verdicts, [])[0])
+    frame = re.search(r'data-frame="([^"]+)"', drawing)
     assert frame
     left, _, right, _ = map(float, frame[1].split())
-    marks = drawn[drawn.index('class="marks"') : drawn.index('class="names"')]
-    at = [float(one) for one in re.findall(r'class="dot"[^>]* cx="([^"]+)"', marks)]
-    assert len(at) > 2
-    for one in at:
-        night = (one - left) / (right - left) * 20 - 0.5
+    marks = drawing[drawing.index('class="marks"') : drawing.index('class="names"')]
+    places = [float(text) for text in re.findall(r'class="dot"[^>]* cx="([^"]+)"', marks)]
+    assert len(places) > 2
+    for place in places:
+        night = (place - left) / (right - left) * 20 - 0.5
         assert night == pytest.approx(round(night), abs=0.01)
 
 
 def test_a_link_to_each_report_and_a_night_without_one(generated: history.History) -> None:
-    linked = replace(generated, reports={years.night(89): "2026-03-31/r1/report.html"})
-    page = history.render(linked)
+    linked_history = replace(generated, reports={years.night(89): "2026-03-31/r1/report.html"})
+    page = history.render(linked_history)
     assert page.count('<a href="2026-03-31/r1/report.html">2026-03-31</a>') == 2
     assert '<th scope="row">2026-03-30</th>' in page
 
@@ -233,21 +236,21 @@ def provenance(*facts: tuple[str, str, str, str]) -> pl.DataFrame:
 
 
 def test_changes_are_between_nights_of_which_something_is_known() -> None:
-    known = provenance(("1", "", "kernel", "a"), ("3", "", "kernel", "b"), ("4", "", "kernel", "b"))
-    found = series.changes_by_night(known, ["1", "2", "3", "4"])
-    assert {night: [str(one) for one in some] for night, some in found.items()} == {
-        "3": ["kernel: a → b"]
-    }
+    facts = provenance(("1", "", "kernel", "a"), ("3", "", "kernel", "b"), ("4", "", "kernel", "b"))
+    changes = series.changes_by_night(facts, ["1", "2", "3", "4"])
+    assert {
+        night: [str(change) for change in night_changes] for night, night_changes in changes.items()
+    } == {"3": ["kernel: a → b"]}
 
 
 def test_a_node_that_was_not_used_is_no_change_but_a_new_fact_is() -> None:
-    known = provenance(
+    facts = provenance(
         ("1", "", "kernel", "a"),
         ("1", "node1", "firmware", "x"),
         ("2", "", "kernel", "a"),
         ("2", "", "MCA", "4096"),
     )
-    assert [str(one) for one in series.changes_by_night(known, ["1", "2"])["2"]] == [
+    assert [str(change) for change in series.changes_by_night(facts, ["1", "2"])["2"]] == [
         "MCA: not set → 4096"
     ]
 
@@ -261,12 +264,12 @@ def test_nodes_that_changed_alike_are_one_change_of_so_many_nodes() -> None:
     ]
     (change,) = series.changes_by_night(provenance(*facts), ["1", "2"])["2"]
     assert str(change) == "kernel: a → b on 3 nodes"
-    (mine,) = series.changes_of_series([change], {nodes[1], nodes[3]})
-    assert str(mine) == "kernel: a → b on node-00000001"
+    (series_change,) = series.changes_of_series([change], {nodes[1], nodes[3]})
+    assert str(series_change) == "kernel: a → b on node-00000001"
     assert series.changes_of_series([change], {nodes[3]}) == []
-    assert series.merge_changes([mine, *series.changes_of_series([change], {nodes[0]})]) == [
-        series.Change("", "kernel", "a", "b", (nodes[0], nodes[1]))
-    ]
+    assert series.merge_changes(
+        [series_change, *series.changes_of_series([change], {nodes[0]})]
+    ) == [series.Change("", "kernel", "a", "b", (nodes[0], nodes[1]))]
 
 
 def moved(generated: history.History, nodes: str, since: int) -> history.History:
@@ -279,35 +282,35 @@ def moved(generated: history.History, nodes: str, since: int) -> history.History
 def test_a_step_with_other_nodes_names_them(generated: history.History) -> None:
     """The steps of those that improved are at night 74, counted from 1."""
     page = history.render(moved(generated, "node-000000aa+node-000000cc", 73))
-    row = next(one for one in rows(page) if " improved " in f" {one} ")
+    row = next(row for row in rows(page) if " improved " in f" {row} ")
     difference = "node set: node-000000aa, node-000000bb → node-000000aa, node-000000cc"
     assert row.split("night 74, ")[1].removeprefix("2026-03-15 ").startswith(difference)
     answers = re.sub(r"<[^>]+>", "", page.split('<ul class="answers">')[1].split("</ul>")[0])
     assert f"What changed there: {difference}." in answers
-    regressed = next(one for one in rows(page) if " regressed " in f" {one} ")
-    assert "UCX" in regressed and "node set" not in regressed
+    regressed_row = next(row for row in rows(page) if " regressed " in f" {row} ")
+    assert "UCX" in regressed_row and "node set" not in regressed_row
 
 
 def test_of_a_large_set_only_the_nodes_that_differ_are_named() -> None:
     def night(number: int, nodes: list[str]) -> Point:
         return Point(years.night(number), "+".join(nodes), 1.0, None, None, "", 8, 0, "")
 
-    every = [f"n{number:02d}" for number in range(20)]
+    all_nodes = [f"n{number:02d}" for number in range(20)]
     points = [
-        *(night(0, every[:10]), night(1, []), night(2, [*every[1:10], "n10"])),
-        *(night(3, every[:10]), night(4, every[10:])),
+        *(night(0, all_nodes[:10]), night(1, []), night(2, [*all_nodes[1:10], "n10"])),
+        *(night(3, all_nodes[:10]), night(4, all_nodes[10:])),
     ]
-    found = series.node_set_changes(points)
-    assert [str(found[one]) for one in sorted(found)] == [
+    changes = series.node_set_changes(points)
+    assert [str(changes[key]) for key in sorted(changes)] == [
         "node set: 9 nodes in common, and n00 → n10",
         "node set: 0 nodes in common, and n00, n01, n02, n03, 6 more → n10, n11, n12, n13, 6 more",
     ]
-    assert sorted(found) == [years.night(2), years.night(4)]
+    assert sorted(changes) == [years.night(2), years.night(4)]
 
 
 def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
-    some = [series.Change(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")]
-    assert [one.subject for one in series.changes_of_series(some, {"node1", "gcc"})] == [
+    changes = [series.Change(subject, "x", "1", "2") for subject in ("", "node1", "node2", "gcc")]
+    assert [change.subject for change in series.changes_of_series(changes, {"node1", "gcc"})] == [
         "",
         "node1",
         "gcc",
@@ -316,8 +319,8 @@ def test_a_change_of_another_node_or_toolchain_is_not_of_this_series() -> None:
 
 def test_a_cause_may_lie_two_nights_from_the_estimated_step_but_no_more() -> None:
     calendar = Calendar([years.night(index) for index in range(9)])
-    wanted = {years.night(3)}
-    assert [calendar.nearest(years.night(at), wanted) is not None for at in range(7)] == [
+    candidates = {years.night(3)}
+    assert [calendar.nearest(years.night(index), candidates) is not None for index in range(7)] == [
         *(False, True, True, True, True, True, False)
     ]
 
@@ -328,19 +331,21 @@ def test_two_nights_of_a_day_are_distinct() -> None:
 
 
 def test_a_series_keeps_its_key_and_shares_it_with_no_other() -> None:
-    every = list(split_series(years.make(40, 3).nights))
-    assert len({one.key for one in every}) == 40
-    assert [one.key for one in split_series(years.make(40, 5).nights)] == [one.key for one in every]
-    assert all(series_key(one.names) == one.key for one in every)
+    all_series = list(split_series(years.make(40, 3).nights))
+    assert len({night_series.key for night_series in all_series}) == 40
+    assert [night_series.key for night_series in split_series(years.make(40, 5).nights)] == [
+        night_series.key for night_series in all_series
+    ]
+    assert all(series_key(night_series.names) == night_series.key for night_series in all_series)
 
 
 def test_nights_that_a_series_lacks_keep_their_place(generated: history.History) -> None:
     first = next(split_series(generated.nights))
-    here = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
-    gap = generated.nights.filter(~(here & pl.col("night").is_in([years.night(4), years.night(5)])))
-    packed_all = data(history.render(replace(generated, nights=gap)))["series"]
-    one = next(each for each in packed_all if each["key"] == first.key)
-    assert one["night"] == [0, 4, 6, 84]
+    mask = pl.all_horizontal(pl.col(name) == value for name, value in first.names.items())
+    gap = generated.nights.filter(~(mask & pl.col("night").is_in([years.night(4), years.night(5)])))
+    records = data(history.render(replace(generated, nights=gap)))["series"]
+    record = next(record for record in records if record["key"] == first.key)
+    assert record["night"] == [0, 4, 6, 84]
 
 
 def test_times_are_printed_in_a_unit_that_fits() -> None:

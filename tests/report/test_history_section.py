@@ -41,9 +41,9 @@ def host(number: int) -> dict[str, Any]:
 def judged(folder: Path, count: int, **settings: Any) -> data.Data:
     """The newest of `count` nights, read with those before it in its bundle."""
     writer = Nights(folder, **{"series": 8, "launches": 2, "samples": 2, **settings})
-    newest = writer.write(count)[-1] / "bundle"
-    ledger.attach(newest, manifest.verify(newest), ledger.read_ledger(folder, CAMPAIGN, SITE))
-    return data.read(newest)
+    bundle = writer.write(count)[-1] / "bundle"
+    ledger.attach(bundle, manifest.verify(bundle), ledger.read_ledger(folder, CAMPAIGN, SITE))
+    return data.read(bundle)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> 
     assert slower.endswith(", when package libucx0 changed from 1.13 to 1.14.")
     assert "Nothing else changed against 45 nights: of 8 series, 1 changed lately" in rest
     tables = [block for block in all_blocks(part.blocks) if isinstance(block, Table)]
-    (table,) = [one for one in tables if "level changed" in one.caption]
+    (table,) = [table for table in tables if "level changed" in table.caption]
     row = [plain(cell.text) for cell in table.rows[0]]
     assert row[1] == "regressed, new" and row[2].endswith(" µs")
     low, high = (float(end) for end in row[3].split("[")[1].strip("]").split(", "))
@@ -100,14 +100,16 @@ def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> 
 
 
 def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
-    tables = [one for one in all_blocks(history.part(changed).blocks) if isinstance(one, Table)]
-    rows = [row for one in tables for row in one.rows if row[0].origin]
-    known = {one.key for one in split_series(changed.history.nights)}
+    tables = [
+        block for block in all_blocks(history.part(changed).blocks) if isinstance(block, Table)
+    ]
+    rows = [row for table in tables for row in table.rows if row[0].origin]
+    keys = {series.key for series in split_series(changed.history.nights)}
     assert rows
-    assert {row[0].origin for row in rows} <= known
-    report, first = build(changed), rows[0][0]
-    assert report.link(first) == f"../../history.html#series={first.series}"
-    assert f'<a href="{report.link(first)}">{first.text}</a>' in renderers.html(report)
+    assert {row[0].origin for row in rows} <= keys
+    report, cell = build(changed), rows[0][0]
+    assert report.link(cell) == f"../../history.html#series={cell.series}"
+    assert f'<a href="{report.link(cell)}">{cell.text}</a>' in renderers.html(report)
 
 
 def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
@@ -117,16 +119,16 @@ def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
         and "times the level of its series" in text
     )
     (table,) = [
-        one
-        for one in all_blocks(history.part(changed).blocks)
-        if isinstance(one, Table) and one.caption.startswith("This night")
+        block
+        for block in all_blocks(history.part(changed).blocks)
+        if isinstance(block, Table) and block.caption.startswith("This night")
     ]
     assert {row[0].origin for row in table.rows} <= build(changed).series - {""}
 
 
 def test_the_report_of_the_same_bundle_is_the_same(changed: data.Data) -> None:
-    again = data.read(changed.folder)
-    assert renderers.html(build(again)) == renderers.html(build(changed))
+    bundle_data = data.read(changed.folder)
+    assert renderers.html(build(bundle_data)) == renderers.html(build(changed))
 
 
 def test_the_audit_finds_no_fault_with_it(changed: data.Data) -> None:
@@ -137,18 +139,20 @@ def test_the_audit_finds_no_fault_with_it(changed: data.Data) -> None:
 
 
 def test_what_was_left_out_is_said(tmp_path: Path) -> None:
-    read = judged(tmp_path, 34, disturbed=lambda number: number in (3, 4))
-    text = plain(renderers.markdown(build(read)))
+    bundle_data = judged(tmp_path, 34, disturbed=lambda number: number in (3, 4))
+    text = plain(renderers.markdown(build(bundle_data)))
     assert "16 values of single nights: disturbed." in text
 
 
 def test_emulated_series_say_so(changed: data.Data) -> None:
-    emulated = changed.history.provenance.filter(name="kernel").with_columns(
+    emulated_facts = changed.history.provenance.filter(name="kernel").with_columns(
         subject=pl.lit(ENVIRON), name=pl.lit("emulated nodes"), value=pl.lit("namespaces")
     )
-    known = ledger.Ledger(changed.history.nights, pl.concat([changed.history.provenance, emulated]))
-    read = replace(changed, history=known)
-    slower = texts(history.part(read).answers)[-2]
+    site_ledger = ledger.Ledger(
+        changed.history.nights, pl.concat([changed.history.provenance, emulated_facts])
+    )
+    bundle_data = replace(changed, history=site_ledger)
+    slower = texts(history.part(bundle_data).answers)[-2]
     assert "openmpi41-boost181 (EMULATED NODES) takes 8" in slower
 
 
@@ -158,30 +162,32 @@ def test_a_step_names_the_kernel_of_the_nodes_that_changed_there(tmp_path: Path)
     def kernel(number: int) -> str:
         return "5.14.0-503" if number >= CHANGED else "5.14.0-427"
 
-    read = judged(tmp_path, 46, change=change, nodes=lambda _: "+".join(names), kernel=kernel)
-    slower = texts(history.part(read).answers)[-2]
+    bundle_data = judged(
+        tmp_path, 46, change=change, nodes=lambda _: "+".join(names), kernel=kernel
+    )
+    slower = texts(history.part(bundle_data).answers)[-2]
     assert slower.endswith(", when kernel changed from 5.14.0-427 to 5.14.0-503 on 3 nodes.")
-    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in renderers.markdown(build(read))
+    assert "kernel: 5.14.0-427 → 5.14.0-503 on 3 nodes" in renderers.markdown(build(bundle_data))
 
 
 @pytest.mark.nightly
 def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path: Path) -> None:
     writer = Nights(tmp_path, series=8, launches=2, samples=2, change=change)
-    newest = writer.write(46)[-1] / "bundle"
-    known = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    started = str(manifest.verify(newest).data["started"])
-    accepted = Annotation.model_validate(
+    bundle = writer.write(46)[-1] / "bundle"
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    start = str(manifest.verify(bundle).data["started"])
+    acceptance = Annotation.model_validate(
         {
-            "from": datetime.fromisoformat(started),
+            "from": datetime.fromisoformat(start),
             "text": "a <b> new switch",
             "series": "*",
             "kind": "accepted",
         }
     )
-    plain_copy = Path(shutil.copytree(newest, tmp_path / "copy"))
-    ledger.attach(plain_copy, manifest.verify(plain_copy), known)
-    ledger.attach(newest, manifest.verify(newest), known, (accepted,))
-    before, after = (renderers.html(build(data.read(one))) for one in (plain_copy, newest))
+    plain_copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
+    ledger.attach(plain_copy, manifest.verify(plain_copy), site_ledger)
+    ledger.attach(bundle, manifest.verify(bundle), site_ledger, (acceptance,))
+    before, after = (renderers.html(build(data.read(folder))) for folder in (plain_copy, bundle))
     assert "Regressed:" in before and "Accepted levels" not in before
     assert "Regressed:" not in after
-    assert f"8 series up to {started}, by the annotation “a &lt;b&gt; new switch”" in plain(after)
+    assert f"8 series up to {start}, by the annotation “a &lt;b&gt; new switch”" in plain(after)

@@ -31,29 +31,29 @@ def read(make_tree: Callable[..., Any]) -> Callable[[bool], Data]:
 def test_the_campaign_says_which_test(
     read: Callable[[bool], Data], is_sequential: bool, judge: Any
 ) -> None:
-    held = read(is_sequential)
+    bundle_data = read(is_sequential)
     claims: dict[ToolchainComparison, list[float]] = {
-        key: one.ratios for key, one in Toolchains(held).comparisons.items()
+        key: comparison.ratios for key, comparison in Toolchains(bundle_data).comparisons.items()
     }
-    assert held.is_sequential is is_sequential
+    assert bundle_data.is_sequential is is_sequential
     assert claims
-    assert build.judge(held, claims) == judge.judge(claims, held.analysis.statistics)
+    assert build.judge(bundle_data, claims) == judge.judge(claims, bundle_data.analysis.statistics)
 
 
 def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]) -> None:
-    shown = build.build(read(True))
-    assert "Sequential: " in {getattr(notice[0], "text", "") for notice in shown.notices}
-    (families,) = [part for part in shown.parts if part.anchor == "claims"]
-    (table,) = [block for block in families.blocks if isinstance(block, Table)]
+    report = build.build(read(True))
+    assert "Sequential: " in {getattr(notice[0], "text", "") for notice in report.notices}
+    (claims_part,) = [part for part in report.parts if part.anchor == "claims"]
+    (table,) = [block for block in claims_part.blocks if isinstance(block, Table)]
     assert [column.name for column in table.columns] == [
         "Family",
         "Claims",
         "Launches",
         "Verdicts",
     ]
-    (audit,) = [part for part in shown.parts if "audit" in part.anchor]
+    (audit,) = [part for part in report.parts if "audit" in part.anchor]
     text = str(audit.blocks)
     assert "are not those of Benjamini-Hochberg" not in text
     assert "do not follow from interval and q" not in text
-    plain = build.build(read(False))
-    assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain.notices}
+    plain_report = build.build(read(False))
+    assert "Sequential: " not in {getattr(notice[0], "text", "") for notice in plain_report.notices}

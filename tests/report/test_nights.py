@@ -24,24 +24,24 @@ from roundtrip.report.build import Correction
 ENVIRON = "openmpi41-boost181"
 
 
-def bundle_of(folder: Path, started: str) -> Path:
+def bundle_of(folder: Path, start: str) -> Path:
     """The bundle of a run that started at some time."""
     settings: dict[str, Any] = {"sizes": [1, 64, 1024], "samples": 3, "launches": 2}
     tree = Tree(
-        folder / started.replace(":", ""),
+        folder / start.replace(":", ""),
         environs=(ENVIRON,),
-        seed=sum(map(ord, started)),
+        seed=sum(map(ord, start)),
         **settings,
     ).write()
     file = tree.path / "state.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "started": started}))
+    file.write_text(json.dumps({**json.loads(file.read_text()), "started": start}))
     return bundle.build(tree.path)
 
 
 @pytest.fixture
 def night(tmp_path: Path) -> Callable[[str], Path]:
     """Makes the bundle of a run that started at some time."""
-    return lambda started: bundle_of(tmp_path, started)
+    return lambda start: bundle_of(tmp_path, start)
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundle of a published report that holds the night before it."""
     folder = tmp_path_factory.mktemp("later")
     for time in ("2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"):
-        published = publish.publish(bundle_of(folder, time), folder / "reports")
-    return published / "bundle"
+        revision = publish.publish(bundle_of(folder, time), folder / "reports")
+    return revision / "bundle"
 
 
 def started(revision: Path) -> list[str]:
@@ -77,12 +77,12 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(
     first, second = (publish.publish(night(time), tmp_path / "out") for time in times)
     for revision in (first, second):
         assert publish.verify(revision) == []
-    read = data.read(second / "bundle")
-    assert read.history.nights["digest"].unique().to_list() == [
+    bundle_data = data.read(second / "bundle")
+    assert bundle_data.history.nights["digest"].unique().to_list() == [
         manifest.verify(first / "bundle").digest
     ]
-    subjects = set(read.history.provenance["subject"])
-    assert {one for one in subjects if not one.startswith("node-")} == {"", ENVIRON}
+    subjects = set(bundle_data.history.provenance["subject"])
+    assert {subject for subject in subjects if not subject.startswith("node-")} == {"", ENVIRON}
     assert not (first / "bundle" / "history").exists()
 
 
@@ -92,16 +92,16 @@ def test_the_same_run_is_published_once_whatever_came_between(
     night: Callable[[str], Path], tmp_path: Path
 ) -> None:
     first, second = night("2026-11-20T07:00:00Z"), night("2026-11-21T07:00:00Z")
-    alone = publish.publish(second, tmp_path)
+    revision = publish.publish(second, tmp_path)
     publish.publish(first, tmp_path)
-    assert publish.publish(second, tmp_path) == alone
-    assert publish.publish(alone / "bundle", tmp_path) == alone
-    again = publish.publish(second, tmp_path, Correction("r1", "with the night before"))
-    assert (again.name, started(again)) == ("r2", ["2026-11-20T07:00:00Z"])
-    facts = json.loads((again / "report.json").read_text())
+    assert publish.publish(second, tmp_path) == revision
+    assert publish.publish(revision / "bundle", tmp_path) == revision
+    correction = publish.publish(second, tmp_path, Correction("r1", "with the night before"))
+    assert (correction.name, started(correction)) == ("r2", ["2026-11-20T07:00:00Z"])
+    facts = json.loads((correction / "report.json").read_text())
     assert facts["measurement"] == manifest.verify(second).measurement != facts["digest"]
-    assert publish.publish(second, tmp_path) == again
-    assert publish.publish(again / "bundle", tmp_path) == again
+    assert publish.publish(second, tmp_path) == correction
+    assert publish.publish(correction / "bundle", tmp_path) == correction
     third = publish.publish(night("2026-11-22T07:00:00Z"), tmp_path)
     assert started(third) == ["2026-11-20T07:00:00Z", "2026-11-21T07:00:00Z"]
 
@@ -111,14 +111,14 @@ def test_a_second_run_of_a_day_has_its_own_place(
     night: Callable[[str], Path], tmp_path: Path
 ) -> None:
     runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13", "19")]
-    published = [publish.publish(run, tmp_path) for run in runs]
+    revisions = [publish.publish(run, tmp_path) for run in runs]
     site = tmp_path / "synthetic" / "local"
     names = ["2026-11-21", "2026-11-21.2", "2026-11-21.3"]
-    assert published == [site / name / "r1" for name in names]
-    assert [publish.publish(run, tmp_path) for run in runs] == published
-    assert started(published[2]) == ["2026-11-21T07:00:00Z", "2026-11-21T13:00:00Z"]
-    corrected = publish.publish(runs[1], tmp_path, Correction("r1", "wrong axis"))
-    assert corrected == site / names[1] / "r2"
+    assert revisions == [site / name / "r1" for name in names]
+    assert [publish.publish(run, tmp_path) for run in runs] == revisions
+    assert started(revisions[2]) == ["2026-11-21T07:00:00Z", "2026-11-21T13:00:00Z"]
+    correction = publish.publish(runs[1], tmp_path, Correction("r1", "wrong axis"))
+    assert correction == site / names[1] / "r2"
     with pytest.raises(UserError, match="no revision r2 to supersede"):
         publish.publish(runs[2], tmp_path, Correction("r2", "wrong axis"))
 
@@ -127,14 +127,14 @@ def test_a_tree_where_a_second_run_is_r2_stays_as_it_is(
     night: Callable[[str], Path], tmp_path: Path
 ) -> None:
     runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
-    one, two = (publish.publish(run, tmp_path) for run in runs)
-    former = one.with_name("r2")
-    two.rename(former)
-    two.parent.rmdir()
-    assert [publish.publish(run, tmp_path) for run in runs] == [one, former]
-    assert publish.verify(former) == []
-    found = ledger.read_ledger(tmp_path, "synthetic", "local")
-    assert found.nights["night"].n_unique() == 2 and found.warnings == ()
+    first, second = (publish.publish(run, tmp_path) for run in runs)
+    old_revision = first.with_name("r2")
+    second.rename(old_revision)
+    second.parent.rmdir()
+    assert [publish.publish(run, tmp_path) for run in runs] == [first, old_revision]
+    assert publish.verify(old_revision) == []
+    site_ledger = ledger.read_ledger(tmp_path, "synthetic", "local")
+    assert site_ledger.nights["night"].n_unique() == 2 and site_ledger.warnings == ()
 
 
 @pytest.mark.nightly
@@ -143,14 +143,14 @@ def test_two_processes_publish_two_runs_of_a_day_at_once(
 ) -> None:
     runs = [night(f"2026-11-21T{hour}:00:00Z") for hour in ("07", "13")]
     code = "from roundtrip.cli import main; main()"
-    start = [sys.executable, "-c", code, "report", "--output", str(tmp_path / "o")]
+    command = [sys.executable, "-c", code, "report", "--output", str(tmp_path / "o")]
     environment = {"PYTHONPATH": ":".join(sys.path)}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = [
-        subprocess.Popen([*start, str(run)], env=environment, **pipes) for run in (*runs, *runs)
+    processes = [
+        subprocess.Popen([*command, str(run)], env=environment, **pipes) for run in (*runs, *runs)
     ]
-    outputs = [process.communicate(timeout=600) for process in running]
-    assert [process.returncode for process in running] == [0] * 4, outputs
+    outputs = [process.communicate(timeout=600) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, outputs
     pages = {out.splitlines()[-1] for out, _ in outputs}
     site = tmp_path / "o" / "synthetic" / "local"
     names = ("2026-11-21", "2026-11-21.2")
@@ -160,10 +160,10 @@ def test_two_processes_publish_two_runs_of_a_day_at_once(
 def test_a_left_out_revision_is_reported(night: Callable[[str], Path], tmp_path: Path) -> None:
     first = publish.publish(night("2026-11-20T07:00:00Z"), tmp_path)
     (first / "bundle" / "cases.parquet").write_bytes(b"")
-    said: list[str] = []
-    later = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path, tell=said.append)
-    assert started(later) == []
-    assert said == [
+    messages: list[str] = []
+    second = publish.publish(night("2026-11-21T07:00:00Z"), tmp_path, tell=messages.append)
+    assert started(second) == []
+    assert messages == [
         f"{first}: bundle/manifest.json: cases.parquet is not the file that the manifest lists"
     ]
 
@@ -198,6 +198,6 @@ def test_a_forged_history_is_one_line(
 ) -> None:
     forgery = shutil.copytree(later, tmp_path / "bundle")
     rewritten(forgery, change, f"history/{table}")
-    with pytest.raises(UserError, match=complaint) as caught:
+    with pytest.raises(UserError, match=complaint) as error:
         data.read(forgery)
-    assert "\n" not in str(caught.value) and f"history/{table}.parquet" in str(caught.value.file)
+    assert "\n" not in str(error.value) and f"history/{table}.parquet" in str(error.value.file)

@@ -45,14 +45,14 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
     tree = make_tree(launches=3, environs=(ENVIRON,))
     stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     (stage / "rfm_job.err").write_text(PREEMPTED)
-    shown = list(texts(part(tree).blocks))
+    lines = list(texts(part(tree).blocks))
     sentence = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
-    assert sentence in shown
+    assert sentence in lines
     (counts,) = [
-        line for line in shown if line.startswith(tree.case_id(ENVIRON)) and "missing" not in line
+        line for line in lines if line.startswith(tree.case_id(ENVIRON)) and "missing" not in line
     ]
     assert counts.split(" | ")[1:6] == ["2", "0", "0", "1", "1"], counts
-    assert not any("preempted its job" in line for line in shown), "it is not among the failed"
+    assert not any("preempted its job" in line for line in lines), "it is not among the failed"
 
 
 def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Maker) -> None:
@@ -67,14 +67,14 @@ def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Ma
 def test_a_campaign_that_compares_nodes_lists_them_elsewhere(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
-    found = data.read(bundle.build(tree.path))
-    found.environment["pairs.json"] = {}
-    assert not any("bad DIMM" in line for line in texts(launches.part(found).blocks))
+    bundle_data = data.read(bundle.build(tree.path))
+    bundle_data.environment["pairs.json"] = {}
+    assert not any("bad DIMM" in line for line in texts(launches.part(bundle_data).blocks))
 
 
 def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Maker) -> None:
-    emulated = {"emulated": {"nodes": "namespaces of one machine"}}
-    tree = make_tree(launches=5, environs=(ENVIRON,), extras=emulated)
+    extras = {"emulated": {"nodes": "namespaces of one machine"}}
+    tree = make_tree(launches=5, environs=(ENVIRON,), extras=extras)
     tree.fail(2, ENVIRON, fail_reason="killed")
     rows = [line for line in texts(part(tree).blocks) if ENVIRON in line and " | " in line]
     causes = [line for line in rows if "killed" in line or "missing" in line or "load" in line]

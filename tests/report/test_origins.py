@@ -48,19 +48,19 @@ def links(revision: Path, name: str) -> list[str]:
 
 
 def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) -> None:
-    there = written(revision)
-    found = links(revision, "report.html")
-    assert len(found) > 20
-    assert set(found) <= there
-    assert links(revision, "report.md") == found
+    page_keys = written(revision)
+    link_keys = links(revision, "report.html")
+    assert len(link_keys) > 20
+    assert set(link_keys) <= page_keys
+    assert links(revision, "report.md") == link_keys
 
 
 @pytest.mark.parametrize("name", ["ring", "wan"])
 def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path) -> None:
     revision = publish.publish(RECORDED / name, tmp_path / "reports")
-    found = links(revision, "report.html")
-    assert found
-    assert set(found) <= written(revision)
+    link_keys = links(revision, "report.html")
+    assert link_keys
+    assert set(link_keys) <= written(revision)
 
 
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
@@ -72,16 +72,16 @@ def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
         ("when every byte is read, and the ratio of a region", 2),
         ("What leaving the disturbed launches out would change", 3),
     ):
-        found = [one for one in tables if words in one.caption]
+        matches = [table for table in tables if words in table.caption]
         numbers = [
             cell
-            for one in found
-            for row in one.rows
+            for table in matches
+            for row in table.rows
             for cell in row[first:]
             if cell.text[:1].isdigit()
         ]
         assert numbers and all(map(report.link, numbers)), words
-    (noise,) = [one for one in tables if one.caption.startswith("Noise in a launch")]
+    (noise,) = [table for table in tables if table.caption.startswith("Noise in a launch")]
     assert all(report.link(row[2]) for row in noise.rows)
 
 
@@ -89,14 +89,14 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     """Of latencies, which the history has in seconds: that of the night's last point, in µs."""
     reports = revision.parents[3]
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
-    found = {one.key: one for one in split_series(nights)}
+    series_by_key = {series.key: series for series in split_series(nights)}
     report = build(read(revision / "bundle"))
     tables = [b for part in report.parts for b in all_blocks(part.blocks) if isinstance(b, Table)]
-    (latency,) = [one for one in tables if one.caption.startswith("Latency")]
-    calm = [row for row in latency.rows if row[2].origin]
-    assert len(calm) == 10
-    for row in calm:
-        series = found[row[2].origin]
+    (latency,) = [table for table in tables if table.caption.startswith("Latency")]
+    calm_rows = [row for row in latency.rows if row[2].origin]
+    assert len(calm_rows) == 10
+    for row in calm_rows:
+        series = series_by_key[row[2].origin]
         assert row[2].text.startswith(units.number(_median(series, revision) * 1e6))
 
 
@@ -104,17 +104,17 @@ def _median(series: Series, revision: Path) -> float:
     """Over all launches of the night, disturbed ones included, as reports have it."""
     medians = read(revision / "bundle").medians
     names = {name: value for name, value in series.names.items() if name != "unit"}
-    mine = medians.filter(*(pl.col(name) == value for name, value in names.items()))
-    found = mine["median"].median()
-    assert isinstance(found, float)
-    return found
+    series_medians = medians.filter(*(pl.col(name) == value for name, value in names.items()))
+    median = series_medians["median"].median()
+    assert isinstance(median, float)
+    return median
 
 
 def test_without_a_history_page_nothing_leads_there(revision: Path) -> None:
     """A bundle without medians has no night, and its site perhaps no page."""
     data = read(revision / "bundle")
-    empty = replace(data, medians=data.medians.clear())
-    report = build(empty)
+    empty_data = replace(data, medians=data.medians.clear())
+    report = build(empty_data)
     assert "history.html" not in renderers.html(report)
     assert "history.html" not in renderers.markdown(report)
 
@@ -122,8 +122,8 @@ def test_without_a_history_page_nothing_leads_there(revision: Path) -> None:
 def test_a_value_of_several_series_leads_nowhere(revision: Path) -> None:
     origins = Origins(read(revision / "bundle").medians)
     cases = [f"NetPIPE/mode=pingpong,placement=shared-memory@local:smp+{e}" for e in _ENVIRONS]
-    one = origins.key(cases[:1], 1, variant="mpi")
-    assert one in origins.keys
+    key = origins.key(cases[:1], 1, variant="mpi")
+    assert key in origins.keys
     assert origins.key(cases, 1, variant="mpi") == ""
     assert origins.key(cases[:1], 1) == ""
     assert origins.key(cases[:1], 5, variant="mpi") == ""
@@ -137,22 +137,25 @@ def test_a_cell_of_no_value_leads_nowhere() -> None:
 def test_toolchains_compared_lead_to_the_series_of_both_sides(revision: Path) -> None:
     """Ratios and winners to that of the one that stands above its base, or won."""
     nights = ledger.read_ledger(revision.parents[3], "synthetic", "local").nights
-    names = {one.key: one for one in split_series(nights)}
+    series_by_key = {series.key: series for series in split_series(nights)}
     report = build(read(revision / "bundle"))
-    (part,) = [one for one in report.parts if one.anchor == "toolchains"]
-    (table,) = [one for one in part.blocks if isinstance(one, Table)]
+    (part,) = [part for part in report.parts if part.anchor == "toolchains"]
+    (table,) = [block for block in part.blocks if isinstance(block, Table)]
     for row in table.rows:
-        mine, base, ratio = (names[cell.origin] for cell in row[2:5])
-        assert [one.environ for one in (mine, base, ratio)] == [*reversed(_ENVIRONS), mine.environ]
-        named = mine.names["variant"], mine.names["size_bytes"]
-        assert (base.names["variant"], base.names["size_bytes"]) == named
-        what = f"{ARMS[named[0]].title}, ping-pong, {units.size(named[1])}, µs"
-        assert row[1].text == what
+        numerator, base, ratio = (series_by_key[cell.origin] for cell in row[2:5])
+        assert [series.environ for series in (numerator, base, ratio)] == [
+            *reversed(_ENVIRONS),
+            numerator.environ,
+        ]
+        variant_size = numerator.names["variant"], numerator.names["size_bytes"]
+        assert (base.names["variant"], base.names["size_bytes"]) == variant_size
+        label = f"{ARMS[variant_size[0]].title}, ping-pong, {units.size(variant_size[1])}, µs"
+        assert row[1].text == label
     (winners,) = part.verdicts
-    won = [cell for row in winners.rows for cell in row[2:] if cell.verdict.endswith("faster")]
-    assert won
-    assert {names[cell.origin].environ for cell in won} == {_ENVIRONS[0]}
-    alone = replace(report, parts=(part,))
-    drawn = _LINK.findall(renderers.html(alone))
-    assert drawn == _LINK.findall(renderers.markdown(alone))
-    assert len(drawn) == 3 * len(table.rows) + 2 * len(won)  # winners stand at the top as well
+    wins = [cell for row in winners.rows for cell in row[2:] if cell.verdict.endswith("faster")]
+    assert wins
+    assert {series_by_key[cell.origin].environ for cell in wins} == {_ENVIRONS[0]}
+    part_report = replace(report, parts=(part,))
+    link_keys = _LINK.findall(renderers.html(part_report))
+    assert link_keys == _LINK.findall(renderers.markdown(part_report))
+    assert len(link_keys) == 3 * len(table.rows) + 2 * len(wins)  # winners stand at the top as well

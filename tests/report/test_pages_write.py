@@ -64,8 +64,8 @@ def history(reports: Path) -> str:
 
 def links(page: Path) -> set[Path]:
     """What the links of a page lead to."""
-    found = re.findall(r'href="([^"#:]+)"', page.read_text(encoding="utf-8"))
-    return {(page.parent / one).resolve() for one in found}
+    targets = re.findall(r'href="([^"#:]+)"', page.read_text(encoding="utf-8"))
+    return {(page.parent / target).resolve() for target in targets}
 
 
 def test_the_index_the_history_and_the_reports_are_linked(
@@ -131,7 +131,7 @@ def test_a_damaged_night_is_named_and_costs_no_other(
     (night(2) / "bundle" / "manifest.json").write_text("{}")
     write_pages(reports)
     notices = re.findall(r'<p class="notice">(.*?)</p>', history(reports))
-    assert any("Left out" in one and "2026-11-02/r1" in one for one in notices)
+    assert any("Left out" in notice and "2026-11-02/r1" in notice for notice in notices)
     assert str(reports) not in history(reports)
     assert "1 night" not in notices
     assert history(reports).count("<tr data-key=") == 20
@@ -144,9 +144,9 @@ def test_what_was_emulated_says_so_in_its_rows_and_on_the_index(
     write_pages(reports)
     mark = '<b class="mark">EMULATED NODES</b>'
     rows = re.findall(r"<tr data-key=.*?</tr>", history(reports), re.S)
-    marked = [mark in one for one in rows]
-    assert marked == ["openmpi41-boost181" in one for one in rows]
-    assert sum(marked) == 10
+    row_marks = [mark in row for row in rows]
+    assert row_marks == ["openmpi41-boost181" in row for row in rows]
+    assert sum(row_marks) == 10
     assert "<strong>EMULATED NODES: </strong>" in history(reports)
     assert mark in (reports / "index.html").read_text()
 
@@ -162,11 +162,11 @@ def test_an_annotation_of_the_site_stands_at_its_night(
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
     write_pages(reports)
     page = history(reports)
-    packed = re.search(r'id="data">(.*?)</script>', page, re.S)
-    assert packed
-    read = json.loads(packed[1])
+    match = re.search(r'id="data">(.*?)</script>', page, re.S)
+    assert match
+    content = json.loads(match[1])
     assert 'class="note"' in page and ">new cable</text>" in page
-    assert {kind[1] for kind in read["kinds"]} == {"", "new cable"}
+    assert {kind[1] for kind in content["kinds"]} == {"", "new cable"}
 
 
 @pytest.mark.nightly
@@ -177,15 +177,15 @@ def test_writers_at_the_same_time_leave_whole_pages_of_all_nights(
     night(2)
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=write_pages, args=(reports,)) for _ in range(3)]
-    for one in writers:
-        one.start()
-    for one in writers:
-        one.join()
-    assert [one.exitcode for one in writers] == [0, 0, 0]
-    alone = history(reports)
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    page = history(reports)
     write_pages(reports)
-    assert history(reports) == alone
-    assert alone.endswith("</html>")
+    assert history(reports) == page
+    assert page.endswith("</html>")
 
 
 def test_an_empty_folder_has_an_index_that_says_so(reports: Path) -> None:
@@ -198,16 +198,16 @@ def test_a_report_is_published_with_its_pages_and_verifies_beside_them(
     make_tree: Callable[..., Any], reports: Path
 ) -> None:
     tree = make_tree(launches=6)
-    done = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
+    assert result.exit_code == 0, result.output
     revision = next(reports.glob(f"{SITE}/*/r1"))
     assert links(reports / "index.html") == {
         reports / SITE / "history.html",
         revision / "report.html",
     }
     assert publish.verify(revision) == []
-    beside = {reports / "index.html", reports / SITE / "history.html"}
-    assert links(revision / "report.html") >= beside
+    pages = {reports / "index.html", reports / SITE / "history.html"}
+    assert links(revision / "report.html") >= pages
 
 
 def test_what_was_imported_has_its_pages_too(
@@ -215,10 +215,10 @@ def test_what_was_imported_has_its_pages_too(
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_REPORTS", str(reports))
     logs = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
-    done = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["import", "local", str(logs), "--higher-is-better", "wid*", "--campaign", "old"]
     )
-    assert done.exit_code == 0, done.output
+    assert result.exit_code == 0, result.output
     page = reports / "old" / "local" / "history.html"
     assert links(reports / "index.html") == {page}
     assert page.read_text().count("<tr data-key=") > 0
@@ -232,9 +232,9 @@ def test_pages_that_cannot_be_written_are_a_warning_and_no_loss(
 
     monkeypatch.setattr(write, "write_pages", fail)
     tree = make_tree(launches=6)
-    done = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
-    assert done.exit_code == 0, done.output
-    assert "warning: index and history pages: ZeroDivisionError: a bug" in done.stderr
+    result = CliRunner().invoke(app, ["report", str(tree.path), "--output", str(reports)])
+    assert result.exit_code == 0, result.output
+    assert "warning: index and history pages: ZeroDivisionError: a bug" in result.stderr
     assert next(reports.glob(f"{SITE}/*/r1/report.html")).is_file()
 
 
@@ -249,22 +249,24 @@ def test_one_night_more_redraws_only_the_history_that_it_is_of(
         record = {**json.loads(report.read_text()), "digest": _sha256(facts)}
         report.write_text(json.dumps(record))
     write_pages(reports)
-    drawn = []
+    campaigns = []
     render = write.history.render
     monkeypatch.setattr(
-        write.history, "render", lambda one: (drawn.append(one.campaign), render(one))[1]
+        write.history,
+        "render",
+        lambda site_history: (campaigns.append(site_history.campaign), render(site_history))[1],
     )
     write_pages(reports)
-    assert drawn == []
+    assert campaigns == []
     night(2)
     write_pages(reports)
-    assert drawn == ["synthetic"]
-    kept = {file: file.read_bytes() for file in reports.rglob("*.html")}
+    assert campaigns == ["synthetic"]
+    pages = {file: file.read_bytes() for file in reports.rglob("*.html")}
     for file in reports.rglob(".*.json"):
         file.unlink()
     write_pages(reports)
-    assert drawn == ["synthetic", "other", "synthetic"]
-    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == kept
+    assert campaigns == ["synthetic", "other", "synthetic"]
+    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == pages
 
 
 def _sha256(file: Path) -> str:
@@ -277,13 +279,13 @@ def test_a_damaged_note_of_what_a_page_was_made_from_costs_nothing(
 ) -> None:
     night(1)
     write_pages(reports)
-    before = {file: file.read_bytes() for file in reports.rglob("*.html")}
+    pages = {file: file.read_bytes() for file in reports.rglob("*.html")}
     note = reports / SITE / ".pages.json"
-    noted = json.loads(note.read_text())
+    record = json.loads(note.read_text())
     note.write_bytes(text.encode(errors="surrogateescape"))
     write_pages(reports)
-    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == before
-    assert json.loads(note.read_text()) == noted
+    assert {file: file.read_bytes() for file in reports.rglob("*.html")} == pages
+    assert json.loads(note.read_text()) == record
 
 
 @pytest.mark.parametrize("change", ["annotations", "thresholds", "page"])
@@ -300,7 +302,7 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
     site.mkdir(parents=True)
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
     write_pages(reports)
-    before = history(reports)
+    old_page = history(reports)
     if change == "annotations":
         (site / "annotations.yaml").write_text("- from: 2026-11-01\n  text: new cable\n")
     elif change == "thresholds":
@@ -308,7 +310,7 @@ def test_whatever_a_page_is_made_from_makes_it_anew(
     else:
         (first / "report.html").unlink()
     write_pages(reports)
-    assert history(reports) != before
+    assert history(reports) != old_page
 
 
 def test_a_history_that_cannot_be_made_stops_no_other_page(
@@ -316,12 +318,12 @@ def test_a_history_that_cannot_be_made_stops_no_other_page(
 ) -> None:
     night(21)
     shutil.copytree(reports / SITE, reports / "another" / "local")
-    real = write._write_history
+    write_history = write._write_history
 
-    def broken(folder: Path, one: Any) -> Any:
-        if one.campaign == "another":
+    def broken(folder: Path, shelf: Any) -> Any:
+        if shelf.campaign == "another":
             raise ValueError("day is out of range for month")
-        return real(folder, one)
+        return write_history(folder, shelf)
 
     monkeypatch.setattr(write, "_write_history", broken)
     with pytest.raises(UserError, match="another/local: ValueError: day is out of range"):

@@ -41,8 +41,8 @@ def view(*points: Point, **changes: object) -> View:
     return replace(View("Bandwidth", SIZES, RATES, (curve,)), **changes)  # type: ignore[arg-type]
 
 
-def drawing(shown: View, title: str = "Title", alt: str = "alt") -> str:
-    return painter.view_file("one", alt, Plot(title, "subtitle", (shown,)), shown)
+def drawing(panel: View, title: str = "Title", alt: str = "alt") -> str:
+    return painter.view_file("one", alt, Plot(title, "subtitle", (panel,)), panel)
 
 
 def parsed(text: str) -> ElementTree.Element:
@@ -50,27 +50,27 @@ def parsed(text: str) -> ElementTree.Element:
 
 
 def named(root: ElementTree.Element, name: str) -> list[ElementTree.Element]:
-    return [one for one in root.iter() if one.get("class") == name]
+    return [element for element in root.iter() if element.get("class") == name]
 
 
 @given(any_points)
-def test_whatever_the_values_what_leaves_the_frame_is_clipped(found: list[Point]) -> None:
+def test_whatever_the_values_what_leaves_the_frame_is_clipped(rows: list[Point]) -> None:
     points = tuple(
-        (x, median, min(low, median), max(high, median), 9) for x, median, low, high in found
+        (x, median, min(low, median), max(high, median), 9) for x, median, low, high in rows
     )
-    shown = view(*sorted(points), rules=(Rule(1.0),), strip=(0.9, 1.1))
-    text = drawing(shown)
+    panel = view(*sorted(points), rules=(Rule(1.0),), strip=(0.9, 1.1))
+    text = drawing(panel)
     root = parsed(text)
     assert "nan" not in text and "inf" not in text
     (marks,) = named(root, "marks")
     assert marks.get("clip-path") == "url(#clip-one)"
-    drawn = [one for kind in ("band", "line") for one in named(root, kind)]
-    assert set(drawn) <= set(marks.iter())
+    elements = [element for kind in ("band", "line") for element in named(root, kind)]
+    assert set(elements) <= set(marks.iter())
     width = float(root.get("width") or 0)
-    for one in root.iter():
-        if one not in set(marks.iter()) and one.tag.endswith("text"):
-            assert -width <= float(one.get("x") or 0) <= width
-    assert drawing(shown) == text
+    for element in root.iter():
+        if element not in set(marks.iter()) and element.tag.endswith("text"):
+            assert -width <= float(element.get("x") or 0) <= width
+    assert drawing(panel) == text
 
 
 def test_places_are_those_of_the_values() -> None:
@@ -112,8 +112,8 @@ def test_signs_have_shapes_dashes_and_both_colours() -> None:
 
 
 def test_a_line_of_many_points_has_few_marks() -> None:
-    many = tuple((1 + n, 5.0, None, None, 1) for n in range(50))
-    assert len(named(parsed(drawing(view(*many))), "dot")) == 11  # one is that of its sign
+    points = tuple((1 + n, 5.0, None, None, 1) for n in range(50))
+    assert len(named(parsed(drawing(view(*points))), "dot")) == 11  # one is that of its sign
 
 
 def test_names_at_the_ends_are_apart_and_inside() -> None:
@@ -121,7 +121,7 @@ def test_names_at_the_ends_are_apart_and_inside() -> None:
     curves = tuple(Curve(f"name {n}", COLOUR, (point,)) for n in range(8))
     root = parsed(drawing(view(curves=curves)))
     (names,) = named(root, "names")
-    places = [re.findall(r"[\d.]+", one.get("transform") or "") for one in names]
+    places = [re.findall(r"[\d.]+", name.get("transform") or "") for name in names]
     heights = sorted(float(y) for _, y in places)
     assert all(b - a >= 15.9 for a, b in pairwise(heights))
     assert heights[0] > 0 and heights[-1] < float(root.get("height") or 0)
@@ -131,25 +131,25 @@ def test_rows_have_their_names_and_a_legend_only_if_several_share_a_row() -> Non
     scale = Scale("Time", Unit.US, 0, 10, False)
     one = Curve("one", COLOUR, ((0, 3.0, 2.0, 4.0, 9),))
     other = Curve("other", COLOUR, ((1, 5.0, None, None, 3),))
-    shown = View("Time", scale, None, (one, other), ("first", "second"))
-    root = parsed(drawing(shown))
+    panel = View("Time", scale, None, (one, other), ("first", "second"))
+    root = parsed(drawing(panel))
     assert [text.text for text in named(root, "rows")[0]] == ["first", "second"]
     assert len(named(root, "names")[0]) == 0 and len(named(root, "bars")) == 1
-    shared = replace(shown, curves=(one, replace(other, points=((0, 5.0, None, None, 3),))))
-    assert len(named(parsed(drawing(shared)), "names")[0]) == 2
+    shared_panel = replace(panel, curves=(one, replace(other, points=((0, 5.0, None, None, 3),))))
+    assert len(named(parsed(drawing(shared_panel)), "names")[0]) == 2
 
 
 def test_no_room_is_kept_for_a_legend_under_curves_and_a_lone_point_is_seen() -> None:
     points = ((1, 5.0, None, None, 1), (2, 6.0, None, None, 1))
     curves = tuple(Curve(name, COLOUR, points, size=0.0) for name in ("one", "other"))
-    one, two = (
+    single, double = (
         painter.view_on_page("one", Plot("", "", ()), view(curves=curves[:n])) for n in (1, 2)
     )
-    heights = [re.search(r'viewBox="0 0 \S+ (\S+)"', text)[1] for text in (one, two)]  # type: ignore[index]
+    heights = [re.search(r'viewBox="0 0 \S+ (\S+)"', text)[1] for text in (single, double)]  # type: ignore[index]
     assert heights[0] == heights[1]
     assert not named(parsed(drawing(view(curves=curves))), "dot")
-    lone = replace(curves[0], points=points[:1])
-    assert len(named(parsed(drawing(view(curves=(lone,)))), "dot")) == 1
+    lone_curve = replace(curves[0], points=points[:1])
+    assert len(named(parsed(drawing(view(curves=(lone_curve,)))), "dot")) == 1
 
 
 def test_parts_of_a_bar_stand_side_by_side() -> None:
@@ -158,10 +158,10 @@ def test_parts_of_a_bar_stand_side_by_side() -> None:
         Curve(name, COLOUR, ((1, value, None, None, None),))
         for name, value in (("a", 25), ("b", 75))
     )
-    shown = View(
+    panel = View(
         "Parts", scale, None, parts, ("head", "bar"), is_stacked=True, heads=frozenset({0})
     )
-    text = painter.view_on_page("one", Plot("", "", ()), shown)
+    text = painter.view_on_page("one", Plot("", "", ()), panel)
     bars = [re.findall(r"(-?[\d.]+),", d) for d in re.findall(r'd="(M[^"]*Z)"', text)]
     first, second = (sorted({float(x) for x in bar}) for bar in bars[:2])
     assert first[1] == second[0] and (second[1] - first[0]) == pytest.approx(340, abs=0.2)
@@ -180,7 +180,7 @@ def test_hostile_words_are_text(is_map: bool) -> None:
         x = Scale(HOSTILE, Unit.PURE, 1, 2, True)
         text = drawing(view(curves=(curve,), x=x), HOSTILE, HOSTILE)
     root = parsed(text)
-    tags = {one.tag.rsplit("}", 1)[-1] for one in root.iter()}
+    tags = {element.tag.rsplit("}", 1)[-1] for element in root.iter()}
     shapes = {"g", "path", "rect", "circle", "text", "clipPath"}
     assert tags <= {"svg", "title", "desc", "style", *shapes}
     assert "<script" not in text and not re.search(r"\son\w+=", text)
@@ -192,20 +192,20 @@ def test_ticks_lie_on_the_axis_and_there_are_some(
     low: float, factor: float, is_log: bool, count: float
 ) -> None:
     scale = Scale("Time", Unit.US, low, low * factor, is_log)
-    found = svg.ticks(scale, count)
-    assert 1 <= len(found) <= 3 * count + 4
-    assert list(found) == sorted(set(found))
-    assert all(-1e-6 <= scale.position(value) <= 1 + 1e-6 for value in found)
-    assert all(svg.tick_label(value, scale) for value in found)
+    ticks = svg.ticks(scale, count)
+    assert 1 <= len(ticks) <= 3 * count + 4
+    assert list(ticks) == sorted(set(ticks))
+    assert all(-1e-6 <= scale.position(value) <= 1 + 1e-6 for value in ticks)
+    assert all(svg.tick_label(value, scale) for value in ticks)
 
 
 def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
     sizes = svg.ticks(SIZES, 5)
-    assert [svg.tick_label(one, SIZES) for one in sizes] == [
+    assert [svg.tick_label(tick, SIZES) for tick in sizes] == [
         "1\xa0B", "32\xa0B", "1\xa0KiB", "32\xa0KiB", "1\xa0MiB",
     ]  # fmt: skip
     percent = Scale("Overhead", Unit.PERCENT, -120, 310, False)
-    labels = [svg.tick_label(one, percent) for one in svg.ticks(percent, 5)]
+    labels = [svg.tick_label(tick, percent) for tick in svg.ticks(percent, 5)]
     assert labels == ["\N{MINUS SIGN}100", "0", "100", "200", "300"]
     nodes = Scale("Nodes", Unit.PURE, 2, 24, True, ticks=(2, 8, 24))
     assert svg.ticks(nodes, 5) == (2, 8, 24)
@@ -217,26 +217,26 @@ def test_ticks_of_bytes_are_powers_of_two_and_others_read_well() -> None:
 
 @given(st.text(min_size=1, max_size=200), st.floats(50, 400))
 def test_lines_of_text_have_all_its_words(text: str, room: float) -> None:
-    found = svg.lines(text, room)
-    assert " ".join(found).split() == text.split()
-    assert all(svg.width(line) <= room or " " not in line for line in found)
+    lines = svg.lines(text, room)
+    assert " ".join(lines).split() == text.split()
+    assert all(svg.width(line) <= room or " " not in line for line in lines)
     assert math.isfinite(svg.width(text))
 
 
 def test_a_map_has_a_cell_for_each_value_and_says_what_colours_mean() -> None:
     cells = tuple(MapCell(a, b, "52 µs", effect, 4) for a, b, effect in ((0, 1, 0), (1, 0, 250)))
-    shown = Heat("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
-    text = painter.map_file("alt", shown)
+    heat = Heat("Latency", "sub", "latency", ("a", "b"), frozenset({"b"}), cells)
+    text = painter.map_file("alt", heat)
     assert len(re.findall("data-at=", text)) == 2
     assert "* b" in text and "worse than usual (%)" in text
-    root = parsed(painter.map_on_page(shown))
-    fills = {one.get("fill") for one in root.iter() if one.get("class") == "curve"}
+    root = parsed(painter.map_on_page(heat))
+    fills = {element.get("fill") for element in root.iter() if element.get("class") == "curve"}
     assert {"#f1f2f4", "#b3261e"} <= fills
 
 
 def test_names_are_spread_apart_in_their_order() -> None:
-    placed = svg.space_out({0: 10, 1: 11, 2: 12, 3: 90}, 15, 4, 100)
-    assert sorted(placed, key=lambda name: placed[name]) == [0, 1, 2, 3]
-    places = sorted(placed.values())
+    place_by_name = svg.space_out({0: 10, 1: 11, 2: 12, 3: 90}, 15, 4, 100)
+    assert sorted(place_by_name, key=lambda name: place_by_name[name]) == [0, 1, 2, 3]
+    places = sorted(place_by_name.values())
     assert all(b - a >= 15 for a, b in pairwise(places))
     assert places[0] >= 4 and places[-1] <= 100

@@ -51,10 +51,10 @@ def revision(master: Path, tmp_path: Path) -> Path:
 def forged(revision: Path, **facts: Any) -> Path:
     """The same revision of a bundle with other facts, as if it had been published so."""
     manifest_file = revision / "bundle" / manifest.FILE_NAME
-    before = json.loads(manifest_file.read_text())
-    kept = {key: value for key, value in before.items() if key != "files"}
-    written = manifest.write(revision / "bundle", {**kept, **facts})
-    report = {"schema": 1, "digest": written.digest, "supersedes": None, "reason": None}
+    old_facts = json.loads(manifest_file.read_text())
+    bundle_facts = {key: value for key, value in old_facts.items() if key != "files"}
+    forged_manifest = manifest.write(revision / "bundle", {**bundle_facts, **facts})
+    report = {"schema": 1, "digest": forged_manifest.digest, "supersedes": None, "reason": None}
     (revision / "report.json").unlink()
     report["files"] = contents(revision)
     (revision / "report.json").write_text(facts_text(report))
@@ -63,26 +63,26 @@ def forged(revision: Path, **facts: Any) -> Path:
 
 def run(*arguments: object) -> tuple[int, list[str], list[str]]:
     """Exit status, and the lines of standard output and of standard error."""
-    done = CliRunner().invoke(app, ["publish", *map(str, arguments)], standalone_mode=False)
-    if isinstance(done.exception, UserError):
-        return 2, done.stdout.splitlines(), [str(done.exception)]
-    if done.exception:
-        raise done.exception
-    return int(done.return_value or 0), done.stdout.splitlines(), done.stderr.splitlines()
+    result = CliRunner().invoke(app, ["publish", *map(str, arguments)], standalone_mode=False)
+    if isinstance(result.exception, UserError):
+        return 2, result.stdout.splitlines(), [str(result.exception)]
+    if result.exception:
+        raise result.exception
+    return int(result.return_value or 0), result.stdout.splitlines(), result.stderr.splitlines()
 
 
 def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -> None:
-    to = tmp_path / "public"
-    target = to / "synthetic" / "local" / "2026-11-21" / "r1"
-    status, lines, _ = run(revision, "--to", to)
-    signed = signature.check_signature(target / "bundle", manifest.verify(target / "bundle"))
-    assert signed.state == "signed" and signed.key.endswith(" (roundtrip local)")
-    line = f"published: {target} (signed by {signed.key})"
-    assert (status, lines) == (0, [line, f"index: {to}/index.html"])
+    destination = tmp_path / "public"
+    target = destination / "synthetic" / "local" / "2026-11-21" / "r1"
+    status, lines, _ = run(revision, "--to", destination)
+    signer = signature.check_signature(target / "bundle", manifest.verify(target / "bundle"))
+    assert signer.state == "signed" and signer.key.endswith(" (roundtrip local)")
+    line = f"published: {target} (signed by {signer.key})"
+    assert (status, lines) == (0, [line, f"index: {destination}/index.html"])
     assert publish.verify(target) == []
-    assert "2026-11-21/r1/report.html" in (to / "index.html").read_text()
-    status, lines, _ = run(tmp_path / "reports", revision / "report.html", "--to", to)
-    assert (status, lines[0]) == (0, f"already there: {target} (signed by {signed.key})")
+    assert "2026-11-21/r1/report.html" in (destination / "index.html").read_text()
+    status, lines, _ = run(tmp_path / "reports", revision / "report.html", "--to", destination)
+    assert (status, lines[0]) == (0, f"already there: {target} (signed by {signer.key})")
     assert len(lines) == 2
     assert {path.name for path in target.iterdir()} == {path.name for path in revision.iterdir()}
 
@@ -90,14 +90,14 @@ def test_a_report_is_copied_once_with_an_index(revision: Path, tmp_path: Path) -
 def test_a_correction_is_not_published_without_what_it_corrects(
     revision: Path, tmp_path: Path
 ) -> None:
-    reports, to = tmp_path / "reports", tmp_path / "public"
-    corrected = publish.publish(revision / "bundle", reports, Correction("r1", "wrong axis"))
-    status, _, refusals = run(corrected, "--to", to)
+    reports, destination = tmp_path / "reports", tmp_path / "public"
+    correction = publish.publish(revision / "bundle", reports, Correction("r1", "wrong axis"))
+    status, _, refusals = run(correction, "--to", destination)
     assert status == 1
     assert refusals == [
-        f"refused: {corrected}: it supersedes r1, which is not published: publish both"
+        f"refused: {correction}: it supersedes r1, which is not published: publish both"
     ]
-    status, lines, _ = run(corrected, revision, "--to", to)
+    status, lines, _ = run(correction, revision, "--to", destination)
     assert status == 0
     assert [Path(line.split(" (")[0]).name for line in lines[:2]] == ["r1", "r2"]
 
@@ -105,14 +105,14 @@ def test_a_correction_is_not_published_without_what_it_corrects(
 def test_a_second_night_of_a_date_has_a_folder_of_its_own(revision: Path, tmp_path: Path) -> None:
     tree = Tree(tmp_path / "late", launches=2, sizes=[1, 64], samples=2, seed=2).write()
     state = json.loads((tree.path / "state.json").read_text())
-    late = {**state, "started": "2026-11-21T22:00:00Z"}
-    (tree.path / "state.json").write_text(json.dumps(late))
-    elsewhere = publish.publish(bundle.build(tree.path), tmp_path / "elsewhere")
-    to = tmp_path / "public"
-    assert run(revision, elsewhere, "--to", to)[0] == 0
-    nights = sorted(path.name for path in (to / "synthetic" / "local").glob("2026*"))
+    late_state = {**state, "started": "2026-11-21T22:00:00Z"}
+    (tree.path / "state.json").write_text(json.dumps(late_state))
+    late_revision = publish.publish(bundle.build(tree.path), tmp_path / "elsewhere")
+    destination = tmp_path / "public"
+    assert run(revision, late_revision, "--to", destination)[0] == 0
+    nights = sorted(path.name for path in (destination / "synthetic" / "local").glob("2026*"))
     assert nights == ["2026-11-21", "2026-11-21.2"]
-    assert run(elsewhere, "--to", to)[1][0].startswith("already there")
+    assert run(late_revision, "--to", destination)[1][0].startswith("already there")
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,12 @@ def test_a_changed_revision_is_refused(revision: Path, tmp_path: Path, what: str
 
 
 def test_nothing_is_overwritten(revision: Path, tmp_path: Path) -> None:
-    to = tmp_path / "public"
-    run(revision, "--to", to)
-    target = to / revision.relative_to(tmp_path / "reports")
+    destination = tmp_path / "public"
+    run(revision, "--to", destination)
+    target = destination / revision.relative_to(tmp_path / "reports")
     page = target / "report.html"
     page.write_text("mine")
-    status, _, refusals = run(revision, "--to", to)
+    status, _, refusals = run(revision, "--to", destination)
     assert status == 1
     why = "already published with other content, and never overwritten"
     assert refusals == [f"refused: {target}: {why}"]
@@ -176,10 +176,10 @@ def test_a_tree_that_cannot_be_written_is_status_2(revision: Path, tmp_path: Pat
 def test_processes_at_the_same_time_publish_one(revision: Path, tmp_path: Path) -> None:
     program = "from pathlib import Path; from roundtrip.report import public; import sys; "
     program += "print(public.copy(Path(sys.argv[1]), Path(sys.argv[2])).existed)"
-    again = [sys.executable, "-c", program, str(revision), str(tmp_path / "public")]
+    command = [sys.executable, "-c", program, str(revision), str(tmp_path / "public")]
 
     def one(_: int) -> str:
-        return subprocess.run(again, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     with ThreadPoolExecutor(3) as pool:
         assert sorted(pool.map(one, range(3))) == ["False", "True", "True"]
@@ -199,8 +199,8 @@ def test_what_is_no_report_is_status_2(tmp_path: Path, place: str) -> None:
 def texts(tree: Path) -> Iterator[tuple[Path, bytes]]:
     """Every file of a tree; of tables all that they say."""
     for file in (path for path in tree.rglob("*") if path.is_file()):
-        table = file.suffix == ".parquet"
-        yield file, pl.read_parquet(file).write_json().encode() if table else file.read_bytes()
+        is_table = file.suffix == ".parquet"
+        yield file, pl.read_parquet(file).write_json().encode() if is_table else file.read_bytes()
 
 
 def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
@@ -220,12 +220,12 @@ def test_no_name_of_the_machine_its_user_its_folders_or_key_is_published(
     for name in (socket.gethostname(), getpass.getuser()):
         # Of a word of English, such as root, only a path or an account would be a leak.
         secrets += [name] if re.search(r"\d", name) else [f"/{name}/", f"{name}@", f"@{name}"]
-    found = dict(texts(tmp_path / "public"))
-    names = {file.name for file in found}
+    public_files = dict(texts(tmp_path / "public"))
+    names = {file.name for file in public_files}
     assert {"report.html", "values.parquet", "index.html", "cases.parquet"} <= names
     assert not [
         (file, text)
-        for file, content in found.items()
+        for file, content in public_files.items()
         for text in secrets
         if text.encode() in content
     ]
@@ -239,12 +239,12 @@ def test_pages_that_cannot_be_drawn_are_a_warning_and_no_report_is_lost(
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr(write, "write_pages", fail)
-    to = tmp_path / "www"
-    done = CliRunner().invoke(app, ["publish", str(revision), "--to", str(to)])
-    assert done.exit_code == 0, done.output
-    assert "warning: index and history pages: ZeroDivisionError: a bug" in done.stderr
-    assert "published: " in done.stdout and "index: " not in done.stdout
-    assert next(to.glob("*/*/*/r1/report.html")).is_file()
+    destination = tmp_path / "www"
+    result = CliRunner().invoke(app, ["publish", str(revision), "--to", str(destination)])
+    assert result.exit_code == 0, result.output
+    assert "warning: index and history pages: ZeroDivisionError: a bug" in result.stderr
+    assert "published: " in result.stdout and "index: " not in result.stdout
+    assert next(destination.glob("*/*/*/r1/report.html")).is_file()
 
 
 def test_links_that_lead_in_a_circle_fail(tmp_path: Path) -> None:

@@ -34,10 +34,10 @@ def tree(make_tree: Maker) -> Any:
 
 
 def test_a_bundle_is_published_once(tree: Any, tmp_path: Path) -> None:
-    built = bundle.build(tree.path)
-    first = publish.publish(built, tmp_path / "reports")
+    bundle_path = bundle.build(tree.path)
+    first = publish.publish(bundle_path, tmp_path / "reports")
     assert first == tmp_path / "reports" / "synthetic" / "local" / "2026-11-21" / "r1"
-    assert publish.publish(built, tmp_path / "reports") == first
+    assert publish.publish(bundle_path, tmp_path / "reports") == first
     assert [path.name for path in first.parent.iterdir()] == ["r1"]
     assert sorted(path.name for path in first.iterdir()) == [
         *("bundle", "figures", "report.html", "report.json", "report.md", "summary.md", "tables"),
@@ -49,28 +49,28 @@ def test_a_run_that_is_collected_again_with_other_launches_is_corrected(
     tree: Any, tmp_path: Path
 ) -> None:
     first = publish.publish(bundle.build(tree.path), tmp_path)
-    before = (first / "report.html").read_bytes()
+    page_bytes = (first / "report.html").read_bytes()
     tree.fail(6, ENVIRON, fail_reason="sanity error")
     second = publish.publish(bundle.build(tree.path), tmp_path)
     assert (first.name, second.name, second.parent) == ("r1", "r2", first.parent)
-    assert (first / "report.html").read_bytes() == before
+    assert (first / "report.html").read_bytes() == page_bytes
     assert "supersedes r1" in (second / "report.md").read_text()
     assert publish.publish(bundle.build(tree.path), tmp_path) == second
     assert publish.verify(second) == []
 
 
 def test_a_correction_says_what_it_supersedes_and_why(tree: Any, tmp_path: Path) -> None:
-    built = bundle.build(tree.path)
+    bundle_path = bundle.build(tree.path)
     with pytest.raises(UserError, match="no revision r1 to supersede"):
-        publish.publish(built, tmp_path, Correction("r1", "wrong axis"))
-    publish.publish(built, tmp_path)
-    corrected = publish.publish(built, tmp_path, Correction("r1", "wrong axis"))
-    assert corrected.name == "r2"
-    assert publish.publish(built, tmp_path, Correction("r1", "wrong axis")) == corrected
+        publish.publish(bundle_path, tmp_path, Correction("r1", "wrong axis"))
+    publish.publish(bundle_path, tmp_path)
+    correction = publish.publish(bundle_path, tmp_path, Correction("r1", "wrong axis"))
+    assert correction.name == "r2"
+    assert publish.publish(bundle_path, tmp_path, Correction("r1", "wrong axis")) == correction
     for name in ("report.html", "report.md"):
-        text = (corrected / name).read_text()
+        text = (correction / name).read_text()
         assert "supersedes r1" in text and "wrong axis" in text
-    assert publish.verify(corrected) == []
+    assert publish.verify(correction) == []
 
 
 def test_a_report_is_rebuilt_byte_for_byte(tree: Any, tmp_path: Path) -> None:
@@ -92,41 +92,41 @@ def test_every_byte_of_a_revision_is_verified(tree: Any, tmp_path: Path) -> None
     (revision / "folder").symlink_to("/etc")
     (revision / "empty").mkdir()
     os.mkfifo(revision / "fifo")
-    wrong = ["empty", "fifo", "figures/link.svg", "folder", "report.json"]
-    assert publish.verify(revision) == wrong
+    wrong_files = ["empty", "fifo", "figures/link.svg", "folder", "report.json"]
+    assert publish.verify(revision) == wrong_files
     (revision / "bundle" / "more").symlink_to("/etc")
     with pytest.raises(UserError, match="more is not in the manifest"):
         publish.verify(revision)
 
 
 def test_publishing_over_a_damaged_revision_says_so(tree: Any, tmp_path: Path) -> None:
-    built = bundle.build(tree.path)
-    revision = publish.publish(built, tmp_path)
+    bundle_path = bundle.build(tree.path)
+    revision = publish.publish(bundle_path, tmp_path)
     for name in ("report.html", "figures/more.svg", "report.json"):
-        before = (revision / name).read_bytes() if (revision / name).exists() else None
+        content = (revision / name).read_bytes() if (revision / name).exists() else None
         (revision / name).write_text("{")
         with pytest.raises(UserError, match=f"r1: {name} is not as it was published"):
-            publish.publish(built, tmp_path)
-        if before is None:
+            publish.publish(bundle_path, tmp_path)
+        if content is None:
             (revision / name).unlink()
         else:
-            (revision / name).write_bytes(before)
-    assert publish.publish(built, tmp_path) == revision
+            (revision / name).write_bytes(content)
+    assert publish.publish(bundle_path, tmp_path) == revision
     (revision / "report.html").write_text("")
-    assert publish.publish(built, tmp_path, Correction("r1", "it was damaged")).name == "r2"
+    assert publish.publish(bundle_path, tmp_path, Correction("r1", "it was damaged")).name == "r2"
     for name in ("../r1", "r0", "figures"):
         with pytest.raises(UserError, match="there is no revision"):
-            publish.publish(built, tmp_path, Correction(name, "why"))
+            publish.publish(bundle_path, tmp_path, Correction(name, "why"))
 
 
 def test_a_revision_from_before_the_digests_of_its_files(tree: Any, tmp_path: Path) -> None:
-    built = bundle.build(tree.path)
-    revision = publish.publish(built, tmp_path)
+    bundle_path = bundle.build(tree.path)
+    revision = publish.publish(bundle_path, tmp_path)
     facts = json.loads((revision / "report.json").read_text())
     del facts["files"]
     (revision / "report.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
     assert publish.verify(revision) == []
-    assert publish.publish(built, tmp_path) == revision
+    assert publish.publish(bundle_path, tmp_path) == revision
 
 
 @pytest.mark.nightly
@@ -143,42 +143,42 @@ def test_many_processes_at_once_publish_one_revision(tree: Any, tmp_path: Path) 
     ]
     environment = {"PYTHONPATH": ":".join(sys.path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    running = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(3)]
-    outputs = [process.communicate(timeout=600) for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0], outputs
+    processes = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(3)]
+    outputs = [process.communicate(timeout=600) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], outputs
     assert len({out.splitlines()[-1] for out, _ in outputs}) == 1
     folder = tmp_path / "o" / "synthetic" / "local" / "2026-11-21"
     assert [path.name for path in folder.iterdir()] == ["r1"]
 
 
 def test_other_columns_are_refused(tree: Any) -> None:
-    built = rewritten(bundle.build(tree.path), lambda frame: frame.drop("ranks"))
+    bundle_path = rewritten(bundle.build(tree.path), lambda frame: frame.drop("ranks"))
     with pytest.raises(UserError, match="missing columns: ranks"):
-        data.read(built)
-    other = rewritten(built, lambda f: f.with_columns(ranks=pl.lit("")))
+        data.read(bundle_path)
+    other_path = rewritten(bundle_path, lambda f: f.with_columns(ranks=pl.lit("")))
     with pytest.raises(UserError, match="columns of other types"):
-        data.read(other)
+        data.read(other_path)
 
 
 def test_a_tampered_bundle_is_not_published(tree: Any, tmp_path: Path) -> None:
-    built = bundle.build(tree.path)
-    (built / "campaign.toml").write_text('title = "mine"\n')
+    bundle_path = bundle.build(tree.path)
+    (bundle_path / "campaign.toml").write_text('title = "mine"\n')
     with pytest.raises(UserError, match=r"campaign\.toml is not the file"):
-        publish.publish(built, tmp_path / "reports")
+        publish.publish(bundle_path, tmp_path / "reports")
     assert not (tmp_path / "reports").exists()
 
 
 def test_a_full_disk_is_one_line_and_leaves_no_half_report(
     tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = bundle.build(tree.path)
+    bundle_path = bundle.build(tree.path)
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(shutil, "copyfile", full)
     with pytest.raises(UserError, match="free some space"):
-        publish.publish(built, tmp_path / "reports")
+        publish.publish(bundle_path, tmp_path / "reports")
     assert [f.name for f in (tmp_path / "reports").rglob("*.*")] == [".lock"]
 
 
@@ -186,8 +186,8 @@ def test_a_name_taken_by_another_process_is_not_overwritten(tree: Any, tmp_path:
     folder = tmp_path / "synthetic" / "local" / "2026-11-21"
     (folder / "r1").mkdir(parents=True)
     (folder / "r1" / "notes.txt").write_text("mine")
-    published = publish.publish(bundle.build(tree.path), tmp_path)
-    assert published == folder.with_name("2026-11-21.2") / "r1"
+    revision = publish.publish(bundle.build(tree.path), tmp_path)
+    assert revision == folder.with_name("2026-11-21.2") / "r1"
     assert (folder / "r1" / "notes.txt").read_text() == "mine"
 
 
@@ -197,9 +197,9 @@ def roundtrip(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
 
     def run(*arguments: str | Path) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["roundtrip", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             cli.main()
-        return int(ended.value.code or 0), *capsys.readouterr()
+        return int(exit_info.value.code or 0), *capsys.readouterr()
 
     return run
 
@@ -208,9 +208,9 @@ def test_the_command_line(roundtrip: Command, tree: Any, tmp_path: Path) -> None
     status, out, err = roundtrip("report", tree.path, "--output", tmp_path / "out", "--verify")
     assert status == 0, err
     page = tmp_path / "out" / "synthetic" / "local" / "2026-11-21" / "r1" / "report.html"
-    verified, last = out.splitlines()
+    first, last = out.splitlines()
     assert re.fullmatch(
-        r"verified: rebuilt byte for byte; signed by SHA256:\S{43} \(roundtrip local\)", verified
+        r"verified: rebuilt byte for byte; signed by SHA256:\S{43} \(roundtrip local\)", first
     )
     assert last == f"report: {page}"
     page.write_text("")

@@ -31,14 +31,14 @@ _NIGHTS = r"\.\./\.\./history\.html#series=[0-9a-f]{12}"
 @pytest.fixture
 def hostile(make_tree: Maker) -> Any:
     """A report in which everything that data can name has a hostile name."""
-    skipped = [{"case": f"Ring/@local:smp+{HOSTILE}", "reason": HOSTILE}]
-    tree = make_tree(launches=6, environs=(ENVIRON,), skipped=skipped)
+    skipped_cases = [{"case": f"Ring/@local:smp+{HOSTILE}", "reason": HOSTILE}]
+    tree = make_tree(launches=6, environs=(ENVIRON,), skipped=skipped_cases)
     tree.fail(6, ENVIRON, fail_reason=HOSTILE)
     for folder in sorted(tree.path.glob(f"rounds/*/output/*/*/{ENVIRON}/*")):
         tree.case(folder, ENVIRON, extras={"toolchain": HOSTILE})
         run = folder / "run.json"
-        escaped = HOSTILE.replace('"', '\\"')
-        run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped))
+        escaped_name = HOSTILE.replace('"', '\\"')
+        run.write_text(run.read_text().replace("Open MPI v4.1.4", escaped_name))
     (tree.path / "campaign.toml").write_text(f"title = '{HOSTILE}'\n")
     (tree.path / "env" / "host.json").write_text('{"cpu": {"<b>": "<img onerror=x>"}}')
     return build(data.read(bundle.build(tree.path)))
@@ -59,23 +59,23 @@ class _Tags(HTMLParser):
 
 def test_hostile_names_are_text_in_html(hostile: Any) -> None:
     page = renderers.html(hostile)
-    parsed = _Tags()
-    parsed.feed(page)
-    names = {tag for tag, _ in parsed.tags}
+    parser = _Tags()
+    parser.feed(page)
+    names = {tag for tag, _ in parser.tags}
     assert not names & {"img", "iframe", "object", "b-", "embed", "base", "form"}
-    for _, attributes in parsed.tags:
+    for _, attributes in parser.tags:
         assert not any(name.startswith("on") for name in attributes)
         assert not str(attributes.get("href", "")).startswith("javascript:")
-    assert "{{7*7}}" in parsed.text and "49" not in re.findall(r">(49)<", page)
-    assert HOSTILE in parsed.text
+    assert "{{7*7}}" in parser.text and "49" not in re.findall(r">(49)<", page)
+    assert HOSTILE in parser.text
 
 
 def test_hostile_names_are_text_in_markdown(hostile: Any) -> None:
-    shown = renderers.markdown(hostile)
-    outside = re.sub(r"```.*?```", "", shown, flags=re.DOTALL)
-    assert not re.search(r"(?<!\\)<(?!br)", outside)
-    assert not re.search(rf"(?<!\\)\]\((?!figures/|{_NIGHTS}\))", outside)
-    for table in re.split(r"\n\n", outside):
+    text = renderers.markdown(hostile)
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert not re.search(r"(?<!\\)<(?!br)", prose)
+    assert not re.search(rf"(?<!\\)\]\((?!figures/|{_NIGHTS}\))", prose)
+    for table in re.split(r"\n\n", prose):
         counts = {
             len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines() if row[:1] == "|"
         }
@@ -96,23 +96,23 @@ def test_hostile_names_are_text_in_figures(hostile: Any) -> None:
 
 def test_the_page_asks_the_network_for_nothing(hostile: Any) -> None:
     page = renderers.html(hostile)
-    parsed = _Tags()
-    parsed.feed(page)
-    for tag, attributes in parsed.tags:
+    parser = _Tags()
+    parser.feed(page)
+    for tag, attributes in parser.tags:
         # A link that a reader may choose; nothing is asked for when the page opens.
-        beside = ("figures/", "tables/", *(file for file, _ in renderers.FILES))
-        allowed = ("#", "data:,", *((series.INDEX, series.HISTORY, *beside) if tag == "a" else ()))
+        files = ("figures/", "tables/", *(file for file, _ in renderers.FILES))
+        prefixes = ("#", "data:,", *((series.INDEX, series.HISTORY, *files) if tag == "a" else ()))
         for name in ("src", "href", "xlink:href", "srcset", "action", "data"):
             value = attributes.get(name)
-            assert value is None or value.startswith(allowed), (tag, name, value)
+            assert value is None or value.startswith(prefixes), (tag, name, value)
     assert not re.search(r"url\((?!#)|@import", page)
     assert "default-src 'none'" in page
 
 
 def test_identifiers_in_the_page_are_unique(hostile: Any) -> None:
-    parsed = _Tags()
-    parsed.feed(renderers.html(hostile))
-    identifiers = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
+    parser = _Tags()
+    parser.feed(renderers.html(hostile))
+    identifiers = [attributes["id"] for _, attributes in parser.tags if "id" in attributes]
     assert len(identifiers) == len(set(identifiers))
 
 
@@ -138,27 +138,27 @@ def test_every_cell_is_in_both_renderings(make_tree: Maker) -> None:
     assert count > 200
 
 
-@pytest.mark.parametrize(("wanted", "is_missing"), [(2, False), (3, True)])
+@pytest.mark.parametrize(("expected", "is_missing"), [(2, False), (3, True)])
 def test_only_a_launch_that_never_came_back_makes_a_report_incomplete(
-    make_tree: Maker, wanted: int, is_missing: bool
+    make_tree: Maker, expected: int, is_missing: bool
 ) -> None:
     tree = make_tree(launches=3, environs=(ENVIRON,))
     tree.fail(3, ENVIRON, fail_reason="killed")
     state = json.loads((tree.path / "state.json").read_text())
-    state["expected"][0]["launches"] = wanted
+    state["expected"][0]["launches"] = expected
     (tree.path / "state.json").write_text(json.dumps(state))
-    shown = renderers.markdown(build(data.read(bundle.build(tree.path))))
-    assert "1 attempt at a launch" in shown
-    assert f"2 of {wanted} launches completed" in shown
-    assert ("1 expected launch missing" in shown) == is_missing
+    text = renderers.markdown(build(data.read(bundle.build(tree.path))))
+    assert "1 attempt at a launch" in text
+    assert f"2 of {expected} launches completed" in text
+    assert ("1 expected launch missing" in text) == is_missing
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "text"),
     [(0.0, "0"), (0.012345, "0.0123"), (1.0, "1.00"), (12345.6, "12\u202f346"), (-2.5, "-2.50")],
 )
-def test_three_digits(value: float, shown: str) -> None:
-    assert units.number(value) == shown
+def test_three_digits(value: float, text: str) -> None:
+    assert units.number(value) == text
     assert units.number(float("nan")) == units.number(float("inf")) == units.NO_VALUE
 
 
@@ -199,30 +199,30 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
     )
 
     def page(figures: int, rows: int) -> _Tags:
-        many = tuple(
+        panels = tuple(
             Figure(f"f{n}", f"Figure {n}", Plot(f"{n}", "", (view,))) for n in range(figures)
         )
         table = Table(
             "Rows. More.", (Column("Name"),), tuple(text_cells(f"row {n}") for n in range(rows))
         )
-        parts = (Part("a", "A", (Gallery(("Figures.",), many), table)),)
-        parsed = _Tags()
-        parsed.feed(renderers.html(Report("Title", (), (), parts)))
-        return parsed
+        parts = (Part("a", "A", (Gallery(("Figures.",), panels), table)),)
+        parser = _Tags()
+        parser.feed(renderers.html(Report("Title", (), (), parts)))
+        return parser
 
-    few, many = page(32, 200), page(33, 201)
-    for parsed, drawn, rows in ((few, 32, 200), (many, 33, 201)):
+    small_page, large_page = page(32, 200), page(33, 201)
+    for parser, count, rows in ((small_page, 32, 200), (large_page, 33, 201)):
         names = [
             attributes.get("id")
-            for tag, attributes in parsed.tags
+            for tag, attributes in parser.tags
             if (attributes.get("class") or "") == "panel"
         ]
-        assert names == [f"figure-f{n}" for n in range(drawn)]
-        assert all(f"row {n}" in parsed.text for n in range(rows))
-    folded = [attributes.get("class") for tag, attributes in few.tags if tag == "details"]
-    assert folded == ["part", "part"]
-    assert "21 more figures; each is a file in figures/" in many.text
-    assert "bundle/samples.parquet" in many.text and "201 rows: Rows" in many.text
+        assert names == [f"figure-f{n}" for n in range(count)]
+        assert all(f"row {n}" in parser.text for n in range(rows))
+    classes = [attributes.get("class") for tag, attributes in small_page.tags if tag == "details"]
+    assert classes == ["part", "part"]
+    assert "21 more figures; each is a file in figures/" in large_page.text
+    assert "bundle/samples.parquet" in large_page.text and "201 rows: Rows" in large_page.text
 
 
 def test_a_table_whose_row_lacks_a_cell_cannot_be_made() -> None:

@@ -31,15 +31,17 @@ def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any])
         "good",
     )
     tree.fail(6, ENVIRON, fail_reason="killed")
-    found = launches.answers(data.read(bundle.build(tree.path)))
-    sentences = ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
+    answers = launches.answers(data.read(bundle.build(tree.path)))
+    sentences = [
+        "".join(str(getattr(word, "text", word)) for word in answer.text) for answer in answers
+    ]
     assert sentences == ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
-    assert {one.tone for one in found} == {"bad"}
+    assert {answer.tone for answer in answers} == {"bad"}
 
 
 def words(data_: data.Data) -> list[str]:
-    found = launches.answers(data_)
-    return ["".join(str(getattr(word, "text", word)) for word in one.text) for one in found]
+    answers = launches.answers(data_)
+    return ["".join(str(getattr(word, "text", word)) for word in answer.text) for answer in answers]
 
 
 def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
@@ -48,14 +50,14 @@ def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> Non
     file = tree.folder(6, ENVIRON) / "run.json"
     run = json.loads(file.read_text())
     file.write_text(json.dumps({**run, "coverage": {"measured": 4, "wanted": 20}}))
-    held = data.read(bundle.build(tree.path))
-    assert words(held) == [
+    bundle_data = data.read(bundle.build(tree.path))
+    assert words(bundle_data) == [
         "Incomplete: 1 expected launch missing.",
         "Partial: 1 launch measured too few sizes; left out.",
     ]
-    partial = held.launches.filter(status="partial")
+    partial = bundle_data.launches.filter(status="partial")
     assert partial["launch"].to_list() == [f"006/{ENVIRON}/NetPIPE_ping"]
-    assert partial["launch"][0] not in held.samples.collect()["launch"]
+    assert partial["launch"][0] not in bundle_data.samples.collect()["launch"]
 
 
 def between(tree: Any, number: int, hosts: tuple[str, str], **facts: Any) -> None:
@@ -75,8 +77,8 @@ def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> Non
     between(tree, 3, ("n3", "n2"), clock_rate=[1.0, 1 / 1.3], utc_ahead_s=[0.0, -120.0])
     for number in (4, 5, 6):
         between(tree, number, ("n1", "n1"))
-    disturbed, rate, offset = words(data.read(bundle.build(tree.path)))
-    assert disturbed.startswith("Disturbed: 2 launches of 6")
+    disturbance, rate, offset = words(data.read(bundle.build(tree.path)))
+    assert disturbance.startswith("Disturbed: 2 launches of 6")
     node = pseudonym("n3")
     assert rate == (
         f"The clock of {node} runs 1.3 times as fast as those of 2 other nodes: "

@@ -45,33 +45,33 @@ def figures_of(revision: Path) -> list[Figure]:
 def test_the_script_runs_under_the_policy_of_the_page(revision: Path, tmp_path: Path) -> None:
     page = revision / publish.PAGE
     names = [figure.name for figure in figures_of(revision)]
-    name = next(one for one in names if "bandwidth" in one)
+    name = next(name for name in names if "bandwidth" in name)
     options = ("--virtual-time-budget=4000", "--enable-logging=stderr", "--dump-dom")
-    there = Path(f"{page}")
-    done = browse(there, tmp_path, *options, fragment=f"#{name}?at=1.2")
-    assert re.search(rf'class="panel live[^>]*data-plot="{name}"', done.stdout)
-    shown = entities.unescape(done.stdout)
-    assert re.search(r"<output[^>]*>Boost.MPI, 64.B: [\d.]+.MB/s \[", shown)
-    assert '<details class="part" open' in done.stdout
-    lines = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    page_path = Path(f"{page}")
+    process = browse(page_path, tmp_path, *options, fragment=f"#{name}?at=1.2")
+    assert re.search(rf'class="panel live[^>]*data-plot="{name}"', process.stdout)
+    dom = entities.unescape(process.stdout)
+    assert re.search(r"<output[^>]*>Boost.MPI, 64.B: [\d.]+.MB/s \[", dom)
+    assert '<details class="part" open' in process.stdout
+    lines = [line for line in process.stderr.splitlines() if "CONSOLE" in line]
     assert not [line for line in lines if "source: chrome:" not in line]  # the browser's own pages
-    refused = tmp_path / "refused.html"
-    refused.write_text(page.read_text().replace("sha256-", "sha256-A"))
-    assert "panel live" not in browse(refused, tmp_path, *options).stdout
+    forged_page = tmp_path / "refused.html"
+    forged_page.write_text(page.read_text().replace("sha256-", "sha256-A"))
+    assert "panel live" not in browse(forged_page, tmp_path, *options).stdout
 
 
 @needs_chromium
 def test_what_a_reader_does(revision: Path, tmp_path: Path) -> None:
     page = (revision / publish.PAGE).read_text()
     copy = tmp_path / "checked.html"
-    without = re.sub(r"<meta http-equiv=[^>]*>", "", page)
-    copy.write_text(without.replace("</body>", f"<script>{CHECKS}</script></body>"))
-    done = browse(
+    bare_page = re.sub(r"<meta http-equiv=[^>]*>", "", page)
+    copy.write_text(bare_page.replace("</body>", f"<script>{CHECKS}</script></body>"))
+    process = browse(
         copy, tmp_path, "--virtual-time-budget=9000", "--window-size=1280,900", "--dump-dom"
     )
-    found = re.search(r'<body data-results="([^"]*)"', done.stdout)
-    assert found, done.stdout[-2000:]
-    results: dict[str, Any] = json.loads(entities.unescape(found[1]))
+    match = re.search(r'<body data-results="([^"]*)"', process.stdout)
+    assert match, process.stdout[-2000:]
+    results: dict[str, Any] = json.loads(entities.unescape(match[1]))
     assert results.pop("faults") == []
     texts = {
         key: results.pop(key)
@@ -108,12 +108,12 @@ def test_values_of_figures_are_data_and_no_markup() -> None:
         "a", plot.Plot(hostile, hostile, (plot.View(hostile, axis, axis, (curve,)),))
     )
     assert not set("<>&") & set(text)
-    back = json.loads(text)
-    assert back["title"] == hostile == back["views"][0]["curves"][0]["name"]
-    assert back["views"][0]["curves"][0]["points"] == [[1, 2.1235, None, None, 3]]
-    bad = plot.Curve("", ("", ""), ((1, float("nan"), None, None, None),))
+    content = json.loads(text)
+    assert content["title"] == hostile == content["views"][0]["curves"][0]["name"]
+    assert content["views"][0]["curves"][0]["points"] == [[1, 2.1235, None, None, 3]]
+    bad_curve = plot.Curve("", ("", ""), ((1, float("nan"), None, None, None),))
     with pytest.raises(ValueError, match="cannot be drawn"):
-        plot.as_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad,)),)))
+        plot.as_json("a", plot.Plot("", "", (plot.View("", axis, axis, (bad_curve,)),)))
 
 
 def test_one_script_of_our_own_and_no_other(make_tree: Callable[..., Any]) -> None:

@@ -75,23 +75,25 @@ def redone(revision: Path) -> Path:
 
 def listed_anew(revision: Path, **changes: Any) -> Path:
     """The revision with a manifest of its files as they are now, and its old signature."""
-    held = revision / "bundle"
-    facts = {**json.loads((held / "manifest.json").read_text()), **changes}
-    given = (held / manifest.SIGNATURE).read_bytes()
-    manifest.write(held, facts, facts["signer"])
-    (held / manifest.SIGNATURE).write_bytes(given)
+    bundle_path = revision / "bundle"
+    facts = {**json.loads((bundle_path / "manifest.json").read_text()), **changes}
+    signature_bytes = (bundle_path / manifest.SIGNATURE).read_bytes()
+    manifest.write(bundle_path, facts, facts["signer"])
+    (bundle_path / manifest.SIGNATURE).write_bytes(signature_bytes)
     return redone(revision)
 
 
 def unsigned(revision: Path, **changes: Any) -> Path:
     """The revision as somebody without the key can write it, its page drawn from what is in it."""
-    held = revision / "bundle"
-    manifest.write(held, {**json.loads((held / "manifest.json").read_text()), **changes})
+    bundle_path = revision / "bundle"
+    manifest.write(
+        bundle_path, {**json.loads((bundle_path / "manifest.json").read_text()), **changes}
+    )
     for name in ("report.html", "report.md"):
         (revision / name).unlink()
     for name in ("figures", "tables"):
         shutil.rmtree(revision / name)
-    publish.write(held, revision)
+    publish.write(bundle_path, revision)
     return redone(revision)
 
 
@@ -103,27 +105,31 @@ def test_a_night_says_who_signed_it_and_names_the_one_before(reports: Path) -> N
     first, second = (manifest.verify(night(reports, day) / "bundle") for day in (1, 2))
     assert second.data["before"] == {"digest": first.digest, "started": first.data["started"]}
     assert "before" not in first.data
-    for day, checked in ((1, first), (2, second)):
-        signed = signature.check_signature(night(reports, day) / "bundle", checked)
-        assert signed.state == "signed" and signed.key.startswith("SHA256:")
+    for day, bundle_manifest in ((1, first), (2, second)):
+        signer = signature.check_signature(night(reports, day) / "bundle", bundle_manifest)
+        assert signer.state == "signed" and signer.key.startswith("SHA256:")
         page = (night(reports, day) / "report.html").read_text()
-        assert signed.key in page and "unsigned" not in page
+        assert signer.key in page and "unsigned" not in page
         assert publish.verify(night(reports, day)) == []
     assert second.measurement not in (second.digest, first.measurement)
-    found = read(reports)
-    assert found.warnings == found.remarks == ()
-    assert signature.summary(found.signatures) == [f"2 nights signed by {signed.key}"]
+    site_ledger = read(reports)
+    assert site_ledger.warnings == site_ledger.remarks == ()
+    assert signature.summary(site_ledger.signatures) == [f"2 nights signed by {signer.key}"]
 
 
 def test_openssh_verifies_it_with_the_public_half_alone(reports: Path, tmp_path: Path) -> None:
     key = paths.state() / "sites" / "local.signing"
     assert [stat.S_IMODE(key.stat().st_mode), key.stat().st_nlink] == [0o400, 1]
     (tmp_path / "signers").write_text(f"local {key.with_name('local.signing.pub').read_text()}")
-    held = night(reports, 2) / "bundle"
-    words = ["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "signers"), "-I", "local"]
-    words += ["-n", signature.NAMESPACE, "-s", str(held / manifest.SIGNATURE)]
-    done = subprocess.run(words, input=(held / "manifest.json").read_bytes(), capture_output=True)
-    assert done.returncode == 0 and b'Good "roundtrip-night" signature for local' in done.stdout
+    bundle_path = night(reports, 2) / "bundle"
+    command = ["ssh-keygen", "-Y", "verify", "-f", str(tmp_path / "signers"), "-I", "local"]
+    command += ["-n", signature.NAMESPACE, "-s", str(bundle_path / manifest.SIGNATURE)]
+    process = subprocess.run(
+        command, input=(bundle_path / "manifest.json").read_bytes(), capture_output=True
+    )
+    assert (
+        process.returncode == 0 and b'Good "roundtrip-night" signature for local' in process.stdout
+    )
     private = key.read_bytes().splitlines()[2]
     assert not [
         file for file in reports.rglob("*") if file.is_file() and private in file.read_bytes()
@@ -150,37 +156,39 @@ def test_forged_samples_and_medians_are_refused(reports: Path, tmp_path: Path) -
     ):
         with pytest.raises(UserError, match="changed since it was signed"):
             refuse()
-    found = read(reports)
-    assert "changed since it was signed" in found.warnings[0]
-    assert found.nights["night"].unique().to_list() == ["2026-11-21T07:00:00Z"]
+    site_ledger = read(reports)
+    assert "changed since it was signed" in site_ledger.warnings[0]
+    assert site_ledger.nights["night"].unique().to_list() == ["2026-11-21T07:00:00Z"]
 
 
 def test_a_signature_that_was_taken_away_is_missed(reports: Path) -> None:
     (night(reports, 2) / "bundle" / manifest.SIGNATURE).unlink()
     with pytest.raises(UserError, match=r"manifest\.json\.sig: missing"):
         publish.verify(redone(night(reports, 2)))
-    held = night(reports, 1) / "bundle"
-    manifest.write(held, json.loads((held / "manifest.json").read_text()))
-    (held / manifest.SIGNATURE).write_text("")
+    bundle_path = night(reports, 1) / "bundle"
+    manifest.write(bundle_path, json.loads((bundle_path / "manifest.json").read_text()))
+    (bundle_path / manifest.SIGNATURE).write_text("")
     with pytest.raises(UserError, match=r"manifest\.json\.sig is not in the manifest"):
-        manifest.verify(held)
+        manifest.verify(bundle_path)
 
 
 def test_a_cache_with_other_medians_is_not_taken(tmp_path: Path) -> None:
     Nights(tmp_path, series=10).write(3)
-    before = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    old_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
     file = tmp_path / CAMPAIGN / SITE / cache.CACHE_FILE
     with zipfile.ZipFile(file) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     buffer = BytesIO()
-    worse = pl.read_parquet(BytesIO(parts["nights.parquet"])).with_columns(pl.col("median") * 1.5)
-    worse.write_parquet(buffer)
+    worse_rows = pl.read_parquet(BytesIO(parts["nights.parquet"])).with_columns(
+        pl.col("median") * 1.5
+    )
+    worse_rows.write_parquet(buffer)
     with zipfile.ZipFile(file, "w") as archive:
         for name, content in {**parts, "nights.parquet": buffer.getvalue()}.items():
             archive.writestr(name, content)
     assert cache.load(file.parent).nights.is_empty()
-    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights.equals(before.nights)
-    assert cache.load(file.parent).nights.height == before.nights.height
+    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights.equals(old_ledger.nights)
+    assert cache.load(file.parent).nights.height == old_ledger.nights.height
 
 
 def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path) -> None:
@@ -188,13 +196,13 @@ def test_a_history_page_that_somebody_else_wrote_is_written_anew(tmp_path: Path)
         (revision / "report.html").write_text("")
     write_pages(tmp_path)
     page = tmp_path / CAMPAIGN / SITE / "history.html"
-    before = page.read_bytes()
-    page.write_bytes(before + b"<script></script>")
+    page_bytes = page.read_bytes()
+    page.write_bytes(page_bytes + b"<script></script>")
     state = page.parent / write.STATE
     record = json.loads(state.read_text())
     state.write_text(json.dumps({**record, "page": hashlib.sha256(page.read_bytes()).hexdigest()}))
     write_pages(tmp_path)
-    assert page.read_bytes() == before
+    assert page.read_bytes() == page_bytes
 
 
 def test_a_manifest_of_another_site_and_year_is_not_this_night(reports: Path) -> None:
@@ -213,14 +221,16 @@ def test_a_manifest_of_another_site_and_year_is_not_this_night(reports: Path) ->
 
 def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Path) -> None:
     for day in (0, 3, 4):
-        copied = Path(shutil.copytree(night(reports, 1), night(reports, day)))
-        unsigned(copied, started=f"2026-11-2{day}T07:00:00Z")
-    found = read(reports)
-    assert found.nights["night"].n_unique() == 2
-    assert [one.split(" are ")[0] for one in found.warnings] == [
+        revision = Path(shutil.copytree(night(reports, 1), night(reports, day)))
+        unsigned(revision, started=f"2026-11-2{day}T07:00:00Z")
+    site_ledger = read(reports)
+    assert site_ledger.nights["night"].n_unique() == 2
+    assert [warning.split(" are ")[0] for warning in site_ledger.warnings] == [
         f"{night(reports, day)}: its samples" for day in (0, 3, 4)
     ]
-    assert all(f"those of {night(reports, 1)}: one run" in one for one in found.warnings)
+    assert all(
+        f"those of {night(reports, 1)}: one run" in warning for warning in site_ledger.warnings
+    )
     public.copy(night(reports, 1), tmp_path / "public")
     why = "its samples are those of .*2026-11-21/r1: one run is one night"
     for put in (
@@ -234,33 +244,39 @@ def test_one_bundle_with_several_dates_is_one_night(reports: Path, tmp_path: Pat
 
 def test_a_night_replaced_after_it_was_named_is_reported(reports: Path) -> None:
     unsigned(night(reports, 1), finished=None)
-    found = read(reports)
-    assert len(found.remarks) == 1 and "is not the one that it names before it" in found.remarks[0]
-    assert sorted(one.state for one in found.signatures.values()) == ["signed", "unsigned"]
+    site_ledger = read(reports)
+    assert (
+        len(site_ledger.remarks) == 1
+        and "is not the one that it names before it" in site_ledger.remarks[0]
+    )
+    assert sorted(signer.state for signer in site_ledger.signatures.values()) == [
+        "signed",
+        "unsigned",
+    ]
 
 
 def test_a_foreign_key_says_so_until_the_site_lists_it(
     reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     revision = night(reports, 1)
-    checked = manifest.verify(revision / "bundle")
+    bundle_manifest = manifest.verify(revision / "bundle")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    signed = signature.check_signature(revision / "bundle", checked)
-    assert signed.state == "foreign" and signed.sentence.endswith("no key that the site lists")
-    again, lines = (
-        publish.publish(revision / "bundle", tmp_path / "mine", tell=(said := []).append),
-        said,
+    signer = signature.check_signature(revision / "bundle", bundle_manifest)
+    assert signer.state == "foreign" and signer.sentence.endswith("no key that the site lists")
+    copy, lines = (
+        publish.publish(revision / "bundle", tmp_path / "mine", tell=(messages := []).append),
+        messages,
     )
-    assert lines == [f"{signed.sentence}: no nights before it are put into its report"]
-    assert manifest.verify(again / "bundle") == checked
+    assert lines == [f"{signer.sentence}: no nights before it are put into its report"]
+    assert manifest.verify(copy / "bundle") == bundle_manifest
     folder = tmp_path / "checkout" / "site-configs" / "local"
     for part in ("campaigns", "checks", "site-configs/local"):
         (tmp_path / "checkout" / part).mkdir(parents=True)
-    (folder / signature.ALLOWED_SIGNERS).write_text(f"local {checked.data['signer']}\n")
+    (folder / signature.ALLOWED_SIGNERS).write_text(f"local {bundle_manifest.data['signer']}\n")
     monkeypatch.chdir(tmp_path / "checkout")
-    assert signature.check_signature(revision / "bundle", checked).state == "signed"
-    (folder / signature.ALLOWED_SIGNERS).write_text(f"else {checked.data['signer']}\n")
-    assert signature.check_signature(revision / "bundle", checked).state == "foreign"
+    assert signature.check_signature(revision / "bundle", bundle_manifest).state == "signed"
+    (folder / signature.ALLOWED_SIGNERS).write_text(f"else {bundle_manifest.data['signer']}\n")
+    assert signature.check_signature(revision / "bundle", bundle_manifest).state == "foreign"
 
 
 def test_without_ssh_keygen_a_night_is_unsigned_and_says_so(
@@ -268,14 +284,16 @@ def test_without_ssh_keygen_a_night_is_unsigned_and_says_so(
 ) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    said: list[str] = []
-    built = bundle.build(tree(tmp_path / "run3", 3), tell=said.append)
+    messages: list[str] = []
+    bundle_path = bundle.build(tree(tmp_path / "run3", 3), tell=messages.append)
     why = "this night is not signed: there is no ssh-keygen: install openssh-client"
-    assert said == [why]
-    assert signature.check_signature(built, manifest.verify(built)) == signature.UNSIGNED
-    held = night(reports, 1) / "bundle"
-    assert signature.check_signature(held, manifest.verify(held)).state == "unchecked"
-    assert "unsigned" in (publish.publish(built, tmp_path / "mine") / "report.md").read_text()
+    assert messages == [why]
+    assert (
+        signature.check_signature(bundle_path, manifest.verify(bundle_path)) == signature.UNSIGNED
+    )
+    signed_path = night(reports, 1) / "bundle"
+    assert signature.check_signature(signed_path, manifest.verify(signed_path)).state == "unchecked"
+    assert "unsigned" in (publish.publish(bundle_path, tmp_path / "mine") / "report.md").read_text()
 
 
 def test_a_key_that_others_can_read_signs_nothing(
@@ -283,10 +301,10 @@ def test_a_key_that_others_can_read_signs_nothing(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     signature.make_signing_key("local").chmod(0o440)
-    said: list[str] = []
-    built = bundle.build(tree(tmp_path / "run", 1), tell=said.append)
-    assert "signer" not in manifest.verify(built).data
-    assert len(said) == 1 and said[0].startswith("this night is not signed: ")
+    messages: list[str] = []
+    bundle_path = bundle.build(tree(tmp_path / "run", 1), tell=messages.append)
+    assert "signer" not in manifest.verify(bundle_path).data
+    assert len(messages) == 1 and messages[0].startswith("this night is not signed: ")
 
 
 def test_the_key_of_a_variable_is_taken_or_missed(
@@ -294,36 +312,40 @@ def test_the_key_of_a_variable_is_taken_or_missed(
 ) -> None:
     key = tmp_path / "shared"
     words = ["ssh-keygen", "-q", "-t", "ecdsa", "-N", "", "-C", "ops@falcon.example.org", "-f", key]
-    subprocess.run([str(one) for one in words], check=True)
+    subprocess.run([str(word) for word in words], check=True)
     monkeypatch.setenv(signature.KEY_VARIABLE, str(key))
-    built = bundle.build(tree(tmp_path / "run", 1))
-    signed = signature.check_signature(built, manifest.verify(built))
-    assert signed.state == "signed" and signed.key.endswith("([withheld])")
+    bundle_path = bundle.build(tree(tmp_path / "run", 1))
+    signer = signature.check_signature(bundle_path, manifest.verify(bundle_path))
+    assert signer.state == "signed" and signer.key.endswith("([withheld])")
     monkeypatch.setenv(signature.KEY_VARIABLE, str(tmp_path / "none"))
-    said: list[str] = []
-    bundle.build(tree(tmp_path / "other", 2), tell=said.append)
-    assert said[0].endswith(
+    messages: list[str] = []
+    bundle.build(tree(tmp_path / "other", 2), tell=messages.append)
+    assert messages[0].endswith(
         "missing: ROUNDTRIP_SIGNING_KEY names it; put the key of the site there"
     )
 
 
 def test_a_preview_names_each_field_and_what_is_new(reports: Path, tmp_path: Path) -> None:
-    to = tmp_path / "public"
-    public.copy(night(reports, 1), to)
+    destination = tmp_path / "public"
+    public.copy(night(reports, 1), destination)
     runner = CliRunner()
-    done = runner.invoke(app, ["publish", str(night(reports, 2)), "--to", str(to), "--preview"])
-    assert done.exit_code == 0, done.output
-    lines = done.stdout.splitlines()
+    result = runner.invoke(
+        app, ["publish", str(night(reports, 2)), "--to", str(destination), "--preview"]
+    )
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
     assert re.fullmatch(r"\S+: \d+ fields, \d+ new, \d+ with new values", lines[0])
     assert any(line.startswith("  new      manifest.json before digest = ") for line in lines)
     assert any(
         line.startswith("  changed  manifest.json started = 2026-11-22T07") for line in lines
     )
     assert any(line.endswith(" cases.parquet boost = 1.81.0") for line in lines)
-    assert len(published.nights(to / "synthetic" / "local")) == 1
-    shown = {one.name for one in public.fields(night(reports, 2), to)}
-    assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= shown
+    assert len(published.nights(destination / "synthetic" / "local")) == 1
+    names = {field.name for field in public.fields(night(reports, 2), destination)}
+    assert {"env/host.json cpu model", "samples.parquet value", "campaign.toml launches"} <= names
     page = night(reports, 2) / "report.html"
     page.write_text("")
-    done = runner.invoke(app, ["publish", str(night(reports, 2)), "--to", str(to), "--preview"])
-    assert done.exit_code == 1 and "would be refused: " in done.stderr
+    result = runner.invoke(
+        app, ["publish", str(night(reports, 2)), "--to", str(destination), "--preview"]
+    )
+    assert result.exit_code == 1 and "would be refused: " in result.stderr

@@ -51,16 +51,18 @@ def test_nothing_is_claimed_of_eight_equal_launches(report: Report) -> None:
 
 
 def test_the_answer_of_a_simulated_comparison_is_that_nothing_is_claimed(report: Report) -> None:
-    (part,) = [one for one in report.parts if one.anchor == "netpipe"]
+    (part,) = [part for part in report.parts if part.anchor == "netpipe"]
     assert [answer.text for answer in part.answers] == [(labels.ONLY_SIMULATED,)]
 
 
 def test_every_row_and_every_figure_says_so(report: Report) -> None:
-    (part,) = [one for one in report.parts if one.anchor == "netpipe"]
+    (part,) = [part for part in report.parts if part.anchor == "netpipe"]
     tables = [block for block in _blocks(part.blocks) if isinstance(block, Table) and block.rows]
-    measured = [table for table in tables if any("Open MPI" in str(row) for row in table.rows)]
-    assert measured
-    for table in measured:
+    measured_tables = [
+        table for table in tables if any("Open MPI" in str(row) for row in table.rows)
+    ]
+    assert measured_tables
+    for table in measured_tables:
         for row in table.rows:
             if "Open MPI" in str(row) or "MPICH" in str(row):
                 assert "SIMULATED" in f"{table.caption} {row}"
@@ -72,36 +74,36 @@ def test_every_row_and_every_figure_says_so(report: Report) -> None:
 
 def test_no_row_figure_or_table_of_a_report_leaves_it_out(tree: Path, tmp_path: Path) -> None:
     folder = tmp_path / "report"
-    built = bundle.build(tree)
+    bundle_path = bundle.build(tree)
     folder.mkdir()
-    publish.write(built, folder)
-    built.rename(folder / "bundle")
+    publish.write(bundle_path, folder)
+    bundle_path.rename(folder / "bundle")
     assert unlabelled(folder) == []
     page, figure = folder / "report.html", next((folder / "figures").glob("*ratio*.svg"))
     page.write_text(page.read_text().replace("SIMULATED", "").replace("imulated", ""))
     figure.write_text(figure.read_text().replace("SIMULATED", ""))
-    found = unlabelled(folder)
-    assert f"figures/{figure.name}" in found
-    assert any(line.startswith("report.html: NetPIPE") for line in found)
-    assert not any(line.startswith("report.md") for line in found)
+    problems = unlabelled(folder)
+    assert f"figures/{figure.name}" in problems
+    assert any(line.startswith("report.html: NetPIPE") for line in problems)
+    assert not any(line.startswith("report.md") for line in problems)
 
 
 def _blocks(blocks: Any) -> list[Any]:
-    found = []
+    flat_blocks = []
     for block in blocks:
-        found += [block, *_blocks(getattr(block, "blocks", ()))]
-    return found
+        flat_blocks += [block, *_blocks(getattr(block, "blocks", ()))]
+    return flat_blocks
 
 
 def test_a_second_run_that_differs_in_the_last_digit_fails(tree: Path) -> None:
-    assert {one.status for one in launches.scan(tree)} == {"passed"}
-    again = tree.parent / "again"
-    tree.rename(again)
-    file = sorted(again.rglob(f"{ENVIRONS[0]}/*/samples.csv"))[1]
+    assert {launch.status for launch in launches.scan(tree)} == {"passed"}
+    moved_tree = tree.parent / "again"
+    tree.rename(moved_tree)
+    file = sorted(moved_tree.rglob(f"{ENVIRONS[0]}/*/samples.csv"))[1]
     _change_a_digit(file)
-    failed = [one for one in launches.scan(again) if one.status == "failed"]
-    assert len(failed) == 1
-    assert "its samples are not those of launch 001/" in failed[0].reason
+    failures = [launch for launch in launches.scan(moved_tree) if launch.status == "failed"]
+    assert len(failures) == 1
+    assert "its samples are not those of launch 001/" in failures[0].reason
 
 
 def _change_a_digit(file: Path) -> None:

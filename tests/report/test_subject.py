@@ -18,6 +18,6 @@ def test_a_section_is_simulated_if_its_launches_are(
 
 
 def test_of_some_simulated_launches_or_none_no_section_is_simulated() -> None:
-    some = launches().with_columns(simulated=launches()["case_id"] == "one")
-    assert not replace(SOUND, launches=some).is_simulated
+    mixed_launches = launches().with_columns(simulated=launches()["case_id"] == "one")
+    assert not replace(SOUND, launches=mixed_launches).is_simulated
     assert not replace(SOUND, launches=launches(simulated=True).head(0)).is_simulated

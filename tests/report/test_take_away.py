@@ -43,16 +43,16 @@ def drawing(name: str, *names: str) -> str:
 
 
 def test_a_figure_is_as_wide_as_a_column_and_embeds_its_font() -> None:
-    converted = pdf.from_svg(drawing("MPI"))
-    assert converted.startswith(b"%PDF") and converted == pdf.from_svg(drawing("MPI"))
-    assert re.search(rb"/MediaBox \[ 0 0 252 [\d.]+ \]", converted)
-    assert b"/FontFile2" in converted and b"(Bandwidth \\(MB/s\\))" in converted
+    content = pdf.from_svg(drawing("MPI"))
+    assert content.startswith(b"%PDF") and content == pdf.from_svg(drawing("MPI"))
+    assert re.search(rb"/MediaBox \[ 0 0 252 [\d.]+ \]", content)
+    assert b"/FontFile2" in content and b"(Bandwidth \\(MB/s\\))" in content
 
 
 def test_a_variable_of_builders_does_not_date_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = pdf.from_svg(drawing("MPI"))
+    content = pdf.from_svg(drawing("MPI"))
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert pdf.from_svg(drawing("MPI")) == before
+    assert pdf.from_svg(drawing("MPI")) == content
 
 
 def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
@@ -61,28 +61,28 @@ def test_letters_of_a_figure_in_a_column_are_seven_points_high() -> None:
 
 
 def test_what_leaves_the_frame_of_a_figure_is_clipped() -> None:
-    converted = pdf.from_svg(drawing("MPI"))
-    assert re.search(rb" re W\*? n", converted)
+    content = pdf.from_svg(drawing("MPI"))
+    assert re.search(rb" re W\*? n", content)
 
 
 def test_an_arrow_is_drawn_and_a_character_without_a_letter_is_replaced() -> None:
-    drawn = drawing("\N{SNOWMAN}")  # its last point lies above the axis
-    assert "\N{SNOWMAN} ↑" in drawn
-    converted = pdf.from_svg(drawn)
-    assert b"(? )" in converted
+    svg_text = drawing("\N{SNOWMAN}")  # its last point lies above the axis
+    assert "\N{SNOWMAN} ↑" in svg_text
+    content = pdf.from_svg(svg_text)
+    assert b"(? )" in content
 
 
 @pytest.mark.parametrize(("weight", "is_bold"), [("400", False), ("600", True)])
 def test_bold_letters_have_an_outline(weight: str, is_bold: bool) -> None:
     text = f'<text x="1" y="9" font-size="9" font-weight="{weight}">A</text>'
-    drawn = f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20">{text}</svg>'
-    assert (b" 2 Tr " in pdf.from_svg(drawn)) is is_bold
+    svg_text = f'<svg xmlns="http://www.w3.org/2000/svg" width="90" height="20">{text}</svg>'
+    assert (b" 2 Tr " in pdf.from_svg(svg_text)) is is_bold
 
 
 def test_numbers_of_a_table_have_interval_unit_and_verdict_in_columns() -> None:
-    timed = Quantity(value=1 / 3, unit=Unit.US, low=0.25, high=0.5, n=9, says_unit=True)
+    quantity = Quantity(value=1 / 3, unit=Unit.US, low=0.25, high=0.5, n=9, says_unit=True)
     rows = (
-        (Cell("latency"), Cell(timed, verdict="faster")),
+        (Cell("latency"), Cell(quantity, verdict="faster")),
         (Cell("size"), Cell(Quantity(value=65536, unit=Unit.SIZE))),
         (Cell("=1+1"), Cell("none")),
     )
@@ -121,11 +121,11 @@ def test_a_summary_has_ten_lines_at_most() -> None:
 
 def test_every_link_to_a_file_leads_to_one(revision: Path) -> None:
     page = (revision / publish.PAGE).read_text()
-    links = {one for one in re.findall(r'href="([^#"]*)"', page) if not one.startswith("../")}
+    links = {link for link in re.findall(r'href="([^#"]*)"', page) if not link.startswith("../")}
     links.discard("data:,")
-    assert all((revision / one).is_file() for one in links)
-    taken = [f"{one.parent.name}/{one.name}" for one in revision.glob("[ft]*/*")]
-    assert taken and set(taken) <= links
+    assert all((revision / link).is_file() for link in links)
+    file_links = [f"{file.parent.name}/{file.name}" for file in revision.glob("[ft]*/*")]
+    assert file_links and set(file_links) <= links
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason=WHY_SKIPPED)
@@ -147,9 +147,9 @@ def test_every_figure_has_a_description_and_its_values_as_a_table(
             ".map(row => [...row.cells].map(cell => cell.textContent))))"
         )
         assert len(tables) == len(panels) and all(len(rows) > 1 for rows in tables)
-        firsts = [rows[1] for rows in tables if rows[0][0] == "Message size (bytes)"]
-        assert all(first[0].endswith("B") for first in firsts)
-        assert any("MB/s [" in first[1] for first in firsts)
+        first_rows = [rows[1] for rows in tables if rows[0][0] == "Message size (bytes)"]
+        assert all(row[0].endswith("B") for row in first_rows)
+        assert any("MB/s [" in row[1] for row in first_rows)
         assert page.faults() == []
 
 

@@ -35,12 +35,12 @@ def judged(
 def cell(*pairs: tuple[str, Verdict, float]) -> tuple[str, str]:
     (table,) = race_tables(races(judged(*pairs), {}), TITLES)
     (row,) = table.rows
-    assert [one.text for one in row[:2]] == ["MPI", "Boost 1.81"]
+    assert [label.text for label in row[:2]] == ["MPI", "Boost 1.81"]
     return row[2].text, row[2].verdict.replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize(
-    ("pairs", "wanted"),
+    ("pairs", "expected"),
     [
         ([("ab", FASTER, 1.3)], ("MPI a", "30 % faster")),
         ([("ab", SLOWER, 0.5)], ("MPI b", "100 % faster")),
@@ -56,22 +56,22 @@ def cell(*pairs: tuple[str, Verdict, float]) -> tuple[str, str]:
         ([("ab", FASTER, 1.3), ("bc", FASTER, 1.3), ("ac", SLOWER, 0.7)], ("", "open")),
     ],
 )  # fmt: skip
-def test_the_winner(pairs: list[tuple[str, Verdict, float]], wanted: tuple[str, str]) -> None:
-    assert cell(*pairs) == wanted
+def test_the_winner(pairs: list[tuple[str, Verdict, float]], expected: tuple[str, str]) -> None:
+    assert cell(*pairs) == expected
 
 
 def test_of_many_that_none_is_faster_than_a_few_are_named() -> None:
-    pairs = judged(*((f"{one}{other}", FASTER, 1.3) for one in "abcdefgh" for other in "z"))
+    verdicts = judged(*((f"{one}{other}", FASTER, 1.3) for one in "abcdefgh" for other in "z"))
     titles = {name: f"MPI {name}, Boost 1.81" for name in "abcdefghz"}
-    (table,) = race_tables(races(pairs, {}), titles)
-    named = " or ".join(f"MPI {name}" for name in "abcdef")
-    assert table.rows[0][2].text == f"{named} or 2 more"
+    (table,) = race_tables(races(verdicts, {}), titles)
+    winners = " or ".join(f"MPI {name}" for name in "abcdef")
+    assert table.rows[0][2].text == f"{winners} or 2 more"
 
 
 def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
-    found = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)), {})
-    assert [race.toolchains for race in found] == [("a", "b"), ("c", "d")]
-    (answer,) = race_answers(found, TITLES)
+    two_races = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)), {})
+    assert [race.toolchains for race in two_races] == [("a", "b"), ("c", "d")]
+    (answer,) = race_answers(two_races, TITLES)
     assert answer.text == (
         "MPI a is fastest for MPI at 1\N{NO-BREAK SPACE}B; open for MPI at 1\N{NO-BREAK SPACE}B.",
     )
@@ -79,16 +79,18 @@ def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
 
 
 def test_only_so_many_rows_stand_at_the_top_and_the_others_are_counted() -> None:
-    many = {k: v for n in range(20) for k, v in judged(("ab", ON_PAR, 1.0), what=f"w{n}").items()}
-    (table,) = top_tables(races(many, {}), TITLES)
+    verdicts = {
+        k: v for n in range(20) for k, v in judged(("ab", ON_PAR, 1.0), what=f"w{n}").items()
+    }
+    (table,) = top_tables(races(verdicts, {}), TITLES)
     assert len(table.rows) == 12 and table.caption.endswith(" 8 more below.")
-    (whole,) = race_tables(races(many, {}), TITLES)
-    assert len(whole.rows) == 20
+    (full_table,) = race_tables(races(verdicts, {}), TITLES)
+    assert len(full_table.rows) == 20
 
 
 def test_values_without_a_size_have_a_column() -> None:
-    both = {**judged(("ab", ON_PAR, 1.0), size=None), **judged(("ab", FASTER, 2.0), size=8)}
-    (table,) = race_tables(races(both, {}), TITLES)
+    verdicts = {**judged(("ab", ON_PAR, 1.0), size=None), **judged(("ab", FASTER, 2.0), size=8)}
+    (table,) = race_tables(races(verdicts, {}), TITLES)
     assert [column.name.replace("\N{NO-BREAK SPACE}", " ") for column in table.columns[2:]] == [
         "All",
         "8 B",
@@ -100,14 +102,14 @@ def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
         app: replace(SETTING, parameters=f"app {app}, placement shared-memory, ranks {ranks}")
         for app, ranks in (("FFT", 2), ("LU", 4))
     }
-    wide = {
-        key: one
+    verdicts = {
+        key: verdict
         for (app, setting), size in zip(settings.items(), (8, 16), strict=True)
-        for key, one in judged(
+        for key, verdict in judged(
             ("ab", ON_PAR, 1.0), size=size, what=f"{app}, datatypes", setting=setting
         ).items()
     }
-    (table,) = race_tables(races(wide, {}), TITLES)
+    (table,) = race_tables(races(verdicts, {}), TITLES)
     assert [column.name for column in table.columns] == ["What", "With", "Fastest"]
     assert [row[0].text.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows] == [
         "FFT, datatypes, ranks 2 at 8 B",

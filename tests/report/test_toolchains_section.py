@@ -109,7 +109,7 @@ def test_only_rounds_that_launched_both_count(tree: Any) -> None:
         tree.fail(number, MPICH, fail_phase="sanity")
     part, verdicts = judged(tree)
     assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("7 of 10, ")
-    assert {one.interval.n for one in verdicts.values()} == {7}
+    assert {verdict.interval.n for verdict in verdicts.values()} == {7}
 
 
 def test_rounds_in_twos_give_one_ratio_and_none_if_one_of_them_is_lost(tree: Any) -> None:
@@ -118,7 +118,7 @@ def test_rounds_in_twos_give_one_ratio_and_none_if_one_of_them_is_lost(tree: Any
     tree.fail(3, MPICH, fail_phase="sanity")
     part, verdicts = judged(tree)
     assert rows(part)["MPI, ping-pong, 1 B, µs"][-1].startswith("9 of 10, ")
-    assert {one.interval.n for one in verdicts.values()} == {4}
+    assert {verdict.interval.n for verdict in verdicts.values()} == {4}
 
 
 def test_blocks_in_sequence_are_refused_with_the_reason(tree: Any) -> None:
@@ -148,7 +148,7 @@ def test_the_rounds_are_those_of_the_campaign_not_the_sessions(tree: Any) -> Non
         records.write_round(tree.path / "rounds" / f"{number:03d}", number)
         records.write_round(tree.path / "rounds" / f"{number + 10:03d}", number)
     part, verdicts = judged(tree)
-    assert {one.interval.n for one in verdicts.values()} == {10}
+    assert {verdict.interval.n for verdict in verdicts.values()} == {10}
     assert not refusals(part)
 
 
@@ -206,39 +206,39 @@ def matrix(mpis: int, boosts: int) -> dict[str, tuple[str, str]]:
     return {f"{mpi}-{boost}": (mpi, boost) for mpi, boost in pairs}
 
 
-def compared(made_of: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
-    there = set(made_of.values())
-    pairs = speeds.compared_pairs(made_of)
+def compared(software: dict[str, tuple[str, str]]) -> set[tuple[str, str]]:
+    all_software = set(software.values())
+    pairs = speeds.compared_pairs(software)
     assert len(pairs) == len(set(pairs)) and all(one < other for one, other in pairs)
     return {
         (one, other)
         for one, other in pairs
-        if speeds.compared_factors(made_of[one], made_of[other], there)
+        if speeds.compared_factors(software[one], software[other], all_software)
     }
 
 
 def test_a_few_toolchains_are_compared_each_with_each() -> None:
-    few = matrix(speeds.MOST_ENVIRONS, 1)
-    assert len(compared(few)) == 32 * 31 // 2
+    small_matrix = matrix(speeds.MOST_ENVIRONS, 1)
+    assert len(compared(small_matrix)) == 32 * 31 // 2
     assert len(compared(matrix(8, 4))) == 4 * (8 * 7 // 2) + 8 * (4 * 3 // 2)
 
 
 def test_of_many_each_is_compared_with_the_first_of_its_mpi_and_of_its_boost() -> None:
-    many = matrix(20, 3)
-    pairs = compared(many)
-    of_boost = {(f"m000-{boost}", name) for name, (_, boost) in many.items()}
-    of_mpi = {(f"{mpi}-b000", name) for name, (mpi, _) in many.items()}
-    assert pairs == {pair for pair in of_boost | of_mpi if pair[0] != pair[1]}
+    large_matrix = matrix(20, 3)
+    pairs = compared(large_matrix)
+    boost_pairs = {(f"m000-{boost}", name) for name, (_, boost) in large_matrix.items()}
+    mpi_pairs = {(f"{mpi}-b000", name) for name, (mpi, _) in large_matrix.items()}
+    assert pairs == {pair for pair in boost_pairs | mpi_pairs if pair[0] != pair[1]}
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=33, max_size=300))
 def test_of_many_none_is_left_out_and_the_claims_grow_no_faster_than_they(
     versions: list[tuple[int, int]],
 ) -> None:
-    many = {f"{n:03d}": (f"m{mpi}", f"b{boost}") for n, (mpi, boost) in enumerate(versions)}
-    pairs = compared(many)
-    assert {name for pair in pairs for name in pair} == set(many)
-    assert len(pairs) <= 3 * len(many)
+    large_matrix = {f"{n:03d}": (f"m{mpi}", f"b{boost}") for n, (mpi, boost) in enumerate(versions)}
+    pairs = compared(large_matrix)
+    assert {name for pair in pairs for name in pair} == set(large_matrix)
+    assert len(pairs) <= 3 * len(large_matrix)
 
 
 def test_the_page_counts_the_compared_pairs(

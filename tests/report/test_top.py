@@ -29,9 +29,9 @@ def report(make_tree: Callable[..., Any]) -> Report:
 
 def test_questions_come_first_in_order_and_their_answers_are_short(report: Report) -> None:
     questions = [part.question for part in report.top_parts]
-    of_study = {study.name: study.question for study in studies.load()}
+    study_questions = {study.name: study.question for study in studies.load()}
     assert questions == [
-        of_study["netpipe"],
+        study_questions["netpipe"],
         "Which MPI and which Boost is fastest here?",
         "Did every launch complete?",
     ]
@@ -48,11 +48,11 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
 def test_every_section_is_folded_listed_and_reached_by_its_link(report: Report) -> None:
     page = renderers.html(report)
     for part in report.parts:
-        folded = (
+        pattern = (
             r'<details class="part">\s*<summary><h2>[^<]*</h2></summary>\s*'
             rf'<div class="body" id="{part.anchor}">'
         )
-        assert len(re.findall(folded, page)) == 1
+        assert len(re.findall(pattern, page)) == 1
         assert f'<li><a href="#{part.anchor}">' in page
     top = page[page.index('id="answer"') : page.index("<nav")]
     assert "<details" not in top
@@ -77,33 +77,41 @@ def test_the_first_question_has_its_picture_at_the_top_and_once(report: Report) 
 def test_the_picture_has_the_ratios_of_the_study_beside_its_own_figure(report: Report) -> None:
     picture = report.parts[0].picture
     assert picture
-    ours, study = (
-        [one.plot for one in picture.figures if one.plot and one.plot.is_published is published]
-        for published in (False, True)
+    own_plots, study_plots = (
+        [
+            figure.plot
+            for figure in picture.figures
+            if figure.plot and figure.plot.is_published is is_study
+        ]
+        for is_study in (False, True)
     )
-    assert ours and len(study) == 1
-    for plot in (*ours, *study):
+    assert own_plots and len(study_plots) == 1
+    for plot in (*own_plots, *study_plots):
         (view,) = plot.views
-        assert view.strip and view.strip[0] < 1 < view.strip[1] and view.x == study[0].views[0].x
-    typed = next(c for c in study[0].views[0].curves if c.name == "MPI datatypes / bytes")
-    assert typed.points[-1][1] == pytest.approx(160 / 4300)
+        assert (
+            view.strip and view.strip[0] < 1 < view.strip[1] and view.x == study_plots[0].views[0].x
+        )
+    datatype_curve = next(
+        c for c in study_plots[0].views[0].curves if c.name == "MPI datatypes / bytes"
+    )
+    assert datatype_curve.points[-1][1] == pytest.approx(160 / 4300)
 
 
 def test_of_many_figures_the_first_four_stand_at_the_top(report: Report) -> None:
     part = report.parts[0]
     assert part.picture
-    many = tuple(replace(part.picture.figures[0], name=f"many-{n}") for n in range(6))
-    changed = replace(part, picture=replace(part.picture, figures=many))
-    page = renderers.html(replace(report, parts=(changed, *report.parts[1:])))
+    figures = tuple(replace(part.picture.figures[0], name=f"many-{n}") for n in range(6))
+    changed_part = replace(part, picture=replace(part.picture, figures=figures))
+    page = renderers.html(replace(report, parts=(changed_part, *report.parts[1:])))
     top = page[page.index('id="answer"') : page.index("<nav")]
-    shown, folded = top.split("<details>")
-    assert "2 more figures; each is" in folded
-    assert shown.count('class="panel"') == 4 and folded.count('class="panel"') == 2
+    head, rest = top.split("<details>")
+    assert "2 more figures; each is" in rest
+    assert head.count('class="panel"') == 4 and rest.count('class="panel"') == 2
 
 
 def test_of_curves_on_each_other_each_shows_marks_of_its_own() -> None:
     x, y = Scale("x", Unit.PURE, 0, 99, False), Scale("y", Unit.PURE, 0, 2, False)
-    points = tuple((float(at), 1.0, None, None, None) for at in range(100))
+    points = tuple((float(index), 1.0, None, None, None) for index in range(100))
     curves = tuple(Curve(f"{n}", ("#000001", "#000002"), points) for n in range(3))
     marks = "".join(Drawing("a", View("", x, y, curves)).marks())
     places = [float(x) for x in re.findall(r'cx="([\d.]+)"', marks)]
@@ -111,8 +119,8 @@ def test_of_curves_on_each_other_each_shows_marks_of_its_own() -> None:
 
 
 def test_what_is_fastest_stands_at_the_top_and_whole_in_its_section(report: Report) -> None:
-    (part,) = [one for one in report.parts if one.anchor == "toolchains"]
-    (small,), (whole,) = part.summary, part.verdicts
-    assert small.rows == whole.rows
-    names = {cell.text for row in whole.rows for cell in row[2:] if "faster" in cell.verdict}
+    (part,) = [part for part in report.parts if part.anchor == "toolchains"]
+    (short_table,), (full_table,) = part.summary, part.verdicts
+    assert short_table.rows == full_table.rows
+    names = {cell.text for row in full_table.rows for cell in row[2:] if "faster" in cell.verdict}
     assert names == {"Open MPI 4.1", "MPICH 4.0"} or names == {"Open MPI 4.1"}

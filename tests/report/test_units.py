@@ -37,7 +37,7 @@ def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: st
 
 
 @pytest.mark.parametrize(
-    ("shown", "text"),
+    ("quantity", "text"),
     [
         (Quantity(value=1234.5, unit=Unit.US), "1 234"),
         (Quantity(value=1.25, unit=Unit.RATIO, low=1.1, high=1.4, n=8), "1.25 [1.10, 1.40]"),
@@ -49,22 +49,24 @@ def test_a_size_is_in_the_largest_unit_that_divides_it(size_bytes: int, text: st
         (units.percentage(0.125), "12 %"),
     ],
 )
-def test_a_quantity_prints_itself(shown: Quantity, text: str) -> None:
-    assert units.printable(str(shown)) == text
+def test_a_quantity_prints_itself(quantity: Quantity, text: str) -> None:
+    assert units.printable(str(quantity)) == text
 
 
 def test_an_interval_keeps_its_level_and_prints_in_any_unit() -> None:
-    found = median_interval([1e-6 * number for number in range(1, 10)], 0.9)
-    shown = Quantity.from_interval(found, Unit.US, 1e6)
-    assert (shown.level, shown.n) == (0.9, 9)
-    assert str(shown) == "5.00 [2.00,\N{NO-BREAK SPACE}8.00]"
+    interval = median_interval([1e-6 * number for number in range(1, 10)], 0.9)
+    quantity = Quantity.from_interval(interval, Unit.US, 1e6)
+    assert (quantity.level, quantity.n) == (0.9, 9)
+    assert str(quantity) == "5.00 [2.00,\N{NO-BREAK SPACE}8.00]"
 
 
 def test_a_caption_names_no_other_level_than_its_intervals_have() -> None:
-    found = median_interval([float(number) for number in range(1, 10)], 0.9)
+    interval = median_interval([float(number) for number in range(1, 10)], 0.9)
     columns = Column("Arm"), Column("Time", "right", Unit.US)
-    rows = ((Cell("MPI"), Cell(Quantity.from_interval(found, Unit.US))),)
-    assert "90" in Table(("Median, ", Level(found.level or 0), " interval."), columns, rows).caption
+    rows = ((Cell("MPI"), Cell(Quantity.from_interval(interval, Unit.US))),)
+    assert (
+        "90" in Table(("Median, ", Level(interval.level or 0), " interval."), columns, rows).caption
+    )
     with pytest.raises(ValueError, match="another level"):
         Table(("Median, ", Level(0.95), " interval."), columns, rows)
 
@@ -83,8 +85,8 @@ def test_a_heading_prints_the_unit_of_its_column() -> None:
         ),
         *(Column("Bytes", unit=Unit.BYTES), Column("Ratio")),
     )
-    named = [column.heading for column in columns]
-    assert named == ["Peak, MB/s", "MB/s", "s at 8 B", "Bytes", "Ratio"]
+    headings = [column.heading for column in columns]
+    assert headings == ["Peak, MB/s", "MB/s", "s at 8 B", "Bytes", "Ratio"]
 
 
 def test_values_are_converted_only_between_units_of_a_kind() -> None:
@@ -104,13 +106,13 @@ def test_which_values_are_better_follows_from_the_unit(unit: str, better: str) -
 
 
 def test_a_quantity_says_in_json_all_that_is_known_of_it() -> None:
-    found = Interval(2.0, 1.0, 3.0, 8, 0.95)
-    measured = Quantity.from_interval(found, "jobs/h", says_unit=True)
-    emulated = replace(measured, kind="EMULATED NODES", is_lower_better=False)
-    known = {"median": 2.0, "low": 1.0, "high": 3.0, "level": 0.95, "n": 8, "unit": "jobs/h"}
-    assert measured.record() == {**known, "direction": "", "label": "measured"}
-    assert emulated.record() == {**known, "direction": "higher", "label": "EMULATED NODES"}
-    assert str(measured.without_interval) == "2.00\N{NO-BREAK SPACE}jobs/h"
+    interval = Interval(2.0, 1.0, 3.0, 8, 0.95)
+    quantity = Quantity.from_interval(interval, "jobs/h", says_unit=True)
+    emulated = replace(quantity, kind="EMULATED NODES", is_lower_better=False)
+    expected = {"median": 2.0, "low": 1.0, "high": 3.0, "level": 0.95, "n": 8, "unit": "jobs/h"}
+    assert quantity.record() == {**expected, "direction": "", "label": "measured"}
+    assert emulated.record() == {**expected, "direction": "higher", "label": "EMULATED NODES"}
+    assert str(quantity.without_interval) == "2.00\N{NO-BREAK SPACE}jobs/h"
 
 
 def test_a_change_of_nights_has_three_decimals_and_its_interval() -> None:

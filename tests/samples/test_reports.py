@@ -23,14 +23,16 @@ def rebuilt(rebuild: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_every_file_is_rebuilt_byte_for_byte(rebuilt: Path) -> None:
-    changed = publish.differences(publish.contents(rebuilt), publish.contents(SAMPLES / "reports"))
-    assert changed == [], "run: python samples/rebuild.py"
+    differences = publish.differences(
+        publish.contents(rebuilt), publish.contents(SAMPLES / "reports")
+    )
+    assert differences == [], "run: python samples/rebuild.py"
 
 
 def test_each_report_is_linked_from_the_list() -> None:
-    listed = re.findall(r"\]\((reports/[^)]*report\.html)\)", (SAMPLES / "README.md").read_text())
+    links = re.findall(r"\]\((reports/[^)]*report\.html)\)", (SAMPLES / "README.md").read_text())
     pages = [page.relative_to(SAMPLES).as_posix() for page in SAMPLES.rglob("report.html")]
-    assert pages and sorted(set(listed)) == sorted(pages)
+    assert pages and sorted(set(links)) == sorted(pages)
 
 
 def test_the_samples_are_small() -> None:

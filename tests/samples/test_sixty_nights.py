@@ -37,24 +37,30 @@ def test_the_planted_regression_is_found_where_it_was_planted_and_nothing_else(
 ) -> None:
     histories = detection.histories(nights, analysis.default().history)
     size = list(SERIES).index("size_bytes")
-    slowed = {names: one for names, one in histories.items() if names[size] in SLOWED}
-    assert (len(histories), len(slowed)) == (160, 40)
-    assert all(one.nights_used == 60 for one in histories.values())
-    found = [one.steps for one in slowed.values() if one.steps]
-    assert len(found) >= 30
-    assert {len(steps) for steps in found} == {1}
-    assert {steps[0].night + 1 for steps in found} <= {PLANTED, PLANTED + 1}
-    assert all(steps[0].ratio > 1 for steps in found)
-    others = [one for names, one in histories.items() if names not in slowed]
-    assert not [one for one in others if one.steps or one.drift]
+    slowed_histories = {
+        names: history for names, history in histories.items() if names[size] in SLOWED
+    }
+    assert (len(histories), len(slowed_histories)) == (160, 40)
+    assert all(history.nights_used == 60 for history in histories.values())
+    step_lists = [history.steps for history in slowed_histories.values() if history.steps]
+    assert len(step_lists) >= 30
+    assert {len(steps) for steps in step_lists} == {1}
+    assert {steps[0].night + 1 for steps in step_lists} <= {PLANTED, PLANTED + 1}
+    assert all(steps[0].ratio > 1 for steps in step_lists)
+    other_histories = [
+        history for names, history in histories.items() if names not in slowed_histories
+    ]
+    assert not [history for history in other_histories if history.steps or history.drift]
 
 
 def test_the_setting_is_the_only_fact_that_changed(nights: pl.DataFrame) -> None:
     facts = pl.read_parquet(SAMPLE / "provenance.parquet")
-    every = nights["night"].unique().sort().to_list()
-    found = series.changes_by_night(facts, every)
-    assert list(found) == [every[PLANTED - 1]]
-    assert [(one.name, one.after) for one in found[every[PLANTED - 1]]] == [(VARIABLE, "4096")]
+    night_times = nights["night"].unique().sort().to_list()
+    changes = series.changes_by_night(facts, night_times)
+    assert list(changes) == [night_times[PLANTED - 1]]
+    assert [(change.name, change.after) for change in changes[night_times[PLANTED - 1]]] == [
+        (VARIABLE, "4096")
+    ]
 
 
 def test_the_page_says_that_it_is_emulated_planted_and_no_two_months() -> None:

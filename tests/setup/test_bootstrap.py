@@ -53,26 +53,26 @@ class Machine:
 
     def debian(self, absent: list[str], user: int) -> None:
         """A Debian machine that lacks `absent`; `apt-get install` is logged and installs them."""
-        calls, done = self.root / "apt-calls", self.root / "apt-done"
+        calls, stamp = self.root / "apt-calls", self.root / "apt-done"
         calls.touch()
-        lacking = " ".join(absent)
+        names = " ".join(absent)
         self.add("id", f"echo {user}")
         self.add(
             "dpkg-query",
             f"""shift 3
 for name; do
-  case " {lacking} " in *" $name "*) [ -f {done} ] || continue ;; esac
+  case " {names} " in *" $name "*) [ -f {stamp} ] || continue ;; esac
   echo "installed $name"
 done""",
         )
-        install = f'case "$*" in *" install "*) touch {done} ;; esac'
+        install = f'case "$*" in *" install "*) touch {stamp} ;; esac'
         self.add("apt-get", f'PATH=/usr/bin:/bin; echo "$@" >>{calls}; {install}')
         self.offers("$@")
 
     def offers(self, names: str) -> None:
         """Package sources that offer `names`, words of a shell."""
-        each = 'printf "%s:\\n  Candidate: 1\\n" "$n"'
-        self.add("apt-cache", f"shift; for n in {names}; do {each}; done")
+        line = 'printf "%s:\\n  Candidate: 1\\n" "$n"'
+        self.add("apt-cache", f"shift; for n in {names}; do {line}; done")
 
     def rootless(self) -> None:
         """A compiler, a `pip` that installs nothing, and an apt-get that downloads a package."""
@@ -129,9 +129,9 @@ def test_neither_apt_nor_dnf_is_one_message_with_the_spack_route(machine: Machin
     result = machine.run("test")
     assert result.returncode == 2
     assert result.stdout == ""
-    why, missing, *route = result.stderr.splitlines()
-    assert "neither apt-get with dpkg-query nor dnf with rpm, and ROUNDTRIP_BOOST" in why
-    assert missing.removeprefix("Not installed: ").split() == TEST
+    reason, missing_line, *route = result.stderr.splitlines()
+    assert "neither apt-get with dpkg-query nor dnf with rpm, and ROUNDTRIP_BOOST" in reason
+    assert missing_line.removeprefix("Not installed: ").split() == TEST
     assert len(route) == 2
     assert "spack install" in route[1]
 
@@ -184,11 +184,11 @@ def test_missing_packages_are_installed_without_a_question(machine: Machine, sud
     result = machine.run()
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines()[-1] == "called: toolchains"
-    update, install = machine.apt_calls()
-    assert update.split()[-1] == "update"
-    assert install.split()[-3:] == ["install", "mpich", "patchelf"]
-    assert "-y" in install.split()
-    assert "--no-install-recommends" in install.split()
+    update_call, install_call = machine.apt_calls()
+    assert update_call.split()[-1] == "update"
+    assert install_call.split()[-3:] == ["install", "mpich", "patchelf"]
+    assert "-y" in install_call.split()
+    assert "--no-install-recommends" in install_call.split()
     assert machine.run().returncode == 0
     assert len(machine.apt_calls()) == 2  # the second run had nothing to install
 
@@ -219,19 +219,19 @@ def test_unknown_purpose(machine: Machine) -> None:
 def test_a_person_is_asked_once(machine: Machine, answer: str, status: int) -> None:
     machine.debian(["mpich"], user=0)
     machine.complete_python()
-    ours, theirs = pty.openpty()
+    master, terminal = pty.openpty()
     process = subprocess.Popen(
         [machine.root / "site-configs" / "local" / "bootstrap"],
         env={"PATH": str(machine.programs)},
-        stdin=theirs,
+        stdin=terminal,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    os.write(ours, f"{answer}\n".encode())
+    os.write(master, f"{answer}\n".encode())
     output, errors = process.communicate(timeout=60)
-    os.close(theirs)
-    os.close(ours)
+    os.close(terminal)
+    os.close(master)
     assert process.returncode == status
     assert output.count("[Y/n]") == 1
     assert bool(machine.apt_calls()) == (status == 0)
@@ -242,19 +242,19 @@ def test_a_person_is_asked_once(machine: Machine, answer: str, status: int) -> N
 def test_nobody_is_asked_where_nobody_answers(machine: Machine, variable: str) -> None:
     machine.debian(["mpich"], user=0)
     machine.complete_python()
-    ours, theirs = pty.openpty()
+    master, terminal = pty.openpty()
     value = {"YES": "1", "CI": "true"}[variable]
     result = subprocess.run(
         [machine.root / "site-configs" / "local" / "bootstrap"],
         env={"PATH": str(machine.programs), variable: value},
-        stdin=theirs,
+        stdin=terminal,
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
-    os.close(theirs)
-    os.close(ours)
+    os.close(terminal)
+    os.close(master)
     assert result.returncode == 0
     assert "[Y/n]" not in result.stdout
 
@@ -274,8 +274,8 @@ def test_a_package_that_the_distribution_lacks_keeps_no_test_from_running(machin
     machine.complete_python()
     machine.offers("chromium")
     assert machine.run("test").returncode == 0
-    _, install = machine.apt_calls()
-    assert install.split()[-2:] == ["install", "chromium"]
+    _, install_call = machine.apt_calls()
+    assert install_call.split()[-2:] == ["install", "chromium"]
 
 
 def test_a_user_who_is_no_root_does_without_packages_that_tests_want(machine: Machine) -> None:
@@ -289,15 +289,15 @@ def test_without_root_a_campaign_takes_wheels_and_unpacks_packages(machine: Mach
     machine.debian(["mpich", "ninja-build"], user=1000)
     machine.complete_python()
     machine.rootless()
-    first, second = machine.run(), machine.run()
-    for result in (first, second):
+    first_result, second_result = machine.run(), machine.run()
+    for result in (first_result, second_result):
         assert (result.returncode, result.stderr) == (0, "")
         assert result.stdout.splitlines()[0].startswith("setup: no root: MPIs, CMake and Ninja")
         assert result.stdout.splitlines()[-1] == "called: toolchains"
-    (download,) = machine.apt_calls()
-    assert download == "download libcli11-dev libgtest-dev nlohmann-json3-dev"
-    (install,) = (machine.root / "pip-calls").read_text().splitlines()
-    assert install.endswith("--require-hashes -r " + str(machine.root / ROOTLESS))
+    (download_call,) = machine.apt_calls()
+    assert download_call == "download libcli11-dev libgtest-dev nlohmann-json3-dev"
+    (install_call,) = (machine.root / "pip-calls").read_text().splitlines()
+    assert install_call.endswith("--require-hashes -r " + str(machine.root / ROOTLESS))
     assert (machine.root / ".venv" / "unpacked").read_text() == "-x cli11.deb root\n"
 
 
@@ -324,17 +324,17 @@ def test_without_root_the_tests_name_what_they_lack(machine: Machine) -> None:
 @pytest.fixture
 def rocky(machine: Machine) -> Machine:
     """A machine with dnf that lacks MPICH; the calls of dnf are in apt-calls."""
-    done, calls = machine.root / "done", machine.root / "apt-calls"
+    stamp, calls = machine.root / "done", machine.root / "apt-calls"
     machine.add("id", "echo 0")
     machine.add(
         "rpm",
         f"""shift 3
 for name; do
-  [ "$name" != mpich-devel ] || [ -f {done} ] || continue
+  [ "$name" != mpich-devel ] || [ -f {stamp} ] || continue
   echo "installed $name"
 done""",
     )
-    machine.add("dnf", f'echo "$@" >>{calls}; case "$*" in *" install "*) touch {done} ;; esac')
+    machine.add("dnf", f'echo "$@" >>{calls}; case "$*" in *" install "*) touch {stamp} ;; esac')
     machine.complete_python()
     return machine
 

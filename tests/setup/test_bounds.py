@@ -39,8 +39,12 @@ def pip(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_library_has_both_bounds_and_the_upper_is_a_whole_version() -> None:
-    wrong = [one for one in DEPENDENCIES if not re.fullmatch(r"[\w-]+>=[\d.]+,<\d+", one)]
-    assert wrong == []
+    violations = [
+        requirement
+        for requirement in DEPENDENCIES
+        if not re.fullmatch(r"[\w-]+>=[\d.]+,<\d+", requirement)
+    ]
+    assert violations == []
 
 
 @pytest.mark.nightly
@@ -50,14 +54,18 @@ def test_the_package_works_at_an_end_of_its_bounds(end: str, tmp_path: Path) -> 
         pytest.skip("pip reaches no index of packages: connect the machine to a network")
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
-    wanted = [lowest(one) for one in DEPENDENCIES] if end == "lowest" else DEPENDENCIES
-    installed = pip(python, "install", "--upgrade", *wanted, *RUNNER, "--editable", str(ROOT))
-    assert installed.returncode == 0, installed.stderr[-2000:]
-    done = subprocess.run(
+    requirements = (
+        [lowest(requirement) for requirement in DEPENDENCIES] if end == "lowest" else DEPENDENCIES
+    )
+    installation = pip(
+        python, "install", "--upgrade", *requirements, *RUNNER, "--editable", str(ROOT)
+    )
+    assert installation.returncode == 0, installation.stderr[-2000:]
+    process = subprocess.run(
         [python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *TESTS],
         cwd=ROOT,
         env={**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stdout[-4000:]
+    assert process.returncode == 0, process.stdout[-4000:]

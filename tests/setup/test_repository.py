@@ -27,10 +27,10 @@ REGISTRIES = tuple(
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    files = [ROOT / name for name in process.stdout.split("\0") if name]
     return [file for file in files if file.is_file()]
 
 
@@ -44,8 +44,8 @@ def test_no_tracked_file_names_a_registry_host() -> None:
     files = tracked()
     assert len(files) > 20
     pattern = re.compile("|".join(re.escape(host) for host in REGISTRIES).encode())
-    guilty = [str(file.relative_to(ROOT)) for file in files if pattern.search(file.read_bytes())]
-    assert guilty == []
+    offenders = [str(file.relative_to(ROOT)) for file in files if pattern.search(file.read_bytes())]
+    assert offenders == []
 
 
 @pytest.mark.parametrize("name", ["requirements.lock", "requirements-site.lock"])
@@ -55,9 +55,13 @@ def test_locked_requirements_have_hashes_and_no_address(name: str) -> None:
     assert not re.search(r"^\s*(-|--(index|extra|find|trusted))", text.replace("--hash", ""), re.M)
     requirements = re.findall(r"^[a-z0-9][^\n]*?(?:\\\n[^\n]*?)*$", text, re.MULTILINE)
     assert requirements
-    unpinned = [each for each in requirements if not re.match(r"[\w.-]+==\S+ \\\n", each)]
-    assert unpinned == []
-    assert all("--hash=sha256:" in each for each in requirements)
+    violations = [
+        requirement
+        for requirement in requirements
+        if not re.match(r"[\w.-]+==\S+ \\\n", requirement)
+    ]
+    assert violations == []
+    assert all("--hash=sha256:" in requirement for requirement in requirements)
 
 
 def test_the_installer_of_the_package_itself_is_locked() -> None:
@@ -74,9 +78,9 @@ def test_scripts_are_executable_and_parse(script: str) -> None:
 
 
 def test_every_make_target_in_the_help_exists() -> None:
-    helped = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    targets = [line.split()[0] for line in helped.stdout.splitlines()]
+    process = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
+    targets = [line.split()[0] for line in process.stdout.splitlines()]
     assert {"campaign", "test", "toolchains", "bench", "clean"} <= set(targets)
     for target in targets:
-        dry = ["make", "--dry-run", target]
-        assert subprocess.run(dry, cwd=ROOT, capture_output=True, check=False).returncode == 0
+        command = ["make", "--dry-run", target]
+        assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0

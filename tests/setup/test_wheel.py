@@ -26,20 +26,20 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def roundtrip(installed: Path, where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def roundtrip(site: Path, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **{
             key: value
             for key, value in os.environ.items()
             if key not in ("ROUNDTRIP_RUNS", "ROUNDTRIP_REPORTS")
         },
-        "PYTHONPATH": str(installed),
+        "PYTHONPATH": str(site),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     program = "from roundtrip.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", program, *words],
-        cwd=where,
+        cwd=folder,
         env=environment,
         capture_output=True,
         text=True,
@@ -49,28 +49,28 @@ def roundtrip(installed: Path, where: Path, *words: str) -> subprocess.Completed
 def test_a_campaign_folder_is_laid_out_and_its_campaigns_can_run(
     installed: Path, tmp_path: Path
 ) -> None:
-    done = roundtrip(installed, tmp_path, "init", "mine")
-    assert done.returncode == 0, done.stderr
+    process = roundtrip(installed, tmp_path, "init", "mine")
+    assert process.returncode == 0, process.stderr
     folder = tmp_path / "mine"
     assert os.access(folder / "testbed" / "vcluster", os.X_OK)
-    dry = roundtrip(installed, folder, "run", "smoke", "--site", "local", "--dry-run")
-    assert dry.returncode == 0, dry.stderr
-    assert dry.stdout.count("run   9 x NetPIPE") == 2
+    dry_run = roundtrip(installed, folder, "run", "smoke", "--site", "local", "--dry-run")
+    assert dry_run.returncode == 0, dry_run.stderr
+    assert dry_run.stdout.count("run   9 x NetPIPE") == 2
     commands = Path(roundtrip(installed, folder, "--slurm-commands").stdout.strip())
     assert commands.is_relative_to(installed) and os.access(commands / "scontrol", os.X_OK)
-    again = roundtrip(installed, tmp_path, "init", "mine")
-    assert again.returncode == 2
+    rerun = roundtrip(installed, tmp_path, "init", "mine")
+    assert rerun.returncode == 2
     assert (
-        again.stderr == "roundtrip: mine: not empty: a campaign folder is laid out in a new one\n"
+        rerun.stderr == "roundtrip: mine: not empty: a campaign folder is laid out in a new one\n"
     )
 
 
 def test_outside_of_a_campaign_folder_the_line_says_what_to_do(
     installed: Path, tmp_path: Path
 ) -> None:
-    done = roundtrip(installed, tmp_path, "run", "smoke")
-    assert done.returncode == 2
-    assert "roundtrip init DIR" in done.stderr
+    process = roundtrip(installed, tmp_path, "run", "smoke")
+    assert process.returncode == 2
+    assert "roundtrip init DIR" in process.stderr
 
 
 def test_without_a_toolchain_the_line_says_how_to_build_one(
@@ -78,7 +78,7 @@ def test_without_a_toolchain_the_line_says_how_to_build_one(
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path / "none"))
     roundtrip(installed, tmp_path, "init", "mine")
-    done = roundtrip(installed, tmp_path / "mine", "run", "smoke", "--site", "local")
-    assert done.returncode == 2
-    wanted = "roundtrip toolchains openmpi41-boost181 mpich40-boost181"
-    assert done.stderr.endswith(f"site 'local' has no toolchain yet; build some: {wanted}\n")
+    process = roundtrip(installed, tmp_path / "mine", "run", "smoke", "--site", "local")
+    assert process.returncode == 2
+    expected = "roundtrip toolchains openmpi41-boost181 mpich40-boost181"
+    assert process.stderr.endswith(f"site 'local' has no toolchain yet; build some: {expected}\n")

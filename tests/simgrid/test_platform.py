@@ -24,14 +24,14 @@ def test_a_platform_is_filled_in_and_described_to_a_workload(tmp_path: Path) -> 
     assert len(grid.hosts) == 32
     grid.write(tmp_path, 17)
     assert (tmp_path / "hosts.txt").read_text().split() == list(grid.hosts[:17])
-    written = (tmp_path / "platform.xml").read_bytes()
+    platform_xml = (tmp_path / "platform.xml").read_bytes()
     assert grid.variables == {
         "ROUNDTRIP_SIMULATED_PLATFORM": "grid",
         "ROUNDTRIP_SIMULATED_HOST_FLOPS": "250000000",
-        "ROUNDTRIP_SIMULATED_PLATFORM_SHA256": hashlib.sha256(written).hexdigest(),
+        "ROUNDTRIP_SIMULATED_PLATFORM_SHA256": hashlib.sha256(platform_xml).hexdigest(),
     }
-    other = simgrid.read_platform(PLATFORMS / "grid.xml", 2.5e8, 0)
-    assert other.variables[simgrid.SHA256] != grid.variables[simgrid.SHA256]
+    other_grid = simgrid.read_platform(PLATFORMS / "grid.xml", 2.5e8, 0)
+    assert other_grid.variables[simgrid.SHA256] != grid.variables[simgrid.SHA256]
 
 
 @pytest.mark.parametrize("name", ["grid", "odin", "hdr"])
@@ -43,9 +43,9 @@ def test_a_platform_says_what_is_published_and_what_is_chosen_and_avoids_both_tr
     assert "published  " in text
     assert "chosen     " in text
     assert 'id="smpi/lat-factor" value="0:1"' in text
-    small = text.split('id="smpi/async-small-thresh" value="')[1].split('"')[0]
-    assert int(small) > 0
-    assert f'id="smpi/send-is-detached-thresh" value="{small}"' in text
+    threshold = text.split('id="smpi/async-small-thresh" value="')[1].split('"')[0]
+    assert int(threshold) > 0
+    assert f'id="smpi/send-is-detached-thresh" value="{threshold}"' in text
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_a_platform_says_what_is_published_and_what_is_chosen_and_avoids_both_tr
     ],
 )
 def test_a_platform_is_refused(name: str, flops: float, rtt: float | None, complaint: str) -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         simgrid.read_platform(PLATFORMS / f"{name}.xml", flops, rtt)
-    assert complaint in str(caught.value)
+    assert complaint in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_a_platform_is_refused(name: str, flops: float, rtt: float | None, compl
 )
 def test_what_is_no_platform_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     (tmp_path / "mine.xml").write_text(text)
-    with pytest.raises(UserError, match="mine.xml") as caught:
+    with pytest.raises(UserError, match="mine.xml") as error:
         simgrid.read_platform(tmp_path / "mine.xml", 1e9)
-    assert complaint in str(caught.value)
+    assert complaint in str(error.value)
 
 
 def test_more_ranks_than_hosts_are_refused(tmp_path: Path) -> None:
@@ -96,23 +96,23 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.mark.parametrize("how", ["deadlock", "abort"])
+@pytest.mark.parametrize("failure", ["deadlock", "abort"])
 def test_a_simulation_that_went_wrong_is_known_by_what_it_says(
-    program: Path, tmp_path: Path, how: str
+    program: Path, tmp_path: Path, failure: str
 ) -> None:
     """Its status is that of success."""
     simgrid.read_platform(PLATFORMS / "odin.xml", 1e9).write(tmp_path, 2)
     command = [paths.toolchains() / "smpi" / "bin" / "smpirun", "-np", "2"]
     command += ["-platform", "platform.xml", "-hostfile", "hosts.txt", *simgrid.LOG_OPTIONS]
-    done = subprocess.run(
-        [*command, program, how], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    process = subprocess.run(
+        [*command, program, failure], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0
-    assert how in simgrid.simulation_fault(done.stderr).lower()
-    right = subprocess.run(
+    assert process.returncode == 0
+    assert failure in simgrid.simulation_fault(process.stderr).lower()
+    good_process = subprocess.run(
         [*command, program], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
-    assert simgrid.simulation_fault(right.stderr) == ""
+    assert simgrid.simulation_fault(good_process.stderr) == ""
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_a_message_takes_what_the_platform_says(
         for _ in range(2)
     ]
     assert runs[0] == runs[1], "two runs of a simulation differ"
-    small, large = (float(word) for word in runs[0].split())
-    assert small * 1e6 == pytest.approx(latency_us, rel=0.01)
+    small_s, large_s = (float(word) for word in runs[0].split())
+    assert small_s * 1e6 == pytest.approx(latency_us, rel=0.01)
     rendezvous = latency_us * 1e-6  # a large message first asks whether its receiver is ready
-    assert MIB4 / mb_s / 1e6 <= large
-    assert large == pytest.approx(MIB4 / mb_s / 1e6 + rendezvous, rel=0.03)
+    assert MIB4 / mb_s / 1e6 <= large_s
+    assert large_s == pytest.approx(MIB4 / mb_s / 1e6 + rendezvous, rel=0.03)

@@ -58,10 +58,10 @@ def test_a_trace_that_waits_for_ever_is_refused(trace: Trace) -> None:
 
 
 def test_a_platform_with_too_few_hosts_is_refused(trace: Trace) -> None:
-    small = grid(2e8)
-    few = Platform(small.name, small.host_flops, small.text, small.hosts[:1])
+    platform = grid(2e8)
+    small_platform = Platform(platform.name, platform.host_flops, platform.text, platform.hosts[:1])
     with pytest.raises(UserError, match="platform 'grid' has 1 hosts, not 2"):
-        replay(trace, few)
+        replay(trace, small_platform)
 
 
 def test_smpirun_splits_words_at_blanks_so_none_is_taken(tmp_path: Path) -> None:

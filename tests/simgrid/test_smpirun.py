@@ -35,10 +35,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
     install: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    of_path = install(folder="path")
-    assert simgrid.smpirun() == of_path
-    of_toolchain = install()
-    assert simgrid.smpirun() == of_toolchain
+    path_smpirun = install(folder="path")
+    assert simgrid.smpirun() == path_smpirun
+    toolchain_smpirun = install()
+    assert simgrid.smpirun() == toolchain_smpirun
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", "/nowhere")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="roundtrip toolchains smpi-boost181"):
@@ -46,7 +46,7 @@ def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
 
 
 @pytest.mark.parametrize(
-    ("said", "fault"),
+    ("output", "fault"),
     [
         ("", ""),
         ("[0.1] Simulated time: 0.02 seconds\n", ""),
@@ -54,8 +54,8 @@ def test_the_smpirun_of_the_toolchain_goes_before_that_of_the_path(
         ("[0.2] (rank 1) MPI_Abort was called\n", "[0.2] (rank 1) MPI_Abort was called"),
     ],
 )
-def test_a_simulation_went_wrong_if_it_says_so(said: str, fault: str) -> None:
-    assert simgrid.simulation_fault(said) == fault
+def test_a_simulation_went_wrong_if_it_says_so(output: str, fault: str) -> None:
+    assert simgrid.simulation_fault(output) == fault
 
 
 def test_a_launch_that_ends_on_all_its_ranks_is_recorded(

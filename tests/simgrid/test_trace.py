@@ -36,8 +36,8 @@ def test_a_trace_that_ends_before_its_timed_section_is_refused(
 def rewrite(index: Path, old: str, new: str) -> None:
     """Change the last `old` in the file of rank 1."""
     file = index.with_name("rank1.txt")
-    before, _, after = file.read_text().rpartition(old)
-    file.write_text(before + new + after)
+    head, _, tail = file.read_text().rpartition(old)
+    file.write_text(head + new + tail)
 
 
 def test_a_recorded_trace_is_cut_to_its_timed_section(recorded: Path, tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_a_truncated_or_hostile_trace_is_refused(
     recorded: Path, tmp_path: Path, old: str, new: str, complaint: str
 ) -> None:
     file = recorded.with_name("rank1.txt")
-    before, _, after = file.read_text().rpartition(old)
-    file.write_bytes((before + new + after).encode(errors="surrogateescape"))
+    head, _, tail = file.read_text().rpartition(old)
+    file.write_bytes((head + new + tail).encode(errors="surrogateescape"))
     with pytest.raises(UserError, match=complaint):
         cut(recorded, tmp_path / "cut")
     assert not (tmp_path / "cut").exists()

@@ -40,14 +40,14 @@ def test_a_hard_limit_of_pinned_memory_ends_no_build(name: str) -> None:
     """ReFrame runs `prepare` before builds as well, and ends at the first error."""
     if not shutil.which("setpriv") or not shutil.which("prlimit"):
         pytest.skip("no setpriv and prlimit: apt-get install util-linux")
-    limited = ["prlimit", "--memlock=1048576:2097152"]
+    wrapper = ["prlimit", "--memlock=1048576:2097152"]
     if os.geteuid() == 0:  # root may exceed a hard limit
-        limited += ["setpriv", "--bounding-set=-sys_resource"]
+        wrapper += ["setpriv", "--bounding-set=-sys_resource"]
     for partition in site(name).partition.values():
         script = "\n".join(["set -e", *partition.prepare, "ulimit -S -l"])
-        done = subprocess.run([*limited, "bash", "-c", script], capture_output=True, text=True)
-        assert done.stderr == ""
-        assert done.stdout == "2048\n"
+        process = subprocess.run([*wrapper, "bash", "-c", script], capture_output=True, text=True)
+        assert process.stderr == ""
+        assert process.stdout == "2048\n"
 
 
 def test_a_window_in_shared_memory_opens_with_the_sites_variables(tmp_path: Path) -> None:
@@ -56,12 +56,12 @@ def test_a_window_in_shared_memory_opens_with_the_sites_variables(tmp_path: Path
     source, program = tmp_path / "window.c", tmp_path / "window"
     source.write_text(WINDOW)
     subprocess.run(["mpicc.openmpi", source, "-o", program], check=True, timeout=60)
-    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run(
+    root_variables = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    process = subprocess.run(
         ["mpirun.openmpi", "--oversubscribe", "-n", "2", program],
-        env={**os.environ, **as_root, **site("infiniband").launch["openmpi"].variables},
+        env={**os.environ, **root_variables, **site("infiniband").launch["openmpi"].variables},
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert done.stdout == "shared\n", done.stderr
+    assert process.stdout == "shared\n", process.stderr

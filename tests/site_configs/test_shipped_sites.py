@@ -96,10 +96,10 @@ def test_all_toolchains_of_the_lock_are_offered_where_their_mpi_can(
     site = Site(name, CHECKOUT)
     assert len(site.toolchains) == 15
     for partition, settings in site.partitions.items():
-        able = settings["extras"]["transport"] in ("rc", "ud")
-        offered = {environ for environ in settings["environs"] if "mvapich2" in environ}
-        assert len(offered) == (3 if able else 0), partition
-        assert len(settings["environs"]) == (15 if able else 12)
+        is_offered = settings["extras"]["transport"] in ("rc", "ud")
+        environs = {environ for environ in settings["environs"] if "mvapich2" in environ}
+        assert len(environs) == (3 if is_offered else 0), partition
+        assert len(settings["environs"]) == (15 if is_offered else 12)
 
 
 @pytest.mark.nightly
@@ -127,9 +127,9 @@ def test_the_recorded_lock_fits_the_infiniband_site(active: Path) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["infiniband", "roce", "spack"])
 def test_golden_scripts(name: str, active: Path) -> None:
-    kept = [case for case in KEPT if case[0] == name]
-    _install_only(active, {case[2] for case in kept})
-    compare_with_golden(name, kept)
+    golden_cases = [case for case in KEPT if case[0] == name]
+    _install_only(active, {case[2] for case in golden_cases})
+    compare_with_golden(name, golden_cases)
 
 
 @pytest.mark.nightly
@@ -137,18 +137,18 @@ def test_golden_scripts(name: str, active: Path) -> None:
 def test_golden_scripts_without_spack(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = [case for case in KEPT if case[0] == name]
+    golden_cases = [case for case in KEPT if case[0] == name]
     monkeypatch.setenv("ROUNDTRIP_TOOLCHAINS", str(tmp_path))
     for mpi in catalogue().mpis:
         boosts = ("174", "181") if name == "simulated" else ("181",)
-        toolchains = [tmp_path / f"{mpi}-boost{boost}" for boost in boosts]
-        for place in (*toolchains, tmp_path / "osu" / mpi):
-            place.mkdir(parents=True)
-        for place in toolchains:
-            (place / "toolchain.json").touch()
+        folders = [tmp_path / f"{mpi}-boost{boost}" for boost in boosts]
+        for folder in (*folders, tmp_path / "osu" / mpi):
+            folder.mkdir(parents=True)
+        for folder in folders:
+            (folder / "toolchain.json").touch()
         for benchmark in BENCHMARKS:
             (tmp_path / "osu" / mpi / f"osu_{benchmark}").touch()
-    compare_with_golden(name, kept, str(tmp_path))
+    compare_with_golden(name, golden_cases, str(tmp_path))
 
 
 def test_the_golden_script_of_a_pair_names_its_nodes(
@@ -159,25 +159,25 @@ def test_the_golden_script_of_a_pair_names_its_nodes(
     monkeypatch.setenv("ROUNDTRIP_PAIRS", json.dumps(pairs))
     _install_only(active, {"openmpi50-boost186"})
     site = Site("infiniband", CHECKOUT)
-    listed = site.cases(["checks/netpipe/netpipe.py"])
-    second = (*ONE_PER_NODE, "pair=1")
-    case = _case(listed, "ib-rc", "openmpi50-boost186", second)
+    all_cases = site.cases(["checks/netpipe/netpipe.py"])
+    second_pair = (*ONE_PER_NODE, "pair=1")
+    case = _case(all_cases, "ib-rc", "openmpi50-boost186", second_pair)
     (script,) = check.render_scripts(site, [case])
     _compare(_without_options(script.text), GOLDEN / "pairs" / script.name)
 
 
-def compare_with_golden(name: str, kept: list[tuple], toolchains_in: str = "") -> None:
+def compare_with_golden(name: str, golden_cases: list[tuple], toolchain_folder: str = "") -> None:
     site = Site(name, CHECKOUT)
     netpipe = [f"checks/netpipe/{name}.py" for name in ("netpipe", "sockets", "wan")]
-    others = [f"checks/{name}.py" for name in ("osu/osu", "osu/scale", "ring/ring")]
-    listed = site.cases([*netpipe, *others])
-    cases = [_case(listed, *wanted[1:]) for wanted in kept]
+    other_checks = [f"checks/{name}.py" for name in ("osu/osu", "osu/scale", "ring/ring")]
+    all_cases = site.cases([*netpipe, *other_checks])
+    cases = [_case(all_cases, *golden_case[1:]) for golden_case in golden_cases]
     for script in check.render_scripts(site, cases):
         text = _without_options(script.text)
-        if toolchains_in:
-            text = text.replace(toolchains_in, "@TOOLCHAINS@")
+        if toolchain_folder:
+            text = text.replace(toolchain_folder, "@TOOLCHAINS@")
         _compare(text, GOLDEN / name / script.name)
-    assert len(list((GOLDEN / name).glob("*.sh"))) == len(kept)
+    assert len(list((GOLDEN / name).glob("*.sh"))) == len(golden_cases)
 
 
 def _compare(text: str, file: Path) -> None:
@@ -191,8 +191,8 @@ def _compare(text: str, file: Path) -> None:
 def test_a_site_check_renders_a_script_for_each_mpi(active: Path, tmp_path: Path) -> None:
     _install_only(active, {"openmpi41-boost186", "mpich43-boost186", "mvapich40-boost186"})
     findings = check.check_site(Site("spack", CHECKOUT), tmp_path / "scripts")
-    rendered = next(item for item in findings if item.subject == "job scripts")
-    assert rendered.verdict == "ok", rendered
+    finding = next(item for item in findings if item.subject == "job scripts")
+    assert finding.verdict == "ok", finding
     names = {file.name for file in (tmp_path / "scripts").glob("NetPIPE-shared-memory@smp+*")}
     assert {re.split("[+-]", name.split("@")[1])[1][:5] for name in names} == {
         "openm",
@@ -210,17 +210,17 @@ def _install_only(environment: Path, names: set[str]) -> None:
 
 
 def _case(cases: list[Case], partition: str, environ: str, check: tuple[str, ...]) -> Case:
-    wanted = {tuple(item.split("=")) for item in check[1:]}
+    parameters = {tuple(item.split("=")) for item in check[1:]}
     return next(
         case
         for case in cases
         if (case.check, case.partition, case.environ) == (check[0], partition, environ)
-        and wanted <= set(case.parameters)
+        and parameters <= set(case.parameters)
     )
 
 
 def _without_options(text: str) -> str:
     """The workload's own options are the check's affair, not the site's."""
-    as_root = r"^export OMPI_ALLOW_RUN_AS_ROOT.*\n"
-    text = re.sub(as_root, "", text, flags=re.MULTILINE)
+    root_export = r"^export OMPI_ALLOW_RUN_AS_ROOT.*\n"
+    text = re.sub(root_export, "", text, flags=re.MULTILINE)
     return re.sub(r"(/netpipe) --.*$", r"\1 @OPTIONS@", text, flags=re.MULTILINE)

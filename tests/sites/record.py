@@ -14,16 +14,16 @@ _SLURM = ("sinfo", "srun", "scontrol", "sacctmgr")
 
 def main(file: Path) -> None:
     """Write a JSON object to `file`: what each command printed, null if it failed."""
-    said: dict[str, str | None] = {}
+    answers: dict[str, str | None] = {}
 
     def ask(*command: str) -> str | None:
         if command[0] not in _SLURM:
             return None
-        said[" ".join(command)] = slurm.command_output(*command)
-        return said[" ".join(command)]
+        answers[" ".join(command)] = slurm.command_output(*command)
+        return answers[" ".join(command)]
 
     probe.gather_facts(ask, Path("/nonexistent"))
-    file.write_text(json.dumps(said, indent=1) + "\n")
+    file.write_text(json.dumps(answers, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with the site `infiniband` alone, and no Spack."""
     folder = tmp_path / "checkout"
     for part in ("site-configs/infiniband", "site-configs/base", "reframe", "campaigns"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(CHECKOUT / part, folder / part, ignore=ignored)
+        patterns = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(CHECKOUT / part, folder / part, ignore=patterns)
     shutil.copyfile(CHECKOUT / "site-configs/activate", folder / "site-configs/activate")
     shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
     (folder / "checks").mkdir()
@@ -68,9 +68,9 @@ def faults(checkout: Path) -> list[str]:
 def test_a_sound_site_has_no_fault_and_says_what_was_not_checked(checkout: Path) -> None:
     findings = check.check_site(Site("infiniband", checkout))
     assert [item for item in findings if item.verdict == "fault"] == []
-    skipped = {item.subject: item.detail for item in findings if item.verdict == "not checked"}
-    assert "no concretized Spack environment is active" in skipped["lock file"]
-    assert "no toolchain is installed" in skipped["job scripts"]
+    reasons = {item.subject: item.detail for item in findings if item.verdict == "not checked"}
+    assert "no concretized Spack environment is active" in reasons["lock file"]
+    assert "no toolchain is installed" in reasons["job scripts"]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_a_fault_in_what_is_said_of_nights_is_named(
 
 def test_an_extra_that_no_check_knows_is_named(checkout: Path) -> None:
     """A site may be written in Python as well."""
-    own = "site_configuration['systems'][0]['partitions'][0]['extras']['nic'] = 'eth0'\n"
+    assignment = "site_configuration['systems'][0]['partitions'][0]['extras']['nic'] = 'eth0'\n"
     with (checkout / "site-configs/infiniband/reframe.py").open("a") as file:
-        file.write(own)
+        file.write(assignment)
     details = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
     assert "partition 'ib-rc': unknown key 'nic' in extras; legal are across, " in details[0]
 
@@ -166,8 +166,8 @@ def test_a_fault_in_spacks_part_is_named(
 
 def test_a_toolchain_that_binds_nothing_is_named(checkout: Path, active: Path) -> None:
     edit_data(checkout, '"--cpu-bind=cores", ', "")
-    named = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
-    assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in named
+    details = [item.detail for item in check.check_partitions(Site("infiniband", checkout))]
+    assert "toolchain 'openmpi41-boost174': its launcher binds no rank to a core" in details
 
 
 def test_a_site_whose_partitions_say_that_nothing_is_bound_needs_no_binding(
@@ -205,8 +205,8 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     say("srun", "MPI plugin types are...\n\tnone\n\tpmi2")
     say("sinfo", "batch*|64|2|16|(null)|b[1-64]\ngpu|2|1|8|(null)|g[1-2]")
-    found = compared()
-    assert found[0].detail == "there is no partition 'compute'; there are: batch, gpu"
+    findings = compared()
+    assert findings[0].detail == "there is no partition 'compute'; there are: batch, gpu"
     say("sinfo", "compute*|12|2|16|ib|c[1-12]\ncompute*|2|1|24|ib|c[13-14]")
     details = [item.detail for item in compared()]
     assert "partition 'ib-rc': 16 nodes, and sinfo has 14" in details
@@ -214,24 +214,24 @@ def test_a_site_is_compared_with_the_slurm_at_hand(
     assert "openmpi is started with --mpi=pmix, and srun has none, pmi2" in details
     say("srun", "MPI plugin types are...\n\tpmi2\n\tpmix")
     say("sinfo", "compute|128|2|24|ib|c[1-128]")
-    faults = [f for f in compared() if f.verdict != "ok"]
+    faults = [finding for finding in compared() if finding.verdict != "ok"]
     assert faults == []
 
 
 @pytest.mark.nightly
 def test_a_fault_sets_the_exit_status(checkout: Path, active: Path) -> None:
     run = CliRunner()
-    proved = run.invoke(app, ["site", "lock"])
-    assert proved.exit_code == 0
-    assert re.search(r"mvapich2-23-boost186 +rjqmax5", proved.output)
+    lock_result = run.invoke(app, ["site", "lock"])
+    assert lock_result.exit_code == 0
+    assert re.search(r"mvapich2-23-boost186 +rjqmax5", lock_result.output)
     edit_data(checkout, "max_jobs = 1", "max_jobs = 2")
-    done = run.invoke(app, ["site", "check", "infiniband", "--json"])
-    assert done.exit_code == 1
-    found = answer("site-check", done.stdout)["findings"]
-    faults = [one["detail"] for one in found if one["verdict"] == "fault"]
+    check_result = run.invoke(app, ["site", "check", "infiniband", "--json"])
+    assert check_result.exit_code == 1
+    findings = answer("site-check", check_result.stdout)["findings"]
+    faults = [finding["detail"] for finding in findings if finding["verdict"] == "fault"]
     assert any("max_jobs must be 1" in detail for detail in faults)
-    refused = run.invoke(app, ["site", "check", "nowhere"])
-    assert isinstance(refused.exception, UserError)
+    refusal = run.invoke(app, ["site", "check", "nowhere"])
+    assert isinstance(refusal.exception, UserError)
 
 
 def test_a_spack_that_is_too_old_is_refused(
@@ -247,6 +247,6 @@ def test_a_spack_that_is_too_old_is_refused(
 
 
 def test_lines_are_written_only_of_live_findings() -> None:
-    refused = CliRunner().invoke(app, ["site", "check", "local", "--write"])
-    assert isinstance(refused.exception, UserError)
-    assert str(refused.exception).startswith("--write goes with --live")
+    result = CliRunner().invoke(app, ["site", "check", "local", "--write"])
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception).startswith("--write goes with --live")

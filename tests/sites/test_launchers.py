@@ -10,7 +10,7 @@ MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
 
 
 @pytest.mark.parametrize(
-    ("launcher", "there", "one", "two"),
+    ("launcher", "options", "one_socket", "two_sockets"),
     [
         (
             "srun",
@@ -46,7 +46,7 @@ MPI, CORES = "--mpi=pmix", "--cpu-bind=verbose,cores"
     ],
 )
 def test_what_places_is_replaced_and_what_binds_stays(
-    launcher: str, there: list[str], one: list[str], two: list[str]
+    launcher: str, options: list[str], one_socket: list[str], two_sockets: list[str]
 ) -> None:
-    assert launchers.socket_options(launcher, "one-socket", there) == one
-    assert launchers.socket_options(launcher, "two-sockets", there) == two
+    assert launchers.socket_options(launcher, "one-socket", options) == one_socket
+    assert launchers.socket_options(launcher, "two-sockets", options) == two_sockets

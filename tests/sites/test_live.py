@@ -32,27 +32,27 @@ ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag(rc_mlx5/mlx5_0
 CORE = {"binding": "core", "fabric": "infiniband"}
 
 
-def rank(number: int, **other: Any) -> dict[str, Any]:
+def rank(number: int, **fields: Any) -> dict[str, Any]:
     return {
         **{"rank": number, "ranks": 2, "host": f"a{number + 1}", "cpus": "0", "online": "0-1"},
         **{"memlock": "unlimited      unlimited      bytes", "mpi": "Open MPI v4.1.4"},
         "pmi": {"PMI_RANK": "", "PMIX_NAMESPACE": "slurm.pmix.6.0", "PMIX_VERSION": "4.2.2rc2"},
         "pmix_client": "OpenPMIx 5.0.1 (PMIx Standard: 4.2)",
-        **other,
+        **fields,
     }
 
 
 def said(*ranks: dict[str, Any], errors: str = "") -> trials.TrialOutput:
-    lines = "".join(f"\nROUNDTRIP SEES {json.dumps(one)}" for one in ranks)
+    lines = "".join(f"\nROUNDTRIP SEES {json.dumps(fields)}" for fields in ranks)
     return trials.read_output(f"a line before{lines}\nand one after", errors)
 
 
 def test_ranks_are_read_also_where_their_lines_run_together() -> None:
-    found = said(rank(1), rank(0), errors=OB1)
-    assert [one.number for one in found.ranks] == [0, 1]
-    assert found.hosts == ["a1", "a2"]
-    assert found.ranks[0].process_manager == "PMIx client 5.0.1, server 4.2.2rc2"
-    assert found.ranks[0].memlock == "unlimited"
+    output = said(rank(1), rank(0), errors=OB1)
+    assert [item.number for item in output.ranks] == [0, 1]
+    assert output.hosts == ["a1", "a2"]
+    assert output.ranks[0].process_manager == "PMIx client 5.0.1, server 4.2.2rc2"
+    assert output.ranks[0].memlock == "unlimited"
     text = f"ROUNDTRIP SEES {json.dumps(rank(0))}ROUNDTRIP SEES {json.dumps(rank(1))} and"
     assert len(trials.read_output(text + ' ROUNDTRIP SEES {"rank": 3, "ran', "").ranks) == 2
 
@@ -69,7 +69,7 @@ def test_the_transport_is_what_the_mpi_says_it_took(
 
 
 @pytest.mark.parametrize(
-    ("ranks", "why"),
+    ("ranks", "complaint"),
     [
         ([rank(0), rank(1)], None),
         ([rank(0, ranks=1), rank(0, ranks=1, host="a2")], "starts 2 programs of one rank"),
@@ -77,26 +77,26 @@ def test_the_transport_is_what_the_mpi_says_it_took(
         ([rank(0), rank(1, host="a1")], "both ranks are on a1, not on 2 nodes"),
     ],
 )
-def test_what_is_no_start_fails(ranks: list[dict[str, Any]], why: str | None) -> None:
-    found = trials.start_fault(said(*ranks), nodes=2)
-    assert found == why if why is None else found and found.startswith(why)
+def test_what_is_no_start_fails(ranks: list[dict[str, Any]], complaint: str | None) -> None:
+    fault = trials.start_fault(said(*ranks), nodes=2)
+    assert fault == complaint if complaint is None else fault and fault.startswith(complaint)
     assert trials.start_fault(None, 2) == "does not start"
 
 
 def test_binding_is_what_proc_says() -> None:
     assert trials.binding_fault(said(rank(0), rank(1)), CORE) is None
-    loose = said(rank(0), rank(1, cpus="0-1"))
-    assert trials.binding_fault(loose, CORE) == "rank 1 is not bound: it may run on 0-1 of 0-1"
-    assert trials.binding_fault(loose, {"binding": "none"}) is None
-    same = said(rank(0), rank(1, host="a1"))
-    assert trials.binding_fault(same, CORE) == "both ranks are bound to 0"
+    output = said(rank(0), rank(1, cpus="0-1"))
+    assert trials.binding_fault(output, CORE) == "rank 1 is not bound: it may run on 0-1 of 0-1"
+    assert trials.binding_fault(output, {"binding": "none"}) is None
+    shared_output = said(rank(0), rank(1, host="a1"))
+    assert trials.binding_fault(shared_output, CORE) == "both ranks are bound to 0"
 
 
 def test_rdma_needs_pinned_memory() -> None:
-    limited = said(rank(0), rank(1, memlock="65536   65536  bytes"))
-    (fault,) = trials.node_faults(limited, CORE)
+    output = said(rank(0), rank(1, memlock="65536   65536  bytes"))
+    (fault,) = trials.node_faults(output, CORE)
     assert fault.startswith("a2 lets a rank pin 65536 bytes: RDMA needs `unlimited`")
-    assert trials.node_faults(limited, {"fabric": "ethernet"}) == []
+    assert trials.node_faults(output, {"fabric": "ethernet"}) == []
 
 
 SITE = """\
@@ -124,17 +124,17 @@ def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
         Line("", "pmix", "5"),
     ]
     text = live.apply_lines(SITE, lines)
-    found = tomllib.loads(text)
-    assert found["pmix"] == "5"
-    assert found["values"] == {"interface": "eth1"}
-    assert found["launch"]["mpich"] == {
+    content = tomllib.loads(text)
+    assert content["pmix"] == "5"
+    assert content["values"] == {"interface": "eth1"}
+    assert content["launch"]["mpich"] == {
         **{"launcher": "srun", "pmi": "pmi2"},
         "options": [],
     }
     openmpi = {"launcher": "mpirun", "options": ["--bind-to", "core"]}
-    assert found["launch"]["openmpi"] == openmpi
-    assert found["every_partition"] == {"scheduler": "squeue"}
-    assert found["partition"] == {"x": {"name": "x"}}
+    assert content["launch"]["openmpi"] == openmpi
+    assert content["every_partition"] == {"scheduler": "squeue"}
+    assert content["partition"] == {"x": {"name": "x"}}
     assert "# of the site" in text
     assert live.apply_lines(text, lines) == text
     assert str(lines[0]) == '[values] interface = "eth1"'
@@ -172,8 +172,8 @@ def test_a_scheduler_that_needs_accounting_is_not_tried_without(
     site: Any = SimpleNamespace(partitions={"x": partition}, toolchains={})
     result = live.check_live(site, print)
     assert [item.verdict for item in result.findings] == verdicts
-    mended = [Line("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
-    assert result.lines == mended
+    expected = [Line("every_partition", "scheduler", "squeue")] if verdicts == ["fault"] else []
+    assert result.lines == expected
 
 
 def test_a_job_is_named_before_it_waits_in_a_queue(
@@ -206,7 +206,7 @@ srun: error: a1: task 0: Exited with exit code 16
 
 
 @pytest.mark.parametrize(
-    ("job", "reframe", "why"),
+    ("job", "reframe", "reason"),
     [
         ("srun: error: no room\nwell\n", "job failed", "srun: error: no room"),
         ("well\n", "\njob exceeded its time limit\n  more", "job exceeded its time limit"),
@@ -214,10 +214,10 @@ srun: error: a1: task 0: Exited with exit code 16
     ],
 )
 def test_a_trial_failed_for_what_its_job_says_or_else_reframe(
-    job: str, reframe: str | None, why: str
+    job: str, reframe: str | None, reason: str
 ) -> None:
     streams = dict.fromkeys(("build_stdout", "build_stderr", "job_stdout"), "")
-    assert trials._why({**streams, "job_stderr": job, "fail_reason": reframe}) == why
+    assert trials._why({**streams, "job_stderr": job, "fail_reason": reframe}) == reason
 
 
 @pytest.mark.parametrize(("mends", "tries", "status"), [(True, 2, 0), (False, 2, 1)])
@@ -227,13 +227,13 @@ def test_what_was_written_is_tried(
     """Once: what does not mend the site is not written for ever."""
     (tmp_path / "site.toml").write_text('base = "tcp"\n')
     lines = live.lines_to_start("mpich", ("mpiexec", "-bind-to", "core"))
-    found = []
+    results = []
 
     def check(*_: object) -> live.Result:
         result = live.Result()
-        if not found or not mends:
+        if not results or not mends:
             result.add_fault("mpich40", "does not start", lines)
-        found.append(result)
+        results.append(result)
         return result
 
     monkeypatch.setattr(live, "check_live", check)
@@ -241,7 +241,7 @@ def test_what_was_written_is_tried(
     monkeypatch.setattr(command, "check_site", lambda *_: [])
     site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
     assert command._try(site, write=True, status=1) == status  # 1: a fault until it is mended
-    assert len(found) == tries
+    assert len(results) == tries
     assert tomllib.loads((tmp_path / "site.toml").read_text())["launch"]["mpich"] == {
         "launcher": "mpiexec",
         "options": ["-bind-to", "core"],
@@ -252,10 +252,10 @@ def test_what_was_written_is_tried(
 def test_a_job_that_slurm_cannot_launch_is_not_held_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheduler: str, forbidden: bool
 ) -> None:
-    ran: list[list[str]] = []
+    commands: list[list[str]] = []
 
     def run(command: list[str], **_: object) -> SimpleNamespace:
-        ran.append(command)
+        commands.append(command)
         return SimpleNamespace(stdout="", stderr="no")
 
     monkeypatch.setattr(trials.subprocess, "run", run)
@@ -267,4 +267,4 @@ def test_a_job_that_slurm_cannot_launch_is_not_held_for_ever(
     )
     with pytest.raises(UserError, match="ReFrame tried nothing: no"):
         trials.survey(site, Place("x", "mpich40"), print)
-    assert ("--job-option=--no-requeue" in ran[0]) == forbidden
+    assert ("--job-option=--no-requeue" in commands[0]) == forbidden

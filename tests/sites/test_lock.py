@@ -36,13 +36,13 @@ def root(content: dict[str, Any], words: str) -> str:
 
 def drift(content: dict[str, Any]) -> None:
     """What preferences did: MPICH of one suite becomes another build under the same label."""
-    usual = by_name(content, "mpich")
-    odd = json.loads(json.dumps(content["concrete_specs"][usual]))
-    odd["parameters"] |= {"device": "ch3:sock", "datatype-engine": "dataloop"}
-    content["concrete_specs"]["odd0000"] = odd
+    mpich_hash = by_name(content, "mpich")
+    odd_spec = json.loads(json.dumps(content["concrete_specs"][mpich_hash]))
+    odd_spec["parameters"] |= {"device": "ch3:sock", "datatype-engine": "dataloop"}
+    content["concrete_specs"]["odd0000"] = odd_spec
     suite = content["concrete_specs"][root(content, "osu-micro-benchmarks@=7.5 ^mpich")]
     for edge in suite["dependencies"]:
-        if edge["hash"] == usual:
+        if edge["hash"] == mpich_hash:
             edge["hash"] = "odd0000"
 
 
@@ -63,15 +63,15 @@ def test_the_recorded_lock_has_one_build_for_each_mpi_and_one_target() -> None:
 
 def test_every_fabric_is_the_required_one() -> None:
     lock = locks.read(RECORDED)
-    by_label = {spec.name: spec.parameters for spec in lock.mpis.values()}
+    parameters = {spec.name: spec.parameters for spec in lock.mpis.values()}
     for spec in lock.mpis.values():
         if spec.name == "openmpi":
             assert spec.parameters["fabrics"] == ["ucx"]
             assert spec.parameters["schedulers"] == ["slurm"]
-    mpich = by_label["mpich"]
+    mpich = parameters["mpich"]
     assert (mpich["device"], mpich["netmod"], mpich["pmi"]) == ("ch4", "ucx", "pmi2")
-    assert by_label["mvapich"]["netmod"] == "ucx"
-    assert by_label["mvapich2"]["fabrics"] == "mrail"
+    assert parameters["mvapich"]["netmod"] == "ucx"
+    assert parameters["mvapich2"]["fabrics"] == "mrail"
     assert {spec.target for spec in lock.mpis.values()} == {"x86_64_v3"}
 
 
@@ -105,9 +105,9 @@ def test_an_odd_target_is_named(tmp_path: Path) -> None:
 def test_a_broken_lock_file_is_one_clear_error(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "spack.lock"
     file.write_text(text)
-    with pytest.raises(UserError, match=message) as caught:
+    with pytest.raises(UserError, match=message) as error:
         locks.read(file)
-    assert caught.value.file == str(file)
+    assert error.value.file == str(file)
 
 
 def test_no_lock_file_says_how_to_get_one(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ MPIRUN, HYDRA = ["mpirun", "--bind-to", "core"], ["mpiexec", "-bind-to", "core"]
 
 
 @pytest.mark.parametrize(
-    ("pmi", "binds", "openmpi", "mpich", "built"),
+    ("pmi", "binds", "openmpi", "mpich", "variants"),
     [
         (("pmix", "pmi2"), True, by_srun("pmix"), by_srun("pmi2"), "+slurm pmi=pmi2"),
         (("pmix",), True, by_srun("pmix"), by_srun("pmix"), "+slurm pmi=pmix"),
@@ -121,16 +121,16 @@ def test_ranks_start_by_what_srun_offers_and_the_mpi_is_built_for_it(
     binds: bool | None,
     openmpi: list[str],
     mpich: list[str],
-    built: str,
+    variants: str,
 ) -> None:
     folder = new.write_site("mine", replace(CLUSTER, pmi=pmi, binds_tasks=binds), checkout)
     site = Site("mine", checkout)
-    found = launch(site)
-    assert (found["openmpi"], found["mpich"]) == (openmpi, mpich)
+    starts = launch(site)
+    assert (starts["openmpi"], starts["mpich"]) == (openmpi, mpich)
     assert [item.detail for item in check.check_partitions(site) if item.verdict == "fault"] == []
     packages = yamlfile.load(folder / "spack" / "packages.yaml")["packages"]
-    assert built in packages["mpich"]["require"][0]
-    assert "slurm" not in packages["mvapich"]["require"][0] or found["mvapich"][0] == "srun"
+    assert variants in packages["mpich"]["require"][0]
+    assert "slurm" not in packages["mvapich"]["require"][0] or starts["mvapich"][0] == "srun"
     readme = (folder / "README.md").read_text()
     assert f"openmpi: {'srun --mpi=pmix' if openmpi[0] == 'srun' else 'mpirun, '}" in readme
     assert ("`pmi` of each" in readme) is (pmi == ())
@@ -158,10 +158,10 @@ def test_one_machine_gets_the_local_scheduler(checkout: Path) -> None:
 
 
 def test_a_site_is_never_overwritten(checkout: Path) -> None:
-    before = (checkout / "site-configs" / "infiniband" / "site.toml").read_text()
+    text = (checkout / "site-configs" / "infiniband" / "site.toml").read_text()
     with pytest.raises(UserError, match="there is one already"):
         new.write_site("infiniband", CLUSTER, checkout)
-    assert (checkout / "site-configs" / "infiniband" / "site.toml").read_text() == before
+    assert (checkout / "site-configs" / "infiniband" / "site.toml").read_text() == text
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a b", "9lives", "a.b"])
@@ -171,10 +171,11 @@ def test_a_bad_name_is_refused(checkout: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "spelt"), [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")]
+    ("version", "spelling"),
+    [("23.11.1", "23-11-1-1"), ("22.05.8", "22-05-8-1"), ("24.05", "24-05-1")],
 )
-def test_slurms_version_in_spacks_spelling(said: str, spelt: str) -> None:
-    assert spackpart.slurm_version(said) == spelt
+def test_slurms_version_in_spacks_spelling(version: str, spelling: str) -> None:
+    assert spackpart.slurm_version(version) == spelling
 
 
 def packages_of(folder: Path) -> dict[str, Any]:
@@ -183,15 +184,15 @@ def packages_of(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("plugins", "wanted"), [(("pmix", "pmix_v3"), "4"), (("pmix", "pmix_v4", "pmix_v5"), "5")]
+    ("plugins", "expected"), [(("pmix", "pmix_v3"), "4"), (("pmix", "pmix_v4", "pmix_v5"), "5")]
 )
 def test_pmix_is_built_in_the_series_of_slurms(
-    checkout: Path, plugins: tuple[str, ...], wanted: str
+    checkout: Path, plugins: tuple[str, ...], expected: str
 ) -> None:
     folder = new.write_site("mine", replace(CLUSTER, pmi=plugins), checkout)
     site = data.load(folder / "site.toml", checkout)
-    assert site.pmix == wanted
-    assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{wanted} ")
+    assert site.pmix == expected
+    assert packages_of(folder)["pmix"]["require"][0].startswith(f"@{expected} ")
     assert site.launch["openmpi"].variables["PMIX_MCA_gds"] == "hash"
     assert software.pmix_mismatch(site, plugins) == []
     assert software.pmix_mismatch(site, ["pmix_v6"]) == [
@@ -201,23 +202,25 @@ def test_pmix_is_built_in_the_series_of_slurms(
 
 def test_every_node_is_measured_once_and_each_kind_has_its_size(checkout: Path) -> None:
     """Slurm offers nodes under several names; `gpu` has nodes of its own."""
-    several = (
+    partitions = (
         Partition("debug", False, 2, 32, (), frozenset({"n1", "n2"})),
         Partition("batch", True, 4, 32, (), frozenset({"n1", "n2", "n3", "n4"})),
         Partition("gpu.new", False, 2, 64, (), frozenset({"g1", "g2"})),
         Partition("login", False, 1, 8, (), frozenset({"l1"})),
     )
-    new.write_site("mine", replace(TCP, partitions=several), checkout)
-    found = {item["name"]: item for item in rendered(checkout)}
-    assert list(found) == ["tcp", "tcp-gpu-new"]
-    assert "--partition=batch" in found["tcp"]["access"]
-    assert "--partition=gpu.new" in found["tcp-gpu-new"]["access"]
-    sizes = [(p["extras"]["nodes"], p["extras"]["cores"]) for p in found.values()]
+    new.write_site("mine", replace(TCP, partitions=partitions), checkout)
+    site_partitions = {item["name"]: item for item in rendered(checkout)}
+    assert list(site_partitions) == ["tcp", "tcp-gpu-new"]
+    assert "--partition=batch" in site_partitions["tcp"]["access"]
+    assert "--partition=gpu.new" in site_partitions["tcp-gpu-new"]["access"]
+    sizes = [
+        (item["extras"]["nodes"], item["extras"]["cores"]) for item in site_partitions.values()
+    ]
     assert sizes == [(4, 32), (2, 64)]
-    new.write_site("other", replace(TCP, partitions=several), checkout, ["debug"])
-    assert [p["access"][0] for p in rendered(checkout, "other")] == ["--partition=debug"]
+    new.write_site("other", replace(TCP, partitions=partitions), checkout, ["debug"])
+    assert [item["access"][0] for item in rendered(checkout, "other")] == ["--partition=debug"]
     with pytest.raises(UserError, match="Slurm has no partition 'x'; there are: batch, debug, gpu"):
-        new.write_site("third", replace(TCP, partitions=several), checkout, ["x"])
+        new.write_site("third", replace(TCP, partitions=partitions), checkout, ["x"])
     assert not (checkout / "site-configs" / "third").exists()
 
 
@@ -232,12 +235,12 @@ def test_without_accounting_the_scheduler_is_squeue(
     checkout: Path, accounting: bool, scheduler: str
 ) -> None:
     new.write_site("mine", replace(TCP, accounting=accounting), checkout)
-    assert {one["scheduler"] for one in rendered(checkout)} == {scheduler}
+    assert {partition["scheduler"] for partition in rendered(checkout)} == {scheduler}
 
 
 def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     """Headers and libraries, or Spack builds it; where they are, and for the nodes that are."""
-    found = (
+    libraries = (
         Library("slurm", "22.05.8", "/opt/slurm", missing_file="include/slurm/slurm.h"),
         Library("ucx", "1.13.1", "/usr", missing_file="include/ucp/api/ucp.h"),
         Library("rdma-core", "44.0", "/usr", missing_file="include/infiniband/verbs.h"),
@@ -245,7 +248,7 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
         Library("hwloc", "2.9.0", "/usr"),
         Library("libevent", "2.1.12", "/usr"),
     )
-    facts = replace(CLUSTER, libraries=found, pmi=("pmix_v4", "pmi2"), target="x86_64_v2")
+    facts = replace(CLUSTER, libraries=libraries, pmi=("pmix_v4", "pmi2"), target="x86_64_v2")
     folder = new.write_site("mine", facts, checkout)
     packages = packages_of(folder)
     assert packages["slurm"]["externals"][0]["prefix"] == "/opt/slurm"
@@ -257,8 +260,8 @@ def test_externals_are_what_can_be_built_with(checkout: Path) -> None:
     assert data.load(folder / "site.toml", checkout).launch["mvapich2"].launcher == "mpiexec"
     assert packages["pmix"]["externals"] == [{"spec": "pmix@4.2.2", "prefix": "/opt/pmix"}]
     assert "x86_64_v3" not in (folder / "spack" / "packages.yaml").read_text()
-    other = replace(facts, pmi=("pmix_v5",))
-    assert "externals" not in packages_of(new.write_site("other", other, checkout))["pmix"]
+    other_facts = replace(facts, pmi=("pmix_v5",))
+    assert "externals" not in packages_of(new.write_site("other", other_facts, checkout))["pmix"]
 
 
 def test_a_cluster_with_toolchains_of_ours_needs_no_spack(checkout: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_cluster_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         *("compute", 128),
         48,
     )
-    assert [one.name for one in facts.distinct_partitions] == ["compute", "gpu"]
+    assert [partition.name for partition in facts.distinct_partitions] == ["compute", "gpu"]
     assert facts.accounting is False
     assert facts.pmi == ("none", "pmi2", "pmix", "pmix_v3", "pmix_v4")
     assert facts.binds_tasks is True
@@ -163,8 +163,8 @@ def test_a_library_that_open_mpi_5_would_not_find_is_none_to_build_with(tmp_path
         answers = {"--modversion": "2.1.12\n", "--variable=prefix": f"{tmp_path}\n"}
         return answers.get(command[1]) if command[-1] == "libevent" else None
 
-    (found,) = probe.find_libraries(run, None)
-    assert found.missing_file == "lib/libevent_core.so"
+    (library,) = probe.find_libraries(run, None)
+    assert library.missing_file == "lib/libevent_core.so"
     (tmp_path / "lib/libevent_core.so").touch()
-    (found,) = probe.find_libraries(run, None)
-    assert found.missing_file is None
+    (library,) = probe.find_libraries(run, None)
+    assert library.missing_file is None

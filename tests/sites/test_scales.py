@@ -54,10 +54,10 @@ def test_a_scale_is_nodes_and_ranks_in_each(
     ],
 )
 def test_a_partition_is_offered_the_scales_that_fit(nodes: int, cores: int, fit: set[str]) -> None:
-    offered = {"shared-memory", *scales.features(nodes, cores)}
-    offered |= {"one-per-node"} if nodes > 1 else set()
-    found = {s for s in scales.SCALES if set(scales.features_for_scale(s, "all-cores")) <= offered}
-    assert found == fit
+    features = {"shared-memory", *scales.features(nodes, cores)}
+    features |= {"one-per-node"} if nodes > 1 else set()
+    names = {s for s in scales.SCALES if set(scales.features_for_scale(s, "all-cores")) <= features}
+    assert names == fit
 
 
 def test_a_number_of_ranks_needs_as_many_cores_or_nodes() -> None:

@@ -38,14 +38,14 @@ def partitions(folder: Path) -> dict[str, dict[str, Any]]:
 
 def test_the_guides_second_mpich_stands_beside_the_first(sites: Path) -> None:
     """The table as docs/mpi-developer.md prints it, and no code."""
-    before = environments(sites / "local")
+    environs_before = environments(sites / "local")
     (table,) = re.findall(r"^ {8}\[mpi\.mpich43\]\n(?:^ {8}.*\n)+", GUIDE, re.MULTILINE)
     with (sites / "toolchains.toml").open("a") as file:
         file.write("\n" + textwrap.dedent(table))
-    found = environments(sites / "local")
-    assert set(found) - set(before) == {"mpich43-boost174", "mpich43-boost181"}
-    assert {name: found[name] for name in before} == before
-    older, newer = found["mpich43-boost181"], found["mpich50-boost181"]
+    environs = environments(sites / "local")
+    assert set(environs) - set(environs_before) == {"mpich43-boost174", "mpich43-boost181"}
+    assert {name: environs[name] for name in environs_before} == environs_before
+    older, newer = environs["mpich43-boost181"], environs["mpich50-boost181"]
     assert (older["extras"]["mpi"], newer["extras"]["mpi"]) == ("mpich", "mpich")
     assert (older["extras"]["mpi_version"], newer["extras"]["mpi_version"]) == ("4.3", "5.0")
     assert older["extras"]["toolchain"] == "MPICH 4.3, Boost 1.81"
@@ -62,11 +62,11 @@ def test_a_transport_of_the_wan_is_one_line(sites: Path) -> None:
         'variables = { FI_PROVIDER = "verbs", MPIR_CVAR_CH4_NETMOD = "ofi" } }\n'
     )
     file.write_text(file.read_text().replace("[transport]\n", f"[transport]\n{line}"))
-    added = environments(sites / "virtual")["mpich50-verbs"]
-    assert added["extras"]["toolchain"] == "MPICH 5.0 over verbs"
-    assert added["extras"]["transport"] == "verbs"
-    assert ["FI_PROVIDER", "verbs"] in added["env_vars"]
-    assert added["extras"]["launcher_options"] == ["--mpi=pmi2"]
+    environ = environments(sites / "virtual")["mpich50-verbs"]
+    assert environ["extras"]["toolchain"] == "MPICH 5.0 over verbs"
+    assert environ["extras"]["transport"] == "verbs"
+    assert ["FI_PROVIDER", "verbs"] in environ["env_vars"]
+    assert environ["extras"]["launcher_options"] == ["--mpi=pmi2"]
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_a_wrong_value_is_refused_with_what_would_be_right(
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         render.render(sites / "virtual")
-    assert complaint in str(caught.value)
+    assert complaint in str(error.value)
 
 
 def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
@@ -102,10 +102,10 @@ def test_what_two_sites_share_stands_in_one_place(sites: Path) -> None:
 
 def test_extras_of_the_shipped_sites_are_known(sites: Path) -> None:
     for name in ("local", "virtual", "odin"):
-        rendered = render.render(sites / name)
-        for partition in rendered["systems"][0]["partitions"]:
+        configuration = render.render(sites / name)
+        for partition in configuration["systems"][0]["partitions"]:
             assert data.unknown_extras("partition", partition["name"], partition["extras"]) == []
-        for item in rendered["environments"]:
+        for item in configuration["environments"]:
             assert data.unknown_extras("environment", item["name"], item["extras"]) == []
 
 
@@ -119,13 +119,16 @@ def test_the_papers_ranks_fit_where_slurm_has_the_nodes(sites: Path, tmp_path: P
         "PartitionName=grid Nodes=a[1-16],b[1-16]\n"
     )
     file = sites / "virtual" / "site.toml"
-    usual = partitions(sites / "virtual")
-    assert (usual["grid"]["extras"]["nodes"], usual["clusterA"]["extras"]["cores"]) == (8, 4)
+    defaults = partitions(sites / "virtual")
+    assert (defaults["grid"]["extras"]["nodes"], defaults["clusterA"]["extras"]["cores"]) == (8, 4)
     file.write_text(file.read_text().replace("/etc/slurm/slurm.conf", str(conf)))
-    large = partitions(sites / "virtual")
-    assert set(scales.features_for_ranks(32, 1)) <= set(large["grid"]["features"])
-    assert not set(scales.features_for_ranks(32, 1)) <= set(usual["grid"]["features"])
-    sizes = {name: (one["extras"]["nodes"], one["extras"]["cores"]) for name, one in large.items()}
+    large_partitions = partitions(sites / "virtual")
+    assert set(scales.features_for_ranks(32, 1)) <= set(large_partitions["grid"]["features"])
+    assert not set(scales.features_for_ranks(32, 1)) <= set(defaults["grid"]["features"])
+    sizes = {
+        name: (partition["extras"]["nodes"], partition["extras"]["cores"])
+        for name, partition in large_partitions.items()
+    }
     assert sizes == {"clusterA": (16, 2), "clusterB": (16, 2), "grid": (32, 2)}
 
 
@@ -133,13 +136,13 @@ def test_jobs_run_side_by_side_only_where_site_and_campaign_say_so(
     sites: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROUNDTRIP_SIDE_BY_SIDE", "8")
-    assert {part["max_jobs"] for part in partitions(sites / "virtual").values()} == {1}
+    assert {partition["max_jobs"] for partition in partitions(sites / "virtual").values()} == {1}
     with (sites / "virtual" / "site.toml").open("a") as file:
         file.write("\n[partition.clusterA-apart]\nname = 'apart'\nside_by_side = true\n")
         file.write("description = 'Nodes with links of their own'\n")
-    found = partitions(sites / "virtual")
-    assert (found["apart"]["max_jobs"], found["clusterA"]["max_jobs"]) == (8, 1)
-    assert found["apart"]["extras"]["side_by_side"] is True
-    assert "side_by_side" not in found["clusterA"]["extras"]
+    new_partitions = partitions(sites / "virtual")
+    assert (new_partitions["apart"]["max_jobs"], new_partitions["clusterA"]["max_jobs"]) == (8, 1)
+    assert new_partitions["apart"]["extras"]["side_by_side"] is True
+    assert "side_by_side" not in new_partitions["clusterA"]["extras"]
     monkeypatch.delenv("ROUNDTRIP_SIDE_BY_SIDE")
     assert partitions(sites / "virtual")["apart"]["max_jobs"] == 1

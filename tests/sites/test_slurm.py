@@ -31,20 +31,20 @@ SLURMS = ("plain", "tree", "mixed")
 
 
 def said(name: str) -> dict[str, str | None]:
-    recorded: dict[str, str | None] = json.loads((DATA / name / "said.json").read_text())
-    return recorded
+    answers: dict[str, str | None] = json.loads((DATA / name / "said.json").read_text())
+    return answers
 
 
-def facts(name: str, without: str = "", **changed: str) -> Facts:
+def facts(name: str, without: str = "", **replacements: str) -> Facts:
     """What the probe finds there; `without` commands that begin so, others with another answer."""
-    answers = {**said(name), **changed}
+    answers = {**said(name), **replacements}
 
     def run(*command: str) -> str | None:
         line = " ".join(command)
         return None if without and line.startswith(without) else answers.get(line)
 
-    nothing = dict.fromkeys(("cpu", "target", "sockets", "cores"))
-    return replace(probe.gather_facts(run, Path("/nonexistent")), libraries=(), **nothing)  # type: ignore[arg-type]
+    no_processor = dict.fromkeys(("cpu", "target", "sockets", "cores"))
+    return replace(probe.gather_facts(run, Path("/nonexistent")), libraries=(), **no_processor)  # type: ignore[arg-type]
 
 
 @pytest.fixture(autouse=True)
@@ -58,8 +58,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     folder = tmp_path / "checkout"
     for part in ("site-configs", "reframe", "checks", "campaigns"):
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(CHECKOUT / part, folder / part, ignore=ignored)
+        patterns = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(CHECKOUT / part, folder / part, ignore=patterns)
     shutil.copyfile(CHECKOUT / "spack.yaml", folder / "spack.yaml")
     return folder
 
@@ -78,15 +78,15 @@ def test_the_site_of_a_slurm_is_the_expected_one(checkout: Path, name: str) -> N
 
 @pytest.mark.parametrize("name", SLURMS)
 def test_a_new_site_differs_in_nothing_from_its_slurm(checkout: Path, name: str) -> None:
-    found = facts(name)
-    new.write_site("mine", found, checkout, software="toolchains")
+    site_facts = facts(name)
+    new.write_site("mine", site_facts, checkout, software="toolchains")
     findings = compared(Site("mine", checkout), name)
     assert [item.detail for item in findings if item.verdict == "fault"] == []
 
 
-def compared(site: Site, name: str, **changed: str) -> list[Any]:
-    says = facts(name, **changed).cluster
-    return check.compare_limits(site, says)
+def compared(site: Site, name: str, **replacements: str) -> list[Any]:
+    cluster = facts(name, **replacements).cluster
+    return check.compare_limits(site, cluster)
 
 
 def test_what_was_recorded_is_of_three_kinds() -> None:
@@ -109,20 +109,20 @@ def test_what_was_recorded_is_of_three_kinds() -> None:
 
 
 def test_a_partition_that_is_down_is_not_measured() -> None:
-    broken = said("mixed")["sinfo -h -o " + slurm.SINFO] or ""
-    only = "".join(line + "\n" for line in broken.splitlines() if line.startswith("broken"))
-    found = facts("mixed", **{"sinfo -h -o " + slurm.SINFO: only})
-    assert [one.name for one in found.partitions] == ["broken"]
-    assert found.distinct_partitions == []
+    listing = said("mixed")["sinfo -h -o " + slurm.SINFO] or ""
+    text = "".join(line + "\n" for line in listing.splitlines() if line.startswith("broken"))
+    site_facts = facts("mixed", **{"sinfo -h -o " + slurm.SINFO: text})
+    assert [partition.name for partition in site_facts.partitions] == ["broken"]
+    assert site_facts.distinct_partitions == []
 
 
 def test_where_slurm_says_little_the_site_is_written(checkout: Path) -> None:
     """Commands that a site forbids to its users: the rest is found."""
-    without = facts("tree", without="scontrol")
-    assert without.cluster.limits == {}
-    assert without.cluster.switches == {}
-    assert without.accounting is None
-    folder = new.write_site("mine", without, checkout, software="toolchains")
+    site_facts = facts("tree", without="scontrol")
+    assert site_facts.cluster.limits == {}
+    assert site_facts.cluster.switches == {}
+    assert site_facts.accounting is None
+    folder = new.write_site("mine", site_facts, checkout, software="toolchains")
     assert "SBATCH_TIMELIMIT=360" in (folder / "environment").read_text()
 
 
@@ -170,8 +170,8 @@ def test_an_account_that_slurm_does_not_take_is_a_fault(
 def test_a_site_from_another_slurm_has_its_differences_named(checkout: Path) -> None:
     """Accounting and task binding are here; on the other cluster they are not."""
     new.write_site("mine", facts("tree"), checkout, software="toolchains")
-    found = compared(Site("mine", checkout), "plain")
-    faults = "\n".join(item.detail for item in found if item.verdict == "fault")
+    findings = compared(Site("mine", checkout), "plain")
+    faults = "\n".join(item.detail for item in findings if item.verdict == "fault")
     assert "scheduler 'slurm' asks sacct, which answers nothing here" in faults
     assert "TaskPlugin is task/none, without task/affinity" in faults
 
@@ -198,12 +198,14 @@ def test_a_job_script_asks_for_no_more_time_than_its_partition_allows(checkout: 
     (partition,) = site.partitions
     case = Case("NetPIPE", (), "0" * 8, "mine", partition, "a")
     scripts = [Script(case, f"#SBATCH --time={time}\n") for time in ("1:0:0", "1:0:1")]
-    says = facts("plain").cluster
-    assert check.time_limit_faults(scripts[:1], site, says) == []
-    (fault,) = check.time_limit_faults(scripts, site, says)
+    cluster = facts("plain").cluster
+    assert check.time_limit_faults(scripts[:1], site, cluster) == []
+    (fault,) = check.time_limit_faults(scripts, site, cluster)
     assert fault == "NetPIPE asks for 60 minutes of partition 'grid', which allows 60"
-    free = replace(says, limits={"grid": replace(says.limits["grid"], longest_s=None)})
-    assert check.time_limit_faults(scripts, site, free) == []
+    free_cluster = replace(
+        cluster, limits={"grid": replace(cluster.limits["grid"], longest_s=None)}
+    )
+    assert check.time_limit_faults(scripts, site, free_cluster) == []
 
 
 @pytest.mark.parametrize(

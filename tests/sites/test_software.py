@@ -41,8 +41,8 @@ def test_the_recorded_lock_is_that_matrix() -> None:
 
 def test_a_root_too_few_or_too_many_is_named() -> None:
     lock = locks.read(RECORDED)
-    fewer = replace(lock, roots=lock.roots[1:])
-    assert software.mismatches(fewer, wanted()) == [
+    short_lock = replace(lock, roots=lock.roots[1:])
+    assert software.mismatches(short_lock, wanted()) == [
         "not in the lock file: " + software.canonical_spec(lock.roots[0].spec)
     ]
     assert software.mismatches(lock, wanted()[:-1]) == [
@@ -51,7 +51,7 @@ def test_a_root_too_few_or_too_many_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "spacks"),
+    ("spelling", "spack_spelling"),
     [
         ("a@1 +x ~y k=b,a", "a@1+x~y k=a,b"),
         ("a@main ^b@=1.74.0 +x ^c@=4", "a@main ^b@=1.74.0+x ^c@=4"),
@@ -59,8 +59,8 @@ def test_a_root_too_few_or_too_many_is_named() -> None:
         ("npb@3.4.1 names=lu,cg classes=S", "npb@3.4.1 classes=S names=cg,lu"),
     ],
 )
-def test_two_spellings_of_one_spec_are_one(mine: str, spacks: str) -> None:
-    assert software.canonical_spec(mine) == software.canonical_spec(spacks)
+def test_two_spellings_of_one_spec_are_one(spelling: str, spack_spelling: str) -> None:
+    assert software.canonical_spec(spelling) == software.canonical_spec(spack_spelling)
 
 
 @pytest.mark.parametrize("other", ["a@1 ~x", "a@2 +x", "b@1 +x", "a@1 +x ^c"])
@@ -94,9 +94,9 @@ def put_spack(folder: Path, version: str) -> None:
 
 
 def refusal(site: str = "infiniband") -> str:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         software.require_ready(Site(site, CHECKOUT))
-    return str(caught.value)
+    return str(error.value)
 
 
 def change(lock: Path, edit: Callable[[dict[str, object]], None]) -> None:
@@ -133,9 +133,9 @@ def test_an_environment_that_is_not_installed(active: Path) -> None:
 
 
 def test_a_lock_file_of_another_site_or_spack_yaml(active: Path) -> None:
-    said = refusal("spack")
-    assert "does not match spack.yaml on site 'spack': " in said
-    assert "`. site-configs/activate spack`, then `spack concretize -f`" in said
+    message = refusal("spack")
+    assert "does not match spack.yaml on site 'spack': " in message
+    assert "`. site-configs/activate spack`, then `spack concretize -f`" in message
     change(active / "spack.lock", lambda content: content["roots"].pop(0))  # type: ignore[attr-defined]
     assert "not in the lock file: roundtrip-workloads @main" in refusal()
 
@@ -150,13 +150,13 @@ def test_other_sites_need_no_spack(bare: Path) -> None:
 
 @pytest.mark.parametrize("command", [["run", "boost-netpipe", "--site", "infiniband"]])
 def test_nothing_is_launched(bare: Path, command: list[str]) -> None:
-    done = CliRunner().invoke(app, command)
-    assert isinstance(done.exception, UserError)
+    result = CliRunner().invoke(app, command)
+    assert isinstance(result.exception, UserError)
     assert os.environ.get("SPACK_ENV") is None
 
 
 def test_site_lock_refuses_a_stale_one(active: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTRIP_SITE", "spack")
-    done = CliRunner().invoke(app, ["site", "lock"])
-    assert isinstance(done.exception, UserError)
-    assert "does not match spack.yaml on site 'spack'" in str(done.exception)
+    result = CliRunner().invoke(app, ["site", "lock"])
+    assert isinstance(result.exception, UserError)
+    assert "does not match spack.yaml on site 'spack'" in str(result.exception)

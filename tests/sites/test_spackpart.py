@@ -43,8 +43,8 @@ def test_a_prefix_compiles_and_starts_with_its_own_mpi(
     compiler = [prefix / "bin" / "mpicxx", tmp_path / "hello.cpp", "-o", program]
     subprocess.run(compiler, check=True, timeout=60)
     starter = [prefix / "bin" / "mpiexec", "-n", "2", program]
-    done = subprocess.run(starter, capture_output=True, text=True, timeout=60, cwd=tmp_path)
-    assert done.stdout == "size 2\n", done.stderr
+    process = subprocess.run(starter, capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert process.stdout == "size 2\n", process.stderr
 
 
 CHECKOUT = Path(__file__).parents[2]
@@ -52,15 +52,15 @@ TEMPLATE = software.definitions(CHECKOUT / "site-configs" / "spack" / "spack")
 
 
 def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
-    found = [
+    externals = [
         External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
         External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
         External("boost", "boost@=1.81.0 +mpi +serialization ^openmpi@=4.1.4", "/p/b1"),
         External("boost", "boost@=1.81.0 +mpi +serialization ^mpich@=4.0.2", "/p/b2"),
         External("boost", "boost@=1.74.0 +mpi +serialization ^mpich@=4.0.2", "/p/b3"),
     ]
-    (tmp_path / "packages.yaml").write_text(spackpart.external_packages(found))
-    (tmp_path / "definitions.yaml").write_text(spackpart.external_definitions(found, TEMPLATE))
+    (tmp_path / "packages.yaml").write_text(spackpart.external_packages(externals))
+    (tmp_path / "definitions.yaml").write_text(spackpart.external_definitions(externals, TEMPLATE))
     assert check_files(tmp_path, CHECKOUT / "spack.yaml")[0].verdict == "ok"
     assert "boost@=1.74.0" not in (tmp_path / "definitions.yaml").read_text()
     packages = yamlfile.load(tmp_path / "packages.yaml")["packages"]
@@ -73,14 +73,14 @@ def test_externals_pair_each_boost_with_its_mpi(tmp_path: Path) -> None:
 
 
 def test_without_a_boost_of_each_mpi_spack_builds_those_of_the_template(tmp_path: Path) -> None:
-    found = [
+    externals = [
         External("openmpi", "openmpi@=4.1.4 +fortran", "/p/openmpi"),
         External("mpich", "mpich@=4.0.2 +fortran", "/p/mpich"),
     ]
-    (tmp_path / "packages.yaml").write_text(spackpart.external_packages(found))
-    (tmp_path / "definitions.yaml").write_text(spackpart.external_definitions(found, TEMPLATE))
-    chosen = software.definitions(tmp_path)
-    assert chosen["mpis"] == ["openmpi@=4.1.4", "mpich@=4.0.2"]
-    assert chosen["boosts"] == TEMPLATE["boosts"]
-    assert {"netpipe@3.7.2", "ddtbench@1.2"} <= set(chosen["suites"])
+    (tmp_path / "packages.yaml").write_text(spackpart.external_packages(externals))
+    (tmp_path / "definitions.yaml").write_text(spackpart.external_definitions(externals, TEMPLATE))
+    definitions = software.definitions(tmp_path)
+    assert definitions["mpis"] == ["openmpi@=4.1.4", "mpich@=4.0.2"]
+    assert definitions["boosts"] == TEMPLATE["boosts"]
+    assert {"netpipe@3.7.2", "ddtbench@1.2"} <= set(definitions["suites"])
     assert "boost" not in yamlfile.load(tmp_path / "packages.yaml")["packages"]

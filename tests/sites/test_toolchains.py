@@ -36,10 +36,10 @@ NAMES = {
 
 def test_each_root_of_the_workloads_is_one_toolchain() -> None:
     lock = locks.read(RECORDED)
-    found = toolchains(lock)
-    assert {item.name for item in found} == NAMES
-    assert len({item.root.hash for item in found}) == len(NAMES)
-    for item in found:
+    all_toolchains = toolchains(lock)
+    assert {item.name for item in all_toolchains} == NAMES
+    assert len({item.root.hash for item in all_toolchains}) == len(NAMES)
+    for item in all_toolchains:
         assert item.mpi.hash in {spec.hash for spec in lock.closure(item.root.hash)}
         assert {"osu-micro-benchmarks", "npb"} == set(item.suites)
 
@@ -68,35 +68,35 @@ def test_prefixes_are_those_of_the_view_or_of_the_external() -> None:
 
 
 def test_environments_carry_their_spec_and_how_ranks_start(active: Path) -> None:
-    found = {item["name"]: item for item in environments("infiniband", LAUNCH)}
-    assert set(found) == NAMES
-    item = found["mvapich2-23-boost181"]
+    environs = {item["name"]: item for item in environments("infiniband", LAUNCH)}
+    assert set(environs) == NAMES
+    item = environs["mvapich2-23-boost181"]
     assert item["extras"]["launcher_options"] == ["--mpi=pmi2"]
     assert item["extras"]["toolchain"] == "MVAPICH2 2.3.7-1, Boost 1.81.0"
     assert item["target_systems"] == ["infiniband"]
     assert re.fullmatch(
         rf"{active}/\.spack-view/mvapich2-2\.3\.7-1-\w{{7}}/bin/mpicxx", item["cxx"]
     )
-    assert one_to_one(locks.read(active / "spack.lock"), list(found.values()))[0].verdict == "ok"
+    assert one_to_one(locks.read(active / "spack.lock"), list(environs.values()))[0].verdict == "ok"
 
 
-def use_pvm(lock: Path, toolchains_with: int) -> None:
+def use_pvm(lock: Path, pvm_count: int) -> None:
     """The workloads of so many toolchains of the lock file depend on PVM, others do not."""
     content = json.loads(lock.read_text())
     roots = [root for root in content["roots"] if root["spec"].startswith("roundtrip-workloads")]
-    for root in roots[toolchains_with:]:
+    for root in roots[pvm_count:]:
         spec = content["concrete_specs"][root["hash"]]
         spec["dependencies"] = [edge for edge in spec["dependencies"] if edge["name"] != "pvm"]
     lock.write_text(json.dumps(content))
 
 
 @pytest.mark.parametrize(
-    ("toolchains_with", "features"), [(0, []), (len(NAMES) - 1, []), (len(NAMES), ["pvm"])]
+    ("pvm_count", "features"), [(0, []), (len(NAMES) - 1, []), (len(NAMES), ["pvm"])]
 )
 def test_pvm_is_offered_if_the_workloads_of_every_toolchain_use_it(
-    active: Path, toolchains_with: int, features: list[str]
+    active: Path, pvm_count: int, features: list[str]
 ) -> None:
-    use_pvm(active / "spack.lock", toolchains_with)
+    use_pvm(active / "spack.lock", pvm_count)
     assert spack_pvm() == features
     (system,) = render.render(CHECKOUT / "site-configs" / "infiniband")["systems"]
     for partition in system["partitions"]:
@@ -110,9 +110,9 @@ def test_pvm_is_not_offered_without_an_environment(monkeypatch: pytest.MonkeyPat
 
 def test_each_has_the_hashes_of_what_spack_built_for_it(active: Path) -> None:
     lock = locks.read(active / "spack.lock")
-    found = {item["name"]: item["extras"]["specs"] for item in environments("infiniband", LAUNCH)}
+    specs = {item["name"]: item["extras"]["specs"] for item in environments("infiniband", LAUNCH)}
     for item in toolchains(lock):
-        assert found[item.name] == {
+        assert specs[item.name] == {
             "roundtrip-workloads": f"main/{item.root.hash}",
             item.mpi.name: f"{item.mpi.version}/{item.mpi.hash}",
             "boost": f"{item.boost.version}/{item.boost.hash}",
@@ -123,16 +123,16 @@ def test_osu_is_offered_once_for_each_mpi_or_how_to_get_it_is_said(active: Path)
     lock = locks.read(active / "spack.lock")
     suites = {item.name: item.suites["osu-micro-benchmarks"] for item in toolchains(lock)}
     shutil.rmtree(prefix_of_spec(suites["mpich43-boost186"], lock))
-    found = {item["name"]: item for item in environments("infiniband", LAUNCH)}
-    offers = {name for name, item in found.items() if "osu" in item["features"]}
+    environs = {item["name"]: item for item in environments("infiniband", LAUNCH)}
+    offers = {name for name, item in environs.items() if "osu" in item["features"]}
     assert offers == {"openmpi41-boost186", "openmpi50-boost186"} | {
         f"mvapich{version}-boost186" for version in ("2-23", "40")
     }
-    extras = found["openmpi50-boost186"]["extras"]
+    extras = environs["openmpi50-boost186"]["extras"]
     assert ".spack-view/osu-micro-benchmarks-7.5-" in extras["osu_prefix"]
-    lacking = {name: item["extras"]["lacks"]["osu"] for name, item in found.items()}
-    assert lacking["mpich43-boost186"] == "spack install osu-micro-benchmarks ^mpich@4.3.2"
-    assert lacking["mpich43-boost174"] == "it knows no Boost, mpich43-boost186 is enough"
+    remedies = {name: item["extras"]["lacks"]["osu"] for name, item in environs.items()}
+    assert remedies["mpich43-boost186"] == "spack install osu-micro-benchmarks ^mpich@4.3.2"
+    assert remedies["mpich43-boost174"] == "it knows no Boost, mpich43-boost186 is enough"
 
 
 def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Path) -> None:
@@ -144,23 +144,25 @@ def test_the_upstream_netpipe_is_the_reference_where_it_is_installed(active: Pat
     lock = locks.read(lock.file)
     place = prefix_of_spec(lock.specs[suite["hash"]], lock)
     Path(place).mkdir(parents=True)
-    found = environments("infiniband", LAUNCH)
-    offers = [item for item in found if "netpipe-reference" in item["features"]]
+    environs = environments("infiniband", LAUNCH)
+    offers = [item for item in environs if "netpipe-reference" in item["features"]]
     assert [item["extras"]["netpipe_reference"] for item in offers] == [f"{place}/bin/NPmpi"]
-    others = [item["extras"]["lacks"]["netpipe-reference"] for item in found if item not in offers]
-    assert any(text.startswith("spack install netpipe ^") for text in others)
+    remedies = [
+        item["extras"]["lacks"]["netpipe-reference"] for item in environs if item not in offers
+    ]
+    assert any(text.startswith("spack install netpipe ^") for text in remedies)
 
 
 def test_what_is_not_installed_is_no_offer(active: Path) -> None:
-    found = environments("infiniband", LAUNCH)
-    assert set(installed_names(found)) == NAMES
+    environs = environments("infiniband", LAUNCH)
+    assert set(installed_names(environs)) == NAMES
     assert not any(
-        "mvapich2" in name for name in installed_names(found, excluded_mpis=["mvapich2"])
+        "mvapich2" in name for name in installed_names(environs, excluded_mpis=["mvapich2"])
     )
     lock = locks.read(active / "spack.lock")
-    gone = next(item for item in toolchains(lock) if item.name == "mpich43-boost186")
-    shutil.rmtree(prefix_of_spec(gone.root, lock))
-    assert NAMES - set(installed_names(found)) == {"mpich43-boost186"}
+    toolchain = next(item for item in toolchains(lock) if item.name == "mpich43-boost186")
+    shutil.rmtree(prefix_of_spec(toolchain.root, lock))
+    assert NAMES - set(installed_names(environs)) == {"mpich43-boost186"}
 
 
 def test_without_an_active_environment_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,19 +172,19 @@ def test_without_an_active_environment_there_is_none(monkeypatch: pytest.MonkeyP
 
 def test_an_mpi_that_the_site_cannot_start_is_an_error(active: Path) -> None:
     with pytest.raises(UserError, match=r"does not say how mpich@4\.3\.2 starts ranks"):
-        environments("x", {name: how for name, how in LAUNCH.items() if name != "mpich"})
+        environments("x", {name: start for name, start in LAUNCH.items() if name != "mpich"})
 
 
 def test_the_one_to_one_check_names_the_odd_environment(active: Path) -> None:
     lock = locks.read(active / "spack.lock")
-    found = environments("infiniband", LAUNCH)
-    found[1]["extras"]["spec"] = found[0]["extras"]["spec"]
-    found[2]["extras"]["spec"] = "f00dfeed"
-    found[3]["extras"].pop("spec")
-    details = [item.detail for item in one_to_one(lock, found) if item.verdict == "fault"]
+    environs = environments("infiniband", LAUNCH)
+    environs[1]["extras"]["spec"] = environs[0]["extras"]["spec"]
+    environs[2]["extras"]["spec"] = "f00dfeed"
+    environs[3]["extras"].pop("spec")
+    details = [item.detail for item in one_to_one(lock, environs) if item.verdict == "fault"]
     assert any("'openmpi41-boost174' and 'openmpi50-boost174' are both" in d for d in details)
     assert any("is f00dfee, which is no root" in d for d in details)
-    assert any(f"'{found[3]['name']}' names no concrete spec" in d for d in details)
+    assert any(f"'{environs[3]['name']}' names no concrete spec" in d for d in details)
     assert sum(d.startswith("no environment for") for d in details) == 3
 
 
@@ -194,10 +196,10 @@ def test_nothing_to_run_with_is_said_where_reframe_would_pass(
     shutil.rmtree(active / ".spack-view")
     environments("infiniband", LAUNCH)
     lock = active / "spack.lock"
-    said = (
+    message = (
         f"site 'infiniband' can run no check: no toolchain of {lock} is installed: `spack install`"
     )
-    assert capsys.readouterr().err == f"{said}\n"
+    assert capsys.readouterr().err == f"{message}\n"
     monkeypatch.delenv("SPACK_ENV")
     assert environments("infiniband", LAUNCH) == []
     assert "no concretized Spack environment is active" in capsys.readouterr().err
@@ -212,31 +214,31 @@ def twice(active: Path) -> locks.Lock:
     file = active / "spack.lock"
     content: dict[str, Any] = json.loads(file.read_text())
     specs = content["concrete_specs"]
-    (usual,) = (key for key, spec in specs.items() if spec["name"] == "mpich")
-    second = json.loads(json.dumps(specs[usual]))
+    (mpich_hash,) = (key for key, spec in specs.items() if spec["name"] == "mpich")
+    second = json.loads(json.dumps(specs[mpich_hash]))
     second["parameters"]["netmod"] = "ofi"
     specs["ofi0000ofi"] = second
     specs["gcc0000gcc"] = {
         **json.loads(json.dumps(second)),
         **{"name": "gcc", "version": "12.2.0", "parameters": {}, "dependencies": []},
     }
-    wanted = "roundtrip-workloads@main ^boost@1.86.0+mpi+serialization cxxstd=17 ^mpich@4.3"
-    (root,) = (item for item in content["roots"] if item["spec"] == wanted)
+    root_spec = "roundtrip-workloads@main ^boost@1.86.0+mpi+serialization cxxstd=17 ^mpich@4.3"
+    (root,) = (item for item in content["roots"] if item["spec"] == root_spec)
     copy = json.loads(json.dumps(specs[root["hash"]]))
-    by_gcc = {"hash": "gcc0000gcc", "name": "gcc", "parameters": {"virtuals": ["c", "cxx"]}}
+    gcc_edge = {"hash": "gcc0000gcc", "name": "gcc", "parameters": {"virtuals": ["c", "cxx"]}}
     for spec in (copy, specs[root["hash"]]):
-        spec["dependencies"].append(by_gcc)
+        spec["dependencies"].append(gcc_edge)
     for edge in copy["dependencies"]:
-        if edge["hash"] == usual:
+        if edge["hash"] == mpich_hash:
             edge["hash"] = "ofi0000ofi"
         if edge["name"] == "boost":
             boost = json.loads(json.dumps(specs[edge["hash"]]))
             edge["hash"] = "boost00ofi"
     for edge in boost["dependencies"]:
-        if edge["hash"] == usual:
+        if edge["hash"] == mpich_hash:
             edge["hash"] = "ofi0000ofi"
     specs |= {"boost00ofi": boost, "root000ofi": copy}
-    content["roots"].append({"spec": f"{wanted} netmod=ofi", "hash": "root000ofi"})
+    content["roots"].append({"spec": f"{root_spec} netmod=ofi", "hash": "root000ofi"})
     file.write_text(json.dumps(content))
     return locks.read(file)
 
@@ -270,21 +272,21 @@ def test_without_a_label_the_second_build_is_refused_and_the_label_is_named(
 def test_a_label_distinguishes_two_builds_of_a_series(
     twice: locks.Lock, label: list[str], mpich: set[str]
 ) -> None:
-    found = names(twice, label)
-    assert mpich <= found
+    toolchain_names = names(twice, label)
+    assert mpich <= toolchain_names
     assert len(toolchains(twice, label)) == 16
     assert software.split_labels(twice, label) == []
-    listed = environments("mine", LAUNCH, label=label)
-    assert len({item["name"] for item in listed}) == 16
-    both = [item for item in listed if item["name"] in mpich]
-    assert len({item["cxx"] for item in both}) == 2
-    assert len({item["extras"]["toolchain"] for item in both}) == 2
+    environs = environments("mine", LAUNCH, label=label)
+    assert len({item["name"] for item in environs}) == 16
+    mpich_environs = [item for item in environs if item["name"] in mpich]
+    assert len({item["cxx"] for item in mpich_environs}) == 2
+    assert len({item["extras"]["toolchain"] for item in mpich_environs}) == 2
 
 
 def test_titles_carry_what_the_label_has(twice: locks.Lock) -> None:
-    found = {item.name: item.title for item in toolchains(twice, ["netmod", "ucx", "compiler"])}
+    titles = {item.name: item.title for item in toolchains(twice, ["netmod", "ucx", "compiler"])}
     title = "MPICH 4.3.2, Boost 1.86.0, netmod ofi, UCX 1.17.0, GCC 12.2.0"
-    assert found["mpich43-ofi-ucx117-boost186-gcc12"] == title
+    assert titles["mpich43-ofi-ucx117-boost186-gcc12"] == title
 
 
 def test_a_label_with_too_little_still_refuses(twice: locks.Lock) -> None:

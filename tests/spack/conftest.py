@@ -28,12 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def real() -> Spack:
     try:
-        found = software.find_spack()
+        spack = software.find_spack()
     except UserError as error:
         pytest.skip(f"no usable Spack: {error}")
-    if found is None:
+    if spack is None:
         pytest.skip(f"needs Spack 1.1 or newer: {GET}")
-    return found
+    return spack
 
 
 @pytest.fixture

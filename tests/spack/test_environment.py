@@ -28,40 +28,40 @@ def environment() -> dict[str, Any]:
 
 
 def test_the_environment_has_only_sections_that_spack_knows() -> None:
-    known = {"include", "repos", "specs", "concretizer", "config", "develop", "view"}
-    assert set(environment()) == known
+    sections = {"include", "repos", "specs", "concretizer", "config", "develop", "view"}
+    assert set(environment()) == sections
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_the_site_is_chosen_by_one_variable_that_activate_exports(part: Path) -> None:
-    own, include, unused = environment()["include"]
-    assert own == {"path": ".spack-local", "optional": True}  # first: it has the last word
+    local, include, unused = environment()["include"]
+    assert local == {"path": ".spack-local", "optional": True}  # first: it has the last word
     assert (CHECKOUT / unused["path"]).is_file()
     assert include["path_override_env_var"] == "ROUNDTRIP_SITE_SPACK"
     assert (CHECKOUT / include["path"]).is_dir()
     script = '. site-configs/activate "$0" && printenv ROUNDTRIP_SITE_SPACK'
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", script, part.parent.name], cwd=CHECKOUT, capture_output=True, text=True
     )
-    assert done.stdout.strip() == str(part)
+    assert process.stdout.strip() == str(part)
 
 
 def test_other_sites_leave_the_variable_alone() -> None:
     script = "unset ROUNDTRIP_SITE_SPACK; . site-configs/activate local; env"
-    done = subprocess.run(["bash", "-c", script], cwd=CHECKOUT, capture_output=True, text=True)
-    assert "RFM_SYSTEM=local" in done.stdout
-    assert "ROUNDTRIP_SITE_SPACK" not in done.stdout
+    process = subprocess.run(["bash", "-c", script], cwd=CHECKOUT, capture_output=True, text=True)
+    assert "RFM_SYSTEM=local" in process.stdout
+    assert "ROUNDTRIP_SITE_SPACK" not in process.stdout
 
 
 def test_nothing_that_is_built_is_said_to_be_unused() -> None:
-    recorded = json.loads((CHECKOUT / "tests/sites/data/environment/spack.lock").read_text())
-    built = {spec["name"] for spec in recorded["concrete_specs"].values()}
-    unused = yaml.safe_load((CHECKOUT / "spack_repo/unused.yaml").read_text())["packages"]
-    assert not built & set(unused)
-    assert set(map(str, unused.values())) == {"{'buildable': False}"}
+    lock_json = json.loads((CHECKOUT / "tests/sites/data/environment/spack.lock").read_text())
+    built_names = {spec["name"] for spec in lock_json["concrete_specs"].values()}
+    unused_packages = yaml.safe_load((CHECKOUT / "spack_repo/unused.yaml").read_text())["packages"]
+    assert not built_names & set(unused_packages)
+    assert set(map(str, unused_packages.values())) == {"{'buildable': False}"}
     for part in PARTS:
         packages = yaml.safe_load((part / "packages.yaml").read_text())["packages"]
-        assert not set(packages) & set(unused)
+        assert not set(packages) & set(unused_packages)
 
 
 def test_what_is_installed_can_be_restored_to_another_path() -> None:
@@ -70,7 +70,7 @@ def test_what_is_installed_can_be_restored_to_another_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "said"),
+    ("files", "hint"),
     [
         ((), "spack env activate . && spack concretize && spack install"),
         (("spack.lock",), "spack env activate . && spack install"),
@@ -81,25 +81,25 @@ def test_what_is_installed_can_be_restored_to_another_path() -> None:
     ],
 )
 def test_activate_asks_for_what_is_still_to_do(
-    tmp_path: Path, there: tuple[str, ...], said: str
+    tmp_path: Path, files: tuple[str, ...], hint: str
 ) -> None:
     shutil.copytree(CHECKOUT / "site-configs", tmp_path / "site-configs", symlinks=True)
-    for name in there:
+    for name in files:
         (tmp_path / name).mkdir() if name == ".spack-view" else (tmp_path / name).touch()
     environ = {key: value for key, value in os.environ.items() if key != "SPACK_ENV"}
 
-    def activate(**more: str) -> str:
+    def activate(**variables: str) -> str:
         return subprocess.run(
             ["bash", "-c", ". site-configs/activate infiniband"],
             cwd=tmp_path,
-            env={**environ, **more, "ROUNDTRIP_RUNS": str(tmp_path / "runs")},
+            env={**environ, **variables, "ROUNDTRIP_RUNS": str(tmp_path / "runs")},
             capture_output=True,
             text=True,
             check=True,
         ).stderr
 
-    assert activate().strip().endswith(said) or said in activate()
-    if "spack.lock" in there:
+    assert activate().strip().endswith(hint) or hint in activate()
+    if "spack.lock" in files:
         assert activate(SPACK_ENV=str(tmp_path)) == ""
 
 
@@ -126,10 +126,10 @@ def test_the_view_is_where_toolchains_look_for_it() -> None:
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.parent.name)
 def test_each_site_defines_what_the_matrix_uses_and_pins_what_it_offers(part: Path) -> None:
-    defined = software.definitions(part)
-    assert software.names_used(CHECKOUT / "spack.yaml") <= set(defined)
+    definitions = software.definitions(part)
+    assert software.names_used(CHECKOUT / "spack.yaml") <= set(definitions)
     packages = yaml.safe_load((part / "packages.yaml").read_text())["packages"]
-    for spec in defined["mpis"]:
+    for spec in definitions["mpis"]:
         name = spec.split("@")[0]
         assert name in MPIS
         # A site that `site new` wrote may have an MPI that is installed already.
@@ -159,15 +159,15 @@ def test_the_concretization_cache_is_off(part: Path) -> None:
 @pytest.mark.parametrize("site", ["infiniband", "roce"])
 def test_a_cluster_offers_every_mpi_and_boost_on_its_fabric(site: str) -> None:
     part = CHECKOUT / "site-configs" / site / "spack"
-    defined = software.definitions(part)
-    assert defined["mpis"] == [
+    definitions = software.definitions(part)
+    assert definitions["mpis"] == [
         "openmpi@4.1",
         "openmpi@5.0",
         "mvapich2@2.3.7",
         "mvapich@4.0",
         "mpich@4.3",
     ]
-    assert [b.split()[0] for b in defined["boosts"]] == [
+    assert [b.split()[0] for b in definitions["boosts"]] == [
         "boost@1.74.0",
         "boost@1.81.0",
         "boost@1.86.0",
@@ -177,8 +177,8 @@ def test_a_cluster_offers_every_mpi_and_boost_on_its_fabric(site: str) -> None:
         assert packages[name]["buildable"] is False
     fabric = {"openmpi": "fabrics=ucx", "mpich": "netmod=ucx", "mvapich": "netmod=ucx"}
     for name, words in {**fabric, "mvapich2": "fabrics=mrail"}.items():
-        required = str(packages[name]["require"][0])
-        assert words in required
-        assert "slurm" in required
+        requirement = str(packages[name]["require"][0])
+        assert words in requirement
+        assert "slurm" in requirement
         # `all: require:` does not reach a package that has requirements of its own.
-        assert "target=x86_64_v3" in required
+        assert "target=x86_64_v3" in requirement

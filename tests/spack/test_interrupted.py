@@ -68,18 +68,18 @@ def tiny(tmp_path: Path) -> Path:
 
 
 def test_what_was_built_before_a_kill_is_kept(real: Spack, tiny: Path) -> None:
-    done, command = tiny / "done", [real.command, "-e", tiny, "install"]
-    builds = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
-    while not (done.exists() and "second" in done.read_text()):
-        assert builds.poll() is None, "spack install ended before the second build began"
+    log, command = tiny / "done", [real.command, "-e", tiny, "install"]
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL)
+    while not (log.exists() and "second" in log.read_text()):
+        assert process.poll() is None, "spack install ended before the second build began"
         time.sleep(0.1)
-    os.killpg(builds.pid, signal.SIGKILL)
-    builds.wait()
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
     (tiny / "go").touch()
-    again = subprocess.run(command, capture_output=True, text=True)
+    rerun = subprocess.run(command, capture_output=True, text=True)
 
-    assert again.returncode == 0, again.stderr + again.stdout
-    assert done.read_text().split() == ["first", "second", "second"]
-    assert "Installing first" not in again.stdout
-    assert "second: Successfully installed" in again.stdout
+    assert rerun.returncode == 0, rerun.stderr + rerun.stdout
+    assert log.read_text().split() == ["first", "second", "second"]
+    assert "Installing first" not in rerun.stdout
+    assert "second: Successfully installed" in rerun.stdout

@@ -53,18 +53,18 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any,
     for module, names in {
         f"spack_repo.builtin.{key}": value for key, value in build.items()
     }.items():
-        fake = ModuleType(module)
+        stub = ModuleType(module)
         for name in names:
-            setattr(fake, name, Base)
-        fake.generator = directive("generator")  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, module, fake)
+            setattr(stub, name, Base)
+        stub.generator = directive("generator")  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module, stub)
     for module in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.roundtrip"):
         monkeypatch.setitem(sys.modules, module, ModuleType(module))
     monkeypatch.setitem(sys.modules, "spack.package", api)
-    ours = "spack_repo.roundtrip.build_systems"
-    monkeypatch.setitem(sys.modules, ours, ModuleType(ours))
+    prefix = "spack_repo.roundtrip.build_systems"
+    monkeypatch.setitem(sys.modules, prefix, ModuleType(prefix))
     base = load(REPOSITORY / "build_systems" / "workloads.py")
-    monkeypatch.setitem(sys.modules, f"{ours}.workloads", base)
+    monkeypatch.setitem(sys.modules, f"{prefix}.workloads", base)
     yield calls
 
 
@@ -107,15 +107,15 @@ def test_a_recipe_says_what_it_builds_in_one_line_first(recipe: Path) -> None:
     """`spack info` and `spack list` show it."""
     for node in ast.walk(ast.parse(recipe.read_text())):
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
-            first, *rest = text.splitlines()
-            assert first.endswith(".")
+            summary, *rest = text.splitlines()
+            assert summary.endswith(".")
             assert not rest or not rest[0]
 
 
 def test_the_workloads_name_all_they_need(said: list[Any]) -> None:
     load(REPOSITORY / "packages" / "roundtrip_workloads" / "package.py")
-    needed = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
-    assert {"c", "cxx", "cmake@3.25:", "mpi@3:", "boost@1.74: +mpi +serialization"} <= needed
+    dependencies = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
+    assert {"c", "cxx", "cmake@3.25:", "mpi@3:", "boost@1.74: +mpi +serialization"} <= dependencies
     assert ("version", ("main",), {"branch": "main"}) in said
 
 
@@ -137,9 +137,9 @@ def test_a_workload_alone_is_a_project_of_its_own_without_boost(said: list[Any],
     package = getattr(recipe, f"Roundtrip{name.capitalize()}")
     project = CHECKOUT / package.root_cmakelists_dir / "CMakeLists.txt"
     assert f"project(roundtrip-{name} " in project.read_text()
-    needed = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
-    assert "mpi@3:" in needed
-    assert not any("boost" in spec for spec in needed)
+    dependencies = {arguments[0] for directive, arguments, _ in said if directive == "depends_on"}
+    assert "mpi@3:" in dependencies
+    assert not any("boost" in spec for spec in dependencies)
 
 
 def test_mvapich_declares_what_its_configure_step_reads(said: list[Any]) -> None:
@@ -156,8 +156,8 @@ def test_mvapich_is_configured_for_the_pmi_that_the_site_asks_for(said: list[Any
     recipe = load(REPOSITORY / "packages" / "mvapich" / "package.py").Mvapich()
     assert recipe.process_manager_options == ["--with-pm=none"]
     for part in (CHECKOUT / "site-configs").glob("*/spack/packages.yaml"):
-        (required,) = yaml.safe_load(part.read_text())["packages"]["mvapich"]["require"]
-        assert ("process_managers=slurm" in required) == ("pmi_version=pmi2" in required)
+        (requirement,) = yaml.safe_load(part.read_text())["packages"]["mvapich"]["require"]
+        assert ("process_managers=slurm" in requirement) == ("pmi_version=pmi2" in requirement)
 
 
 #: Of Debian's signed netpipe_3.7.2-8.dsc; the commit that imports DDTBench 1.2 unchanged.
@@ -171,9 +171,9 @@ KNOWN = {
 def test_a_source_is_pinned_to_what_was_verified(recipe: Path, said: list[Any]) -> None:
     load(recipe)
     versions = [keywords for directive, _, keywords in said if directive == "version"]
-    pinned = [kw for kw in versions if {"sha256", "commit"} & set(kw)]
-    wanted = KNOWN.get(recipe.parent.name)
-    assert pinned == ([wanted] if wanted else [])
+    pins = [kw for kw in versions if {"sha256", "commit"} & set(kw)]
+    expected = KNOWN.get(recipe.parent.name)
+    assert pins == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))

@@ -23,12 +23,12 @@ TOOLS = {"isort": "6.0.1", "black": "25.1.0", "flake8": "7.2.0"}
 @pytest.fixture(scope="session")
 def search() -> str:
     """The PATH where the tools are found."""
-    own = Path(sys.executable).parent
-    spacks = Path(os.environ.get("SPACK_PYTHON", sys.executable)).parent
-    search = os.pathsep.join([str(spacks), str(own), os.environ["PATH"]])
+    python_bin = Path(sys.executable).parent
+    spack_bin = Path(os.environ.get("SPACK_PYTHON", sys.executable)).parent
+    search = os.pathsep.join([str(spack_bin), str(python_bin), os.environ["PATH"]])
     if any(shutil.which(tool, path=search) is None for tool in TOOLS):
-        wanted = " ".join(f"{name}=={version}" for name, version in TOOLS.items())
-        pytest.skip(f"`spack style` needs its tools: {own}/pip install {wanted}")
+        requirements = " ".join(f"{name}=={version}" for name, version in TOOLS.items())
+        pytest.skip(f"`spack style` needs its tools: {python_bin}/pip install {requirements}")
     return search
 
 
@@ -48,13 +48,13 @@ def style(real: Spack, search: str, folder: Path, recipe: str) -> subprocess.Com
     "recipe", RECIPES, ids=lambda recipe: f"{recipe.parent.name}/{recipe.name}"
 )
 def test_a_recipe_has_spacks_style(real: Spack, search: str, tmp_path: Path, recipe: Path) -> None:
-    done = style(real, search, tmp_path, recipe.read_text())
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("checks were clean") == 1 + len(TOOLS) + 1
+    process = style(real, search, tmp_path, recipe.read_text())
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stdout.count("checks were clean") == 1 + len(TOOLS) + 1
 
 
 @pytest.mark.parametrize(
-    ("spoilt", "tool"),
+    ("source", "tool"),
     [
         ("from spack.package import *\nimport re\n\nre.escape('a')\n", "isort"),
         ("from spack.package import *\n\nname = 'a'\n", "black"),
@@ -63,8 +63,8 @@ def test_a_recipe_has_spacks_style(real: Spack, search: str, tmp_path: Path, rec
     ],
 )
 def test_what_is_not_spacks_style_is_refused(
-    real: Spack, search: str, tmp_path: Path, spoilt: str, tool: str
+    real: Spack, search: str, tmp_path: Path, source: str, tool: str
 ) -> None:
-    done = style(real, search, tmp_path, spoilt)
-    assert done.returncode != 0
-    assert f"{tool} found errors" in done.stdout
+    process = style(real, search, tmp_path, source)
+    assert process.returncode != 0
+    assert f"{tool} found errors" in process.stdout

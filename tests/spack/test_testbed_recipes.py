@@ -42,20 +42,20 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     api = ModuleType("spack.package")
     for name in ("version", "depends_on", "conflicts"):
         setattr(api, name, lambda *_, **__: None)
-    found = {
+    functions = {
         "run_before": lambda _: lambda method: method,
         "join_path": lambda *parts: "/".join(parts),
         "filter_file": replace,
         "Spec": lambda text="": text,
     }
-    for name, value in found.items():
+    for name, value in functions.items():
         setattr(api, name, value)
     monkeypatch.setitem(sys.modules, "spack.package", api)
     for package in NAMES:
-        fake = ModuleType(package)
-        setattr(fake, package.capitalize(), type("Builtin", (Base,), {}))
+        stub = ModuleType(package)
+        setattr(stub, package.capitalize(), type("Builtin", (Base,), {}))
         name = f"spack_repo.builtin.packages.{package}.package"
-        monkeypatch.setitem(sys.modules, name, fake)
+        monkeypatch.setitem(sys.modules, name, stub)
     for module in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.packages"):
         monkeypatch.setitem(sys.modules, module, ModuleType(module))
     yield api
@@ -86,13 +86,13 @@ def test_the_repository_says_which_package_api_it_has() -> None:
 def test_only_debians_version_comes_from_debian(
     api: ModuleType, package: str, version: str, file: str
 ) -> None:
-    one = recipe(package)()
-    assert one.url_for_version(version).endswith(f"/{file}")
-    assert one.url_for_version("9.9") == "https://authors.example/9.9"
+    instance = recipe(package)()
+    assert instance.url_for_version(version).endswith(f"/{file}")
+    assert instance.url_for_version("9.9") == "https://authors.example/9.9"
 
 
 def test_open_mpi_drops_the_one_patch_and_keeps_the_others(api: ModuleType) -> None:
-    assert [vars(each) for each in recipe("openmpi").patches[""]] == [{}]
+    assert [vars(patch) for patch in recipe("openmpi").patches[""]] == [{}]
 
 
 def test_mvapich2s_tcp_device_is_mended(
@@ -108,14 +108,14 @@ def test_mvapich2s_tcp_device_is_mended(
     recipe("mvapich2")().patch()
 
     assert (tcp / "tcp_init.c").read_text() == "CHECK(mpi_errno != 0, mpi_errno);\n"
-    wanted = "char ip[INET];\ninet_ntop(AF_INET, &addr, ip);\n"
-    assert (tcp / "tcp_getip.c").read_text() == wanted
+    expected = "char ip[INET];\ninet_ntop(AF_INET, &addr, ip);\n"
+    assert (tcp / "tcp_getip.c").read_text() == expected
 
 
 def test_mvapich2_defines_its_variables_once_for_new_compilers(api: ModuleType) -> None:
-    extended = recipe("mvapich2")
-    one = extended()
-    one.spec = SimpleNamespace(satisfies=lambda text: text == "%c=gcc@10:")
-    assert one.flag_handler("cflags", []) == (["-fcommon"], None, None)
-    assert one.flag_handler("fflags", []) == ([], None, None)
-    assert extended.dependencies[""] == {"bison": 1}
+    recipe_class = recipe("mvapich2")
+    instance = recipe_class()
+    instance.spec = SimpleNamespace(satisfies=lambda text: text == "%c=gcc@10:")
+    assert instance.flag_handler("cflags", []) == (["-fcommon"], None, None)
+    assert instance.flag_handler("fflags", []) == ([], None, None)
+    assert recipe_class.dependencies[""] == {"bison": 1}

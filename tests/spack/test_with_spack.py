@@ -38,14 +38,14 @@ print("PADDED", len(spack.store.STORE.root))
 
 def run(real: Spack, checkout: Path, *arguments: str, site: str = "infiniband") -> str:
     part = checkout / "site-configs" / site / "spack"
-    done = subprocess.run(
+    process = subprocess.run(
         [real.command, "-e", checkout, *arguments],
         env={**os.environ, "ROUNDTRIP_SITE_SPACK": str(part)},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
+    assert process.returncode == 0, process.stderr + process.stdout
+    return process.stdout
 
 
 @pytest.mark.parametrize("site", SITES)
@@ -85,8 +85,8 @@ def test_spacks_audit_refuses_a_recipe_with_a_variant_that_it_does_not_have(
 @pytest.mark.parametrize("site", SITES)
 def test_the_site_is_included(real: Spack, checkout: Path, site: str) -> None:
     packages = run(real, checkout, "config", "get", "packages", site=site)
-    wanted = "fabrics=none" if site == "spack" else "fabrics=ucx"
-    assert wanted in packages
+    expected = "fabrics=none" if site == "spack" else "fabrics=ucx"
+    assert expected in packages
 
 
 @pytest.mark.parametrize("site", SITES)
@@ -97,38 +97,38 @@ def test_what_no_root_needs_is_not_considered(
     script = tmp_path / "considered.py"
     script.write_text(CONSIDERED)
     roots = ["roundtrip-workloads", "osu-micro-benchmarks", "npb", "netpipe", "ddtbench"]
-    said = run(real, checkout, "python", str(script), str(checkout), *roots, site=site)
-    assert int(said.split("CONSIDERED ")[1]) < 100
+    output = run(real, checkout, "python", str(script), str(checkout), *roots, site=site)
+    assert int(output.split("CONSIDERED ")[1]) < 100
 
 
 def test_install_paths_are_padded(real: Spack, checkout: Path, tmp_path: Path) -> None:
     """Else a build cache cannot be restored to a longer path."""
     script = tmp_path / "padded.py"
     script.write_text(PADDED)
-    said = run(real, checkout, "python", str(script), str(checkout))
-    assert int(said.split("PADDED ")[1]) >= 128
+    output = run(real, checkout, "python", str(script), str(checkout))
+    assert int(output.split("PADDED ")[1]) >= 128
 
 
 def test_one_toolchain_concretizes_as_required(real: Spack, checkout: Path) -> None:
     spec = "roundtrip-workloads@main ^boost@1.86.0+mpi+serialization cxxstd=17 ^mpich@4.3"
-    said = run(real, checkout, "spec", *spec.split())
-    (mpich,) = [line for line in said.splitlines() if "^mpich@" in line]
+    output = run(real, checkout, "spec", *spec.split())
+    (mpich_line,) = [line for line in output.splitlines() if "^mpich@" in line]
     for word in ("device=ch4", "netmod=ucx", "pmi=pmi2", "datatype-engine=auto", "x86_64_v3"):
-        assert word in mpich
+        assert word in mpich_line
 
 
 def test_the_whole_matrix_concretizes_in_three_minutes_to_one_build_of_each_mpi(
     real: Spack, checkout: Path
 ) -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
     run(real, checkout, "concretize")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
     lock = locks.read(checkout / "spack.lock")
     assert len(lock.roots) == 26
     assert len(lock.mpis) == 5
     assert locks.split_builds(lock) == []
     assert locks.split_targets(lock) == []
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 180
+    assert end.ru_utime + end.ru_stime - start.ru_utime - start.ru_stime < 180
 
 
 #: The Python here instead of one that Spack builds.
@@ -155,5 +155,5 @@ def test_spack_installs_the_command(real: Spack, tmp_path: Path) -> None:
     )
     run(real, tmp_path, "install")
     program = tmp_path / "view" / "bin" / "roundtrip"
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("roundtrip ")
+    process = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert process.stdout.startswith("roundtrip ")

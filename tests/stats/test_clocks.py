@@ -30,9 +30,9 @@ def test_clocks_that_agree_name_nobody() -> None:
 @pytest.mark.parametrize("fast", ["a", "c", "e"])
 def test_a_fast_node_is_named_and_its_partners_are_not(fast: str) -> None:
     clocks = dict.fromkeys("abcde", 0.0) | {fast: math.log(1.3)}
-    (odd,) = odd_clocks(compare(clocks), LIMIT)
-    assert (odd.node, odd.partners, odd.other) == (fast, 4, "")
-    assert math.exp(odd.excess) == pytest.approx(1.3)
+    (clock,) = odd_clocks(compare(clocks), LIMIT)
+    assert (clock.node, clock.partners, clock.other) == (fast, 4, "")
+    assert math.exp(clock.excess) == pytest.approx(1.3)
 
 
 def test_of_two_nodes_nobody_knows_which_is_wrong() -> None:
@@ -61,6 +61,6 @@ def test_a_minority_is_named_whatever_the_order(
 ) -> None:
     sign = -1 if slow else 1
     clocks = dict.fromkeys(names, 0.0) | {names[0]: sign * excess, names[1]: sign * 2 * excess}
-    found = odd_clocks(compare(clocks), LIMIT)
-    assert {odd.node for odd in found} == set(names[:2])
-    assert all(math.copysign(1, odd.excess) == sign for odd in found)
+    outliers = odd_clocks(compare(clocks), LIMIT)
+    assert {clock.node for clock in outliers} == set(names[:2])
+    assert all(math.copysign(1, clock.excess) == sign for clock in outliers)

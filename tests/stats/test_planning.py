@@ -58,7 +58,7 @@ def test_launches_for_so_many_claims(claims: int, fewest: int, recommended: int)
 
 
 @pytest.mark.parametrize(
-    ("launches", "claims", "reached", "together"),
+    ("launches", "claims", "expected", "joint_claims"),
     [
         (5, 1, Reach.UNDERPOWERED, None),
         (6, 1, Reach.ALONE, 1),
@@ -70,10 +70,10 @@ def test_launches_for_so_many_claims(claims: int, fewest: int, recommended: int)
     ],
 )
 def test_alone_together_or_not_at_all(
-    launches: int, claims: int, reached: Reach, together: int | None
+    launches: int, claims: int, expected: Reach, joint_claims: int | None
 ) -> None:
-    assert reach(launches, claims, LEVELS) is reached
-    assert joint_claims_needed(launches, claims, LEVELS) == together
+    assert reach(launches, claims, LEVELS) is expected
+    assert joint_claims_needed(launches, claims, LEVELS) == joint_claims
 
 
 @given(st.integers(1, 40))
@@ -81,8 +81,8 @@ def test_the_judge_keeps_the_promise(claims: int) -> None:
     """One difference among claims that are none is decided with the fewest launches, not before."""
 
     def verdict(launches: int) -> Verdict:
-        even = [1 + (-1) ** k * (0.2 + k / 100) for k in range(launches)]
-        crowd: dict[int, list[float]] = dict.fromkeys(range(1, claims), even)
+        even_ratios = [1 + (-1) ** k * (0.2 + k / 100) for k in range(launches)]
+        crowd: dict[int, list[float]] = dict.fromkeys(range(1, claims), even_ratios)
         return judge({0: [2 + k / 100 for k in range(launches)], **crowd}, LEVELS)[0].verdict
 
     fewest = fewest_launches(claims, LEVELS)
@@ -101,23 +101,23 @@ def launches(
 ) -> list[list[float]]:
     """Log-normal samples: standard deviations between launches and of a sample within one."""
     random = np.random.default_rng(5)
-    drawn = []
+    values = []
     for shift in between * random.standard_normal(count):
         noise = random.standard_normal(samples)
         for i in range(1, samples):
             noise[i] = correlation * noise[i - 1] + math.sqrt(1 - correlation**2) * noise[i]
-        drawn.append([float(v) for v in np.exp(shift + within * noise)])
-    return drawn
+        values.append([float(value) for value in np.exp(shift + within * noise)])
+    return values
 
 
 @pytest.mark.parametrize("between", [0.14, 0.02])
 def test_components_are_those_of_the_simulation(between: float) -> None:
-    found = components(launches(between, 0.1), 4.0)
-    assert found is not None
-    assert math.sqrt(found.between) == pytest.approx(between, rel=0.2)
+    parts = components(launches(between, 0.1), 4.0)
+    assert parts is not None
+    assert math.sqrt(parts.between) == pytest.approx(between, rel=0.2)
     # A median of n independent normal samples has a variance of pi/2 of that of their mean.
-    assert found.in_launch == pytest.approx(math.pi / 2 * 0.1**2 / 400, rel=0.15)
-    assert found.within == pytest.approx(4 * found.in_launch)
+    assert parts.in_launch == pytest.approx(math.pi / 2 * 0.1**2 / 400, rel=0.15)
+    assert parts.within == pytest.approx(4 * parts.in_launch)
 
 
 def test_samples_that_depend_on_each_other_do_not_look_like_more_than_they_are() -> None:
@@ -129,8 +129,8 @@ def test_samples_that_depend_on_each_other_do_not_look_like_more_than_they_are()
 
 
 def test_no_spread_between_launches_is_not_negative() -> None:
-    found = components([[1.0, 1.1, 0.9, 1.05, 0.95, 1.0]] * 4, 1.0)
-    assert found is not None and found.between == 0
+    parts = components([[1.0, 1.1, 0.9, 1.05, 0.95, 1.0]] * 4, 1.0)
+    assert parts is not None and parts.between == 0
 
 
 def test_nothing_follows_from_too_little() -> None:

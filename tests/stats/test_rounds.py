@@ -21,9 +21,9 @@ def launches(name: str, rounds: list[int], second: int = 0) -> list[RoundLaunch]
 
 
 def test_launches_of_a_round_are_a_pair() -> None:
-    found = pair_by_round(launches("a", [1, 2, 3]), launches("b", [3, 1, 2], second=5))
+    pairing = pair_by_round(launches("a", [1, 2, 3]), launches("b", [3, 1, 2], second=5))
     pairs = (("a1", "b1"), ("a2", "b2"), ("a3", "b3"))
-    assert found == Pairing(pairs, rounds=3, first_count=3, round_numbers=(1, 2, 3))
+    assert pairing == Pairing(pairs, rounds=3, first_count=3, round_numbers=(1, 2, 3))
 
 
 def test_of_rounds_in_twos_only_whole_ones_give_a_ratio() -> None:
@@ -34,35 +34,35 @@ def test_of_rounds_in_twos_only_whole_ones_give_a_ratio() -> None:
 
 
 def test_rounds_that_lack_one_are_left_out_and_counted() -> None:
-    found = pair_by_round(launches("a", [1, 2, 4, 5]), launches("b", [2, 3, 4], second=5))
-    assert found.pairs == (("a2", "b2"), ("a4", "b4"))
-    assert found.rounds == 5
+    pairing = pair_by_round(launches("a", [1, 2, 4, 5]), launches("b", [2, 3, 4], second=5))
+    assert pairing.pairs == (("a2", "b2"), ("a4", "b4"))
+    assert pairing.rounds == 5
 
 
 def test_blocks_one_after_the_other_are_refused() -> None:
-    found = pair_by_round(launches("a", [1, 2, 3]), launches("b", [4, 5, 6]))
-    assert found.pairs == ()
-    assert found.refusal == (
+    pairing = pair_by_round(launches("a", [1, 2, 3]), launches("b", [4, 5, 6]))
+    assert pairing.pairs == ()
+    assert pairing.refusal == (
         "no round launched both (one in rounds 1 to 3, the other in rounds 4 to 6): what was not "
         "interleaved cannot be compared"
     )
 
 
 def test_two_campaigns_put_together_are_refused_though_their_rounds_are_called_alike() -> None:
-    later = [RoundLaunch(f"b{k}", k, f"2026-11-22T07:{k:02d}:00Z") for k in (1, 2, 3)]
-    found = pair_by_round(launches("a", [1, 2, 3]), later)
-    assert found.pairs == ()
-    assert found.refusal.startswith("round 1 was not over when the next one began")
+    later_launches = [RoundLaunch(f"b{k}", k, f"2026-11-22T07:{k:02d}:00Z") for k in (1, 2, 3)]
+    pairing = pair_by_round(launches("a", [1, 2, 3]), later_launches)
+    assert pairing.pairs == ()
+    assert pairing.refusal.startswith("round 1 was not over when the next one began")
 
 
 def test_without_times_the_rounds_are_believed() -> None:
-    untimed = [RoundLaunch(f"a{k}", k) for k in (1, 2)]
-    assert len(pair_by_round(untimed, launches("b", [1, 2])).pairs) == 2
+    untimed_launches = [RoundLaunch(f"a{k}", k) for k in (1, 2)]
+    assert len(pair_by_round(untimed_launches, launches("b", [1, 2])).pairs) == 2
 
 
 def test_the_first_launch_of_a_round_counts() -> None:
-    again = [*launches("a", [1, 2]), RoundLaunch("again", 1, "2026-11-21T07:01:30Z")]
-    assert pair_by_round(again, launches("b", [1, 2])).pairs == (("a1", "b1"), ("a2", "b2"))
+    launch_list = [*launches("a", [1, 2]), RoundLaunch("again", 1, "2026-11-21T07:01:30Z")]
+    assert pair_by_round(launch_list, launches("b", [1, 2])).pairs == (("a1", "b1"), ("a2", "b2"))
 
 
 def drifting(rng: np.random.Generator, count: int, points: int) -> np.ndarray:
@@ -75,14 +75,14 @@ def drifting(rng: np.random.Generator, count: int, points: int) -> np.ndarray:
     drift[0] = rng.standard_normal()
     for k in range(1, count):
         drift[k] = 0.7 * drift[k - 1] + np.sqrt(1 - 0.7**2) * rng.standard_normal()
-    drifted: np.ndarray = 0.12 * drift[:, None] + 0.015 * rng.standard_normal((count, points))
-    return drifted
+    logs: np.ndarray = 0.12 * drift[:, None] + 0.015 * rng.standard_normal((count, points))
+    return logs
 
 
 def false_reports(by_round: bool, reports: int = 200, rounds: int = 10, points: int = 6) -> int:
     """Reports of one toolchain under two names in which one is the faster."""
     rng = np.random.default_rng(17)
-    wrong = 0
+    wrong_reports = 0
     for _ in range(reports):
         logs = drifting(rng, 2 * rounds, points)
         if by_round:  # who is first is drawn in each round
@@ -94,10 +94,10 @@ def false_reports(by_round: bool, reports: int = 200, rounds: int = 10, points: 
         else:  # one after the other
             one, other = logs[:rounds], logs[rounds:]
         ratios = np.exp(one - other)
-        judged = judge({size: ratios[:, size].tolist() for size in range(points)}, LEVELS)
-        verdicts = {one.verdict for one in judged.values()}
-        wrong += bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
-    return wrong
+        results = judge({size: ratios[:, size].tolist() for size in range(points)}, LEVELS)
+        verdicts = {result.verdict for result in results.values()}
+        wrong_reports += bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
+    return wrong_reports
 
 
 def test_a_toolchain_is_hardly_ever_faster_than_itself_by_round() -> None:

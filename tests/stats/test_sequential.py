@@ -25,8 +25,8 @@ LEVELS = Levels(
 SIZES = st.lists(st.floats(0, 3) | st.just(0.02), min_size=1, max_size=8)
 
 
-def wealth(logs: list[float], at: float = 0.0) -> float:
-    return float(np.exp(sequential.log_wealth(np.array(logs), np.array([at]))[0, -1]))
+def wealth(logs: list[float], log_ratio: float = 0.0) -> float:
+    return float(np.exp(sequential.log_wealth(np.array(logs), np.array([log_ratio]))[0, -1]))
 
 
 def ratios(effect: float, spread: float, rounds: int, seed: int = 1) -> list[float]:
@@ -35,19 +35,21 @@ def ratios(effect: float, spread: float, rounds: int, seed: int = 1) -> list[flo
 
 
 @given(SIZES, st.floats(-2, 2))
-def test_a_fair_coin_makes_nobody_richer_whatever_the_sizes(sizes: list[float], at: float) -> None:
+def test_a_fair_coin_makes_nobody_richer_whatever_the_sizes(
+    sizes: list[float], log_ratio: float
+) -> None:
     """Over all signs, the mean wealth is exactly what was staked: the proof of validity."""
     signs = np.array(list(itertools.product([-1, 1], repeat=len(sizes))))
-    logs = at + signs * np.array(sizes)
-    held = np.exp(sequential.log_wealth(logs, np.array([at]))[:, 0])
-    assert held.mean(axis=0) == pytest.approx(1, rel=1e-6)
-    assert (held <= 2.0 ** np.arange(1, len(sizes) + 1) * (1 + 1e-9)).all()
+    logs = log_ratio + signs * np.array(sizes)
+    wealths = np.exp(sequential.log_wealth(logs, np.array([log_ratio]))[:, 0])
+    assert wealths.mean(axis=0) == pytest.approx(1, rel=1e-6)
+    assert (wealths <= 2.0 ** np.arange(1, len(sizes) + 1) * (1 + 1e-9)).all()
 
 
 @given(SIZES, st.floats(-2, 2))
-def test_to_swap_the_sides_turns_everything_over(sizes: list[float], at: float) -> None:
-    turned = wealth([-size for size in sizes], -at)
-    assert wealth(sizes, at) == pytest.approx(turned, rel=1e-6)
+def test_to_swap_the_sides_turns_everything_over(sizes: list[float], log_ratio: float) -> None:
+    reverse = wealth([-size for size in sizes], -log_ratio)
+    assert wealth(sizes, log_ratio) == pytest.approx(reverse, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", simulated.MODELS)
@@ -57,8 +59,8 @@ def test_equal_sides_are_called_different_in_no_more_series_than_the_level_allow
     logs = simulated.equal_log_ratios(
         simulated.MODELS[name], np.random.default_rng(7), 300, rounds=100
     )
-    false = simulated.false_claims(logs)
-    assert stats.binomtest(false, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
+    false_claims = simulated.false_claims(logs)
+    assert stats.binomtest(false_claims, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
 
 
 def test_a_test_for_one_look_is_false_far_more_often_with_a_look_each_round() -> None:
@@ -79,8 +81,8 @@ def test_one_coin_for_two_rounds_keeps_the_level(drift: float) -> None:
     rng = np.random.default_rng(7)
     logs = simulated.equal_log_ratios(noise, rng, 300, rounds=100, order=simulated.ABBA)
     assert logs.shape == (300, 50)
-    false = simulated.false_claims(logs)
-    assert stats.binomtest(false, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
+    false_claims = simulated.false_claims(logs)
+    assert stats.binomtest(false_claims, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
 
 
 def test_abba_takes_fewer_launches_only_of_what_a_drift_exceeds() -> None:
@@ -100,15 +102,15 @@ def test_abba_takes_fewer_launches_only_of_what_a_drift_exceeds() -> None:
 def test_a_difference_is_found_in_few_rounds(
     effect: float, spread: float, median: float, most: float
 ) -> None:
-    found = simulated.rounds_needed(effect, spread, np.random.default_rng(3), series=100)
-    assert found[0] <= median
-    assert found[1] <= most
+    rounds = simulated.rounds_needed(effect, spread, np.random.default_rng(3), series=100)
+    assert rounds[0] <= median
+    assert rounds[1] <= most
 
 
 def test_six_rounds_are_the_fewest_that_decide() -> None:
     assert sequential.interval(ratios(9, 0.01, 5), 0.95).low is None
-    found = sequential.interval(ratios(9, 0.01, 6), 0.95)
-    assert found.exists and found.excludes(1)
+    interval = sequential.interval(ratios(9, 0.01, 6), 0.95)
+    assert interval.exists and interval.excludes(1)
 
 
 @pytest.mark.parametrize("effect", [0.0, 0.3])
@@ -116,21 +118,21 @@ def test_the_interval_holds_the_truth_at_every_round(effect: float) -> None:
     series = 40
     rng = np.random.default_rng(5)
     logs = math.log1p(effect) + 0.03 * rng.standard_t(3, (series, 60))
-    missed = 0
-    for one in logs:
-        intervals = [sequential.interval(np.exp(one[:n]).tolist(), 0.95) for n in (6, 20, 60)]
-        missed += any(each.excludes(1 + effect) for each in intervals)
-    assert stats.binomtest(missed, series, 0.05, alternative="greater").pvalue > 1e-3
+    misses = 0
+    for row in logs:
+        intervals = [sequential.interval(np.exp(row[:n]).tolist(), 0.95) for n in (6, 20, 60)]
+        misses += any(interval.excludes(1 + effect) for interval in intervals)
+    assert stats.binomtest(misses, series, 0.05, alternative="greater").pvalue > 1e-3
 
 
 def test_the_interval_is_where_the_wealth_reaches_the_bar_and_holds_the_median() -> None:
     values = ratios(0.1, 0.03, 25)
-    found = sequential.interval(values, 0.95)
-    assert found.low is not None and found.high is not None
-    assert found.low < found.median < found.high
-    assert found.median == pytest.approx(float(np.median(values)))
+    interval = sequential.interval(values, 0.95)
+    assert interval.low is not None and interval.high is not None
+    assert interval.low < interval.median < interval.high
+    assert interval.median == pytest.approx(float(np.median(values)))
     logs = np.log(values).tolist()
-    for end in (found.low, found.high):
+    for end in (interval.low, interval.high):
         assert wealth(logs, math.log(end)) == pytest.approx(20, rel=0.05)
 
 
@@ -142,41 +144,45 @@ def test_the_verdict_follows_from_interval_and_q_as_everywhere() -> None:
         "little": ratios(0.03, 0.1, 12),
         "few": ratios(0.5, 0.02, 3),
     }
-    judged = sequential.judge(claims, LEVELS)
-    assert [one.verdict for one in judged.values()] == [
+    results = sequential.judge(claims, LEVELS)
+    assert [result.verdict for result in results.values()] == [
         Verdict.FASTER,
         Verdict.SLOWER,
         Verdict.ON_PAR,
         Verdict.CANNOT_TELL,
         Verdict.CANNOT_TELL,
     ]
-    tested = [one for one in judged.values() if one.interval.exists]
-    assert [one.q for one in tested] == pytest.approx(q_values([one.p for one in tested]))
-    assert all(decide(one.interval, one.q, LEVELS) is one.verdict for one in judged.values())
-    assert judged["few"].p == 1
+    tested_results = [result for result in results.values() if result.interval.exists]
+    assert [result.q for result in tested_results] == pytest.approx(
+        q_values([result.p for result in tested_results])
+    )
+    assert all(
+        decide(result.interval, result.q, LEVELS) is result.verdict for result in results.values()
+    )
+    assert results["few"].p == 1
 
 
 def test_families_are_corrected_apart() -> None:
     claims = {("a", k): ratios(0, 0.02, 12, seed=k) for k in range(9)} | {("b", 0): [1.2] * 7}
-    apart = sequential.judge(claims, LEVELS, family=lambda key: key[0])
-    together = sequential.judge(claims, LEVELS)
-    assert apart["b", 0].q == apart["b", 0].p
-    assert together["b", 0].q > together["b", 0].p
+    family_results = sequential.judge(claims, LEVELS, family=lambda key: key[0])
+    joint_results = sequential.judge(claims, LEVELS)
+    assert family_results["b", 0].q == family_results["b", 0].p
+    assert joint_results["b", 0].q > joint_results["b", 0].p
 
 
 def test_a_forecast_comes_true_on_the_whole() -> None:
     """Claims of a known effect: rounds that were forecast after 10, and rounds that it took."""
     rng = np.random.default_rng(11)
-    forecast, taken = [], []
+    forecasts, rounds = [], []
     for _ in range(20):
         logs = math.log(1.08) + 0.1 * rng.standard_normal(200)
         if foresight_of(logs[:10]) is None:
             continue
-        reached = sequential.log_wealth(logs, np.zeros(1))[0] >= math.log(20)
-        forecast.append(foresight_of(logs[:10]) or 0)
-        taken.append(max(1, int(reached.argmax()) + 1 - 10))
-    assert len(taken) > 10
-    assert 0.3 < np.median(forecast) / np.median(taken) < 3
+        is_reached = sequential.log_wealth(logs, np.zeros(1))[0] >= math.log(20)
+        forecasts.append(foresight_of(logs[:10]) or 0)
+        rounds.append(max(1, int(is_reached.argmax()) + 1 - 10))
+    assert len(rounds) > 10
+    assert 0.3 < np.median(forecasts) / np.median(rounds) < 3
 
 
 def foresight_of(logs: np.ndarray) -> int | None:
@@ -185,15 +191,15 @@ def foresight_of(logs: np.ndarray) -> int | None:
 
 def test_a_forecast_says_when_it_cannot() -> None:
     assert sequential.rounds_to_come([1.1, 1.2, 1.1], LEVELS) is None
-    undecidable = LEVELS.model_copy(update={"minimum_effect": 0.5, "equivalence_margin": 0.001})
-    assert sequential.rounds_to_come(ratios(0.2, 0.1, 10), undecidable) == 201
+    levels = LEVELS.model_copy(update={"minimum_effect": 0.5, "equivalence_margin": 0.001})
+    assert sequential.rounds_to_come(ratios(0.2, 0.1, 10), levels) == 201
     assert sequential.rounds_to_come(ratios(0.5, 0.01, 10), LEVELS) == 1
 
 
 def test_more_claims_need_more_rounds() -> None:
     values = ratios(0.5, 0.02, 5)
-    alone = sequential.rounds_to_come(values, LEVELS)
-    among = sequential.rounds_to_come(values, LEVELS, claims=64)
-    lowered = sequential.rounds_to_come(values, LEVELS, claims=64, decided_claims=31)
-    assert alone and among and lowered
-    assert alone < lowered < among
+    lone_rounds = sequential.rounds_to_come(values, LEVELS)
+    family_rounds = sequential.rounds_to_come(values, LEVELS, claims=64)
+    rest_rounds = sequential.rounds_to_come(values, LEVELS, claims=64, decided_claims=31)
+    assert lone_rounds and family_rounds and rest_rounds
+    assert lone_rounds < rest_rounds < family_rounds

@@ -27,7 +27,7 @@ from roundtrip.stats.summaries import (
 
 
 @pytest.mark.parametrize(
-    ("statistic", "suits"),
+    ("statistic", "expected"),
     [
         (MEAN, {Kind.COST, Kind.COUNT}),
         (SUM, {Kind.COST, Kind.COUNT}),
@@ -36,9 +36,9 @@ from roundtrip.stats.summaries import (
         (MEDIAN, set(Kind)),
     ],
 )
-def test_what_a_statistic_suits(statistic: Statistic, suits: set[Kind]) -> None:
-    found = {kind for kind in Kind if Summary("value", kind, "launches", statistic).fits_kind}
-    assert found == suits
+def test_what_a_statistic_suits(statistic: Statistic, expected: set[Kind]) -> None:
+    kinds = {kind for kind in Kind if Summary("value", kind, "launches", statistic).fits_kind}
+    assert kinds == expected
 
 
 def test_a_summary_forms_what_it_says() -> None:

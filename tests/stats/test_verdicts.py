@@ -16,41 +16,41 @@ ratios = st.lists(st.floats(0.01, 100), min_size=1, max_size=9)
 
 
 def test_all_on_one_side_is_the_least_p() -> None:
-    drawn = [1.0 + 0.01 * (k + 1) for k in range(11)]
-    found = [signed_rank_p(drawn[:n]) for n in range(1, 12)]
-    assert found == pytest.approx([2.0 ** (1 - n) for n in range(1, 12)])
+    sample = [1.0 + 0.01 * (k + 1) for k in range(11)]
+    p_values = [signed_rank_p(sample[:n]) for n in range(1, 12)]
+    assert p_values == pytest.approx([2.0 ** (1 - n) for n in range(1, 12)])
 
 
 @given(ratios)
-def test_the_signed_rank_p_is_that_of_all_sign_patterns(drawn: list[float]) -> None:
-    logs = np.log(np.array(drawn))
+def test_the_signed_rank_p_is_that_of_all_sign_patterns(sample: list[float]) -> None:
+    logs = np.log(np.array(sample))
     logs = logs[logs != 0]
     if not logs.size:
-        assert signed_rank_p(drawn) == 1.0
+        assert signed_rank_p(sample) == 1.0
         return
     ordered = np.sort(np.abs(logs))
     ranks = [np.mean(np.flatnonzero(ordered == abs(v)) + 1) for v in logs]
-    observed = sum(r for r, v in zip(ranks, logs, strict=True) if v > 0)
+    observed_sum = sum(r for r, v in zip(ranks, logs, strict=True) if v > 0)
     middle = sum(ranks) / 2
     places = np.arange(len(ranks))
     sums = (np.arange(2 ** len(ranks))[:, None] >> places & 1) @ np.array(ranks)
-    extreme = np.abs(sums - middle) >= abs(observed - middle) - 1e-9
-    assert signed_rank_p(drawn) == pytest.approx(np.mean(extreme), abs=1e-9)
+    is_extreme = np.abs(sums - middle) >= abs(observed_sum - middle) - 1e-9
+    assert signed_rank_p(sample) == pytest.approx(np.mean(is_extreme), abs=1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 15, 40])
 def test_scipy_has_the_same_p_and_q(count: int) -> None:
     rng = np.random.default_rng(count)
-    drawn = [np.exp(rng.normal(0.2, 1, count)) for _ in range(20)]
-    p = [signed_rank_p(one) for one in drawn]
-    exact = [stats.wilcoxon(np.log(one), method="exact").pvalue for one in drawn]
-    assert p == pytest.approx(exact, rel=1e-12)
+    samples = [np.exp(rng.normal(0.2, 1, count)) for _ in range(20)]
+    p = [signed_rank_p(sample) for sample in samples]
+    exact_p = [stats.wilcoxon(np.log(sample), method="exact").pvalue for sample in samples]
+    assert p == pytest.approx(exact_p, rel=1e-12)
     assert q_values(p) == pytest.approx(stats.false_discovery_control(p, method="bh"))
 
 
 def test_sides_are_alike() -> None:
-    drawn = [1.2, 1.1, 0.7, 1.3, 1.05, 1.4]
-    assert signed_rank_p(drawn) == pytest.approx(signed_rank_p([1 / r for r in drawn]))
+    sample = [1.2, 1.1, 0.7, 1.3, 1.05, 1.4]
+    assert signed_rank_p(sample) == pytest.approx(signed_rank_p([1 / r for r in sample]))
 
 
 def test_ratios_of_one_say_nothing() -> None:
@@ -106,22 +106,22 @@ def test_without_an_interval_a_claim_is_open() -> None:
 
 
 def test_claims_are_judged_together() -> None:
-    clear = [1.3 + 0.01 * k for k in range(6)]
-    alone = judge({"a": clear}, LEVELS)["a"]
-    assert alone.verdict is Verdict.FASTER
-    assert alone.p == alone.q == pytest.approx(2 / 64)
+    clear_ratios = [1.3 + 0.01 * k for k in range(6)]
+    lone_result = judge({"a": clear_ratios}, LEVELS)["a"]
+    assert lone_result.verdict is Verdict.FASTER
+    assert lone_result.p == lone_result.q == pytest.approx(2 / 64)
     noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(9)}
-    crowded = judge({"a": clear, **noise}, LEVELS)["a"]
-    assert crowded.q == pytest.approx(10 * 2 / 64)
-    assert crowded.verdict is Verdict.CANNOT_TELL
+    family_result = judge({"a": clear_ratios, **noise}, LEVELS)["a"]
+    assert family_result.q == pytest.approx(10 * 2 / 64)
+    assert family_result.verdict is Verdict.CANNOT_TELL
 
 
 def test_too_few_launches_take_no_part_in_the_correction() -> None:
-    clear = [1.3 + 0.01 * k for k in range(6)]
-    judged = judge({"a": clear, "few": [1.0, 1.1]}, LEVELS)
-    assert judged["a"].q == pytest.approx(2 / 64)
-    assert judged["few"].verdict is Verdict.CANNOT_TELL
-    assert (judged["few"].p, judged["few"].q) == (1.0, 1.0)
+    clear_ratios = [1.3 + 0.01 * k for k in range(6)]
+    results = judge({"a": clear_ratios, "few": [1.0, 1.1]}, LEVELS)
+    assert results["a"].q == pytest.approx(2 / 64)
+    assert results["few"].verdict is Verdict.CANNOT_TELL
+    assert (results["few"].p, results["few"].q) == (1.0, 1.0)
     assert judge({}, LEVELS) == {}
 
 
@@ -129,7 +129,7 @@ def test_too_few_launches_take_no_part_in_the_correction() -> None:
 def test_equal_variants_hardly_ever_seem_to_differ(noise: str) -> None:
     """40 campaigns of 80 equal pairs at 10 % noise: campaigns with a false claim, 5 % allowed."""
     rng = np.random.default_rng(len(noise))
-    wrong = 0
+    wrong_campaigns = 0
     for _ in range(40):
         if noise == "gauss":
             logs = 0.1 * rng.standard_normal((80, 10))
@@ -137,46 +137,48 @@ def test_equal_variants_hardly_ever_seem_to_differ(noise: str) -> None:
             logs = 0.05 * rng.standard_t(2, (80, 10))
         else:
             logs = 0.1 * rng.choice([-1, 1], (80, 10)) + 0.02 * rng.standard_normal((80, 10))
-        judged = judge(dict(enumerate(np.exp(logs).tolist())), LEVELS)
-        verdicts = {one.verdict for one in judged.values()}
-        wrong += bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
-    assert wrong <= 5
+        results = judge(dict(enumerate(np.exp(logs).tolist())), LEVELS)
+        verdicts = {result.verdict for result in results.values()}
+        wrong_campaigns += bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
+    assert wrong_campaigns <= 5
 
 
 def test_a_real_difference_is_found() -> None:
     rng = np.random.default_rng(7)
     logs = np.log(0.8) + 0.03 * rng.standard_normal((40, 8))
-    judged = judge(dict(enumerate(np.exp(logs).tolist())), LEVELS)
-    assert {one.verdict for one in judged.values()} == {Verdict.SLOWER}
+    results = judge(dict(enumerate(np.exp(logs).tolist())), LEVELS)
+    assert {result.verdict for result in results.values()} == {Verdict.SLOWER}
 
 
 def test_each_family_is_corrected_apart() -> None:
     """Six launches, one primary claim: what the others are does not touch it."""
-    clear = [1.3 + 0.01 * k for k in range(6)]
+    clear_ratios = [1.3 + 0.01 * k for k in range(6)]
     noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(9)}
-    judged = judge({"a": clear, **noise}, LEVELS, family=lambda key: key == "a")
-    assert list(judged) == ["a", *noise]
-    assert judged["a"].verdict is Verdict.FASTER
-    assert (judged["a"].q, judged["a"].claims) == (pytest.approx(2 / 64), 1)
-    assert {judged[key].claims for key in noise} == {9}
-    assert judged["n0"].q == pytest.approx(judge(noise, LEVELS)["n0"].q)
+    results = judge({"a": clear_ratios, **noise}, LEVELS, family=lambda key: key == "a")
+    assert list(results) == ["a", *noise]
+    assert results["a"].verdict is Verdict.FASTER
+    assert (results["a"].q, results["a"].claims) == (pytest.approx(2 / 64), 1)
+    assert {results[key].claims for key in noise} == {9}
+    assert results["n0"].q == pytest.approx(judge(noise, LEVELS)["n0"].q)
 
 
 def test_too_few_launches_for_a_verdict_say_so_and_how_many_would_do() -> None:
     """370 times slower in each of six launches, among fourteen claims: q is 0.44."""
     slow = [1 / (370 + k) for k in range(6)]
     noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(13)}
-    one = judge({"slow": slow, **noise}, LEVELS)["slow"]
-    assert one.verdict is Verdict.CANNOT_TELL
-    assert one.words == "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would"
-    enough = judge({"slow": [*slow, 1 / 381, 1 / 382, 1 / 383, 1 / 384]}, LEVELS)
-    assert enough["slow"].words == "slower"
-    (few,) = judge({"few": [0.5, 0.51, 0.52]}, LEVELS).values()
-    assert few.words == "cannot tell: 3 launches give no interval; 6 would"
+    result = judge({"slow": slow, **noise}, LEVELS)["slow"]
+    assert result.verdict is Verdict.CANNOT_TELL
+    assert (
+        result.words == "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would"
+    )
+    results = judge({"slow": [*slow, 1 / 381, 1 / 382, 1 / 383, 1 / 384]}, LEVELS)
+    assert results["slow"].words == "slower"
+    (few_result,) = judge({"few": [0.5, 0.51, 0.52]}, LEVELS).values()
+    assert few_result.words == "cannot tell: 3 launches give no interval; 6 would"
 
 
 def test_what_more_launches_might_not_mend_is_not_blamed_on_them() -> None:
     mixed = [0.7, 1.4, 0.8, 1.3, 0.9, 1.2]
     small = [1.02 + 0.01 * k for k in range(6)]  # beyond the margin, below the minimum effect
-    judged = judge({"mixed": mixed, "small": small}, LEVELS)
-    assert judged["mixed"].words == judged["small"].words == "cannot tell"
+    results = judge({"mixed": mixed, "small": small}, LEVELS)
+    assert results["mixed"].words == results["small"].words == "cannot tell"

@@ -29,8 +29,8 @@ from roundtrip.studies.study import BLUE, ORANGE, Arm, palette
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
 
 
-def drawings(*measured: Measured) -> list[Drawing]:
-    panels = CasePanels(bundle(measured), STUDY, METRIC)
+def drawings(*cases: Measured) -> list[Drawing]:
+    panels = CasePanels(bundle(cases), STUDY, METRIC)
     frame = curve_rows(panels.intervals, 1e6)
     return [
         drawing(f"barrier-{number}", panel, panels.rows(frame, panel), ARMS)
@@ -39,28 +39,28 @@ def drawings(*measured: Measured) -> list[Drawing]:
 
 
 def test_dots_have_a_bar_where_there_is_an_interval() -> None:
-    two = Measured("Barrier@a", {"mpi": 10, "ring": 20}), Measured("Barrier@b", {"mpi": 5}, 3)
-    many, few = dots(drawings(*two), "Time of a barrier", "Time", Unit.US)
-    assert many.alt == "Time of a barrier: Open MPI, 2 ranks in one node"
-    svg = drawing_of(many)
+    cases = Measured("Barrier@a", {"mpi": 10, "ring": 20}), Measured("Barrier@b", {"mpi": 5}, 3)
+    fig_a, fig_b = dots(drawings(*cases), "Time of a barrier", "Time", Unit.US)
+    assert fig_a.alt == "Time of a barrier: Open MPI, 2 ranks in one node"
+    svg = drawing_of(fig_a)
     assert "MPI_Barrier" in svg and "Messages in a ring" in svg and "8 launches" in svg
     assert (svg.count('class="bars"'), svg.count("<circle")) == (2, 2)
     assert f'fill="{BLUE[0]}"' in svg and f"--dark:{BLUE[1]}" in svg
-    assert 'class="bars"' not in drawing_of(few) and "Messages in a ring" not in drawing_of(few)
+    assert 'class="bars"' not in drawing_of(fig_b) and "Messages in a ring" not in drawing_of(fig_b)
 
 
 def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> None:
-    slow = Measured("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
-    fast = Measured("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
-    one, other = map(
-        drawing_of, curves_over_size(drawings(fast, slow), "Over size", "Time", Unit.US)
+    slow_case = Measured("Barrier@b", {"ring": 9000}, 3, (1, 1 << 20))
+    fast_case = Measured("Barrier@a", {"mpi": 10, "ring": 20}, 8, (1, 1024))
+    fast_svg, slow_svg = map(
+        drawing_of, curves_over_size(drawings(fast_case, slow_case), "Over size", "Time", Unit.US)
     )
-    for svg in (one, other):
+    for svg in (fast_svg, slow_svg):
         ticks = re.findall(r">([0-9\u202f]+)</text>", svg)
         assert "10" in ticks and "1\u202f000\u202f000\u202f000" in ticks
         assert "Messages in a ring" in svg
-    assert (one.count('class="band"'), one.count('class="line"')) == (2, 2)
-    assert (other.count('class="band"'), other.count('class="line"')) == (0, 1)  # 3 launches
+    assert (fast_svg.count('class="band"'), fast_svg.count('class="line"')) == (2, 2)
+    assert (slow_svg.count('class="band"'), slow_svg.count('class="line"')) == (0, 1)  # 3 launches
     assert (
         curves_over_size([], "Nothing", "Time", Unit.US)
         == ()
@@ -69,8 +69,13 @@ def test_curves_have_bands_and_names_at_their_ends_and_share_their_axes() -> Non
 
 
 def test_arms_that_lie_on_each_other_have_points_of_their_own_shape_on_each_panel() -> None:
-    both, alone = Measured("Barrier@a", {"mpi": 10, "ring": 10}), Measured("Barrier@b", {"ring": 9})
-    shapes = [{c.name: c.shape for c in one.curves} for one in drawings(both, alone)]
+    case_a, case_b = (
+        Measured("Barrier@a", {"mpi": 10, "ring": 10}),
+        Measured("Barrier@b", {"ring": 9}),
+    )
+    shapes = [
+        {curve.name: curve.shape for curve in panel.curves} for panel in drawings(case_a, case_b)
+    ]
     assert shapes[0] == {"MPI_Barrier": CIRCLE, "Messages in a ring": SQUARE}
     assert shapes[1] == {"Messages in a ring": SQUARE}
 
@@ -90,10 +95,10 @@ def test_one_size_alone_has_an_axis_around_it() -> None:
 
 
 def test_a_curve_that_leaves_the_axis_is_marked_at_its_end() -> None:
-    fast = Measured("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
-    (figure,) = curves_over_size(drawings(fast), "Time over size", "Time", Unit.US, (10.0, 1000.0))
+    case = Measured("Barrier@a", {"mpi": 10}, sizes=(1, 1024))
+    (figure,) = curves_over_size(drawings(case), "Time over size", "Time", Unit.US, (10.0, 1000.0))
     assert "MPI_Barrier ↑" in drawing_of(figure)
-    (figure,) = curves_over_size(drawings(fast), "Time over size", "Time", Unit.US, (1e6, 1e7))
+    (figure,) = curves_over_size(drawings(case), "Time over size", "Time", Unit.US, (1e6, 1e7))
     assert "MPI_Barrier ↓" in drawing_of(figure)
 
 
@@ -106,8 +111,8 @@ def test_decades_hold_the_bands_as_well() -> None:
 
 
 def test_a_palette_has_a_colour_for_every_name() -> None:
-    found = palette("abcdefg")
-    assert len(set(found.values())) == 6 and found["a"] == found["g"] == BLUE
+    colours = palette("abcdefg")
+    assert len(set(colours.values())) == 6 and colours["a"] == colours["g"] == BLUE
 
 
 FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().statistics)["one"]
@@ -115,9 +120,9 @@ FASTER = judge({"one": [2.0 + 0.01 * k for k in range(9)]}, analysis.default().s
 
 def test_a_verdict_has_its_own_words_or_those_of_the_study() -> None:
     tones = {Verdict.FASTER: "good"}
-    own = display.verdict(FASTER, tones, series="key")
-    assert own.text.startswith("2.04 [") and own.series == "key"
-    assert (own.verdict, own.tone) == ("faster", "good")
+    cell = display.verdict(FASTER, tones, series="key")
+    assert cell.text.startswith("2.04 [") and cell.series == "key"
+    assert (cell.verdict, cell.tone) == ("faster", "good")
     assert display.verdict(FASTER, words="holds").verdict == "holds"
     assert display.verdict(FASTER).tone == "plain"
     assert display.verdict(None, words="holds") == display.NOT_MEASURED

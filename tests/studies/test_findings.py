@@ -18,17 +18,17 @@ KIB = 1024
 
 
 def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
-    found = [
+    verdicts = [
         VerdictAt(
-            where, size, verdict and ClaimVerdict(Interval(ratio, None, None, 9), 1.0, 1.0, verdict)
+            place, size, verdict and ClaimVerdict(Interval(ratio, None, None, 9), 1.0, 1.0, verdict)
         )
-        for where, size, verdict, ratio in places
+        for place, size, verdict, ratio in places
     ]
-    return line("Boost.MPI", "raw MPI", found).replace("\N{NO-BREAK SPACE}", " ")
+    return line("Boost.MPI", "raw MPI", verdicts).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.mark.parametrize(
-    ("places", "wanted"),
+    ("places", "expected"),
     [
         ([], "Boost.MPI was not compared with raw MPI"),
         ([("A", 1, None, 1.0)], "Boost.MPI was not compared with raw MPI"),
@@ -68,26 +68,26 @@ def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
         ),
     ],
 )
-def test_what_is_said(places: list[tuple[str, int, Verdict | None, float]], wanted: str) -> None:
-    assert sentence(*places) == wanted
+def test_what_is_said(places: list[tuple[str, int, Verdict | None, float]], expected: str) -> None:
+    assert sentence(*places) == expected
 
 
 def test_sizes_in_a_row_are_a_range_and_many_places_are_counted() -> None:
-    run = [
+    rows = [
         ("A", 2**k, SLOWER if 0 < k < 4 else ON_PAR, 0.9 if 0 < k < 4 else 1.0) for k in range(6)
     ]
-    assert sentence(*run).startswith("Boost.MPI costs 11 % at 2 B to 8 B; on par elsewhere")
-    many = [(name, 2**k, SLOWER if name == "ABCDE"[k] else ON_PAR, 0.9) for k in range(5)
+    assert sentence(*rows).startswith("Boost.MPI costs 11 % at 2 B to 8 B; on par elsewhere")
+    places = [(name, 2**k, SLOWER if name == "ABCDE"[k] else ON_PAR, 0.9) for k in range(5)
             for name in "ABCDE"]  # fmt: skip
-    assert sentence(*many).startswith(
+    assert sentence(*places).startswith(
         "Boost.MPI costs 11 % in 5 of 25 comparisons; on par elsewhere"
     )
 
 
 def open_at(low: float, median: float, high: float, q: float) -> str:
     levels = analysis.default().statistics
-    found = judge({"a": [low, low, median, median, median, median, median, high, high]}, levels)
-    place = VerdictAt("A", KIB, replace(found["a"], q=q))
+    verdicts = judge({"a": [low, low, median, median, median, median, median, high, high]}, levels)
+    place = VerdictAt("A", KIB, replace(verdicts["a"], q=q))
     return line("Boost.MPI", "raw MPI", [place]).replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -12,11 +12,13 @@ from roundtrip.studies.growth import TIMES, Growth
 from roundtrip.studies.osu.curves import ideal_time
 
 
-def times(of: dict[int, float], line: str = "a", kind: str = "", launches: int = 8) -> pl.DataFrame:
+def times(
+    time_by_nodes: dict[int, float], line: str = "a", kind: str = "", launches: int = 8
+) -> pl.DataFrame:
     """`launches` times on each number of nodes, 4 ranks on each, that differ by up to 0.7 %."""
     rows = [
         ("allreduce, 8 B", kind, line, nodes, 4 * nodes, time * (1 + launch / 1000))
-        for nodes, time in of.items()
+        for nodes, time in time_by_nodes.items()
         for launch in range(launches)
     ]
     return pl.DataFrame(rows, schema=TIMES, orient="row")
@@ -28,10 +30,10 @@ def efficiencies(growth: Growth) -> dict[int, float]:
 
 def test_a_tree_of_messages_is_ideal_and_half_as_fast_is_half_as_efficient() -> None:
     steps = {nodes: math.log2(4 * nodes) for nodes in (2, 4, 8)}
-    found = efficiencies(Growth.from_times(times(steps), ideal_time, 0.95))
-    assert found == pytest.approx({2: 100, 4: 100, 8: 100})
-    found = efficiencies(Growth.from_times(times({**steps, 8: 2 * steps[8]}), ideal_time, 0.95))
-    assert found == pytest.approx({2: 100, 4: 100, 8: 50})
+    percent = efficiencies(Growth.from_times(times(steps), ideal_time, 0.95))
+    assert percent == pytest.approx({2: 100, 4: 100, 8: 100})
+    percent = efficiencies(Growth.from_times(times({**steps, 8: 2 * steps[8]}), ideal_time, 0.95))
+    assert percent == pytest.approx({2: 100, 4: 100, 8: 50})
 
 
 def test_all_to_all_may_grow_with_the_ranks() -> None:
@@ -40,7 +42,7 @@ def test_all_to_all_may_grow_with_the_ranks() -> None:
 
 
 def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
-    growth = Growth.from_times(times({2: 3.0, 4: 8.0}), lambda thing, ranks: 1.0, 0.95)
+    growth = Growth.from_times(times({2: 3.0, 4: 8.0}), lambda name, ranks: 1.0, 0.95)
     base, four = growth.frame.rows(named=True)
     assert (base["low"], base["high"]) == (None, None), "it is taken as its median"
     assert four["low"] < four["median"] < four["high"]
@@ -48,7 +50,7 @@ def test_bars_are_the_intervals_of_the_times_turned_round() -> None:
 
 
 def test_few_launches_have_no_bar() -> None:
-    growth = Growth.from_times(times({2: 3.0, 4: 8.0}, launches=3), lambda thing, ranks: 1.0, 0.95)
+    growth = Growth.from_times(times({2: 3.0, 4: 8.0}, launches=3), lambda name, ranks: 1.0, 0.95)
     assert growth.frame["low"].null_count() == growth.frame["high"].null_count() == 2
 
 
@@ -60,14 +62,14 @@ def test_one_number_of_nodes_is_no_growth() -> None:
 
 
 def test_lines_have_their_own_base_and_emulated_ones_a_figure_of_their_own() -> None:
-    both = pl.concat(
+    frame = pl.concat(
         [
             times({2: 5.0, 4: 10.0}, "a"),
             times({4: 1.0, 8: 4.0}, "b"),
             times({2: 1.0, 4: 1.0}, "a", "EMULATED NODES"),
         ]
     )
-    growth = Growth.from_times(both, lambda thing, ranks: 1.0, 0.95)
+    growth = Growth.from_times(frame, lambda name, ranks: 1.0, 0.95)
     plots = growth.plots("osu-growth")
     assert [plot.name for plot in plots] == ["osu-growth-1", "osu-growth-2"]
     table = growth.table()

@@ -51,9 +51,9 @@ def launch(metric: str, unit: str, values: dict[tuple[str, int], float]) -> pl.D
 
 
 def test_figures_are_named_by_arm_size_and_unit() -> None:
-    at_sizes = {("put", 8): 1e-6, ("put", 64): 2e-6, ("put", 1 << 20): 1e-4, ("send", 8): 3e-6}
-    found = Declared().summarise(launch(METRIC, "s", at_sizes))
-    assert found == {
+    seconds = {("put", 8): 1e-6, ("put", 64): 2e-6, ("put", 1 << 20): 1e-4, ("send", 8): 3e-6}
+    figures = Declared().summarise(launch(METRIC, "s", seconds))
+    assert figures == {
         "put_8B_us": (pytest.approx(1.0), "us"),
         "put_1MiB_us": (pytest.approx(100.0), "us"),
         "send_8B_us": (pytest.approx(3.0), "us"),
@@ -65,17 +65,17 @@ def test_figures_are_named_by_arm_size_and_unit() -> None:
 
 def test_toolchains_are_compared_by_each_arm_at_each_compared_size() -> None:
     data = bundle([Measured("C", {"put": 10, "send": 20}, launches=2, sizes=(8, 64, 1 << 20))])
-    found = OverSize().speeds(data.samples, data.analysis)
-    assert dict(found.schema) == SPEEDS
-    assert found.select("what", "size_bytes").unique().sort("what", "size_bytes").rows() == [
+    speeds = OverSize().speeds(data.samples, data.analysis)
+    assert dict(speeds.schema) == SPEEDS
+    assert speeds.select("what", "size_bytes").unique().sort("what", "size_bytes").rows() == [
         ("Put", 8),
         ("Put", 1 << 20),
         ("Send", 8),
         ("Send", 1 << 20),
     ]
-    puts = found.filter(pl.col("what") == "Put", pl.col("size_bytes") == 8)
+    puts = speeds.filter(pl.col("what") == "Put", pl.col("size_bytes") == 8)
     assert puts["value"].to_list() == pytest.approx([80.0, 88.0])
-    assert set(found["unit"]) == {"µs"} and found["lower_is_better"].all()
+    assert set(speeds["unit"]) == {"µs"} and speeds["lower_is_better"].all()
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_it_claims_in_the_report_what_it_plans(
 ) -> None:
     data = bundle([Measured("C", {"put": 10, "send": 40}, sizes=sizes)])
     case = PlannedCase("C", STUDY, "Check", "local:smp", "openmpi")
-    (planned,) = study.primary_claims([case], data.analysis)
+    (plan,) = study.primary_claims([case], data.analysis)
     section = study.section(data)
     assert section is not None
     claims = section.claims()
-    assert planned.count == len(claims) == len(sizes)
+    assert plan.count == len(claims) == len(sizes)
     part = section.part(judge(claims, data.analysis.statistics))
     (answer,), (panel,) = part.answers, part.panel_answers
     assert answer.text == ("Put is 3.2 times as fast.",)
@@ -118,7 +118,7 @@ def test_a_rate_is_better_where_it_is_higher() -> None:
     ((ratios),) = section.claims().values()
     assert min(ratios) > 2.5
     assert not study.speeds(data.samples, data.analysis)["lower_is_better"].any()
-    assert {one.kind for one in study.facts().summaries} == {Kind.RATE}
+    assert {summary.kind for summary in study.facts().summaries} == {Kind.RATE}
 
 
 def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
@@ -127,7 +127,7 @@ def test_an_arm_without_a_launch_is_a_warning_and_no_number() -> None:
     assert section is not None
     assert section.claims() == {}
     part = section.part({})
-    assert [one.tone for one in part.panel_answers] == ["warn"]
+    assert [answer.tone for answer in part.panel_answers] == ["warn"]
     assert "was not compared with Send" in str(part.answers[0].text[0])
     verdicts = part.tables[1]
     assert verdicts.rows[0][1] == Cell("not measured", "muted")

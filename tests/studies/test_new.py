@@ -32,8 +32,8 @@ TOOLCHAIN = "openmpi41-boost181"
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """This checkout as it stands, with all of it committed."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    files = subprocess.run(listed, cwd=CHECKOUT, capture_output=True, check=True).stdout
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    files = subprocess.run(listing, cwd=CHECKOUT, capture_output=True, check=True).stdout
     place = tmp_path / "clone"
     for name in files.decode().split("\0"):
         if name and (CHECKOUT / name).is_file():
@@ -56,39 +56,39 @@ def clone(tmp_path: Path) -> Path:
     ],
 )
 def test_a_name_that_cannot_be_used_is_one_line(name: str, complaint: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         studies.create(name, tmp_path)
-    assert complaint in caught.value.message
+    assert complaint in error.value.message
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_is_study_new_and_refuses_a_study_that_exists() -> None:
     """By the name that the guide gives it."""
-    done = CliRunner().invoke(app, ["study", "new", "netpipe"])
-    assert isinstance(done.exception, UserError)
-    assert "netpipe already exists" in done.exception.message
+    result = CliRunner().invoke(app, ["study", "new", "netpipe"])
+    assert isinstance(result.exception, UserError)
+    assert "netpipe already exists" in result.exception.message
 
 
 def test_nothing_is_overwritten_and_nothing_written_beside_it(tmp_path: Path) -> None:
-    mine = tmp_path / "campaigns" / "barrier.toml"
-    mine.parent.mkdir()
-    mine.write_text("mine")
+    campaign = tmp_path / "campaigns" / "barrier.toml"
+    campaign.parent.mkdir()
+    campaign.write_text("mine")
     with pytest.raises(UserError, match="already exists"):
         studies.create("barrier", tmp_path)
-    assert mine.read_text() == "mine"
-    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [mine]
+    assert campaign.read_text() == "mine"
+    assert [file for file in tmp_path.rglob("*") if file.is_file()] == [campaign]
 
 
 def test_no_placeholder_stays_and_the_style_is_the_house_s(clone: Path) -> None:
-    written = studies.create("barrier", clone)
-    texts = [(clone / file).read_text() for file in written]
+    files = studies.create("barrier", clone)
+    texts = [(clone / file).read_text() for file in files]
     assert [text for text in texts if re.search(r"\{\{\w+\}\}", text)] == []
-    assert [file for file in written if "NAME" in file.name or file.suffix == ".in"] == []
-    python = [str(file) for file in written if file.suffix == ".py"]
+    assert [file for file in files if "NAME" in file.name or file.suffix == ".in"] == []
+    python = [str(file) for file in files if file.suffix == ".py"]
     for command in (["check"], ["format", "--check"]):
         ruff = [sys.executable, "-m", "ruff", *command, *python]
-        done = subprocess.run(ruff, cwd=clone, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
+        process = subprocess.run(ruff, cwd=clone, capture_output=True, text=True)
+        assert process.returncode == 0, process.stdout + process.stderr
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_a_written_study_claims_in_its_report_what_it_plans(written: dict[str, A
     claims = section.claims()
     (claim,) = claims
     case = PlannedCase("Barrier@a", "barrier", "Barrier", "local:smp", "openmpi")
-    (planned,) = study.primary_claims([case], data.analysis)
-    assert (claim.family, planned.count) == (Family.PRIMARY, 1)
+    (plan,) = study.primary_claims([case], data.analysis)
+    assert (claim.family, plan.count) == (Family.PRIMARY, 1)
     part = section.part(judge(claims, data.analysis.statistics))
     (answer,) = part.answers
     assert "faster" in str(answer.text[0])
@@ -155,12 +155,12 @@ def test_the_guide_holds(clone: Path, tmp_path: Path) -> None:
     }
     output = {}
     for command in commands():
-        done = subprocess.run(
+        process = subprocess.run(
             command.split(), cwd=clone, env=environment, capture_output=True, text=True
         )
-        is_busy = "launches were disturbed" in done.stderr
-        assert done.returncode == 0 or is_busy, f"{command}\n{done.stdout}\n{done.stderr}"
-        output[command] = done.stdout
+        is_busy = "launches were disturbed" in process.stderr
+        assert process.returncode == 0 or is_busy, f"{command}\n{process.stdout}\n{process.stderr}"
+        output[command] = process.stdout
     status = output["git status --short"].splitlines()
     assert status and all(line.startswith("?? ") for line in status), status
     (report,) = (tmp_path / "reports").rglob("report.md")

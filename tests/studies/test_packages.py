@@ -27,10 +27,10 @@ NAMED = re.findall(r"^\| `(\w+)` \|", (SRC.parents[1] / "docs/design.md").read_t
 
 def test_all_studies_are_found_in_their_order() -> None:
     packages = {file.parent.name for file in (SRC / "studies").glob("*/__init__.py")}
-    found = studies.load()
-    assert {study.name for study in found} == packages
-    assert [study.order for study in found] == sorted(study.order for study in found)
-    assert [study.title for study in found if not study.question.endswith("?")] == []
+    all_studies = studies.load()
+    assert {study.name for study in all_studies} == packages
+    assert [study.order for study in all_studies] == sorted(study.order for study in all_studies)
+    assert [study.title for study in all_studies if not study.question.endswith("?")] == []
 
 
 def test_every_study_has_the_modules_that_its_class_names_or_one_metric() -> None:
@@ -38,9 +38,9 @@ def test_every_study_has_the_modules_that_its_class_names_or_one_metric() -> Non
     for study in studies.load():
         if study.arms and len(study.metrics) == 1:
             continue  # `interleaved` has what it lacks
-        for module, names in modules.items():
-            found = importlib.import_module(f"roundtrip.studies.{study.name}.{module}")
-            assert [name for name in names if not hasattr(found, name)] == []
+        for module_name, names in modules.items():
+            module = importlib.import_module(f"roundtrip.studies.{study.name}.{module_name}")
+            assert [name for name in names if not hasattr(module, name)] == []
 
 
 class Undeclared(Study):
@@ -50,10 +50,10 @@ class Undeclared(Study):
 
 
 def test_all_but_name_title_and_question_has_a_default() -> None:
-    study, nothing = Undeclared(), pl.DataFrame(schema=samples.SCHEMA)
+    study, empty_frame = Undeclared(), pl.DataFrame(schema=samples.SCHEMA)
     case = PlannedCase("a case", study.name, "Check", "local:smp", "any")
-    assert study.summarise(nothing) == {}
-    assert study.speeds(nothing.lazy(), analysis.default()).is_empty()
+    assert study.summarise(empty_frame) == {}
+    assert study.speeds(empty_frame.lazy(), analysis.default()).is_empty()
     assert study.primary_claims([case], analysis.default()) == []
     assert study.facts() == Facts()
 
@@ -77,20 +77,22 @@ class Declared(Study):
 def test_what_is_planned_and_what_is_tested_follow_from_one_declaration() -> None:
     """A panel's claims are primary in the report exactly where the plan counts them."""
     study = Declared()
-    for where, count in (("first", 1), ("second", 0)):
-        case = PlannedCase("c", study.name, "Check", "local:smp", "any", {"case": where})
-        planned = study.primary_claims([case], analysis.default())
-        assert [(claim.description, claim.count) for claim in planned] == [("a over b", 1)] * count
-        tested = [Comparison(study.name, ("c", where), one, 0) for one in study.contrasts]
-        assert sum(claim.family is Family.PRIMARY for claim in tested) == count
+    for case_name, count in (("first", 1), ("second", 0)):
+        case = PlannedCase("c", study.name, "Check", "local:smp", "any", {"case": case_name})
+        plan = study.primary_claims([case], analysis.default())
+        assert [(claim.description, claim.count) for claim in plan] == [("a over b", 1)] * count
+        comparisons = [
+            Comparison(study.name, ("c", case_name), contrast, 0) for contrast in study.contrasts
+        ]
+        assert sum(claim.family is Family.PRIMARY for claim in comparisons) == count
 
 
 def test_cases_that_are_shown_together_claim_once() -> None:
-    both = [
+    cases = [
         PlannedCase(name, "declared", "Check", "p", "e", {"case": "first", "panel": "one"})
         for name in ("small", "large")
     ]
-    (claim,) = Declared().primary_claims(both, analysis.default())
+    (claim,) = Declared().primary_claims(cases, analysis.default())
     assert claim.case == "small"
 
 
@@ -104,15 +106,15 @@ def test_nothing_is_compared_that_is_not_declared() -> None:
 @pytest.mark.parametrize("package", SHARED)
 def test_no_shared_code_knows_a_study_by_its_name(package: str) -> None:
     names = "|".join(study.name for study in studies.load() if study.name in NAMED)
-    known = re.compile(rf"(?<![A-Za-z])({names})(?![A-Za-z])", re.IGNORECASE)
-    found = [
+    pattern = re.compile(rf"(?<![A-Za-z])({names})(?![A-Za-z])", re.IGNORECASE)
+    matches = [
         f"{file.relative_to(SRC)}:{number}: {line.strip()}"
         for file in sorted((SRC / package).rglob("*"))
         if file.is_file() and file.suffix != ".pyc"
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if known.search(line)
+        if pattern.search(line)
     ]
-    assert found == []
+    assert matches == []
 
 
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
@@ -123,30 +125,30 @@ def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> Non
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
     """Means and deviations come of a `Summary`, of which the audit knows."""
-    formed = re.compile(r"\.(mean|std|var)\(|[fgh]mean\(|stdev\(|harmonic_mean\(")
-    found = [
+    pattern = re.compile(r"\.(mean|std|var)\(|[fgh]mean\(|stdev\(|harmonic_mean\(")
+    matches = [
         f"{file.relative_to(SRC)}:{number}: {line.strip()}"
         for package in ("report", "studies")
         for file in sorted((SRC / package).rglob("*.py"))
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if formed.search(line)
+        if pattern.search(line)
     ]
-    assert found == []
+    assert matches == []
 
 
 def test_every_study_supplies_facts_of_its_own() -> None:
-    supplied = [study.facts() for study in studies.load()]
-    assert all(facts.summaries and facts.build_columns for facts in supplied)
-    assert len({id(facts) for facts in supplied}) == len(supplied)
+    study_facts = [study.facts() for study in studies.load()]
+    assert all(facts.summaries and facts.build_columns for facts in study_facts)
+    assert len({id(facts) for facts in study_facts}) == len(study_facts)
 
 
 def test_no_text_says_a_level_of_intervals_by_hand() -> None:
     """The level is that of the settings by which the intervals were computed: `panel.Level`."""
-    by_hand = re.compile(r"\d\d\s%\s(rank |confidence )?interval")
+    pattern = re.compile(r"\d\d\s%\s(rank |confidence )?interval")
     texts = [
-        f"{file.relative_to(SRC)}: {found[0]}"
+        f"{file.relative_to(SRC)}: {match[0]}"
         for package in ("report", "studies")
         for file in sorted((SRC / package).rglob("*.py"))
-        for found in by_hand.finditer(file.read_text(encoding="utf-8"))
+        for match in pattern.finditer(file.read_text(encoding="utf-8"))
     ]
     assert texts == []

@@ -16,8 +16,8 @@ WAN = {"emulation": setting_rows({"wan_rtt_ms": 2.0})}
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Ring", ORANGE)}
 
 
-def text(of: str) -> str:
-    return of.replace("\N{NO-BREAK SPACE}", " ")
+def text(label: str) -> str:
+    return label.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> None:
@@ -25,23 +25,23 @@ def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> 
     (panel,) = panels.panels
     assert panel.label == "Open MPI, 2 ranks in one node"
     assert panel.launch_count_text == "8 launches"
-    found = panels.interval_at(panels.intervals, panel, variant="mpi", size_bytes=0)
-    assert found is not None
-    in_us = [round(x * 1e6, 6) for x in (found.median, found.low, found.high)]
-    assert (in_us, found.n) == ([13.5, 10.0, 17.0], 8)  # of 8 values the interval is all of them
+    interval = panels.interval_at(panels.intervals, panel, variant="mpi", size_bytes=0)
+    assert interval is not None
+    in_us = [round(x * 1e6, 6) for x in (interval.median, interval.low, interval.high)]
+    assert (in_us, interval.n) == ([13.5, 10.0, 17.0], 8)  # of 8 values the interval is all of them
     assert panels.interval_at(panels.intervals, panel, variant="ring") is None
 
 
 def test_launches_that_failed_are_in_no_panel() -> None:
-    gone = Measured("Barrier@b", {"mpi": 10}, row={"status": "failed"})
-    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), gone]), STUDY, METRIC)
+    failed_case = Measured("Barrier@b", {"mpi": 10}, row={"status": "failed"})
+    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), failed_case]), STUDY, METRIC)
     assert [panel.key[0] for panel in panels.panels] == ["Barrier@a"]
 
 
 def test_measured_and_emulated_are_apart_and_say_so() -> None:
-    measured = [Measured("Barrier@a", {"mpi": 10}, row=WAN), Measured("Barrier@b", {"mpi": 10})]
-    simulated = Measured("Barrier@c", {"mpi": 10}, row={"simulated": True})
-    panels = CasePanels(bundle([*measured, simulated]), STUDY, METRIC)
+    cases = [Measured("Barrier@a", {"mpi": 10}, row=WAN), Measured("Barrier@b", {"mpi": 10})]
+    simulated_case = Measured("Barrier@c", {"mpi": 10}, row={"simulated": True})
+    panels = CasePanels(bundle([*cases, simulated_case]), STUDY, METRIC)
     assert [panel.label for panel in panels.panels] == [
         "Open MPI, 2 ranks in one node",
         "Open MPI, 2 ranks in one node (EMULATED WAN: RTT 2 ms)",
@@ -51,10 +51,10 @@ def test_measured_and_emulated_are_apart_and_say_so() -> None:
 
 def test_panels_of_one_name_are_named_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
-    other = Measured("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
-    elsewhere = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
+    tree_case = Measured("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
+    ib_case = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
     panels = CasePanels(
-        bundle([Measured("Barrier@a", {"mpi": 10}), other, elsewhere]), STUDY, METRIC
+        bundle([Measured("Barrier@a", {"mpi": 10}), tree_case, ib_case]), STUDY, METRIC
     )
     assert {panel.key[0]: panel.distinguishing_facts for panel in panels.panels} == {
         "Barrier@a": ("on local:smp",),
@@ -68,8 +68,8 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
     panels = CasePanels(data, STUDY, METRIC)
     (panel,) = panels.panels
     expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
-    found = ratios_by_size(panels.rows(panels.values, panel), "mpi", "ring", "value")
-    assert {size: sorted(ratios, reverse=True) for size, ratios in found.items()} == {
+    size_ratios = ratios_by_size(panels.rows(panels.values, panel), "mpi", "ring", "value")
+    assert {size: sorted(ratios, reverse=True) for size, ratios in size_ratios.items()} == {
         1: expected,
         8: expected,
     }
@@ -77,8 +77,8 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
 
 
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
-    few = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
-    data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}), few])
+    case = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
+    data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}), case])
     table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
     names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
     assert [column.name for column in table.columns] == names
@@ -86,12 +86,12 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
         ["Open MPI, 2 ranks in one node", "13.5 [10.0, 17.0]", "23.5 [20.0, 27.0]", "8"],
         ["Open MPI, 4 ranks in one node", "11.0 (no CI, n = 3)", "–", "3"],  # noqa: RUF001
     ]
-    assert {one.label for row in table.rows for one in row[1].quantities} == {"measured"}
+    assert {quantity.label for row in table.rows for quantity in row[1].quantities} == {"measured"}
 
 
 def test_what_is_emulated_says_so_in_each_of_its_quantities() -> None:
-    emulated = setting_rows({"nodes": 2})
-    data = bundle([Measured("Barrier@a", {"mpi": 10}, row={"emulation": emulated})])
+    emulation = setting_rows({"nodes": 2})
+    data = bundle([Measured("Barrier@a", {"mpi": 10}, row={"emulation": emulation})])
     table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
     (quantity,) = table.rows[0][1].quantities
     assert (quantity.label, quantity.direction) == ("EMULATED NODES", "lower")

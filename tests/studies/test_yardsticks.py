@@ -27,22 +27,22 @@ def test_the_figure_of_a_launch_is_the_median_of_its_own_rows_in_their_order() -
         ("1", "c", "netpipe", "p", "mpi", 1 << 20, "measure", 0, "half_round_trip_time", 1e-4, "s"),
     ]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    found = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
-    shown = {f"{row['name']}, {row['unit']}": row for row in found.to_dicts()}
-    assert shown["MPI, pass at 10 kB, µs"]["median"] == 2.0
-    assert shown["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
-    assert round(shown["raw MPI, bandwidth at 1 MiB, MB/s"]["median"]) == 10486
-    assert len(shown) == 2
+    figures = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    rows_by_name = {f"{row['name']}, {row['unit']}": row for row in figures.to_dicts()}
+    assert rows_by_name["MPI, pass at 10 kB, µs"]["median"] == 2.0
+    assert rows_by_name["MPI, pass at 10 kB, µs"]["samples"] == [1.0, 2.0, 4.0]
+    assert round(rows_by_name["raw MPI, bandwidth at 1 MiB, MB/s"]["median"]) == 10486
+    assert len(rows_by_name) == 2
 
 
 def test_two_metrics_are_two_figures() -> None:
     key = ("1", "c", "netpipe", "pingpong/same", "mpi", 1, "measure", 0)
     rows = [(*key, "half_round_trip_time", 1e-6, "s"), (*key, "time_per_message", 5e-6, "s")]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
-    found = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
-    assert found.sort("metric")["median"].to_list() == [1.0, 5.0]
+    figures = yardsticks(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    assert figures.sort("metric")["median"].to_list() == [1.0, 5.0]
 
 
 def test_every_study_declares_metrics_that_are_known() -> None:
-    for name, own in metrics_by_study().items():
-        assert own and set(own) <= set(METRICS), name
+    for name, metrics in metrics_by_study().items():
+        assert metrics and set(metrics) <= set(METRICS), name

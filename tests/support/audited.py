@@ -50,26 +50,26 @@ def time(value: float, **more: Any) -> Cell:
 
 def measured(**changes: Any) -> Cell:
     """What the launches of the series measured."""
-    found = median_interval([median * 1e6 for median in MEDIANS], LEVEL)
-    return Cell(replace(Quantity.from_interval(found, Unit.US, series=KEY), **changes))
+    interval = median_interval([median * 1e6 for median in MEDIANS], LEVEL)
+    return Cell(replace(Quantity.from_interval(interval, Unit.US, series=KEY), **changes))
 
 
 def ratio(base: str = "", **changes: Any) -> Cell:
     """The ratio of the first claim."""
-    shown = Quantity.claim(judged()[Claim(1)].interval, base)
-    return Cell(replace(shown, **changes))
+    quantity = Quantity.claim(judged()[Claim(1)].interval, base)
+    return Cell(replace(quantity, **changes))
 
 
 def table(*cells: Cell, **changes: Any) -> Table:
     """A row of these cells, by default a sound one."""
     row = cells or (measured(), time(1.0), time(3.0, percentile=99), ratio(), Cell(count(9)))
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "words": ("Times in µs, with ", LEVEL, " intervals."),
         "columns": (Column("Arm"), *COLUMNS[: len(row)]),
         "rows": ((Cell("MPI"), *row),),
         "units": (Unit.US,),
     }
-    return Table(**{**known, **changes})
+    return Table(**{**defaults, **changes})
 
 
 COLUMNS = (
@@ -102,8 +102,8 @@ class Claim:
 
 def judged(**changes: Any) -> dict[Any, ClaimVerdict]:
     """Two claims, the first with `changes` that no honest judge would make."""
-    honest = judge({Claim(1): RATIOS, Claim(2): [1 / ratio for ratio in RATIOS]}, LEVELS)
-    return {**honest, Claim(1): replace(honest[Claim(1)], **changes)}
+    verdicts = judge({Claim(1): RATIOS, Claim(2): [1 / ratio for ratio in RATIOS]}, LEVELS)
+    return {**verdicts, Claim(1): replace(verdicts[Claim(1)], **changes)}
 
 
 def figure(view: View, is_published: bool = False, name: str = "one") -> Figure:
@@ -161,13 +161,13 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
         "taken": pl.Int64,
         **dict.fromkeys(TIMING, pl.String),
     }
-    ordered = pl.DataFrame(rows, schema_overrides={**kinds, "campaign_round": pl.Int64})
-    turned = pl.format(
+    frame = pl.DataFrame(rows, schema_overrides={**kinds, "campaign_round": pl.Int64})
+    starts = pl.format(
         "2026-11-21T07:{}:{}0Z",
         pl.col("campaign_round").cast(pl.String).str.zfill(2),
         ((pl.col("campaign_round") % 2 == 0) ^ (pl.col("case_id") == "one")).cast(pl.Int8),
     )
-    return ordered if "started" in columns else ordered.with_columns(started=turned)
+    return frame if "started" in columns else frame.with_columns(started=starts)
 
 
 def samples(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:
@@ -176,9 +176,11 @@ def samples(of: pl.DataFrame, each: int = 20) -> pl.LazyFrame:
 
 
 def points(*changes: dict[str, Any]) -> pl.DataFrame:
-    known = {"status": "converged", "batch": 1, "median_s": 1e-6, **CLOCK}
+    defaults = {"status": "converged", "batch": 1, "median_s": 1e-6, **CLOCK}
     schema = {"batch": pl.Int64, "median_s": pl.Float64, **dict.fromkeys(CLOCK, pl.Float64)}
-    return pl.DataFrame([{**known, **one} for one in changes or ({},)], schema_overrides=schema)
+    return pl.DataFrame(
+        [{**defaults, **change} for change in changes or ({},)], schema_overrides=schema
+    )
 
 
 def study_named(study: str, words: str) -> Study:

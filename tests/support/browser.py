@@ -41,8 +41,8 @@ class Browser:
         self._count = 0
         self.events: list[dict[str, Any]] = []
         target = self._ask("Target.createTarget", {"url": "about:blank"})["targetId"]
-        attached = self._ask("Target.attachToTarget", {"targetId": target, "flatten": True})
-        self._session = attached["sessionId"]
+        answer = self._ask("Target.attachToTarget", {"targetId": target, "flatten": True})
+        self._session = answer["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(f"{domain}.enable")
 
@@ -54,16 +54,16 @@ class Browser:
         """Load a page, and wait until it has loaded."""
         self.events.clear()
         self.ask("Page.navigate", url=url)
-        self.until(lambda: any(one["method"] == "Page.loadEventFired" for one in self.events))
+        self.until(lambda: any(event["method"] == "Page.loadEventFired" for event in self.events))
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression, a promise awaited; RuntimeError if it throws."""
-        done = self.ask(
+        answer = self.ask(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        if "exceptionDetails" in done:
-            raise RuntimeError(json.dumps(done["exceptionDetails"])[:2000])
-        return done["result"].get("value")
+        if "exceptionDetails" in answer:
+            raise RuntimeError(json.dumps(answer["exceptionDetails"])[:2000])
+        return answer["result"].get("value")
 
     def press(self, key: str) -> None:
         """Press and release a key that is no letter."""
@@ -100,21 +100,21 @@ class Browser:
 
     def faults(self) -> list[str]:
         """What the console shows as a fault, and every exception."""
-        shown = []
-        for one in self.events:
-            details = one.get("params", {})
-            if one["method"] == "Runtime.exceptionThrown":
-                shown.append(json.dumps(details["exceptionDetails"])[:500])
-            if one["method"] == "Log.entryAdded" and details["entry"]["level"] == "error":
-                shown.append(details["entry"]["text"])
-            if one["method"] == "Runtime.consoleAPICalled" and details["type"] == "error":
-                shown.append(json.dumps(details["args"])[:500])
-        return shown
+        errors = []
+        for event in self.events:
+            details = event.get("params", {})
+            if event["method"] == "Runtime.exceptionThrown":
+                errors.append(json.dumps(details["exceptionDetails"])[:500])
+            if event["method"] == "Log.entryAdded" and details["entry"]["level"] == "error":
+                errors.append(details["entry"]["text"])
+            if event["method"] == "Runtime.consoleAPICalled" and details["type"] == "error":
+                errors.append(json.dumps(details["args"])[:500])
+        return errors
 
     def requests(self) -> list[str]:
         """Every address that was requested; the page itself comes first."""
-        sent = [one for one in self.events if one["method"] == "Network.requestWillBeSent"]
-        return [one["params"]["request"]["url"] for one in sent]
+        events = [event for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        return [event["params"]["request"]["url"] for event in events]
 
     def until(self, is_done: Any) -> None:
         """Take events until `is_done()`; TimeoutError after a minute."""
@@ -130,11 +130,11 @@ class Browser:
         os.write(self._to, json.dumps(message).encode() + b"\0")
         end = time.monotonic() + _SECONDS
         while True:
-            found = self._take(end)
-            if found.get("id") == self._count:
-                if "error" in found:
-                    raise RuntimeError(f"{method}: {found['error']}")
-                return found["result"]
+            answer = self._take(end)
+            if answer.get("id") == self._count:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']}")
+                return answer["result"]
 
     def _take(self, end: float) -> dict[str, Any]:
         """The next message; an event is kept too."""
@@ -157,13 +157,13 @@ class Browser:
 def browser(profile: Path) -> Iterator[Browser]:
     """A Chromium with an empty profile; it ends with the block."""
     assert CHROMIUM
-    reads, to = os.pipe()
-    back, writes = os.pipe()
+    command_read, command_write = os.pipe()
+    answer_read, answer_write = os.pipe()
 
     def place() -> None:  # Chromium reads commands from 3 and answers to 4
-        one, two = os.dup(reads), os.dup(writes)
-        os.dup2(one, 3)
-        os.dup2(two, 4)
+        commands, answers = os.dup(command_read), os.dup(answer_write)
+        os.dup2(commands, 3)
+        os.dup2(answers, 4)
 
     process = subprocess.Popen(
         [CHROMIUM, *_OPTIONS, f"--user-data-dir={profile}", "about:blank"],
@@ -172,34 +172,34 @@ def browser(profile: Path) -> Iterator[Browser]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    os.close(reads)
-    os.close(writes)
+    os.close(command_read)
+    os.close(answer_write)
     try:
-        yield Browser(to, back)
+        yield Browser(command_write, answer_read)
     finally:
         process.kill()
         process.wait()
-        os.close(to)
-        os.close(back)
+        os.close(command_write)
+        os.close(answer_read)
 
 
 def opening_s(url: str) -> float:
     """Processor time in s of the page's thread until its first view is drawn."""
-    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as one:
-        one.ask("Performance.enable", timeDomain="threadTicks")
-        one.open(url)
-        one.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        metrics = one.ask("Performance.getMetrics")["metrics"]
+    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as page:
+        page.ask("Performance.enable", timeDomain="threadTicks")
+        page.open(url)
+        page.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        metrics = page.ask("Performance.getMetrics")["metrics"]
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
 def draw(url: str, selector: str, png: Path) -> None:
     """Write a picture of a part of a page, when its scripts have had half a second."""
-    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as one:
-        one.size(1200)
-        one.open(url)
-        one.run("new Promise(done => setTimeout(done, 500))")
-        one.picture(png, selector)
+    with tempfile.TemporaryDirectory() as folder, browser(Path(folder)) as page:
+        page.size(1200)
+        page.open(url)
+        page.run("new Promise(done => setTimeout(done, 500))")
+        page.picture(png, selector)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def rewritten(
 def with_medians(data: Data) -> Data:
     """The same, with the launch medians of its samples, as `report.data.read` has them."""
     level = data.analysis.statistics.confidence_level
-    lacking = {name: CASES[name] for name in CASES if name not in data.launches.columns}
-    nothing = [pl.lit(None, kind).alias(name) for name, kind in lacking.items()]
-    launches = data.launches.with_columns(nothing)
+    dtypes = {name: CASES[name] for name in CASES if name not in data.launches.columns}
+    nulls = [pl.lit(None, dtype).alias(name) for name, dtype in dtypes.items()]
+    launches = data.launches.with_columns(nulls)
     return replace(data, medians=bundle_tables.launch_medians(data.samples, launches, level))

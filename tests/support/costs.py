@@ -40,8 +40,8 @@ class Costs:
 
     def too_expensive(self) -> list[str]:
         """The unit tests over the limit, the most expensive first."""
-        over = [test for test, seconds in self.own.items() if seconds > LIMIT_S]
-        return sorted(over, key=lambda test: -self.own[test])
+        tests = [test for test, seconds in self.own.items() if seconds > LIMIT_S]
+        return sorted(tests, key=lambda test: -self.own[test])
 
     def lines(self) -> Iterator[str]:
         folders: dict[str, list[str]] = defaultdict(list)
@@ -114,10 +114,10 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     seconds = _processor_s() - item.stash[_BEGIN]
     is_limited = item.config.stash[_LIMITED] and is_unit_test(item)
-    own = seconds - item.stash[_SHARED] if is_limited else None
-    if own and own > LIMIT_S:
-        own /= _slowness()
-    item.user_properties.append((_NAME, (seconds, own)))
+    net_s = seconds - item.stash[_SHARED] if is_limited else None
+    if net_s and net_s > LIMIT_S:
+        net_s /= _slowness()
+    item.user_properties.append((_NAME, (seconds, net_s)))
     yield
 
 
@@ -131,14 +131,14 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """As pytest's own, but for further runs of a test that took too much."""
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    reports, least = runtestprotocol(item, log=False, nextitem=nextitem), _own(item)
+    reports, minimum_s = runtestprotocol(item, log=False, nextitem=nextitem), _own(item)
     for _ in range(1, _RUNS):
-        if least <= LIMIT_S or not all(report.passed for report in reports):
+        if minimum_s <= LIMIT_S or not all(report.passed for report in reports):
             break
         item.user_properties.clear()
-        again = runtestprotocol(item, log=False, nextitem=nextitem)
-        if _own(item) < least or not all(report.passed for report in again):
-            reports, least = again, _own(item)
+        new_reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        if _own(item) < minimum_s or not all(report.passed for report in new_reports):
+            reports, minimum_s = new_reports, _own(item)
     for report in reports:
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -147,11 +147,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     COSTS.wall[report.nodeid] += report.duration
-    found = dict(report.user_properties).get(_NAME)
-    if report.when == "teardown" and isinstance(found, (tuple, list)):
-        COSTS.total[report.nodeid], own = found
-        if own is not None:
-            COSTS.own[report.nodeid] = own
+    seconds = dict(report.user_properties).get(_NAME)
+    if report.when == "teardown" and isinstance(seconds, (tuple, list)):
+        COSTS.total[report.nodeid], net_s = seconds
+        if net_s is not None:
+            COSTS.own[report.nodeid] = net_s
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -22,12 +22,12 @@ _APART = re.compile(r"^(Provenance|Self-audit|Words|Data)")
 
 def unlabelled(report: Path) -> list[str]:
     """One line for each row, figure and file of `report` that does not say so."""
-    found = rows((report / "report.html").read_text(), (report / "report.md").read_text())
+    lines = rows((report / "report.html").read_text(), (report / "report.md").read_text())
     for file in sorted((report / "figures").glob("*.svg")):
         text = file.read_text()
         if not _SAID.search(text) and not _STUDY.search(text):
-            found.append(f"figures/{file.name}")
-    return found + _tables(report / "bundle")
+            lines.append(f"figures/{file.name}")
+    return lines + _tables(report / "bundle")
 
 
 def rows(page: str, text: str) -> list[str]:
@@ -35,11 +35,11 @@ def rows(page: str, text: str) -> list[str]:
     return _rows("report.html", _Tables(page).rows) + _rows("report.md", _markdown(text))
 
 
-def _rows(name: str, found: list[tuple[str, str, str]]) -> list[str]:
-    """`found` are those of tables: the title of the part, the caption of the table, the row."""
+def _rows(name: str, body_rows: list[tuple[str, str, str]]) -> list[str]:
+    """`body_rows` are those of tables: the title of the part, the caption of the table, the row."""
     return [
         f"{name}: {part}: {row[:100]}"
-        for part, caption, row in found
+        for part, caption, row in body_rows
         if _NUMBER.search(row) and not _APART.match(part) and not _SAID.search(f"{caption} {row}")
     ]
 
@@ -47,24 +47,27 @@ def _rows(name: str, found: list[tuple[str, str, str]]) -> list[str]:
 def _tables(bundle: Path) -> list[str]:
     """Tables of the bundle with launches that cases.parquet does not call simulated."""
     cases = pl.read_parquet(bundle / "cases.parquet")
-    came = cases.filter(pl.col("status") == "passed")
-    simulated = set(came.filter(pl.col("simulated").fill_null(False))["launch"])
-    found = [f"bundle/cases.parquet: {one}" for one in set(came["launch"]) - simulated]
+    passed_cases = cases.filter(pl.col("status") == "passed")
+    simulated_launches = set(passed_cases.filter(pl.col("simulated").fill_null(False))["launch"])
+    lines = [
+        f"bundle/cases.parquet: {launch}"
+        for launch in set(passed_cases["launch"]) - simulated_launches
+    ]
     for file in sorted(bundle.rglob("*.parquet")):
         columns = pl.read_parquet_schema(file)
-        known = set(cases["launch"])
-        if "launch" in columns and set(pl.read_parquet(file)["launch"]) - known:
-            found.append(f"bundle/{file.name}: launches that are in no case")
-    return found
+        launches = set(cases["launch"])
+        if "launch" in columns and set(pl.read_parquet(file)["launch"]) - launches:
+            lines.append(f"bundle/{file.name}: launches that are in no case")
+    return lines
 
 
 def _markdown(text: str) -> list[tuple[str, str, str]]:
-    rows, part, before, caption = [], "", "", ""
+    rows, part, previous_line, caption = [], "", "", ""
     for line in text.splitlines():
         if line.startswith("## "):
             part = line[3:]
         if line.startswith("|"):
-            if not before.startswith("|"):
+            if not previous_line.startswith("|"):
                 is_head, caption = True, caption
             if re.fullmatch(r"\|[ :|-]+\|", line):
                 is_head = False
@@ -72,7 +75,7 @@ def _markdown(text: str) -> list[tuple[str, str, str]]:
                 rows.append((part, caption, line))
         elif line.strip():
             caption = line
-        before = line
+        previous_line = line
     return rows
 
 
@@ -104,12 +107,12 @@ class _Tables(HTMLParser):
                 pass
 
     def handle_data(self, data: str) -> None:
-        where = self._inside[-1] if self._inside else ""
-        if where == "h2":
+        tag = self._inside[-1] if self._inside else ""
+        if tag == "h2":
             self._part += data
-        elif where == "figcaption":
+        elif tag == "figcaption":
             self._caption += data
-        elif where == "tr":
+        elif tag == "tr":
             self._row += f"{data} "
 
 

@@ -17,6 +17,6 @@ def run(*command: str | Path) -> str:
     """What a command prints in the checkout; AssertionError if it fails."""
     # Make sets variables for its own children only.
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-    done = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    return done.stdout
+    process = subprocess.run(command, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout[-6000:] + process.stderr[-2000:]
+    return process.stdout

@@ -31,13 +31,13 @@ class Measured:
 def bundle(measured: Iterable[Measured]) -> Data:
     """Its samples: three of each launch, arm and size, the median in the middle."""
     launches, rows = [], []
-    for one in measured:
-        for number in range(one.launches):
-            name = f"{number:03d}/{one.case_id}"
+    for case in measured:
+        for number in range(case.launches):
+            name = f"{number:03d}/{case.case_id}"
             launches.append(
                 {
                     "launch": name,
-                    "case_id": one.case_id,
+                    "case_id": case.case_id,
                     "study": STUDY,
                     "system": "local",
                     "partition": "smp",
@@ -47,14 +47,14 @@ def bundle(measured: Iterable[Measured]) -> Data:
                     "status": "passed",
                     "ranks": 2,
                     "simulated": False,
-                    **one.row,
+                    **case.row,
                 }
             )
-            for arm, base in one.base.items():
-                for size in one.sizes:
-                    middle = (base + number) * 1e-6 * max(1, size)
-                    values = (middle, 9 * middle, middle / 9)
-                    key = (name, one.case_id, STUDY, STUDY, arm, size, "measure")
+            for arm, base in case.base.items():
+                for size in case.sizes:
+                    median = (base + number) * 1e-6 * max(1, size)
+                    values = (median, 9 * median, median / 9)
+                    key = (name, case.case_id, STUDY, STUDY, arm, size, "measure")
                     rows += [(*key, i, METRIC, value, "s") for i, value in enumerate(values)]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     columns = {**CASES, "parameters": SETTINGS_CELL, "emulation": SETTINGS_CELL}

@@ -95,29 +95,29 @@ class Nights:
     def _series(self) -> pl.DataFrame:
         """The series, in order: case_id, variant, size_bytes, base (s)."""
         sizes = [4**k for k in range(_SIZES)]
-        found = (
+        series = (
             pl.DataFrame({"case_id": self._cases()})
             .join(pl.DataFrame({"variant": VARIANTS}), how="cross")
             .join(pl.DataFrame({"size_bytes": sizes}), how="cross")
             .head(self.series)
         )
-        return found.with_columns(base=1e-6 + pl.col("size_bytes") * 1e-9)
+        return series.with_columns(base=1e-6 + pl.col("size_bytes") * 1e-9)
 
-    def _records(self, number: int, started: str) -> list[dict[str, Any]]:
+    def _records(self, number: int, start_time: str) -> list[dict[str, Any]]:
         node = self.nodes(number)
-        launched = {
+        record = {
             **{"study": "netpipe", "check": "NetPIPE", "system": "local", "partition": "smp"},
             **{"environ": ENVIRON, "toolchain": "Open MPI 4.1, Boost 1.81", "status": "passed"},
-            **{"reason": "", "round": "001", "wanted": self.launches, "started": started},
+            **{"reason": "", "round": "001", "wanted": self.launches, "started": start_time},
             **{"elapsed_s": 4.0, "ranks": 2, "hosts": node.split("+"), "simulated": False},
             **{"sealed": True, "disturbed": self.disturbed(number), "disturbed_why": ""},
             **{"mpi_library": "Open MPI v4.1.4", "boost": "1.81.0", "compiler": "GNU 12.2.0"},
             **{"compiler_flags": "-O3", "clock": {"name": "MPI_Wtime"}},
-            "nodes": [{"host": one, "kernel": self.kernel(number)} for one in node.split("+")],
+            "nodes": [{"host": host, "kernel": self.kernel(number)} for host in node.split("+")],
             "placement": [{"rank": r, "host": node.split("+")[0], "cpus": [r]} for r in (0, 1)],
         }
         return [
-            {"launch": _launch(case, n), "case_id": case, "campaign_round": n + 1, **launched}
+            {"launch": _launch(case, n), "case_id": case, "campaign_round": n + 1, **record}
             for case in self._cases()
             for n in range(self.launches)
         ]
@@ -129,7 +129,7 @@ class Nights:
         factor = np.exp(self.sd * rng.standard_normal(series.height))
         values = series["base"].to_numpy() * factor * self.change(number, series)
         shape = (self.launches, series.height, self.samples)
-        noisy = values[None, :, None] * np.exp(self.noise * rng.standard_normal(shape))
+        sample_values = values[None, :, None] * np.exp(self.noise * rng.standard_normal(shape))
         count = self.launches * self.samples
         numbers = pl.DataFrame({"n": np.arange(self.launches)})
         rows = numbers.join(series, how="cross").join(
@@ -140,7 +140,7 @@ class Nights:
         schema = {**LABELS, **samples.SCHEMA}
         return (
             rows.with_columns(
-                value=pl.Series(noisy.ravel()),
+                value=pl.Series(sample_values.ravel()),
                 launch=pl.lit("001/x/NetPIPE_") + launch,
                 study=pl.lit("netpipe"),
                 case=pl.lit("pingpong/same"),

@@ -63,22 +63,24 @@ class Pairs:
 
     def night(self, number: int) -> Path:
         """Publish one night; its revision."""
-        started = (_FIRST + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        start_time = (_FIRST + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
         facts = {
-            **{"campaign": CAMPAIGN, "site": SITE, "started": started, "finished": None},
+            **{"campaign": CAMPAIGN, "site": SITE, "started": start_time, "finished": None},
             **{"git": {"commit": "0" * 40, "dirty": False}, "tools": {"roundtrip": "0.1.0"}},
             **self.facts,
         }
         site = self.reports / CAMPAIGN / SITE
-        return published(site / started[:10], lambda b: self.bundle(b, number, facts))
+        return published(site / start_time[:10], lambda b: self.bundle(b, number, facts))
 
     def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
         """Write the bundle of a night to a new folder; its digest."""
         (folder / "env").mkdir(parents=True)
         rng = np.random.default_rng([self.seed, number])
-        launched = list(self._launches(number))
-        tables = bundle_tables.make_tables(self._record(one, facts["started"]) for one in launched)
-        rows = pl.concat(self._samples(one, rng) for one in launched if self._came(one))
+        launches = list(self._launches(number))
+        tables = bundle_tables.make_tables(
+            self._record(launch, facts["started"]) for launch in launches
+        )
+        rows = pl.concat(self._samples(launch, rng) for launch in launches if self._came(launch))
         bundle_tables.write_tables(tables, folder)
         bundle_tables.write_frame(
             rows.sort("case_id", "launch", "size_bytes", "rep"), folder / _SAMPLES
@@ -97,25 +99,25 @@ class Pairs:
 
     def _launches(self, number: int) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """(round of the design, round of the night, nodes)."""
-        for one in range(self.each):
-            round_ = (number * self.each + one) % (self.nodes - 1)
+        for index in range(self.each):
+            round_ = (number * self.each + index) % (self.nodes - 1)
             order = [0, *((k + round_) % (self.nodes - 1) + 1 for k in range(self.nodes - 1))]
             for k in range(self.nodes // 2):
-                yield round_ + 1, one + 1, (order[k], order[-1 - k])
+                yield round_ + 1, index + 1, (order[k], order[-1 - k])
             for node in range(self.nodes if self.alone else 0):
-                yield 0, one + 1, (node,)
+                yield 0, index + 1, (node,)
 
-    def _came(self, one: tuple[int, int, tuple[int, ...]]) -> bool:
-        return not self.failed & set(one[2])
+    def _came(self, launch: tuple[int, int, tuple[int, ...]]) -> bool:
+        return not self.failed & set(launch[2])
 
-    def _record(self, one: tuple[int, int, tuple[int, ...]], started: str) -> dict[str, Any]:
-        round_, of_night, nodes = one
+    def _record(self, launch: tuple[int, int, tuple[int, ...]], start_time: str) -> dict[str, Any]:
+        round_, night_round, nodes = launch
         hosts = [pseudonym(node) for node in nodes]
-        came = self._came(one)
+        is_ok = self._came(launch)
         places = [
             {
                 **{"rank": rank, "host": hosts[rank % len(hosts)]},
-                "cpus": [rank if len(nodes) > 1 else of_night - 1 + rank],
+                "cpus": [rank if len(nodes) > 1 else night_round - 1 + rank],
                 "switch": f"switch-{nodes[rank % len(nodes)] % self.switches:08x}"
                 if self.switches
                 else None,
@@ -123,55 +125,59 @@ class Pairs:
             for rank in (0, 1)
         ]
         return {
-            **{"launch": _name(one), "case_id": CASE, "campaign_round": of_night},
+            **{"launch": _name(launch), "case_id": CASE, "campaign_round": night_round},
             **{"study": "netpipe", "check": "NetPIPE", "system": SITE, "partition": "cluster"},
-            **{"environ": ENVIRON, "toolchain": "Open MPI 4.1, Boost 1.81", "started": started},
-            **{"status": "passed" if came else "failed", "reason": "" if came else "no answer"},
+            **{"environ": ENVIRON, "toolchain": "Open MPI 4.1, Boost 1.81", "started": start_time},
+            **{"status": "passed" if is_ok else "failed", "reason": "" if is_ok else "no answer"},
             **{"round": "001", "wanted": 4, "elapsed_s": 4.0, "ranks": 2, "hosts": hosts},
             "nodes_down": [pseudonym(node) for node in sorted(self.down & set(nodes))] or None,
             "emulated": self.emulated,
             **{"simulated": False, "sealed": True, "disturbed": False, "disturbed_why": ""},
             **{"mpi_library": "Open MPI v4.1.4", "boost": "1.81.0", "compiler": "GNU 12.2.0"},
             **{"compiler_flags": "-O3", "clock": {"name": "MPI_Wtime"}, "placement": places},
-            "parameters": {"pair_round": round_, "pair_night_round": of_night, "mode": "pingpong"},
+            "parameters": {
+                "pair_round": round_,
+                "pair_night_round": night_round,
+                "mode": "pingpong",
+            },
         }
 
     def _samples(
-        self, one: tuple[int, int, tuple[int, ...]], rng: np.random.Generator
+        self, launch: tuple[int, int, tuple[int, ...]], rng: np.random.Generator
     ) -> pl.DataFrame:
-        nodes = one[2]
+        nodes = launch[2]
         factor = np.exp(self.noise * rng.standard_normal())
         start = (0.5e-6 if len(nodes) == 1 else 50e-6) + sum(self.slow.get(n, 0) for n in nodes)
-        byte = 1e-9
+        per_byte = 1e-9
         if len(nodes) > 1:
-            byte *= np.prod([self.narrow.get(node, 1) for node in nodes])
+            per_byte *= np.prod([self.narrow.get(node, 1) for node in nodes])
         if set(self.halved) & set(nodes):
-            start, byte = 2 * start, 2 * byte
+            start, per_byte = 2 * start, 2 * per_byte
         size = np.repeat(SIZES, self.messages)
-        times = factor * (start + size * byte) * np.exp(0.03 * rng.standard_normal(size.size))
-        lost = rng.random(size.size) < sum(self.lossy.get(node, 0) for node in nodes)
+        times = factor * (start + size * per_byte) * np.exp(0.03 * rng.standard_normal(size.size))
+        losses = rng.random(size.size) < sum(self.lossy.get(node, 0) for node in nodes)
         frame = pl.DataFrame(
             {
                 "size_bytes": size,
                 "rep": np.tile(np.arange(self.messages), len(SIZES)),
-                "value": times + 0.2 * lost,
+                "value": times + 0.2 * losses,
             }
         )
         texts = {
-            **{"launch": _name(one), "case_id": CASE, "study": "netpipe"},
+            **{"launch": _name(launch), "case_id": CASE, "study": "netpipe"},
             **{"case": "pingpong/same", "variant": "mpi", "phase": "measure"},
             **{"metric": "half_round_trip_time", "unit": "s"},
         }
         schema = {**LABELS, **samples.SCHEMA}
-        labelled = frame.with_columns(**{name: pl.lit(text) for name, text in texts.items()})
-        return labelled.select(*schema).cast(pl.Schema(schema))
+        rows = frame.with_columns(**{name: pl.lit(text) for name, text in texts.items()})
+        return rows.select(*schema).cast(pl.Schema(schema))
 
 
 _SAMPLES = "samples.parquet"
 
 
-def _name(one: tuple[int, int, tuple[int, ...]]) -> str:
-    return f"{one[1]:03d}/x/NetPIPE_{'_'.join(map(str, one[2]))}"
+def _name(launch: tuple[int, int, tuple[int, ...]]) -> str:
+    return f"{launch[1]:03d}/x/NetPIPE_{'_'.join(map(str, launch[2]))}"
 
 
 if __name__ == "__main__":

@@ -50,13 +50,15 @@ def ring_data(
     random = np.random.default_rng(7)
     rows = []
     for launch in range(launches):
-        slow = 1 + 0.1 * random.random()
-        for variant, (fixed, per_byte) in truth.items():
+        slowdown = 1 + 0.1 * random.random()
+        for variant, (latency, per_byte) in truth.items():
             for size in SIZES:
                 factor = change(launch, variant, size)
                 if factor is None:
                     continue
-                times = factor * slow * (fixed + size * per_byte) * (1 + 0.01 * random.random(6))
+                times = (
+                    factor * slowdown * (latency + size * per_byte) * (1 + 0.01 * random.random(6))
+                )
                 key = (f"{launch:03d}", "Ring@x", "ring", case, variant, size)
                 rows += [(*key, "measure", i, "time_per_pass", t, "s") for i, t in enumerate(times)]
                 rows.append((*key, "laps", 0, "lap_time", 2 * times[0], "s"))
@@ -83,8 +85,8 @@ def ring_data(
         }
     )
     row = cells(DETAILS["ring"], details or {})
-    own = [{**row, "launch": launch} for launch in cases["launch"]] if details else []
-    measured = [
+    detail_rows = [{**row, "launch": launch} for launch in cases["launch"]] if details else []
+    point_rows = [
         {"launch": launch, "case_id": "Ring@x", "study": "ring", **point}
         for launch in cases["launch"]
         for point in points
@@ -95,9 +97,9 @@ def ring_data(
             folder=cast(Any, None),
             manifest=cast(Any, None),
             launches=cases,
-            points=pl.DataFrame(measured, schema=POINTS),
+            points=pl.DataFrame(point_rows, schema=POINTS),
             placement=pl.DataFrame(schema=PLACEMENT),
-            details={"ring": bundle_tables.frame(own, columns(DETAIL_ROWS["ring"]))},
+            details={"ring": bundle_tables.frame(detail_rows, columns(DETAIL_ROWS["ring"]))},
             samples=frame.lazy(),
             analysis=analysis.default(),
             campaign_text="",
@@ -119,15 +121,15 @@ def part(data: Data) -> Part:
 
 def tables(of: tuple[Block, ...]) -> list[Table]:
     """All tables, folded away or not."""
-    found = [b for b in of if isinstance(b, Table)]
-    return found + [t for b in of if isinstance(b, Fold) for t in tables(b.blocks)]
+    top_tables = [b for b in of if isinstance(b, Table)]
+    return top_tables + [t for b in of if isinstance(b, Fold) for t in tables(b.blocks)]
 
 
 def table(of: Part, start: str) -> Table:
-    (found,) = [t for t in tables(of.blocks) if t.caption.startswith(start)]
-    return found
+    (ring_table,) = [t for t in tables(of.blocks) if t.caption.startswith(start)]
+    return ring_table
 
 
 def answer(of: Part) -> str:
-    (only,) = of.panel_answers
-    return "".join(word if isinstance(word, str) else word.text for word in only.text)
+    (panel_answer,) = of.panel_answers
+    return "".join(word if isinstance(word, str) else word.text for word in panel_answer.text)

@@ -21,16 +21,16 @@ def simulate(tree: Path, **changes: Any) -> None:
 
     `changes` are of what run.json says of the simulator.
     """
-    first: dict[str, str] = {}
+    first_texts: dict[str, str] = {}
     for number, file in enumerate(sorted(tree.rglob("case.json"))):
         folder, case = file.parent, json.loads(file.read_text())
         file.write_text(json.dumps({**case, "simulated": True}))
-        written = (folder / "samples.csv").read_text()
-        same = first.setdefault(case["environ"], written)
-        rows = "".join(line for line in same.splitlines(True) if not line.startswith("#"))
+        text = (folder / "samples.csv").read_text()
+        first_text = first_texts.setdefault(case["environ"], text)
+        rows = "".join(line for line in first_text.splitlines(True) if not line.startswith("#"))
         content = f"# schema: 1\n# launch: {number}\n{rows}".encode()
         (folder / "samples.csv").write_bytes(content)
         run = json.loads((folder / "run.json").read_text())
         frame = samples.parse(content, folder / "samples.csv").frame
-        more = {"simulated": {**BY, **changes}, "samples": samples.seal(content, frame)}
-        (folder / "run.json").write_text(json.dumps({**run, **more}))
+        facts = {"simulated": {**BY, **changes}, "samples": samples.seal(content, frame)}
+        (folder / "run.json").write_text(json.dumps({**run, **facts}))

@@ -33,17 +33,17 @@ def debian_pool(base: Path) -> tuple[Path, Path]:
         tar.add(base / "readme", "demo-1.0/readme")
     packaging = folder / "demo_1.0-1.debian.tar.xz"
     packaging.write_bytes(b"no source")
-    listed = "\n".join(
+    sums = "\n".join(
         f" {checksum(file)} {file.stat().st_size} {file.name}" for file in (archive, packaging)
     )
     common = "Binary: demo\nArchitecture: any\nVersion: 1.0-1\nMaintainer: Nobody <nobody@example>"
     description = folder / "demo_1.0-1.dsc"
     description.write_text(
-        f"Format: 3.0 (quilt)\nSource: demo\n{common}\nChecksums-Sha256:\n{listed}\n"
+        f"Format: 3.0 (quilt)\nSource: demo\n{common}\nChecksums-Sha256:\n{sums}\n"
     )
-    listed = f" {checksum(description)} {description.stat().st_size} {description.name}\n{listed}"
+    sums = f" {checksum(description)} {description.stat().st_size} {description.name}\n{sums}"
     (folder / "Sources").write_text(
-        f"Package: demo\nFormat: 3.0 (quilt)\n{common}\nDirectory: .\nChecksums-Sha256:\n{listed}\n"
+        f"Package: demo\nFormat: 3.0 (quilt)\n{common}\nDirectory: .\nChecksums-Sha256:\n{sums}\n"
     )
     etc = base / "etc"
     (etc / "parts").mkdir(parents=True)
@@ -60,14 +60,14 @@ def repository(base: Path) -> tuple[Path, str]:
 
     def git(*arguments: str) -> str:
         settings = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "-C", str(folder), *settings, *arguments],
             capture_output=True,
             text=True,
             check=True,
             env={**os.environ, "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"},
         )
-        return done.stdout.strip()
+        return process.stdout.strip()
 
     folder.mkdir()
     git("init", "--quiet")

@@ -82,13 +82,13 @@ class Tree:
 
     def frame(self, environ: str, rng: np.random.Generator) -> pl.DataFrame:
         _, latency, boost, per_byte, per_datatype, per_object = TOOLCHAINS[environ]
-        slow = 2.5 if rng.random() < 0.25 and not self.steady else 1.0
+        slowdown = 2.5 if rng.random() < 0.25 and not self.steady else 1.0
         drift = 1 + 0.03 * rng.standard_normal()
         frames = []
         for variant in VARIANTS:
             sizes = np.array([s for s in self.sizes if variant != VARIANTS[4] or s <= 3 << 19])
             rate = {"mpi": per_byte, "boost": per_byte, "boost-serialized": per_object}
-            time = latency * slow + sizes * rate.get(variant, per_datatype)
+            time = latency * slowdown + sizes * rate.get(variant, per_datatype)
             time += (boost if variant.startswith("boost") else 0) + (sizes > 4096) * 1.2e-6
             time += 6e-7 if variant == "boost-serialized" else 0
             size = np.repeat(sizes, self.samples)
@@ -118,12 +118,12 @@ class Tree:
 
     def case(self, folder: Path, environ: str, **changes: Any) -> None:
         parameters = {"mode": self.mode, "placement": "shared-memory"}
-        shown = "".join(f" %{key}={value}" for key, value in parameters.items())
+        suffix = "".join(f" %{key}={value}" for key, value in parameters.items())
         case = {
             "schema": 1,
             "study": "netpipe",
             "check": "NetPIPE",
-            "display_name": f"NetPIPE{shown}",
+            "display_name": f"NetPIPE{suffix}",
             "hash": "26ad4637",
             "parameters": parameters,
             "system": "local",
@@ -159,11 +159,11 @@ class Tree:
             for variant, size, median, count in medians.iter_rows()
         ]
         if max(self.sizes) > 3 << 19:
-            lost = {"variant": VARIANTS[4], "size_bytes": 2 << 20, "samples": 0, "batch": None}
+            point = {"variant": VARIANTS[4], "size_bytes": 2 << 20, "samples": 0, "batch": None}
             points.append(
-                {**points[0], **lost, "median_s": None, "status": "bounded", "verified": False}
+                {**points[0], **point, "median_s": None, "status": "bounded", "verified": False}
             )
-        disturbed = number % 5 == 0
+        is_disturbed = number % 5 == 0
         run = {
             "schema": 1,
             "workload": "netpipe",
@@ -194,9 +194,9 @@ class Tree:
             "seed": number,
             "budget_s": 5.0,
             "disturbance": {
-                "load_average_start": [0.4 + 4 * disturbed, 0.5, 0.5],
+                "load_average_start": [0.4 + 4 * is_disturbed, 0.5, 0.5],
                 "load_average_end": [1.9, 0.9, 0.6],
-                "involuntary_context_switches": [12, 2300 if disturbed else 9],
+                "involuntary_context_switches": [12, 2300 if is_disturbed else 9],
                 "core_migrations": [0, 0],
                 "steal_s": 0.01,
             },
@@ -237,8 +237,8 @@ class Tree:
         self.folder(number, environ).rename(stage)
         report = self.path / "rounds" / f"{number:03d}" / "report.json"
         tests = json.loads(report.read_text())["runs"][0]["testcases"]
-        kept = [test for test in tests if test["environ"] != environ]
-        self.report(number, [*kept, self.entry(number, environ, "fail", **changes)])
+        other_tests = [test for test in tests if test["environ"] != environ]
+        self.report(number, [*other_tests, self.entry(number, environ, "fail", **changes)])
         return stage
 
     def environment(self) -> None:

@@ -45,10 +45,10 @@ def _part(config: pytest.Config) -> tuple[int, int] | None:
     text = config.getoption("--part")
     if text is None:
         return None
-    found = re.fullmatch(r"(\d+)/([1-9]\d*)", text)
-    if not found or int(found[1]) >= int(found[2]):
+    match = re.fullmatch(r"(\d+)/([1-9]\d*)", text)
+    if not match or int(match[1]) >= int(match[2]):
         raise pytest.UsageError(f"--part {text}: K/N is wanted, with K from 0 to N-1")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 # Before xdist reads the groups, and after the folders' own, which are registered later.
@@ -56,21 +56,23 @@ def _part(config: pytest.Config) -> tuple[int, int] | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if part := _part(config):
         number, parts = part
-        left_out = [
+        other_items = [
             item
             for item in items
             if item.get_closest_marker("nightly") and part_of(item.nodeid, parts) != number
         ]
-        config.hook.pytest_deselected(items=left_out)
-        out = set(left_out)
-        items[:] = [item for item in items if item not in out]
+        config.hook.pytest_deselected(items=other_items)
+        other_set = set(other_items)
+        items[:] = [item for item in items if item not in other_set]
     for item in items:
         if item.get_closest_marker("live"):
             item.add_marker(pytest.mark.xdist_group("live"))
     # What takes longest begins first, so that no worker is left with it in the end; of that, the
     # files with quiet tests, while short tests are left that take turns with them.
-    quiet = {item.path for item in items if item.get_closest_marker("quiet")}
-    items.sort(key=lambda item: (item.get_closest_marker("live") is None, item.path not in quiet))
+    quiet_files = {item.path for item in items if item.get_closest_marker("quiet")}
+    items.sort(
+        key=lambda item: (item.get_closest_marker("live") is None, item.path not in quiet_files)
+    )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -83,12 +85,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     run = worker["testrunuid"]
     place = Path(tempfile.gettempdir())
     with (
-        (place / f"roundtrip-tests-{run}.turn").open("w") as turn,
-        (place / f"roundtrip-tests-{run}.running").open("w") as running,
+        (place / f"roundtrip-tests-{run}.turn").open("w") as turn_lock,
+        (place / f"roundtrip-tests-{run}.running").open("w") as running_lock,
     ):
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        fcntl.flock(running, fcntl.LOCK_EX if item.get_closest_marker("quiet") else fcntl.LOCK_SH)
-        fcntl.flock(turn, fcntl.LOCK_UN)
+        fcntl.flock(turn_lock, fcntl.LOCK_EX)
+        fcntl.flock(
+            running_lock, fcntl.LOCK_EX if item.get_closest_marker("quiet") else fcntl.LOCK_SH
+        )
+        fcntl.flock(turn_lock, fcntl.LOCK_UN)
         return (yield)
 
 

@@ -11,10 +11,10 @@ ROOT = Path(__file__).parents[2]
 
 def copy_tracked(folder: Path) -> None:
     """Copy them as they are in the checkout, changed or not."""
-    listed = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    for name in filter(None, listed.stdout.split("\0")):
+    for name in filter(None, process.stdout.split("\0")):
         copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, copy, follow_symlinks=False)

@@ -48,8 +48,8 @@ def lacking() -> str:
     if why := confined():
         return why
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    if missing := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
-        return f"not installed: {', '.join(missing)} (see testbed/apt-packages.txt)"
+    if missing_programs := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
+        return f"not installed: {', '.join(missing_programs)} (see testbed/apt-packages.txt)"
     if not (paths.toolchains() / TOOLCHAIN / "toolchain.json").exists():
         return f"toolchain {TOOLCHAIN} is not installed: make setup"
     return ""
@@ -98,13 +98,13 @@ class Virtual:
 
     @property
     def environment(self) -> dict[str, str]:
-        own = {
+        settings = {
             "XDG_STATE_HOME": str(self.home),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "ROUNDTRIP_RUNS": str(self.share / "runs"),
             "ROUNDTRIP_REPORTS": str(self.share / "reports"),
         }
-        return {**os.environ, **own, **self.variables}
+        return {**os.environ, **settings, **self.variables}
 
     def command(self, *arguments: str) -> list[str]:
         return [str(_COMMAND), "--name", self.name, *arguments]
@@ -122,21 +122,23 @@ class Virtual:
 
     def ok(self, *arguments: str, timeout: float = 300) -> str:
         """Standard output of a vcluster command that must succeed."""
-        done = self.run(*arguments, timeout=timeout)
-        assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stderr}\n{done.stdout}"
-        return done.stdout
+        process = self.run(*arguments, timeout=timeout)
+        assert process.returncode == 0, (
+            f"{arguments}: {process.returncode}\n{process.stderr}\n{process.stdout}"
+        )
+        return process.stdout
 
     def on_site(self, script: str, *arguments: str) -> list[str]:
         """The command that runs a bash `script` on the head, with site `virtual` activated."""
-        activated = f". site-configs/activate virtual && {script}"
-        return self.command("exec", "bash", "-c", activated, "bash", *arguments)
+        command = f". site-configs/activate virtual && {script}"
+        return self.command("exec", "bash", "-c", command, "bash", *arguments)
 
     def submit(self, campaign: Path | str, *options: str, **variables: str) -> str:
         """``sbatch campaigns/nightly.sbatch CAMPAIGN``; the job's id."""
         exports = "".join(f"export {key}={value}; " for key, value in variables.items())
         script = f'{exports} sbatch --parsable "$@" campaigns/nightly.sbatch {campaign}'
         output = f"--output={self.share}/night-%j.out"
-        done = subprocess.run(
+        process = subprocess.run(
             self.on_site(script, output, *options),
             cwd=self.checkout,
             env=self.environment,
@@ -144,8 +146,8 @@ class Virtual:
             text=True,
             timeout=patient(300),
         )
-        assert done.stdout, done.stderr
-        return done.stdout.split()[-1]
+        assert process.stdout, process.stderr
+        return process.stdout.split()[-1]
 
     def jobs(self, *options: str) -> list[tuple[str, str, str]]:
         """Jobs in the queue: id, name, state."""
@@ -158,11 +160,11 @@ class Virtual:
             f"job {job} has not ended: {self.jobs()}\n{self.output(job)}"
         )
         # Written after it left the queue; Slurm may add why it ends a job that has ended.
-        ended = re.compile(r"exit status (\d+)[^\n]*\n?(?:slurmstepd[^\n]*\n?)*\Z")
-        await_true(lambda: ended.search(self.output(job)), patience_s)
-        last = ended.search(self.output(job))
-        assert last, f"job {job} ended without a word:\n{self.output(job)}"
-        return int(last[1])
+        pattern = re.compile(r"exit status (\d+)[^\n]*\n?(?:slurmstepd[^\n]*\n?)*\Z")
+        await_true(lambda: pattern.search(self.output(job)), patience_s)
+        match = pattern.search(self.output(job))
+        assert match, f"job {job} ended without a word:\n{self.output(job)}"
+        return int(match[1])
 
     def output(self, job: str) -> str:
         file = self.share / f"night-{job}.out"
@@ -192,9 +194,9 @@ def checkout_with(folder: Path, change: Callable[[str], str]) -> Path:
             (folder / part.name).symlink_to(part)
     shutil.copytree(CHECKOUT / "site-configs", folder / "site-configs")
     file = folder / "site-configs" / "virtual" / "site.toml"
-    before = file.read_text()
-    file.write_text(change(before))
-    assert file.read_text() != before
+    text = file.read_text()
+    file.write_text(change(text))
+    assert file.read_text() != text
     return folder
 
 

@@ -51,14 +51,16 @@ def night(index: int) -> str:
 def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
     """A history: every tenth series regresses, the next improves, the next drifts, one spikes."""
     rng = np.random.default_rng(seed)
-    planted = [_plant(number, nights) for number in range(series)]
+    truths = [_plant(number, nights) for number in range(series)]
     names = [_names(number) for number in range(series)]
-    frames = [_points(names[n], planted[n], nights, rng) for n in range(series)]
+    frames = [_points(names[n], truths[n], nights, rng) for n in range(series)]
     frame = pl.concat(frames)
     histories = {}
-    for one in split_series(frame):
-        number = next(n for n, each in enumerate(names) if each == one.names)
-        histories[tuple(one.names.values())] = _history(planted[number], nights)
+    for history_series in split_series(frame):
+        number = next(
+            n for n, series_names in enumerate(names) if series_names == history_series.names
+        )
+        histories[tuple(history_series.names.values())] = _history(truths[number], nights)
     return history.History("nightly", "odin", frame, _provenance(nights), histories)
 
 
@@ -73,38 +75,38 @@ def _plant(number: int, nights: int) -> Planted:
 
 
 def _names(number: int) -> dict[str, Any]:
-    variant, rest = VARIANTS[number % 5], number // 5
-    environ, size = ENVIRONS[rest % 2], rest // 2
+    variant, index = VARIANTS[number % 5], number // 5
+    environ, size = ENVIRONS[index % 2], index // 2
     case = f"NetPIPE/mode=pingpong,placement=one-per-node@odin:ib+{environ}"
     values = (case, "netpipe", "pingpong", variant, 1 << (size % 22), f"{size // 22}" * (size > 21))
     return dict(zip(SERIES, (*values, "half_round_trip_time", "s"), strict=True))
 
 
 def _points(
-    names: Mapping[str, Any], planted: Planted, nights: int, rng: np.random.Generator
+    names: Mapping[str, Any], truth: Planted, nights: int, rng: np.random.Generator
 ) -> pl.DataFrame:
-    at = np.arange(nights)
+    days = np.arange(nights)
     level = 2e-6 * (1 + names["size_bytes"] / 4096)
     values = level * np.exp(0.01 * rng.standard_normal(nights))
-    values *= planted.a_year ** (at / 365.25)
-    values[at >= planted.night] *= planted.ratio
-    values[list(planted.spikes)] *= 1.5
-    disturbed = rng.integers(0, 3, nights)
+    values *= truth.a_year ** (days / 365.25)
+    values[days >= truth.night] *= truth.ratio
+    values[list(truth.spikes)] *= 1.5
+    disturbances = rng.integers(0, 3, nights)
     width = np.abs(0.006 * rng.standard_normal((2, nights)))
-    left_out = np.where(rng.random(nights) < 0.03, "disturbed", "")
+    reasons = np.where(rng.random(nights) < 0.03, "disturbed", "")
     return pl.DataFrame(
         {
             "night": [night(index) for index in range(nights)],
             "digest": [f"{index:064x}" for index in range(nights)],
             **{name: [value] * nights for name, value in names.items()},
-            "nodes": [NODES[int(pick)] for pick in rng.random(nights) < 0.3],
-            "launches": 9 - disturbed,
-            "disturbed": disturbed,
+            "nodes": [NODES[int(is_second)] for is_second in rng.random(nights) < 0.3],
+            "launches": 9 - disturbances,
+            "disturbed": disturbances,
             "median": values,
             "low": values * (1 - width[0]),
             "high": values * (1 + width[1]),
             "lower_is_better": [True] * nights,
-            "left_out": left_out,
+            "left_out": reasons,
             "foreign": [False] * nights,
         },
         schema=NIGHTS,
@@ -126,20 +128,22 @@ def _provenance(nights: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=PROVENANCE, orient="row")
 
 
-def _history(planted: Planted, nights: int) -> SeriesHistory:
-    if planted.a_year != 1.0:
-        drift = Drift(planted.a_year, planted.a_year - 0.01, planted.a_year + 0.01)
+def _history(truth: Planted, nights: int) -> SeriesHistory:
+    if truth.a_year != 1.0:
+        drift = Drift(truth.a_year, truth.a_year - 0.01, truth.a_year + 0.01)
         return SeriesHistory(nights, drift=drift, detectable_step=0.031)
-    if planted.ratio != 1.0:
-        near = 0.01 * planted.ratio
+    if truth.ratio != 1.0:
+        margin = 0.01 * truth.ratio
         step = Step(
-            planted.night, planted.ratio, planted.ratio - near, planted.ratio + near,
-            30 * (planted.ratio - 1) + 4, 4.3, nights - planted.night,
+            truth.night, truth.ratio, truth.ratio - margin, truth.ratio + margin,
+            30 * (truth.ratio - 1) + 4, 4.3, nights - truth.night,
         )  # fmt: skip
         return SeriesHistory(nights, (step,), detectable_step=0.029)
-    newest = NewestNight(1.002, 0.97, 1.03, is_outside=False)
-    incidents = tuple(Incident(one, one, 1.5) for one in planted.spikes)
-    return SeriesHistory(nights, incidents=incidents, newest_night=newest, detectable_step=0.031)
+    newest_night = NewestNight(1.002, 0.97, 1.03, is_outside=False)
+    incidents = tuple(Incident(spike, spike, 1.5) for spike in truth.spikes)
+    return SeriesHistory(
+        nights, incidents=incidents, newest_night=newest_night, detectable_step=0.031
+    )
 
 
 if __name__ == "__main__":

@@ -55,9 +55,11 @@ class Vcluster:
 
     def ok(self, *arguments: str, **options: Any) -> str:
         """Standard output of a command that must succeed."""
-        done = self.run(*arguments, **options)
-        assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stderr}\n{done.stdout}"
-        return done.stdout
+        process = self.run(*arguments, **options)
+        assert process.returncode == 0, (
+            f"{arguments}: {process.returncode}\n{process.stderr}\n{process.stdout}"
+        )
+        return process.stdout
 
     def world(self) -> int:
         """Pid of the first process."""

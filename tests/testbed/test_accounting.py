@@ -29,11 +29,11 @@ def jobs(cluster, expected):
     """Lines ``id|state|exit code``, once there are `expected` of them that ended."""
     deadline = time.monotonic() + 20
     while True:
-        listed = cluster.ok("exec", "sacct", "-nXP", "-o", "jobid,state,exitcode").split()
-        ended = [line for line in listed if "RUNNING" not in line and "PENDING" not in line]
-        if len(ended) >= expected:
-            return ended
-        assert time.monotonic() < deadline, listed
+        lines = cluster.ok("exec", "sacct", "-nXP", "-o", "jobid,state,exitcode").split()
+        final_lines = [line for line in lines if "RUNNING" not in line and "PENDING" not in line]
+        if len(final_lines) >= expected:
+            return final_lines
+        assert time.monotonic() < deadline, lines
         time.sleep(0.2)
 
 

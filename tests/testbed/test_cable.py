@@ -13,24 +13,26 @@ from vclusterlib.spec import Spec, parse_nodes
 @pytest.fixture
 def applied(monkeypatch):
     """What was applied to network and links, in order."""
-    said = []
+    calls = []
     for name in ("segment_in_software", "run_batch"):
-        monkeypatch.setattr(network, name, lambda *words, name=name: said.append((name, *words)))
-    monkeypatch.setattr(cgroup, "limit", lambda *words: said.append(("limit", words[3])))
-    cable = SimpleNamespace(apply=said.append)
+        monkeypatch.setattr(network, name, lambda *words, name=name: calls.append((name, *words)))
+    monkeypatch.setattr(cgroup, "limit", lambda *words: calls.append(("limit", words[3])))
+    cable = SimpleNamespace(apply=calls.append)
     monkeypatch.setattr(faults.Faults, "_insert", lambda self, node: cable)
     monkeypatch.setattr(faults.Faults, "_processes", lambda self, name: [])
-    return said
+    return calls
 
 
 def test_a_link_has_the_delay_of_both_ways_and_the_loss_of_each(applied):
     daemons = SimpleNamespace(stop=lambda *words: applied.append(("stop", words[0])))
-    sick = faults.Faults(None, Spec(*parse_nodes("2+2")), daemons, "link")
-    sick.change("a2", {"latency": 1e-3}, clear=False)
-    sick.change("a2", {"loss": 0.2}, clear=False)
-    links = [one for one in applied if isinstance(one, LinkSettings)]
+    node_faults = faults.Faults(None, Spec(*parse_nodes("2+2")), daemons, "link")
+    node_faults.change("a2", {"latency": 1e-3}, clear=False)
+    node_faults.change("a2", {"loss": 0.2}, clear=False)
+    links = [call for call in applied if isinstance(call, LinkSettings)]
     assert links == [LinkSettings(rtt=2e-3), LinkSettings(rtt=2e-3, loss=0.2)]
-    assert sick.to_json() == {"a2": {"latency": 1e-3, "loss": 0.2, "cpu": 0.0, "cable": False}}
-    sick.change("a2", {}, clear=True)
+    assert node_faults.to_json() == {
+        "a2": {"latency": 1e-3, "loss": 0.2, "cpu": 0.0, "cable": False}
+    }
+    node_faults.change("a2", {}, clear=True)
     assert ("stop", "cable-a2") in applied
-    assert sick.to_json() == {}
+    assert node_faults.to_json() == {}

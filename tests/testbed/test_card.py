@@ -100,26 +100,26 @@ def card(checkout: Path, *words: str, spack: bool = True) -> subprocess.Complete
 
 def commands(checkout: Path) -> list[str]:
     """What the stand-ins were called with: the program and the first word that is no option."""
-    found = []
+    calls = []
     for line in (checkout.parent / "log").read_text().splitlines():
         program, *words = line.split(" ")
         verbs = ("concretize", "install", "find", "buildcache", "python", "env", "lock")
         verbs += ("up", "exec", "down")
-        found.append(f"{program} {next(word for word in words if word in verbs)}")
-    return found
+        calls.append(f"{program} {next(word for word in words if word in verbs)}")
+    return calls
 
 
 def test_without_spack_it_says_how_to_get_one(checkout: Path) -> None:
-    done = card(checkout, spack=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("card: no Spack: set SPACK_ROOT")
-    assert "git clone --depth=2 -b v1.1.0" in done.stderr
+    process = card(checkout, spack=False)
+    assert process.returncode == 2
+    assert process.stderr.startswith("card: no Spack: set SPACK_ROOT")
+    assert "git clone --depth=2 -b v1.1.0" in process.stderr
 
 
 def test_it_installs_then_launches_and_times_each_step(checkout: Path) -> None:
-    done = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
+    process = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
 
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     assert commands(checkout) == [
         *("roundtrip lock", "roundtrip lock", "roundtrip lock"),
         *("spack install", "spack python", "spack find", "spack buildcache", "spack buildcache"),
@@ -129,9 +129,9 @@ def test_it_installs_then_launches_and_times_each_step(checkout: Path) -> None:
     assert "install roundtrip-workloads ^openmpi@4.1.4 ^boost@=1.81.0\n" in log
     assert "sbatch --wait" in log
     assert f"--share {checkout.parent / 'store'}" in log
-    steps = done.stdout.split("minutes   of CPU")[1].splitlines()[1:]
+    steps = process.stdout.split("minutes   of CPU")[1].splitlines()[1:]
     assert len(steps) == 6
-    assert "FAILED" not in done.stdout
+    assert "FAILED" not in process.stdout
 
 
 def test_a_slice_launches_its_toolchain_only(checkout: Path) -> None:
@@ -156,9 +156,9 @@ def test_the_whole_launches_every_toolchain_and_what_others_wrote(checkout: Path
 
 
 def test_a_slice_that_is_no_toolchain_fails_before_any_install(checkout: Path) -> None:
-    done = card(checkout, "--slice", "openmpi@4.1.4,1.86.0")
-    assert done.returncode == 1
-    assert done.stderr == (
+    process = card(checkout, "--slice", "openmpi@4.1.4,1.86.0")
+    assert process.returncode == 1
+    assert process.stderr == (
         "card: no toolchain is openmpi@4.1.4,1.86.0 (as openmpi@4.1.4,1.81.0): "
         "openmpi41-boost174, mpich40-boost181, openmpi41-boost181\n"
     )
@@ -167,12 +167,14 @@ def test_a_slice_that_is_no_toolchain_fails_before_any_install(checkout: Path) -
 
 def test_a_program_that_was_not_launched_fails_the_card(checkout: Path) -> None:
     """ReFrame calls it passed if a check has another name, or nothing of it is installed."""
-    printed = checkout.parent / "printed"
-    kept = [line for line in printed.read_text().splitlines() if "DDTBench" not in line]
-    printed.write_text("\n".join([*kept, "[     FAIL ] (1/9) DDTBench %sizes=largest %app=MILC"]))
-    done = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
-    assert done.returncode == 1
-    assert done.stderr.startswith("card: no case passed of DDTBench%")
+    output_file = checkout.parent / "printed"
+    lines = [line for line in output_file.read_text().splitlines() if "DDTBench" not in line]
+    output_file.write_text(
+        "\n".join([*lines, "[     FAIL ] (1/9) DDTBench %sizes=largest %app=MILC"])
+    )
+    process = card(checkout, "--slice", "openmpi@4.1.4,1.81.0")
+    assert process.returncode == 1
+    assert process.stderr.startswith("card: no case passed of DDTBench%")
     assert "sbatch" not in (checkout.parent / "log").read_text()
 
 
@@ -182,17 +184,21 @@ def test_every_program_that_the_card_looks_for_is_a_case_of_a_check(tmp_path: Pa
     reframe = [Path(sys.executable).with_name("reframe"), "-C", "reframe/settings.py"]
     options = ["-c", "checks", "-R", "-l", "--skip-system-check", "--skip-prgenv-check"]
     options += ["--prefix", str(tmp_path)]
-    done = subprocess.run(
+    process = subprocess.run(
         [*reframe, *options],
         cwd=ROOT,
         env={**os.environ, "ROUNDTRIP_RUNS": str(tmp_path)},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    cases = [line[2:].replace(" %", "%") for line in done.stdout.splitlines() if line[:2] == "- "]
-    wanted = runpy.run_path(str(ROOT / "testbed" / "cardlib" / "launches.py"))["ALL_CHECKS"]
-    assert [one for one in wanted if not any(re.match(one, case) for case in cases)] == []
+    assert process.returncode == 0, process.stderr
+    cases = [
+        line[2:].replace(" %", "%") for line in process.stdout.splitlines() if line[:2] == "- "
+    ]
+    patterns = runpy.run_path(str(ROOT / "testbed" / "cardlib" / "launches.py"))["ALL_CHECKS"]
+    assert [
+        pattern for pattern in patterns if not any(re.match(pattern, case) for case in cases)
+    ] == []
 
 
 def test_a_stale_lock_file_is_concretized_anew(checkout: Path) -> None:
@@ -204,46 +210,46 @@ def test_a_stale_lock_file_is_concretized_anew(checkout: Path) -> None:
 def test_workloads_are_kept_by_the_sources_that_they_were_built_from(checkout: Path) -> None:
     cache = checkout.parent / "cache" / "roundtrip" / "card"
     card(checkout)
-    first = {folder.name for folder in cache.iterdir()}
-    assert {"packages", "settings"} < first
-    assert len(first) == 3
+    cache_folders = {folder.name for folder in cache.iterdir()}
+    assert {"packages", "settings"} < cache_folders
+    assert len(cache_folders) == 3
     mirrors = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
     assert set(mirrors) == {"card", "card-workloads"}
 
     (checkout / "workloads" / "program.cpp").write_text("int main() { return 1; }\n")
     (checkout.parent / "log").unlink()
     card(checkout)  # what git does not know goes into no cache, and comes from none
-    assert {folder.name for folder in cache.iterdir()} == first
-    pushed = [line for line in (checkout.parent / "log").read_text().splitlines() if "push" in line]
-    assert len(pushed) == 1
-    assert pushed[0].endswith("/packages /abc1234")
+    assert {folder.name for folder in cache.iterdir()} == cache_folders
+    pushes = [line for line in (checkout.parent / "log").read_text().splitlines() if "push" in line]
+    assert len(pushes) == 1
+    assert pushes[0].endswith("/packages /abc1234")
     mirrors = json.loads((cache / "settings" / "mirrors.yaml").read_text())["mirrors"]
     assert set(mirrors) == {"card"}
 
 
 def test_a_step_that_fails_ends_it_with_a_line(checkout: Path) -> None:
     (checkout.parent / "broken").touch()
-    done = card(checkout)
-    assert done.returncode == 1
-    assert "card: failed: " in done.stderr
-    assert done.stdout.rstrip().endswith("FAILED")
+    process = card(checkout)
+    assert process.returncode == 1
+    assert "card: failed: " in process.stderr
+    assert process.stdout.rstrip().endswith("FAILED")
     assert commands(checkout)[-1] == "spack install"
 
 
 @pytest.mark.skipif(bool(confined()), reason=confined() or "-")
 def test_the_second_prefix_is_empty_and_the_first_out_of_sight(checkout: Path) -> None:
-    done = card(checkout, "--second")
+    process = card(checkout, "--second")
 
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     log = (checkout.parent / "log").read_text()
-    second = log.split("vcluster --name card down")[1]
-    assert "--cache-only" in second
+    second_log = log.split("vcluster --name card down")[1]
+    assert "--cache-only" in second_log
     settings = checkout.parent / "cache" / "roundtrip" / "card" / "settings-second"
     root = json.loads((settings / "config.yaml").read_text())["config"]["install_tree"]["root"]
     assert f"--share {root}" not in log.split("vcluster --name card down")[0]
-    assert "buildcache" not in second
-    assert "sbatch" not in second
-    assert "--name card2 up" in second  # beside the first cluster, if that is up again
+    assert "buildcache" not in second_log
+    assert "sbatch" not in second_log
+    assert "--name card2 up" in second_log  # beside the first cluster, if that is up again
     assert (checkout / "view").read_text() == "view\n"  # the checkout's is the first one's still
 
 
@@ -252,9 +258,9 @@ def test_a_package_that_lacks_is_named_before_anything_is_built(checkout: Path) 
     site.mkdir(parents=True)
     (site / "apt-packages.txt").write_text("# tools\nbash\nno-such-package # why\n")
     (checkout / "testbed" / "apt-packages.txt").write_text("nor-this-one\n")
-    done = card(checkout)
-    assert done.returncode == 2
-    assert done.stderr.splitlines() == [
+    process = card(checkout)
+    assert process.returncode == 2
+    assert process.stderr.splitlines() == [
         "card: not installed: no-such-package nor-this-one",
         "  apt-get install no-such-package nor-this-one",
     ]

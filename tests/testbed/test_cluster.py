@@ -32,12 +32,12 @@ def test_status_shows_nodes_partitions_and_link(cluster):
 
 
 def test_up_again_changes_nothing(cluster):
-    first = cluster.world()
+    world = cluster.world()
     assert "is up already" in cluster.ok("up")
-    assert cluster.world() == first
-    other = cluster.run("up", "--nodes", "1+1")
-    assert other.returncode == 2
-    assert "run `down` first" in other.stderr
+    assert cluster.world() == world
+    process = cluster.run("up", "--nodes", "1+1")
+    assert process.returncode == 2
+    assert "run `down` first" in process.stderr
 
 
 def test_srun_runs_on_every_node(cluster):
@@ -50,16 +50,16 @@ def test_sbatch_runs_a_script_with_its_own_exit_code(cluster):
     script = cluster.share / "job.sbatch"
     output = cluster.share / "job.out"
     script.write_text(f"#!/bin/sh\n#SBATCH -N2 -p grid -o {output}\nsrun hostname\nexit 3\n")
-    done = cluster.run("exec", "sbatch", "--wait", str(script))
-    assert done.returncode == 3, done.stderr
+    process = cluster.run("exec", "sbatch", "--wait", str(script))
+    assert process.returncode == 3, process.stderr
     assert len(set(output.read_text().split())) == 2
 
 
 def test_slurm_refuses_what_is_not_there_in_its_own_words(cluster):
-    for wrong, reason in (("-pnope", "invalid partition"), ("-N99", "unable to allocate")):
-        done = cluster.run("exec", "srun", wrong, "true")
-        assert done.returncode != 0
-        assert reason in done.stderr.lower()
+    for option, reason in (("-pnope", "invalid partition"), ("-N99", "unable to allocate")):
+        process = cluster.run("exec", "srun", option, "true")
+        assert process.returncode != 0
+        assert reason in process.stderr.lower()
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_slurm_refuses_what_is_not_there_in_its_own_words(cluster):
     ],
 )
 def test_status_refuses_what_is_not_there(cluster, options, reason):
-    done = cluster.run("status", *options)
-    assert (done.returncode, done.stderr) == (2, f"vcluster: {reason}\n")
+    process = cluster.run("status", *options)
+    assert (process.returncode, process.stderr) == (2, f"vcluster: {reason}\n")
     assert cluster.run("status", "--partition", "grid", "--nodes", "4").returncode == 0
 
 
 def test_no_such_node_fails(cluster):
-    done = cluster.run("node", "b3", "true")
-    assert done.returncode == 2
-    assert "no node b3: there are a1 .. b2" in done.stderr
+    process = cluster.run("node", "b3", "true")
+    assert process.returncode == 2
+    assert "no node b3: there are a1 .. b2" in process.stderr
 
 
 def test_nodes_have_their_own_name_processes_shm_and_tmp(cluster):
@@ -88,11 +88,11 @@ def test_nodes_have_their_own_name_processes_shm_and_tmp(cluster):
         "node", "a1", "touch", *(f"/dev/{n}/mark" if n == "shm" else "/tmp/mark" for n in names)
     )
     for name in ("a2", "b1"):
-        seen = cluster.ok("node", name, "sh", "-c", "hostname; ls /dev/shm /tmp; ps -e -o comm=")
-        assert seen.startswith(name)
-        assert "mark" not in seen
-        assert seen.count("slurmd") == 1
-        assert "slurmctld" not in seen
+        output = cluster.ok("node", name, "sh", "-c", "hostname; ls /dev/shm /tmp; ps -e -o comm=")
+        assert output.startswith(name)
+        assert "mark" not in output
+        assert output.count("slurmd") == 1
+        assert "slurmctld" not in output
     assert "mark" not in cluster.ok("exec", "ls", "/dev/shm", "/tmp")
 
 
@@ -105,23 +105,23 @@ def test_namespaces_of_all_nodes_differ(cluster):
     kinds = ("net", "uts", "ipc", "pid", "mnt")
     readlink = ["readlink", *(f"/proc/self/ns/{kind}" for kind in kinds)]
     places = [("exec",), ("node", "a1"), ("node", "a2"), ("node", "b1"), ("node", "b2")]
-    seen = [cluster.ok(*place, *readlink) for place in places]
-    seen.append(subprocess.check_output(readlink, text=True))
-    assert len({name for names in seen for name in names.split()}) == len(seen) * len(kinds)
+    outputs = [cluster.ok(*place, *readlink) for place in places]
+    outputs.append(subprocess.check_output(readlink, text=True))
+    assert len({name for output in outputs for name in output.split()}) == len(outputs) * len(kinds)
 
 
 def test_shared_folders_are_seen_by_all_nodes_also_below_tmp(cluster):
-    shared = cluster.share
-    (shared / "word").write_text("hello")
-    seen = cluster.ok("exec", "srun", "-N4", "cat", str(shared / "word"), cwd=shared)
-    assert seen == "hello" * 4
-    assert cluster.ok("exec", "pwd", cwd=shared).strip() == str(shared)
+    share = cluster.share
+    (share / "word").write_text("hello")
+    output = cluster.ok("exec", "srun", "-N4", "cat", str(share / "word"), cwd=share)
+    assert output == "hello" * 4
+    assert cluster.ok("exec", "pwd", cwd=share).strip() == str(share)
 
 
 def test_a_folder_that_is_not_shared_is_refused(cluster, tmp_path):
-    done = cluster.run("exec", "pwd", cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"up --share {tmp_path}" in done.stderr
+    process = cluster.run("exec", "pwd", cwd=tmp_path)
+    assert process.returncode == 2
+    assert f"up --share {tmp_path}" in process.stderr
 
 
 def test_exec_passes_status_streams_and_terminal_type_through(cluster):
@@ -129,17 +129,17 @@ def test_exec_passes_status_streams_and_terminal_type_through(cluster):
     assert cluster.run("exec", "sh", "-c", "kill -9 $$").returncode == -9
     assert cluster.run("exec", "no-such-program").returncode == 127
     assert cluster.run("node", "a1", "sh", "-c", "exit 8").returncode == 8
-    both = cluster.run("exec", "sh", "-c", "cat; echo $TERM >&2", input="to stdin")
-    assert both.stdout == "to stdin"
-    assert both.stderr.strip() == cluster.variables().get("TERM", "")
+    process = cluster.run("exec", "sh", "-c", "cat; echo $TERM >&2", input="to stdin")
+    assert process.stdout == "to stdin"
+    assert process.stderr.strip() == cluster.variables().get("TERM", "")
     assert cluster.run("exec", "srun", "-N1", "sh", "-c", "exit 5").returncode == 5
 
 
 def test_an_outer_slurm_job_does_not_show_inside(cluster, vcluster):
-    outer = {"SLURM_JOB_ID": "77", "SLURM_CONF": "/outer.conf", "PMI_RANK": "3", "OMPI_MCA_x": "y"}
-    inner = vcluster(cluster.home, cluster.name, outer).ok("exec", "env").split("\n")
-    assert not [line for line in inner if line.startswith(("SLURM_", "PMI_"))]
-    assert "OMPI_MCA_x=y" in inner
+    env = {"SLURM_JOB_ID": "77", "SLURM_CONF": "/outer.conf", "PMI_RANK": "3", "OMPI_MCA_x": "y"}
+    lines = vcluster(cluster.home, cluster.name, env).ok("exec", "env").split("\n")
+    assert not [line for line in lines if line.startswith(("SLURM_", "PMI_"))]
+    assert "OMPI_MCA_x=y" in lines
 
 
 def test_a_killed_exec_ends_its_command(cluster):
@@ -156,14 +156,14 @@ def test_keys_and_state_are_for_their_owner_only(cluster):
     key = cluster.state / "etc" / "munge" / "munge.key"
     assert key.stat().st_mode & 0o777 == 0o400
     assert cluster.state.stat().st_mode & 0o777 == 0o700
-    inside = cluster.ok("exec", "stat", "-c", "%a", "/etc/munge/munge.key", "/etc/munge")
-    assert inside.split() == ["400", "700"]
+    modes = cluster.ok("exec", "stat", "-c", "%a", "/etc/munge/munge.key", "/etc/munge")
+    assert modes.split() == ["400", "700"]
 
 
 def test_a_killed_slurmd_is_named_and_can_be_restarted(cluster):
     cluster.ok("node", "b2", "pkill", "-x", "slurmd")
-    broken = wait_for(lambda: (s := cluster.status())["state"] == "broken" and s)
-    assert broken["why"] == "not running: b2"
+    status = wait_for(lambda: (s := cluster.status())["state"] == "broken" and s)
+    assert status["why"] == "not running: b2"
     cluster.ok("node", "b2", "slurmd")
     wait_for(lambda: cluster.status()["state"] == "up")
     assert cluster.ok("exec", "srun", "-w", "b2", "hostname") == "b2\n"

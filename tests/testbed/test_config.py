@@ -34,10 +34,10 @@ def test_keys_are_for_their_owner_only_and_stay_the_same(tmp_path):
     spec = Spec(accounting=True)
     slurmconf.write(spec, state)
     key = state.etc / "munge" / "munge.key"
-    first = key.read_bytes()
+    key_bytes = key.read_bytes()
     slurmconf.write(spec, state)
-    assert key.read_bytes() == first
-    assert len(first) == 128
+    assert key.read_bytes() == key_bytes
+    assert len(key_bytes) == 128
     assert key.stat().st_mode & 0o777 == 0o400
     assert key.parent.stat().st_mode & 0o777 == 0o700
     assert (state.etc / "slurm" / "slurmdbd.conf").stat().st_mode & 0o777 == 0o600
@@ -45,8 +45,8 @@ def test_keys_are_for_their_owner_only_and_stay_the_same(tmp_path):
 
 def test_hosts_name_the_fabric_even_where_slurm_does_not_use_it():
     assert "10.78.2.1 b1 b1-f\n" in slurmconf.hosts(SMALL)
-    hub = slurmconf.hosts(Spec(nodes_a=1, nodes_b=1, fabric="hub"))
-    assert "10.77.2.1 b1\n10.78.2.1 b1-f\n" in hub
+    hosts = slurmconf.hosts(Spec(nodes_a=1, nodes_b=1, fabric="hub"))
+    assert "10.77.2.1 b1\n10.78.2.1 b1-f\n" in hosts
 
 
 def test_every_node_knows_all_others_and_the_head_for_good():
@@ -58,10 +58,10 @@ def test_every_node_knows_all_others_and_the_head_for_good():
 
 
 def test_a_hub_joins_the_nodes_by_the_link_and_not_by_a_bridge():
-    hub = network.world_script(Spec(nodes_a=1, nodes_b=1, fabric="hub"), "userspace")
-    assert "f-a1 master" not in hub
-    assert "m-a1 master brM" in hub
-    assert "wA" not in hub
+    script = network.world_script(Spec(nodes_a=1, nodes_b=1, fabric="hub"), "userspace")
+    assert "f-a1 master" not in script
+    assert "m-a1 master brM" in script
+    assert "wA" not in script
 
 
 def test_the_bridges_are_joined_by_the_chosen_engine():

@@ -22,26 +22,26 @@ print((time.process_time() - used) / (time.monotonic() - begin))
 def pings(cluster, host="10.78.1.2", count=100):
     """Of pings from a1: the shortest round trip in ms, and the share that was lost."""
     command = ("ping", "-q", "-c", str(count), "-i", "0.005", host)
-    out = cluster.run("node", "a1", *command).stdout
-    shortest, lost = re.search(r"= ([\d.]+)/", out), re.search(r"([\d.]+)% packet loss", out)
-    assert shortest and lost, out
-    return float(shortest[1]), float(lost[1]) / 100
+    output = cluster.run("node", "a1", *command).stdout
+    rtt, loss = re.search(r"= ([\d.]+)/", output), re.search(r"([\d.]+)% packet loss", output)
+    assert rtt and loss, output
+    return float(rtt[1]), float(loss[1]) / 100
 
 
 def test_one_cable_is_slow_and_lossy_and_no_other(cluster):
-    well, _ = pings(cluster)
+    healthy_ms, _ = pings(cluster)
     cluster.ok("fault", "a2", "--latency", "1ms")
-    sick, _ = pings(cluster)
-    assert 2 <= sick - well < 2.5, "1 ms each way"
+    slow_ms, _ = pings(cluster)
+    assert 2 <= slow_ms - healthy_ms < 2.5, "1 ms each way"
     assert pings(cluster, "10.78.2.1")[0] < 1, "another node is as it was"
     cluster.ok("fault", "a2", "--latency", "0", "--loss", "20%")
     assert 0.2 < pings(cluster, count=200)[1] < 0.55, "36 % of round trips"
     assert cluster.status()["faults"]["a2"]["loss"] == pytest.approx(0.2)
     assert cluster.ok("exec", "srun", "-p", "clusterA", "-w", "a2", "hostname") == "a2\n"
     assert cluster.ok("fault", "a2", "--clear") == "{}\n"
-    again, lost = pings(cluster)
-    assert again < well + 0.5
-    assert lost == 0
+    cleared_ms, loss = pings(cluster)
+    assert cleared_ms < healthy_ms + 0.5
+    assert loss == 0
     assert cluster.status()["faults"] == {}
 
 
@@ -55,8 +55,8 @@ def test_a_slow_processor_gives_no_more_than_its_share(cluster):
     assert not re.search(r"roundtrip-vcluster-\w+-b1$", groups(), re.MULTILINE)
     cluster.ok("fault", "b1", "--cpu", "25%")
     assert re.search(r"roundtrip-vcluster-\w+-b1$", groups(), re.MULTILINE)
-    busy = ("exec", "srun", "-p", "clusterB", "-w", "b1", "python3", "-c", BUSY)
-    assert float(cluster.ok(*busy)) < 0.3
+    command = ("exec", "srun", "-p", "clusterB", "-w", "b1", "python3", "-c", BUSY)
+    assert float(cluster.ok(*command)) < 0.3
     cluster.ok("fault", "b1", "--clear")
     assert not re.search(r"roundtrip-vcluster-\w+-b1$", groups(), re.MULTILINE), "as all others"
 
@@ -71,5 +71,5 @@ def test_a_slow_processor_gives_no_more_than_its_share(cluster):
     ],
 )
 def test_what_cannot_be_is_one_line(cluster, options, complaint):
-    done = cluster.run("fault", *options)
-    assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
+    process = cluster.run("fault", *options)
+    assert (process.returncode, complaint in process.stderr) == (2, True), process.stderr

@@ -53,12 +53,12 @@ def stats(cluster):
 def test_sets_the_whole_link_and_notes_what_it_was(cluster, record):
     cluster.ok("wan", "--loss", "10%", "--rate", "1Mbit/s", "--no-self-test")
     ping = ["node", "a1", "ping", "-c", "3", "-i", "0.1", "b1"]
-    inner = [str(CHECKOUT / "testbed" / "vcluster"), "--name", cluster.name, *ping]
-    done = cluster.run("lease", "--rtt", "2ms", "--record", str(record), "--", *inner)
-    assert done.returncode == 0, done.stderr
+    command = [str(CHECKOUT / "testbed" / "vcluster"), "--name", cluster.name, *ping]
+    process = cluster.run("lease", "--rtt", "2ms", "--record", str(record), "--", *command)
+    assert process.returncode == 0, process.stderr
     lease = json.loads(record.read_text())
-    asked = lease["asked"]
-    assert (asked["rtt_ms"], asked["loss"], asked["rate_bit_s"]) == (2, 0, 0)
+    settings = lease["asked"]
+    assert (settings["rtt_ms"], settings["loss"], settings["rate_bit_s"]) == (2, 0, 0)
     before, after = lease["before"], lease["after"]
     assert {name: before[name] for name in lease["asked"]} == lease["asked"]
     assert {name: after[name] for name in lease["asked"]} == lease["asked"]
@@ -70,19 +70,19 @@ def test_sets_the_whole_link_and_notes_what_it_was(cluster, record):
 
 
 def test_who_has_no_lease_is_refused_and_the_holder_named(cluster, record):
-    process = holder(cluster, record, "sleep", "60")
+    lease_process = holder(cluster, record, "sleep", "60")
     changes = stats(cluster)["changes"]
     for options in (["--rtt", "4ms"], ["--cut", "1s"], ["--down"], ["--stats", "--reset"]):
-        done = cluster.run("wan", *options)
-        assert done.returncode == 1
-        assert "the link is leased to job 7, since " in done.stderr
-        assert done.stderr.count("\n") == 1
-    done = cluster.run("lease", "--wait", "0", "--", "true")
-    assert (done.returncode, "leased to job 7" in done.stderr) == (1, True)
+        process = cluster.run("wan", *options)
+        assert process.returncode == 1
+        assert "the link is leased to job 7, since " in process.stderr
+        assert process.stderr.count("\n") == 1
+    process = cluster.run("lease", "--wait", "0", "--", "true")
+    assert (process.returncode, "leased to job 7" in process.stderr) == (1, True)
     link = stats(cluster)
     assert (link["rtt_ms"], link["changes"]) == (1, changes)
-    process.terminate()
-    assert process.wait(20) == 128 + signal.SIGTERM
+    lease_process.terminate()
+    assert lease_process.wait(20) == 128 + signal.SIGTERM
     assert json.loads(record.read_text())["status"] == 128 + signal.SIGTERM
     cluster.ok("wan", "--rtt", "4ms")
 
@@ -104,12 +104,12 @@ def test_force_breaks_the_lease_and_leaves_a_mark(cluster, record):
 def test_a_change_behind_everybodys_back_is_counted(cluster, record):
     """Sent to the link program itself, which knows no lease."""
     process = holder(cluster, record, "sleep", "60")
-    ask = (
+    template = (
         "import os, socket; os.chdir({!r}); s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM);"
         "s.bind(''); s.sendto({!r}, 'link.sock'); print(s.recv(65536))"
     )
     for command in (b"delay_us=2000", b"delay_us=2000 up", b"stats"):
-        script = ask.format(str(cluster.state / "run"), command)
+        script = template.format(str(cluster.state / "run"), command)
         cluster.ok("exec", "/usr/bin/python3", "-c", script)
     process.terminate()
     process.wait(20)
@@ -143,6 +143,6 @@ def test_the_next_one_waits(cluster, record):
     ],
 )
 def test_exit_status_is_the_commands_or_says_what_is_wrong(cluster, arguments, status, reason):
-    done = cluster.run(*arguments)
-    assert (done.returncode, reason in done.stderr) == (status, True)
-    assert done.stderr.count("\n") == bool(reason)
+    process = cluster.run(*arguments)
+    assert (process.returncode, reason in process.stderr) == (status, True)
+    assert process.stderr.count("\n") == bool(reason)

@@ -23,22 +23,22 @@ def descendants(root):
         except OSError:
             continue
         parents[int(stat.parent.name)] = int(fields[1])
-    found = {root}
-    while more := {pid for pid, parent in parents.items() if parent in found} - found:
-        found |= more
-    return found
+    pids = {root}
+    while children := {pid for pid, parent in parents.items() if parent in pids} - pids:
+        pids |= children
+    return pids
 
 
 def namespaces(pids):
     """The namespaces that these processes are in, where they still run."""
-    found = set()
+    names = set()
     for pid in pids:
         for kind in ("net", "uts", "ipc", "pid", "mnt", "user"):
             try:
-                found.add(str(Path(f"/proc/{pid}/ns/{kind}").readlink()))
+                names.add(str(Path(f"/proc/{pid}/ns/{kind}").readlink()))
             except OSError:
                 continue
-    return found
+    return names
 
 
 def everybody():
@@ -54,28 +54,28 @@ def host_state():
 
 def wait_gone(namespaces_of_cluster):
     deadline = time.monotonic() + 10
-    while left := namespaces_of_cluster & namespaces(everybody()):
-        assert time.monotonic() < deadline, f"still there: {left}"
+    while leftovers := namespaces_of_cluster & namespaces(everybody()):
+        assert time.monotonic() < deadline, f"still there: {leftovers}"
         time.sleep(0.05)
 
 
 def test_down_leaves_nothing(single):
-    before = host_state()
+    first_state = host_state()
     weight = ["--cpu-weight", "200"] if os.geteuid() == 0 else []
-    up = single.run("up", "--nodes", "1+1", *weight)
-    if "no CPU controller" in up.stderr:
-        up = single.run("up", "--nodes", "1+1")
-    assert up.returncode == 0, up.stderr
+    process = single.run("up", "--nodes", "1+1", *weight)
+    if "no CPU controller" in process.stderr:
+        process = single.run("up", "--nodes", "1+1")
+    assert process.returncode == 0, process.stderr
     single.ok("exec", "sbatch", "-N2", "--wrap", "srun sleep 100", "-o", "/dev/null")
     single.ok("exec", "sh", "-c", "sleep 100 >/dev/null 2>&1 &")
-    inside = descendants(single.world())
-    own = namespaces(inside) - namespaces([os.getpid()])
-    assert len(own) >= 5 * 3  # five kinds, of the head and of two nodes
-    down = single.ok("down")
-    assert "is down" in down
-    assert not [pid for pid in inside if own & namespaces([pid])]
-    wait_gone(own)
-    assert host_state() == before
+    pids = descendants(single.world())
+    spaces = namespaces(pids) - namespaces([os.getpid()])
+    assert len(spaces) >= 5 * 3  # five kinds, of the head and of two nodes
+    output = single.ok("down")
+    assert "is down" in output
+    assert not [pid for pid in pids if spaces & namespaces([pid])]
+    wait_gone(spaces)
+    assert host_state() == first_state
     assert not (single.state / "run").exists()
     assert "is not up" in single.ok("down")
 
@@ -111,12 +111,12 @@ def start_up(cluster):
 
 def test_up_works_after_the_world_was_killed_while_booting(single):
     process = start_up(single)
-    own = namespaces(descendants(single.world())) - namespaces([os.getpid()])
+    spaces = namespaces(descendants(single.world())) - namespaces([os.getpid()])
     os.kill(single.world(), signal.SIGKILL)
     _, error = process.communicate(timeout=30)
     assert process.returncode == 1
     assert "died while booting" in error
-    wait_gone(own)
+    wait_gone(spaces)
     single.ok("up", "--nodes", "1+1")
     assert single.status()["state"] == "up"
 
@@ -124,21 +124,21 @@ def test_up_works_after_the_world_was_killed_while_booting(single):
 def test_up_works_after_up_itself_was_killed(single):
     process = start_up(single)
     world = single.world()
-    own = namespaces(descendants(world)) - namespaces([os.getpid()])
+    spaces = namespaces(descendants(world)) - namespaces([os.getpid()])
     process.kill()
     process.communicate(timeout=30)
-    wait_gone(own)  # nobody accepted the world, so it ended
+    wait_gone(spaces)  # nobody accepted the world, so it ended
     single.ok("up", "--nodes", "1+1")
     assert single.world() != world
 
 
 def test_ctrl_c_while_booting_leaves_nothing(single):
     process = start_up(single)
-    own = namespaces(descendants(single.world())) - namespaces([os.getpid()])
+    spaces = namespaces(descendants(single.world())) - namespaces([os.getpid()])
     process.terminate()
     process.communicate(timeout=30)
     assert process.returncode == 130
-    assert not own & namespaces(everybody())
+    assert not spaces & namespaces(everybody())
     assert single.status()["state"] == "down"
 
 
@@ -155,20 +155,20 @@ def test_up_mends_a_cluster_that_is_half_dead(single, victim):
         time.sleep(0.05)
     assert status["state"] == "broken"
     assert single.run("status").returncode == 1
-    mended = single.run("up", "--nodes", "1+1")
-    assert mended.returncode == 0, mended.stderr
-    assert "starting anew" in mended.stderr
+    process = single.run("up", "--nodes", "1+1")
+    assert process.returncode == 0, process.stderr
+    assert "starting anew" in process.stderr
     assert single.status()["state"] == "up"
 
 
 def test_a_second_up_at_the_same_time_waits_and_finds_it_up(single):
-    first = start_up(single)
-    second = single.run("up", "--nodes", "1+1", timeout=240)
-    said, _ = first.communicate(timeout=240)
-    assert (first.returncode, second.returncode) == (0, 0), second.stderr
-    assert "is up in" in said
-    assert "waiting for it" in second.stderr
-    assert "is up already" in second.stdout
+    first_up = start_up(single)
+    second_up = single.run("up", "--nodes", "1+1", timeout=240)
+    output, _ = first_up.communicate(timeout=240)
+    assert (first_up.returncode, second_up.returncode) == (0, 0), second_up.stderr
+    assert "is up in" in output
+    assert "waiting for it" in second_up.stderr
+    assert "is up already" in second_up.stdout
     assert len(single.ok("exec", "srun", "-N2", "hostname").split()) == 2
 
 
@@ -182,8 +182,8 @@ def test_a_down_while_booting_waits_and_ends_it(single):
 
 def test_a_node_loses_its_power_and_gets_it_back(single):
     single.ok("up", "--nodes", "2+1")
-    first = single.state / "run" / "nodes" / "a2.pid"
-    before = first.read_text()
+    pid_file = single.state / "run" / "nodes" / "a2.pid"
+    pid = pid_file.read_text()
     single.ok("node", "a2", "sh", "-c", "sleep 300 >/dev/null 2>&1 &")
     single.ok("power", "a2", "off")
     assert single.run("power", "a2", "off").returncode == 2
@@ -198,7 +198,7 @@ def test_a_node_loses_its_power_and_gets_it_back(single):
         time.sleep(0.1)
     assert single.ok(*ping)
     assert single.ok("exec", "srun", "-w", "a2", "hostname").split() == ["a2"]
-    assert first.read_text() != before
+    assert pid_file.read_text() != pid
     assert "sleep" not in single.ok("node", "a2", "ps", "-e", "-o", "comm=")
     assert single.run("power", "a9", "off").returncode == 2
 
@@ -214,10 +214,10 @@ def cpu_group(cluster, *place):
 
 
 def test_the_cpu_weight_covers_what_exec_and_node_start(single):
-    up = single.run("up", "--nodes", "1+1", "--cpu-weight", "200")
-    if up.returncode == 2:
-        pytest.skip(up.stderr)
-    assert up.returncode == 0, up.stderr
+    process = single.run("up", "--nodes", "1+1", "--cpu-weight", "200")
+    if process.returncode == 2:
+        pytest.skip(process.stderr)
+    assert process.returncode == 0, process.stderr
     places = [("exec",), ("node", "a1"), ("exec", "srun", "-N1")]
     groups = [cpu_group(single, *place) for place in places]
     assert "roundtrip-vcluster-" in groups[2]

@@ -28,15 +28,15 @@ def tree():
         ["cmake", "-S", str(build.SOURCES), "-B", str(TREE), *options],
         ["cmake", "--build", str(TREE), "-j", "2", "--target", "link_tests"],
     ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stdout + process.stderr
     return TREE
 
 
 def test_googletests_pass(tree):
-    done = subprocess.run([tree / "link_tests"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "[  PASSED  ]" in done.stdout
+    process = subprocess.run([tree / "link_tests"], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stdout
+    assert "[  PASSED  ]" in process.stdout
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_googletests_pass(tree):
 )
 def test_bad_options_are_one_line(tree, arguments, status, reason):
     command = ["unshare", "-rn", str(build.programs() / build.LINK), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "unshare" in done.stderr:
-        pytest.skip(f"no user namespace to try in: {done.stderr.strip()}")
-    assert done.returncode == status
-    assert done.stderr.startswith("roundtrip-link: ")
-    assert reason in done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "unshare" in process.stderr:
+        pytest.skip(f"no user namespace to try in: {process.stderr.strip()}")
+    assert process.returncode == status
+    assert process.stderr.startswith("roundtrip-link: ")
+    assert reason in process.stderr
 
 
 def test_an_unchanged_source_is_built_once(tree):

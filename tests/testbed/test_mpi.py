@@ -91,6 +91,6 @@ def test_mpich_without_its_pmi_is_noticed_by_the_number_of_ranks(cluster, vclust
     """The trap itself: under pmix, MPICH starts as many jobs of one rank, without an error."""
     program = build("mpicxx.mpich")
     job = vcluster(cluster.home, cluster.name, MPICH)
-    done = job.run("exec", "srun", "-Q", "-t1", "-N2", "--mpi=pmix", str(program), timeout=30)
-    assert done.returncode != 0
-    assert "np=1" in done.stdout
+    process = job.run("exec", "srun", "-Q", "-t1", "-N2", "--mpi=pmix", str(program), timeout=30)
+    assert process.returncode != 0
+    assert "np=1" in process.stdout

@@ -31,30 +31,33 @@ def test_it_knows_nodes_by_the_pseudonyms_of_reports() -> None:
 def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> None:
     names = [f"a{n}" for n in range(1, 17)] + [f"b{n}" for n in range(1, 17)]
     cases = night.choose_cases(names)
-    assert [(one.patient, one.control) for one in cases] == [
+    assert [(case.patient, case.control) for case in cases] == [
         *(("a2", "a3"), ("a4", "a5"), ("b2", "b3"), ("b4", "b5"))
     ]
-    read = {"--latency": units.rtt, "--loss": units.loss, "--cpu": units.cpu}
-    for one in night.FAULTS:
-        assert [key for key in one.options if key in read] == [k for k in one.control if k in read]
-        assert one.crashes == (not one.options)
-        for key, value in zip(one.options[::2], one.options[1::2], strict=True):
-            assert read[key](value) > 0
+    parsers = {"--latency": units.rtt, "--loss": units.loss, "--cpu": units.cpu}
+    for fault in night.FAULTS:
+        assert [key for key in fault.options if key in parsers] == [
+            k for k in fault.control if k in parsers
+        ]
+        assert fault.crashes == (not fault.options)
+        for key, value in zip(fault.options[::2], fault.options[1::2], strict=True):
+            assert parsers[key](value) > 0
     controls = [
-        read[key](value) for key, value in (one.control for one in night.FAULTS if one.control)
+        parsers[key](value)
+        for key, value in (fault.control for fault in night.FAULTS if fault.control)
     ]
     assert controls == [0, 0, 64]
 
 
 def test_what_is_named_is_read_from_the_answer_in_json() -> None:
     names = {"node-1": "a1", "node-2": "a2", "node-3": "a3"}
-    slow = {"kind": "node", "name": "node-1", "slow_processor": True, "measures": []}
-    link = {
+    slow_node = {"kind": "node", "name": "node-1", "slow_processor": True, "measures": []}
+    slow_link = {
         **{"kind": "node", "name": "node-2", "slow_processor": False},
         "measures": [{"measure": "latency"}, {"measure": "tail"}, {"measure": "latency"}],
     }
-    flaky = {"nodes": ["node-2", "node-3"], "failed": 3, "launches": 9}
-    assert night.node_verdicts({"named": [slow, link], "flaky": [flaky]}, names) == {
+    flaky_pair = {"nodes": ["node-2", "node-3"], "failed": 3, "launches": 9}
+    assert night.node_verdicts({"named": [slow_node, slow_link], "flaky": [flaky_pair]}, names) == {
         "a1": "slow processor",
         "a2": "latency, tail",
         "a2 or a3": "flaky (3 of 9 failed)",
@@ -80,13 +83,13 @@ def test_nodes_that_no_cluster_can_have_end_it_with_one_line(
     nodes: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert night.main(["--nodes", nodes]) == 2
-    captured = capsys.readouterr()
-    assert captured.err.startswith("night: ") and captured.err.count("\n") == 1
-    assert captured.out == ""
+    streams = capsys.readouterr()
+    assert streams.err.startswith("night: ") and streams.err.count("\n") == 1
+    assert streams.out == ""
 
 
 @pytest.mark.parametrize(
-    ("quiet", "sick", "status"),
+    ("quiet_nights", "sick_nights", "status"),
     [
         ([set()], [set(), {"a2", "b2"}], 0),
         ([set()], [{"a2", "b2"}, {"a2"}], 1),
@@ -95,18 +98,22 @@ def test_nodes_that_no_cluster_can_have_end_it_with_one_line(
     ],
 )
 def test_the_last_night_is_to_name_the_sick_and_a_quiet_one_nobody(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, quiet: Any, sick: Any, status: int
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    quiet_nights: Any,
+    sick_nights: Any,
+    status: int,
 ) -> None:
     @contextmanager
     def booted(options: Any) -> Iterator[Any]:
         watch = lambda node, share: nullcontext()  # noqa: E731
         yield SimpleNamespace(share=tmp_path, ok=lambda *words: "", crash_processes=watch)
 
-    nights = {"quiet": iter(quiet), "sick": iter(sick)}
+    nights = {"quiet": iter(quiet_nights), "sick": iter(sick_nights)}
     monkeypatch.setattr(night, "boot", booted)
     answers = lambda cluster, series, names: ("", dict.fromkeys(next(nights[series]), "latency"))  # noqa: E731
     monkeypatch.setattr(night, "measure_night", answers)
     cases = [night.Case(night.FAULTS[0], "a2", "a3"), night.Case(night.FAULTS[2], "b2", "b3")]
     monkeypatch.setattr(night, "choose_cases", lambda names: cases)
-    options = ["--nodes", "2+2", "--quiet", str(len(quiet)), "--sick", str(len(sick))]
+    options = ["--nodes", "2+2", "--quiet", str(len(quiet_nights)), "--sick", str(len(sick_nights))]
     assert night.main(options) == status

@@ -9,8 +9,8 @@ from vclusterlib import node
 
 
 def test_a_child_of_the_world_keeps_its_gate_and_nothing_else():
-    read, gate = os.pipe()
-    other = os.open("/dev/null", os.O_RDONLY)
+    read_end, gate = os.pipe()
+    descriptor = os.open("/dev/null", os.O_RDONLY)
     child = os.fork()
     if not child:
         try:
@@ -18,13 +18,13 @@ def test_a_child_of_the_world_keeps_its_gate_and_nothing_else():
             node._become_child(gate)
             assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
             try:
-                os.fstat(other)
+                os.fstat(descriptor)
             except OSError:
                 os.write(gate, b"alone")
         finally:
             os._exit(0)
     os.close(gate)
-    with os.fdopen(read, "rb") as pipe:
+    with os.fdopen(read_end, "rb") as pipe:
         assert pipe.read() == b"alone"
-    os.close(other)
+    os.close(descriptor)
     os.waitpid(child, 0)

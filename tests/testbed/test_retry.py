@@ -20,20 +20,20 @@ def with_slurmd(cluster, vcluster, script):
 
 
 def test_a_node_that_fails_once_is_tried_again(single, vcluster):
-    fails_once = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
-    faulty, folder = with_slurmd(single, vcluster, fails_once)
-    faulty.ok("up", "--nodes", "1+1", "--share", str(folder))
+    script = 'case "$*" in *b1*) mkdir "$0.once" 2>/dev/null && exit 1;; esac'
+    cluster, folder = with_slurmd(single, vcluster, script)
+    cluster.ok("up", "--nodes", "1+1", "--share", str(folder))
     log = (single.state / "log" / "world.log").read_text()
     assert "node b1: ended with status 1 (attempt 1)" in log
-    assert len(faulty.ok("exec", "srun", "-N2", "hostname").split()) == 2
+    assert len(cluster.ok("exec", "srun", "-N2", "hostname").split()) == 2
 
 
 def test_a_node_that_never_comes_fails_the_whole_up(single, vcluster):
-    faulty, folder = with_slurmd(single, vcluster, 'case "$*" in *b1*) exit 1;; esac')
-    done = faulty.run("up", "--nodes", "1+1", "--share", str(folder))
-    assert done.returncode == 1
-    assert "node b1 did not come up in 3 attempts (ended with status 1)" in done.stderr
-    assert done.stderr.count("\n") == 1
+    cluster, folder = with_slurmd(single, vcluster, 'case "$*" in *b1*) exit 1;; esac')
+    process = cluster.run("up", "--nodes", "1+1", "--share", str(folder))
+    assert process.returncode == 1
+    assert "node b1 did not come up in 3 attempts (ended with status 1)" in process.stderr
+    assert process.stderr.count("\n") == 1
     assert single.status()["state"] == "down"
     assert not (single.state / "run").exists()
     # the logs that the message names are still there

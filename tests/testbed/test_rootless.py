@@ -20,14 +20,14 @@ def rootless(home, vcluster):
     """A cluster of user nobody, with a state home that nobody can reach."""
     if os.geteuid() != 0:
         pytest.skip("not root: all other tests run rootless already")
-    become = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
-    probe = subprocess.run([*become, "unshare", "-rn", "true"], capture_output=True, check=False)
+    prefix = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups")
+    probe = subprocess.run([*prefix, "unshare", "-rn", "true"], capture_output=True, check=False)
     if probe.returncode:
         pytest.skip(f"no user namespaces: {probe.stderr.decode().strip()}")
     state_home = Path(tempfile.mkdtemp(prefix="vcluster-nobody-"))
     os.chown(state_home, NOBODY, NOBODY)
-    cluster = vcluster(state_home, "nobody", {"HOME": str(state_home)}, become)
-    if subprocess.run([*become, "test", "-x", str(cluster.command()[4])], check=False).returncode:
+    cluster = vcluster(state_home, "nobody", {"HOME": str(state_home)}, prefix)
+    if subprocess.run([*prefix, "test", "-x", str(cluster.command()[4])], check=False).returncode:
         pytest.skip("the checkout is not readable for user nobody")
     yield cluster
     cluster.run("down")
@@ -35,14 +35,14 @@ def rootless(home, vcluster):
 
 
 def test_slurm_link_and_caveats(rootless):
-    up = rootless.ok("up", "--nodes", "1+1", timeout=240)
-    assert "note: the link may not use SCHED_FIFO here" in up
-    assert "note: rootless" in up
+    output = rootless.ok("up", "--nodes", "1+1", timeout=240)
+    assert "note: the link may not use SCHED_FIFO here" in output
+    assert "note: rootless" in output
     assert sorted(rootless.ok("exec", "srun", "-N2", "hostname").split()) == ["a1", "b1"]
     assert "RTT 2 ms" in rootless.ok("wan", "--rtt", "2ms")
     assert rootless.status()["rootless"]
     assert (rootless.state / "world.json").stat().st_uid == NOBODY
-    refused = rootless.run("up", "--cpu-weight", "200")
-    assert refused.returncode == 2
-    assert "needs root" in refused.stderr
+    process = rootless.run("up", "--cpu-weight", "200")
+    assert process.returncode == 2
+    assert "needs root" in process.stderr
     assert "is down" in rootless.ok("down")

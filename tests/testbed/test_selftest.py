@@ -19,12 +19,12 @@ def test_serialisation_of_the_ping_is_expected_too():
 
 
 def test_passes_what_is_a_little_late_and_calls_a_busy_machine_busy():
-    calm = parse(ping("2.03", "2.04", "2.05"), 2.0)
-    assert calm.passed
-    assert not calm.disturbed
-    busy = parse(ping("2.03", "9.1", "8.2"), 2.0)
-    assert busy.passed
-    assert busy.disturbed
+    calm_test = parse(ping("2.03", "2.04", "2.05"), 2.0)
+    assert calm_test.passed
+    assert not calm_test.disturbed
+    busy_test = parse(ping("2.03", "9.1", "8.2"), 2.0)
+    assert busy_test.passed
+    assert busy_test.disturbed
 
 
 @pytest.mark.parametrize("times", [("1.95", "2.03"), ("2.6", "2.7"), ()])

@@ -13,8 +13,8 @@ def test_nodes_have_names_addresses_and_macs_of_their_own():
         "b1",
         "b16",
     ]
-    for distinct in ("fabric_address", "management_address", "fabric_mac", "management_mac"):
-        assert len({getattr(node, distinct) for node in nodes}) == 32
+    for attribute in ("fabric_address", "management_address", "fabric_mac", "management_mac"):
+        assert len({getattr(node, attribute) for node in nodes}) == 32
 
 
 def test_slurm_has_a_network_of_its_own_beside_a_hub_only():
@@ -30,7 +30,7 @@ def test_survives_json():
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "fields",
     [
         {"nodes_a": 0},
         {"nodes_b": 17},
@@ -41,9 +41,9 @@ def test_survives_json():
         {"fabric": "hub", "engine": "netem"},
     ],
 )
-def test_refuses(wrong):
+def test_refuses(fields):
     with pytest.raises(UserError):
-        Spec(**wrong)
+        Spec(**fields)
 
 
 def test_reads_node_counts():

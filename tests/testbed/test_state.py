@@ -105,10 +105,10 @@ def test_a_world_is_known_while_it_lives_and_in_its_own_boot(state):
     assert state.world() is None
     state.record_world()
     record = state.path / "world.json"
-    known = json.loads(record.read_text())
-    assert state.world() == os.getpid() == known["pid"]
-    for other in ({"start": "0"}, {"boot": "another"}):
-        record.write_text(json.dumps({**known, **other}))
+    content = json.loads(record.read_text())
+    assert state.world() == os.getpid() == content["pid"]
+    for changes in ({"start": "0"}, {"boot": "another"}):
+        record.write_text(json.dumps({**content, **changes}))
         assert state.world() is None
     record.write_text("{")
     assert state.world() is None

@@ -6,7 +6,7 @@ from vclusterlib.errors import UserError
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "value"),
+    ("parse", "text", "value"),
     [
         (units.rtt, "2ms", 0.002),
         (units.rtt, "500us", 0.0005),
@@ -22,12 +22,12 @@ from vclusterlib.errors import UserError
         (units.cut, "5s", 5),
     ],
 )
-def test_reads(read, text, value):
-    assert read(text) == pytest.approx(value, abs=1e-12)
+def test_reads(parse, text, value):
+    assert parse(text) == pytest.approx(value, abs=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "reason"),
+    ("parse", "text", "reason"),
     [
         (units.rtt, "2", "write a number and one of us, ms, s"),
         (units.rtt, "101ms", "0 to 100ms"),
@@ -42,11 +42,11 @@ def test_reads(read, text, value):
         (units.cut, "0s", "1ms"),
     ],
 )
-def test_refuses(read, text, reason):
-    with pytest.raises(UserError) as refused:
-        read(text)
-    assert reason in str(refused.value)
-    assert "\n" not in str(refused.value)
+def test_refuses(parse, text, reason):
+    with pytest.raises(UserError) as error:
+        parse(text)
+    assert reason in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_shows_rates_and_sizes_as_people_write_them():

@@ -33,18 +33,18 @@ def nobody(vcluster, tmp_path):
     ],
 )
 def test_fails_with_one_line(nobody, arguments, reason):
-    done = nobody.run(*arguments)
-    assert done.returncode == 2
-    assert reason in done.stderr
-    assert done.stderr.startswith("vcluster: ")
-    assert done.stderr.count("\n") == 1
+    process = nobody.run(*arguments)
+    assert process.returncode == 2
+    assert reason in process.stderr
+    assert process.stderr.startswith("vcluster: ")
+    assert process.stderr.count("\n") == 1
     assert not nobody.state.exists()
 
 
 def test_a_bad_name_is_refused(vcluster, tmp_path):
-    done = vcluster(tmp_path, "../up").run("status")
-    assert done.returncode == 2
-    assert "--name" in done.stderr
+    process = vcluster(tmp_path, "../up").run("status")
+    assert process.returncode == 2
+    assert "--name" in process.stderr
 
 
 def within(script, vcluster, tmp_path):
@@ -56,24 +56,24 @@ def within(script, vcluster, tmp_path):
 
 
 def test_missing_slurm_names_the_packages(vcluster, tmp_path):
-    done = within("mount -t tmpfs none /usr/sbin", vcluster, tmp_path).run("up")
-    assert done.returncode == 2
-    programs, packages = done.stderr.split(": apt-get install ")
+    process = within("mount -t tmpfs none /usr/sbin", vcluster, tmp_path).run("up")
+    assert process.returncode == 2
+    programs, packages = process.stderr.split(": apt-get install ")
     assert {"slurmctld,", "slurmd,", "munged"} <= set(programs.split())
     assert {"slurmctld", "slurmd", "munge"} <= set(packages.split())
-    assert done.stderr.count("\n") == 1
+    assert process.stderr.count("\n") == 1
 
 
 def test_a_machine_without_namespaces_says_so(home, vcluster, tmp_path):
     script = "echo 0 > /proc/sys/user/max_net_namespaces"
-    done = within(script, vcluster, tmp_path).run("up", "--nodes", "1+1")
-    assert done.returncode == 2
-    assert "namespaces are not allowed here" in done.stderr
-    assert done.stderr.count("\n") == 1
+    process = within(script, vcluster, tmp_path).run("up", "--nodes", "1+1")
+    assert process.returncode == 2
+    assert "namespaces are not allowed here" in process.stderr
+    assert process.stderr.count("\n") == 1
 
 
 def test_a_state_directory_that_cannot_be_made_is_named(vcluster, tmp_path):
     (tmp_path / "file").touch()
-    done = vcluster(tmp_path / "file", "nobody").run("up")
-    assert done.returncode == 2
-    assert "state directory" in done.stderr
+    process = vcluster(tmp_path / "file", "nobody").run("up")
+    assert process.returncode == 2
+    assert "state directory" in process.stderr

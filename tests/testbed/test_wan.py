@@ -30,11 +30,11 @@ def pings(cluster, target, count=20):
 # Bounds are wide upwards: the machine may be busy.  Downwards ping's last digit is all there is.
 @pytest.mark.parametrize(("rtt", "ms"), [("1ms", 1), ("4ms", 4), ("40ms", 40)])
 def test_adds_the_requested_rtt_between_the_clusters_only(cluster, rtt, ms):
-    printed = cluster.ok("wan", "--rtt", rtt)
-    assert f"RTT {ms} ms" in printed
-    assert "self-test: ping a1 -> b1" in printed
-    across = pings(cluster, "b1")
-    assert ms * 0.99 <= across[0] <= ms + 2
+    output = cluster.ok("wan", "--rtt", rtt)
+    assert f"RTT {ms} ms" in output
+    assert "self-test: ping a1 -> b1" in output
+    times = pings(cluster, "b1")
+    assert ms * 0.99 <= times[0] <= ms + 2
     assert pings(cluster, "a2")[0] < 0.99
 
 
@@ -48,12 +48,12 @@ def test_settings_not_named_stay(cluster):
 def test_bulk_data_obeys_the_rate(cluster):
     """Never faster than requested; slower only by what TCP and a busy machine cost."""
     cluster.ok("wan", "--rate", "20Mbit/s", "--queue", "256KiB")
-    bulk = ["/usr/bin/python3", "tests/testbed/bulk.py"]
-    receive = cluster.command("node", "b1", *bulk, "receive")
+    program = ["/usr/bin/python3", "tests/testbed/bulk.py"]
+    command = cluster.command("node", "b1", *program, "receive")
     with subprocess.Popen(
-        receive, env=cluster.variables(), cwd=CHECKOUT, stdout=subprocess.PIPE
+        command, env=cluster.variables(), cwd=CHECKOUT, stdout=subprocess.PIPE
     ) as receiver:
-        cluster.ok("node", "a1", *bulk, "send", "b1")
+        cluster.ok("node", "a1", *program, "send", "b1")
         rate = float(receiver.communicate(timeout=30)[0])
     assert 5 < rate < 21
     assert sum(d["bytes"] for d in stats(cluster)["directions"]) > 2_000_000
@@ -61,19 +61,19 @@ def test_bulk_data_obeys_the_rate(cluster):
 
 def test_loses_the_requested_frames_and_counts_them(cluster):
     cluster.ok("wan", "--loss", "30%", "--seed", "3", "--reset", "--no-self-test")
-    returned = len(pings(cluster, "b1", 100))
-    assert 20 <= returned <= 80  # 49 expected
+    count = len(pings(cluster, "b1", 100))
+    assert 20 <= count <= 80  # 49 expected
     assert sum(direction["lost"] for direction in stats(cluster)["directions"]) >= 20
 
 
 def test_a_cut_ends_by_itself(cluster):
     cluster.ok("wan", "--cut", "10s")
-    cut = time.monotonic()
+    start = time.monotonic()
     assert not stats(cluster)["up"]
     assert pings(cluster, "b1", 1) == []
     assert pings(cluster, "a2", 1) != []
     while not stats(cluster)["up"]:
-        assert time.monotonic() < cut + 60
+        assert time.monotonic() < start + 60
         time.sleep(0.1)
     assert pings(cluster, "b1", 3) != []
     assert stats(cluster)["directions"][0]["cut"] >= 1
@@ -109,27 +109,27 @@ def test_can_be_changed_from_the_head_and_from_a_job(cluster):
 
 def test_inside_up_and_down_are_refused(cluster):
     for command in ("up", "down"):
-        done = cluster.run("exec", "testbed/vcluster", command)
-        assert done.returncode == 2
-        assert "outside" in done.stderr
+        process = cluster.run("exec", "testbed/vcluster", command)
+        assert process.returncode == 2
+        assert "outside" in process.stderr
 
 
 def test_a_wan_is_no_hub(cluster):
-    done = cluster.run("hub", "--rate", "10Mbit/s")
-    assert done.returncode == 2
-    assert "fabric is wan" in done.stderr
+    process = cluster.run("hub", "--rate", "10Mbit/s")
+    assert process.returncode == 2
+    assert "fabric is wan" in process.stderr
 
 
 def test_a_link_that_does_not_do_what_is_set_fails_loudly(cluster):
     """Delay the WAN behind the link's back: on the card of b1."""
-    card = "tc qdisc replace dev eth1 root tbf rate 64kbit burst 1600 limit 60000"
+    command = "tc qdisc replace dev eth1 root tbf rate 64kbit burst 1600 limit 60000"
     filler = "ping -q -f -c 300 -s 1400 -W 0 10.78.1.2"
-    cluster.ok("node", "b1", *card.split())
+    cluster.ok("node", "b1", *command.split())
     try:
         cluster.ok("node", "b1", "sh", "-c", f"({filler} >/dev/null 2>&1 &)")
-        done = cluster.run("wan", "--rtt", "1ms")
-        assert done.returncode == 1
-        assert "self-test failed: ping a1 -> b1 asked 1.000 ms" in done.stderr
+        process = cluster.run("wan", "--rtt", "1ms")
+        assert process.returncode == 1
+        assert "self-test failed: ping a1 -> b1 asked 1.000 ms" in process.stderr
     finally:
         cluster.run("node", "b1", "pkill", "-x", "ping")
         cluster.ok("node", "b1", "tc", "qdisc", "del", "dev", "eth1", "root")

@@ -50,8 +50,8 @@ def test_right_answer(openmpi: plan.Plan) -> None:
     ],
 )
 def test_wrong_answers(openmpi: plan.Plan, output: str, fault: str) -> None:
-    (found,) = selftest_faults(openmpi, output)
-    assert fault in found
+    (message,) = selftest_faults(openmpi, output)
+    assert fault in message
 
 
 def built(name: str) -> tuple[plan.Plan, Path, Path]:
@@ -60,8 +60,8 @@ def built(name: str) -> tuple[plan.Plan, Path, Path]:
         if name in SMOKE and os.environ.get("CI") == "true":
             pytest.fail(f"set-up did not build {name}")
         pytest.skip(f"{name} is not built: roundtrip toolchains {name}")
-    planned = plan.toolchain_plan(TOOLCHAINS[name])
-    return planned, store.place(planned.key), store.place(planned.mpi.key)
+    toolchain_plan = plan.toolchain_plan(TOOLCHAINS[name])
+    return toolchain_plan, store.place(toolchain_plan.key), store.place(toolchain_plan.mpi.key)
 
 
 @pytest.mark.live
@@ -83,10 +83,10 @@ def test_built_toolchain(name: str, tmp_path: Path) -> None:
 @pytest.mark.live
 def test_a_toolchain_with_the_mpi_of_another_is_caught(tmp_path: Path) -> None:
     plan, prefix, _ = built("openmpi41-boost181")
-    _, _, other = built("mpich40-boost181")
+    _, _, mpi = built("mpich40-boost181")
     copy = tmp_path / "prefix"
     copy.mkdir()
     for folder in ("include", "lib"):
         (copy / folder).symlink_to(prefix / folder)
     with pytest.raises(BuildError):
-        selftest(plan, copy, other, tmp_path / "log")
+        selftest(plan, copy, mpi, tmp_path / "log")

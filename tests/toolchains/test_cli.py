@@ -30,7 +30,7 @@ def test_listing_builds_nothing(tmp_path: Path) -> None:
     result = roundtrip(tmp_path, "--list")
     assert result.returncode == 0
     assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == [
-        each.name for each in catalogue().available_toolchains
+        toolchain.name for toolchain in catalogue().available_toolchains
     ]
     assert result.stdout.count("not built") == len(catalogue().available_toolchains)
     assert not (tmp_path / "by-key").exists()
@@ -40,8 +40,12 @@ def test_listing_lists_what_is_named(tmp_path: Path) -> None:
     name = catalogue().smoke[0]
     rows = roundtrip(tmp_path, "--list", name).stdout.splitlines()[1:]
     assert [row.split()[0] for row in rows] == [name]
-    measuring = [each for each in catalogue().available_toolchains if not each.mpi.kind.simulator]
-    assert len(roundtrip(tmp_path, "--list", "--all").stdout.splitlines()[1:]) == len(measuring)
+    toolchains = [
+        toolchain
+        for toolchain in catalogue().available_toolchains
+        if not toolchain.mpi.kind.simulator
+    ]
+    assert len(roundtrip(tmp_path, "--list", "--all").stdout.splitlines()[1:]) == len(toolchains)
 
 
 def test_unknown_name_is_one_line_and_status_2(tmp_path: Path) -> None:

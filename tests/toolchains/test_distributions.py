@@ -32,10 +32,10 @@ def on(
     distribution: str, monkeypatch: pytest.MonkeyPatch, installed: dict[str, str] | None = None
 ) -> Catalogue:
     """The catalogue on a machine of `distribution` with all its packages, or those `installed`."""
-    there = packages(distribution) if installed is None else installed
+    versions = packages(distribution) if installed is None else installed
     monkeypatch.setattr(facts, "distribution", lambda: distribution)
     monkeypatch.setattr(
-        facts, "installed_packages", lambda names: {n: there[n] for n in names if n in there}
+        facts, "installed_packages", lambda names: {n: versions[n] for n in names if n in versions}
     )
     return catalogue()
 
@@ -50,25 +50,25 @@ def test_it_offers_what_is_installed_and_unpacked(
 ) -> None:
     manager = "dnf" if distribution.startswith("el") else "apt"
     listing = (LOCAL / f"{manager}-packages.txt").read_text()
-    there = packages(distribution)
-    assert set(facts.listed_packages(listing, ("campaign", "test"))) <= set(there)
-    boosts = {each.boost for each in on(distribution, monkeypatch).available_toolchains}
+    versions = packages(distribution)
+    assert set(facts.listed_packages(listing, ("campaign", "test"))) <= set(versions)
+    boosts = {toolchain.boost for toolchain in on(distribution, monkeypatch).available_toolchains}
     assert boosts
     for boost in boosts:
         if manager == "dnf":
-            assert there["boost"].startswith(f"{boost.series}.")
+            assert versions["boost"].startswith(f"{boost.series}.")
             continue
         for name in (f"libboost{boost.series}-dev", f"libboost-mpi{boost.version}"):
-            assert there[name].startswith(f"{boost.series}.")
+            assert versions[name].startswith(f"{boost.series}.")
 
 
 @pytest.mark.parametrize(("distribution", "names"), SMOKE.items())
 def test_smoke_is_the_distribution_s_own_mpis_with_its_newest_boost(
     distribution: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = on(distribution, monkeypatch)
-    assert known.smoke == names
-    assert set(names) <= {each.name for each in known.available_toolchains}
+    local_catalogue = on(distribution, monkeypatch)
+    assert local_catalogue.smoke == names
+    assert set(names) <= {toolchain.name for toolchain in local_catalogue.available_toolchains}
     (check,) = load_campaign(ROOT / "campaigns" / "smoke.toml").checks
     assert check.toolchains == names
 
@@ -76,19 +76,19 @@ def test_smoke_is_the_distribution_s_own_mpis_with_its_newest_boost(
 def test_the_distribution_s_own_series_takes_the_place_of_a_wheel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = on("debian13", monkeypatch)
-    own, wheel = known.mpis["openmpi50"], known.mpis["mpich50"]
-    assert (own.packages[0], own.pin, own.title) == ("openmpi-bin", None, "Open MPI 5.0")
+    local_catalogue = on("debian13", monkeypatch)
+    debian, wheel = local_catalogue.mpis["openmpi50"], local_catalogue.mpis["mpich50"]
+    assert (debian.packages[0], debian.pin, debian.title) == ("openmpi-bin", None, "Open MPI 5.0")
     assert wheel.pin
-    offered = {each.mpi.name for each in known.available_toolchains}
-    assert offered == {"openmpi50", "mpich42", "mpich50"}
-    assert "openmpi41-boost181" in known.toolchains  # a name that other machines have
+    mpi_names = {toolchain.mpi.name for toolchain in local_catalogue.available_toolchains}
+    assert mpi_names == {"openmpi50", "mpich42", "mpich50"}
+    assert "openmpi41-boost181" in local_catalogue.toolchains  # a name that other machines have
 
 
 def test_without_root_smoke_is_the_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = on("debian13", monkeypatch, installed={})
-    assert known.smoke == ("openmpi50-boost188", "mpich50-boost188")
-    assert all(known.toolchains[name].mpi.pin for name in known.smoke)
+    local_catalogue = on("debian13", monkeypatch, installed={})
+    assert local_catalogue.smoke == ("openmpi50-boost188", "mpich50-boost188")
+    assert all(local_catalogue.toolchains[name].mpi.pin for name in local_catalogue.smoke)
 
 
 @pytest.mark.parametrize(
@@ -98,21 +98,21 @@ def test_without_root_smoke_is_the_wheels(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_series_that_the_family_accepts_names_the_mpi(
     version: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = on("debian14", monkeypatch, installed={"openmpi-bin": version})
-    own = [
+    local_catalogue = on("debian14", monkeypatch, installed={"openmpi-bin": version})
+    mpi_names = [
         mpi.name
-        for mpi in known.mpis.values()
+        for mpi in local_catalogue.mpis.values()
         if mpi.is_available and "openmpi-bin" in mpi.packages
     ]
-    assert own == ([name] if name else [])
-    assert known.last_boost.name == "boost188"  # of an unknown distribution, the newest
+    assert mpi_names == ([name] if name else [])
+    assert local_catalogue.last_boost.name == "boost188"  # of an unknown distribution, the newest
 
 
 def test_a_mpi_that_does_not_work_there_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = on("ubuntu24.04", monkeypatch)
-    assert not known.mpis["mpich40"].is_available
-    assert "mpich42" not in known.mpis
-    assert known.mpis["mpich40"] == catalogue().mpis["mpich40"].model_copy(
+    local_catalogue = on("ubuntu24.04", monkeypatch)
+    assert not local_catalogue.mpis["mpich40"].is_available
+    assert "mpich42" not in local_catalogue.mpis
+    assert local_catalogue.mpis["mpich40"] == catalogue().mpis["mpich40"].model_copy(
         update={"is_available": False}
     )
 

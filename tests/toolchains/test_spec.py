@@ -56,14 +56,14 @@ def test_wheels_are_pinned_by_the_hashes_of_their_files() -> None:
 
 def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "compiler_version", lambda: "12.2.0")
-    with file.open("a") as more:
-        more.write(SECOND_MPICH)
-    found = load(file)
-    assert set(found.toolchains) - set(KNOWN.toolchains) == {
+    with file.open("a") as stream:
+        stream.write(SECOND_MPICH)
+    new_catalogue = load(file)
+    assert set(new_catalogue.toolchains) - set(KNOWN.toolchains) == {
         f"mpich43-{boost}" for boost in KNOWN.boosts
     }
-    older = plan.toolchain_plan(found.toolchains["mpich43-boost181"])
-    newer = plan.toolchain_plan(found.toolchains["mpich50-boost181"])
+    older = plan.toolchain_plan(new_catalogue.toolchains["mpich43-boost181"])
+    newer = plan.toolchain_plan(new_catalogue.toolchains["mpich50-boost181"])
     assert (older.mpi.origin, newer.mpi.origin) == ("PyPI mpich 4.3.2", "PyPI mpich 5.0.2")
     assert older.mpi.mpi.pin == "mpich==4.3.2 \\\n    --hash=sha256:0123\n"
     assert older.mpi.key != newer.mpi.key
@@ -71,13 +71,13 @@ def test_a_second_build_of_an_mpi_is_one_table(file: Path, monkeypatch: pytest.M
 
 
 def test_a_newer_boost_is_one_table(file: Path) -> None:
-    with file.open("a") as more:
-        more.write('\n[boost.boost190]\nseries = "1.90"\ndistributions = []\n')
+    with file.open("a") as stream:
+        stream.write('\n[boost.boost190]\nseries = "1.90"\ndistributions = []\n')
     assert load(file).toolchains["mpich50-boost190"].boost.version == "1.90.0"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "fault", "at"),
+    ("old", "new", "fault", "line_start"),
     [
         (
             'packages = ["mpich"]',
@@ -109,31 +109,33 @@ def test_a_newer_boost_is_one_table(file: Path) -> None:
         ('title = "MPICH"\n', "", "'title' is missing", "[family.mpich]"),
     ],
 )
-def test_a_fault_names_its_line(file: Path, old: str, new: str, fault: str, at: str) -> None:
-    with pytest.raises(UserError) as caught:
+def test_a_fault_names_its_line(
+    file: Path, old: str, new: str, fault: str, line_start: str
+) -> None:
+    with pytest.raises(UserError) as error:
         load(edit(file, old, new))
-    assert fault in caught.value.message
-    assert caught.value.file == str(file)
+    assert fault in error.value.message
+    assert error.value.file == str(file)
     lines = file.read_text().splitlines()
-    assert caught.value.line is not None
-    assert lines[caught.value.line - 1].startswith(at)
+    assert error.value.line is not None
+    assert lines[error.value.line - 1].startswith(line_start)
 
 
 def test_selection() -> None:
     assert [t.name for t in KNOWN.select([])] == list(KNOWN.smoke)
     assert [t.name for t in KNOWN.select(["mpich50-boost174"] * 2)] == ["mpich50-boost174"]
-    everything = KNOWN.select([], everything=True)
-    assert everything == [
-        each for each in KNOWN.available_toolchains if not each.mpi.kind.simulator
+    toolchains = KNOWN.select([], everything=True)
+    assert toolchains == [
+        toolchain for toolchain in KNOWN.available_toolchains if not toolchain.mpi.kind.simulator
     ]
     (simulator,) = KNOWN.select(["smpi-boost181"])
     assert simulator.mpi.kind.simulator
 
 
 def test_unknown_name_lists_the_legal_ones_on_one_line() -> None:
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         KNOWN.select(["mpich41-boost181"])
-    message = str(caught.value)
+    message = str(error.value)
     assert "mpich41-boost181" in message
     assert all(name in message for name in KNOWN.toolchains)
     assert "\n" not in message

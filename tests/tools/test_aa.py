@@ -31,18 +31,18 @@ def read(make_tree: Maker) -> Callable[..., data.Data]:
 
 
 def test_two_toolchains_are_distinct_in_every_report(read: Callable[..., data.Data]) -> None:
-    wrong, claims, false = aa.count(read(), aa.by_round, FEW)
-    assert wrong == FEW
-    assert 0 < false <= claims == FEW * 9
+    wrong_reports, claims, false_claims = aa.count(read(), aa.by_round, FEW)
+    assert wrong_reports == FEW
+    assert 0 < false_claims <= claims == FEW * 9
 
 
 def test_one_toolchain_under_two_names_is_not(
     read: Callable[..., data.Data], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
-    whole = read()
+    bundle_data = read()
     for draw in (aa.by_round, aa.of_other_rounds):
-        assert aa.count(whole, draw, FEW)[0] <= 1
+        assert aa.count(bundle_data, draw, FEW)[0] <= 1
 
 
 def test_drift_between_blocks_is_taken_for_a_difference(
@@ -50,29 +50,29 @@ def test_drift_between_blocks_is_taken_for_a_difference(
 ) -> None:
     """Latency grows by a third half-way: in one round both have it, in two blocks one has."""
     monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, synthetic.TOOLCHAINS[OPENMPI])
-    grown = synthetic.Tree.launch
+    original = synthetic.Tree.launch
 
     def launch(self: synthetic.Tree, number: int, environ: str, rng: Any) -> Any:
         title, latency, *rest = synthetic.TOOLCHAINS[OPENMPI]
-        slow = (title, latency * (4 / 3 if number > aa.ROUNDS else 1), *rest)
+        toolchain = (title, latency * (4 / 3 if number > aa.ROUNDS else 1), *rest)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setitem(synthetic.TOOLCHAINS, environ, slow)
-            return grown(self, number, environ, rng)
+            patch.setitem(synthetic.TOOLCHAINS, environ, toolchain)
+            return original(self, number, environ, rng)
 
     monkeypatch.setattr(synthetic.Tree, "launch", launch)
-    whole = read()
-    assert aa.count(whole, aa.by_round, FEW)[0] <= 1
-    assert aa.count(whole, aa.in_blocks, FEW)[0] == FEW
+    bundle_data = read()
+    assert aa.count(bundle_data, aa.by_round, FEW)[0] <= 1
+    assert aa.count(bundle_data, aa.in_blocks, FEW)[0] == FEW
 
 
 def test_a_report_has_ten_whole_rounds(read: Callable[..., data.Data]) -> None:
-    whole = read()
-    kept = aa.by_round(whole.launches, aa.np.random.default_rng(3))
-    assert kept["campaign_round"].n_unique() == aa.ROUNDS
-    assert kept.height == 2 * aa.ROUNDS
-    other = aa.of_other_rounds(whole.launches, aa.np.random.default_rng(3))
-    assert sorted(other["campaign_round"]) == sorted(kept["campaign_round"])
-    assert set(other["launch"]) == set(kept["launch"])
+    bundle_data = read()
+    sample = aa.by_round(bundle_data.launches, aa.np.random.default_rng(3))
+    assert sample["campaign_round"].n_unique() == aa.ROUNDS
+    assert sample.height == 2 * aa.ROUNDS
+    other_sample = aa.of_other_rounds(bundle_data.launches, aa.np.random.default_rng(3))
+    assert sorted(other_sample["campaign_round"]) == sorted(sample["campaign_round"])
+    assert set(other_sample["launch"]) == set(sample["launch"])
 
 
 def test_too_short_a_run_is_one_line(make_tree: Maker) -> None:

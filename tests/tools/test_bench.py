@@ -51,14 +51,14 @@ def test_latency_is_at_one_byte_and_peak_at_any_size() -> None:
 
 
 def test_an_unknown_figure_names_those_there_are() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tools.bench", "nope"],
         cwd=paths.checkout(),
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 2
-    assert "there are: reference, curve, overhead, reporting, starting" in done.stderr
+    assert process.returncode == 2
+    assert "there are: reference, curve, overhead, reporting, starting" in process.stderr
 
 
 @pytest.mark.nightly
@@ -68,5 +68,5 @@ def test_a_year_of_nights_is_measured_by_its_steps() -> None:
     assert re.fullmatch(r"until a browser .*: (\d+\.\d\d s|not measured: no Chromium .+)", opening)
     numbers = [float(number) for number in re.findall(r"\d+\.\d+", f"{steps} {sums}")]
     assert len(numbers) == 7 and all(number >= 0 for number in numbers)
-    ledger, _, detection, page, everything, *_ = numbers
-    assert everything == pytest.approx(ledger + detection + page, abs=0.2)
+    ledger, _, detection, page, total, *_ = numbers
+    assert total == pytest.approx(ledger + detection + page, abs=0.2)

@@ -43,25 +43,25 @@ def test_the_status_says_whether_a_demand_failed(
 
     monkeypatch.setattr(command, "tables", lambda *_: {"alarms": table})
     assert command.main(["--only", "alarms"]) == status
-    first, *failed, end = capsys.readouterr().out.splitlines()
+    first, *failure_lines, end = capsys.readouterr().out.splitlines()
     assert first == "a row"
-    assert len(failed) == status
+    assert len(failure_lines) == status
     assert end.endswith(last)
 
 
 def test_a_failed_demand_is_one_line_with_its_numbers() -> None:
-    found = [Estimate(POWER, 790, 1000, MANY), Estimate(ALARMS, 60, 20_000, FEW)]
-    assert list(failures(found)) == [
+    estimates = [Estimate(POWER, 790, 1000, MANY), Estimate(ALARMS, 60, 20_000, FEW)]
+    assert list(failures(estimates)) == [
         f"demand failed: {POWER}: 790 of 1000, 79.00% [76.34%, 81.49%]; demanded: at least 88.00%",
         f"demand failed: {ALARMS}: 60 of 20000, 0.30% [0.23%, 0.39%]; demanded: at most 0.20%",
     ]
 
 
 def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
-    quiet = nights.Counts(500, 0, 0)
+    counts = nights.Counts(500, 0, 0)
     monkeypatch.setattr(nights, "ProcessPoolExecutor", _Here)
-    monkeypatch.setattr(nights, "alarms", lambda _: quiet)
-    monkeypatch.setattr(nights, "count_detections", lambda _: quiet)
+    monkeypatch.setattr(nights, "alarms", lambda _: counts)
+    monkeypatch.setattr(nights, "count_detections", lambda _: counts)
     rng = np.random.default_rng(1)
     series = np.repeat([0.0, 0.3, 0.0], [200, 30, 200]) + rng.normal(0, 0.01, 430)
     monkeypatch.setattr(real, "load", lambda _: {"somewhere": dict.fromkeys("abc", series)})
@@ -77,32 +77,40 @@ def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
         for output in tables[name]()
         if isinstance(output, Estimate)
     ]
-    demands = {one.row: one.demand for one in estimates}
+    demands = {estimate.row: estimate.demand for estimate in estimates}
     assert len(demands) == len(estimates)
-    few, most = (
-        {row: one.share for row, one in demands.items() if one and one.is_most is is_most}
+    upper_bounds, lower_bounds = (
+        {
+            row: demand.share
+            for row, demand in demands.items()
+            if demand and demand.is_most is is_most
+        }
         for is_most in (True, False)
     )
     steps, of_100, of_365 = "power, Gauss, +", "10 of 100 nights", "10 of 365 nights"
-    assert {row: share for row, share in most.items() if row.startswith("power")} == {
+    assert {row: share for row, share in lower_bounds.items() if row.startswith("power")} == {
         f"{steps}2 sd, {of_100}": 0.88,
         f"{steps}2 sd, {of_365}": 0.8,
         f"{steps}5 sd, 3 of 100 nights": 0.8,
         f"{steps}10 sd, 2 of 100 nights": 0.95,
     }
-    in_time = [row for row in most if row.startswith("named within two nights")]
-    assert len(in_time) == 10 and {most[row] for row in in_time} == {0.95}
-    assert most["real: obvious steps found"] == 0.92
-    assert most["real: of these, with another within 60 nights before"] == 0.88
-    assert len(most) == 4 + 10 + 2
-    assert few["false alarms, Gauss, 90 nights"] == 1 / 500
-    assert few["false alarms, season, 365 nights"] == 5 / 500
-    assert few["false alarms, Gauss, spread times 4, 12 of 100 nights"] == 1 / 500
-    assert few["real: alarms unsupported"] == 0.01
-    flaky = {share for row, share in few.items() if row.startswith("nodes falsely called flaky")}
-    named = {share for row, share in few.items() if row.startswith("a node named in 20 quiet")}
-    assert flaky == {0.01} and named == {0.02}
-    assert len(few) == 2 * 16 + 3 + 4 + 6 + 2
+    prompt_rows = [row for row in lower_bounds if row.startswith("named within two nights")]
+    assert len(prompt_rows) == 10 and {lower_bounds[row] for row in prompt_rows} == {0.95}
+    assert lower_bounds["real: obvious steps found"] == 0.92
+    assert lower_bounds["real: of these, with another within 60 nights before"] == 0.88
+    assert len(lower_bounds) == 4 + 10 + 2
+    assert upper_bounds["false alarms, Gauss, 90 nights"] == 1 / 500
+    assert upper_bounds["false alarms, season, 365 nights"] == 5 / 500
+    assert upper_bounds["false alarms, Gauss, spread times 4, 12 of 100 nights"] == 1 / 500
+    assert upper_bounds["real: alarms unsupported"] == 0.01
+    flaky_shares = {
+        share for row, share in upper_bounds.items() if row.startswith("nodes falsely called flaky")
+    }
+    naming_shares = {
+        share for row, share in upper_bounds.items() if row.startswith("a node named in 20 quiet")
+    }
+    assert flaky_shares == {0.01} and naming_shares == {0.02}
+    assert len(upper_bounds) == 2 * 16 + 3 + 4 + 6 + 2
 
 
 class _Here:

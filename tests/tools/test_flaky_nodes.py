@@ -25,8 +25,10 @@ def test_launches_of_a_site_fail_as_often_as_it_says(site: nodes.Site, share: fl
     outcomes = nodes._outcomes(site, 400, {}, np.random.default_rng(1))
     assert outcomes.failed.size == 400 * (4 * nodes.NODES // 2 + nodes.NODES)
     assert outcomes.failed.mean() == pytest.approx(share, rel=0.25)
-    on = np.bincount(outcomes.launch, minlength=outcomes.failed.size)
-    assert set(on[outcomes.stratum % 2 == 0]) == {2} and set(on[outcomes.stratum % 2 == 1]) == {1}
+    node_counts = np.bincount(outcomes.launch, minlength=outcomes.failed.size)
+    assert set(node_counts[outcomes.stratum % 2 == 0]) == {2} and set(
+        node_counts[outcomes.stratum % 2 == 1]
+    ) == {1}
 
 
 def test_a_dead_node_is_named_and_a_site_without_failures_names_nobody() -> None:

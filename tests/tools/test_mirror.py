@@ -54,7 +54,7 @@ def test_what_apt_cannot_find_does_not_stop_the_rest(
     archive = mirror.git_archive(
         Git(repository="-", commit=commit, sha256=WRONG), str(folder), tmp_path / "made"
     )
-    said = filled(
+    results = filled(
         tmp_path / "mirror",
         Sources(
             debian={"lost": Debian(package="lost", sha256=WRONG)},
@@ -62,9 +62,9 @@ def test_what_apt_cannot_find_does_not_stop_the_rest(
         ),
     )
 
-    assert said["lost"][0] == "fault"
-    assert said["lost"][1] == "apt knows no source package lost"
-    assert said["own"] == ("ok", f"commit {commit[:12]}")
+    assert results["lost"][0] == "fault"
+    assert results["lost"][1] == "apt knows no source package lost"
+    assert results["own"] == ("ok", f"commit {commit[:12]}")
 
 
 def test_a_name_that_is_not_declared_is_refused(tmp_path: Path) -> None:
@@ -88,25 +88,27 @@ def test_a_fault_of_the_file_names_its_line(tmp_path: Path, table: str, complain
 
 
 def test_of_one_name_the_last_file_counts(tmp_path: Path) -> None:
-    own = tmp_path / "own.toml"
-    own.write_text(f'[debian.openmpi]\npackage = "openmpi"\nsha256 = "{WRONG}"\n')
+    own_file = tmp_path / "own.toml"
+    own_file.write_text(f'[debian.openmpi]\npackage = "openmpi"\nsha256 = "{WRONG}"\n')
 
-    shipped = mirror.read_sources([ROOT / mirror.SHIPPED])
-    both = mirror.read_sources([ROOT / mirror.SHIPPED, own])
+    shipped_sources = mirror.read_sources([ROOT / mirror.SHIPPED])
+    sources = mirror.read_sources([ROOT / mirror.SHIPPED, own_file])
 
-    assert both.debian["openmpi"].sha256 == WRONG
-    assert both.debian.keys() == shipped.debian.keys()
+    assert sources.debian["openmpi"].sha256 == WRONG
+    assert sources.debian.keys() == shipped_sources.debian.keys()
 
 
 def test_every_shipped_checksum_is_that_of_a_recipe() -> None:
-    shipped = mirror.read_sources([ROOT / mirror.SHIPPED])
+    sources = mirror.read_sources([ROOT / mirror.SHIPPED])
     recipes = "".join(file.read_text() for file in (ROOT / "spack_repo").rglob("package.py"))
-    of_ours = [one.sha256 for one in shipped.debian.values()]
+    checksums = [source.sha256 for source in sources.debian.values()]
 
-    assert of_ours
-    assert [sum_ for sum_ in of_ours if sum_ not in recipes] == []
+    assert checksums
+    assert [digest for digest in checksums if digest not in recipes] == []
     assert [
-        one.commit for one in shipped.git.values() if one.spack and one.commit not in recipes
+        source.commit
+        for source in sources.git.values()
+        if source.spack and source.commit not in recipes
     ] == []
 
 
@@ -122,19 +124,19 @@ def test_the_command_says_what_lacks_and_exits_1(
         (checkout / name).mkdir(parents=True)
     (checkout / mirror.SHIPPED).write_text("")
     monkeypatch.chdir(checkout)
-    own = tmp_path / "own.toml"
-    own.write_text(
+    own_file = tmp_path / "own.toml"
+    own_file.write_text(
         f'[git.own]\nrepository = "-"\ncommit = "{commit}"\nsha256 = "{checksum(archive)}"\n'
     )
-    words = ["there", "--sources", str(own), "--git"]
+    words = ["there", "--sources", str(own_file), "--git"]
 
-    lacking = CliRunner().invoke(app, [*words, "own=nowhere"])
-    filled = CliRunner().invoke(app, [*words, f"own={folder}"])
+    failure = CliRunner().invoke(app, [*words, "own=nowhere"])
+    success = CliRunner().invoke(app, [*words, f"own={folder}"])
 
-    assert lacking.exit_code == 1
-    assert "FAULT        own: nowhere: no such clone" in lacking.output
-    assert filled.exit_code == 0
-    assert f"spack mirror add sources {(checkout / 'there').as_uri()}" in filled.output
+    assert failure.exit_code == 1
+    assert "FAULT        own: nowhere: no such clone" in failure.output
+    assert success.exit_code == 0
+    assert f"spack mirror add sources {(checkout / 'there').as_uri()}" in success.output
 
 
 def test_the_old_command_warns_and_runs_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,9 +147,9 @@ def test_the_old_command_warns_and_runs_the_new_one(monkeypatch: pytest.MonkeyPa
         return SimpleNamespace(returncode=1)
 
     monkeypatch.setattr(site.subprocess, "run", run)
-    done = CliRunner().invoke(site.site_app, ["mirror", "there", "--git", "own=nowhere"])
-    assert done.exit_code == 1
-    assert "is now `python -m tools.mirror`" in done.output
+    result = CliRunner().invoke(site.site_app, ["mirror", "there", "--git", "own=nowhere"])
+    assert result.exit_code == 1
+    assert "is now `python -m tools.mirror`" in result.output
     assert commands == [["-m", "tools.mirror", "there", "--git", "own=nowhere"]]
 
 
@@ -168,11 +170,11 @@ def test_spack_clones_without_an_environment(
     command.write_text(STAND_IN)
     command.chmod(0o755)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path / "spack"))
-    one = Git(repository="https://example.org/demo.git", commit="0" * 40, spack="demo@1")
+    source = Git(repository="https://example.org/demo.git", commit="0" * 40, spack="demo@1")
 
-    said = filled(tmp_path / "mirror", Sources(git={"demo": one}))
+    results = filled(tmp_path / "mirror", Sources(git={"demo": source}))
 
-    assert said == {"demo": ("ok", "demo@1, by `spack mirror create`")}
+    assert results == {"demo": ("ok", "demo@1, by `spack mirror create`")}
 
 
 @pytest.mark.parametrize("patch", [False, True])
@@ -180,44 +182,44 @@ def test_a_commit_gives_the_same_bytes_for_any_git_settings(
     tmp_path: Path, clone: tuple[Path, str], patch: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, commit = clone
-    wanted = Git(
+    source = Git(
         repository="-", commit=commit, sha256=WRONG, patch=patch, paths=("kept",), prefix="one/"
     )
-    plain = mirror.git_archive(wanted, str(folder), tmp_path / "plain")
+    plain_archive = mirror.git_archive(source, str(folder), tmp_path / "plain")
     settings = tmp_path / "gitconfig"
     settings.write_text(
         "[tar]\n\tumask = 0077\n[diff]\n\tnoprefix = true\n[format]\n\tsignOff = on\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
 
-    other = mirror.git_archive(wanted, folder.as_uri(), tmp_path / "fetched")
+    other_archive = mirror.git_archive(source, folder.as_uri(), tmp_path / "fetched")
 
-    assert checksum(other) == checksum(plain)
+    assert checksum(other_archive) == checksum(plain_archive)
     if patch:
-        assert "+two" in plain.read_text()
+        assert "+two" in plain_archive.read_text()
     else:
-        with tarfile.open(plain) as tar:
+        with tarfile.open(plain_archive) as tar:
             assert tar.getnames() == ["one", "one/kept"]
 
 
 def test_a_commit_of_another_checksum_is_not_kept(tmp_path: Path, clone: tuple[Path, str]) -> None:
     folder, commit = clone
 
-    said = filled(
+    results = filled(
         tmp_path / "mirror",
         Sources(git={"own": Git(repository="-", commit=commit, sha256=WRONG)}),
         own=str(folder),
     )
 
-    assert said["own"][0] == "fault"
-    assert f"and the recipe wants {WRONG}" in said["own"][1]
+    assert results["own"][0] == "fault"
+    assert f"and the recipe wants {WRONG}" in results["own"][1]
     assert not list((tmp_path / "mirror").iterdir())
 
 
 def test_a_repository_that_is_not_there_fails(tmp_path: Path) -> None:
-    gone = Git(repository=(tmp_path / "gone").as_uri(), commit="0" * 40, sha256=WRONG)
+    source = Git(repository=(tmp_path / "gone").as_uri(), commit="0" * 40, sha256=WRONG)
 
-    verdict, reason = filled(tmp_path / "mirror", Sources(git={"own": gone}))["own"]
+    verdict, reason = filled(tmp_path / "mirror", Sources(git={"own": source}))["own"]
 
     assert (verdict, reason.partition(":")[0]) == ("fault", "git fetch")
 
@@ -226,12 +228,12 @@ def test_a_repository_that_is_not_there_fails(tmp_path: Path) -> None:
 def test_an_archive_of_debian_lies_where_spack_looks(tmp_path: Path, pool: Path) -> None:
     sources = Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
 
-    said = filled(tmp_path / "mirror", sources)
+    results = filled(tmp_path / "mirror", sources)
 
-    assert said == {"demo": ("ok", "Debian's demo_1.0.orig.tar.xz")}
-    held = [file for file in (tmp_path / "mirror").rglob("*") if file.is_file()]
-    assert held == [mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")]
-    assert held[0].read_bytes() == pool.read_bytes()
+    assert results == {"demo": ("ok", "Debian's demo_1.0.orig.tar.xz")}
+    files = [file for file in (tmp_path / "mirror").rglob("*") if file.is_file()]
+    assert files == [mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")]
+    assert files[0].read_bytes() == pool.read_bytes()
     pool.unlink()
     assert filled(tmp_path / "mirror", sources) == {"demo": ("ok", "there already")}
 
@@ -239,17 +241,17 @@ def test_an_archive_of_debian_lies_where_spack_looks(tmp_path: Path, pool: Path)
 @needs_apt
 def test_of_several_versions_that_of_the_recipe_is_taken(tmp_path: Path, pool: Path) -> None:
     """apt itself takes the newest, where two suites are known."""
-    own = (pool.parent / "Sources").read_text()
-    newer = own.replace("Version: 1.0-1", "Version: 2.0-1").replace(checksum(pool), WRONG)
+    index = (pool.parent / "Sources").read_text()
+    newer_index = index.replace("Version: 1.0-1", "Version: 2.0-1").replace(checksum(pool), WRONG)
     with (pool.parent / "Sources").open("a") as file:
-        file.write("\n" + newer.replace(pool.name, "demo_2.0.orig.tar.xz"))
+        file.write("\n" + newer_index.replace(pool.name, "demo_2.0.orig.tar.xz"))
     sources = Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
 
     assert filled(tmp_path / "mirror", sources) == {"demo": ("ok", f"Debian's {pool.name}")}
 
 
 @pytest.mark.parametrize(
-    ("suffix", "configured", "wanted"),
+    ("suffix", "configuration", "expected"),
     [
         (
             ".sources",
@@ -265,25 +267,25 @@ def test_of_several_versions_that_of_the_recipe_is_taken(tmp_path: Path, pool: P
     ],
 )
 def test_another_suite_is_used_where_the_own_one_is(
-    monkeypatch: pytest.MonkeyPatch, suffix: str, configured: str, wanted: str
+    monkeypatch: pytest.MonkeyPatch, suffix: str, configuration: str, expected: str
 ) -> None:
     monkeypatch.setattr(platform, "freedesktop_os_release", lambda: {"VERSION_CODENAME": "own"})
-    said = mirror._as_source(configured, suffix, ["next"])
-    alone = mirror._as_source(configured, suffix)
-    assert said.split("\n\n")[-1] == wanted
-    assert said.split("\n\n")[:-1] == alone.strip().split("\n\n")
-    assert "next" not in alone
+    output = mirror._as_source(configuration, suffix, ["next"])
+    plain_output = mirror._as_source(configuration, suffix)
+    assert output.split("\n\n")[-1] == expected
+    assert output.split("\n\n")[:-1] == plain_output.strip().split("\n\n")
+    assert "next" not in plain_output
 
 
 @needs_apt
 def test_a_broken_archive_is_brought_again(tmp_path: Path, pool: Path) -> None:
     sources = Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
     filled(tmp_path / "mirror", sources)
-    held = mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")
-    held.write_bytes(b"half of it")
+    archive = mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")
+    archive.write_bytes(b"half of it")
 
     assert filled(tmp_path / "mirror", sources)["demo"] == ("ok", "Debian's demo_1.0.orig.tar.xz")
-    assert held.read_bytes() == pool.read_bytes()
+    assert archive.read_bytes() == pool.read_bytes()
 
 
 @needs_apt
@@ -299,8 +301,8 @@ def test_another_version_of_debian_is_refused_by_name(tmp_path: Path, pool: Path
 
 def test_the_real_apt_offers_what_the_recipes_want(tmp_path: Path) -> None:
     """NetPIPE's archive, the smallest, from the Debian that this machine is of."""
-    shipped = mirror.read_sources([ROOT / mirror.SHIPPED])
-    (item,) = mirror.fill(tmp_path, Sources(debian={"netpipe": shipped.debian["netpipe"]}), {})
+    sources = mirror.read_sources([ROOT / mirror.SHIPPED])
+    (item,) = mirror.fill(tmp_path, Sources(debian={"netpipe": sources.debian["netpipe"]}), {})
     if item.verdict == "fault":
         pytest.skip(f"needs Debian 12 and its archive: {item.detail}")
     assert item.size == 400248

@@ -47,6 +47,6 @@ def test_a_label_belongs_to_its_values_in_any_order_of_the_rows(tmp_path: Path) 
         file = tmp_path / "series.parquet"
         schema = ["source", "series", "night", "value"]
         pl.DataFrame(order, schema=schema, orient="row").write_parquet(file)
-        found = real.load(file)["s"]
-        assert list(found) == ["a", "b"]
-        assert found["a"].min() > found["b"].max()
+        series = real.load(file)["s"]
+        assert list(series) == ["a", "b"]
+        assert series["a"].min() > series["b"].max()

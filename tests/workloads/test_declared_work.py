@@ -30,21 +30,21 @@ def code(mpi: str, declare: str, folder: Path) -> str:
         pytest.skip(f"there is no {compiler.name} of {mpi}: roundtrip toolchains")
     (folder / "kernel.cpp").write_text(PROGRAM)
     options = ["-std=c++20", "-O3", "-I", WORKLOADS, f"-DDECLARE={declare}"]
-    done = subprocess.run(
+    process = subprocess.run(
         [compiler, *options, "-S", "-o", "-", "kernel.cpp"],
         cwd=folder,
         capture_output=True,
         text=True,
         check=True,
     )
-    return done.stdout
+    return process.stdout
 
 
 @pytest.mark.nightly
 def test_declared_work_leaves_nothing_in_a_program_that_measures(tmp_path: Path) -> None:
-    with_work = code("openmpi41", DECLARED, tmp_path)
-    assert "kernel" in with_work
-    assert with_work == code("openmpi41", "", tmp_path)
+    assembly = code("openmpi41", DECLARED, tmp_path)
+    assert "kernel" in assembly
+    assert assembly == code("openmpi41", "", tmp_path)
 
 
 def test_declared_work_reaches_a_simulation(tmp_path: Path) -> None:

@@ -36,10 +36,10 @@ def test_there_are_studies_to_look_for() -> None:
 
 def test_no_shared_file_names_a_study() -> None:
     names = "|".join(name for name in STUDIES if name in NAMED)
-    found = [
+    mentions = [
         f"{file.relative_to(CHECKOUT)}:{number}: {line}"
         for file in shared()
         for number, line in enumerate(file.read_text().splitlines(), 1)
         if re.search(rf"\b({names})\b|\b({names})_", line)
     ]
-    assert found == []
+    assert mentions == []

@@ -42,36 +42,38 @@ def programs(build: Path, *settings: str) -> dict[str, bool]:
     query = build / ".cmake/api/v1/query/codemodel-v2"
     query.parent.mkdir(parents=True)
     query.touch()
-    done = configure(build, *settings)
-    assert done.returncode == 0, done.stderr
+    process = configure(build, *settings)
+    assert process.returncode == 0, process.stderr
     replies = build / ".cmake/api/v1/reply"
-    found: list[dict[str, Any]] = [json.loads(f.read_text()) for f in replies.glob("target-*.json")]
-    return {t["name"]: "install" in t for t in found if t["type"] == "EXECUTABLE"}
+    targets: list[dict[str, Any]] = [
+        json.loads(f.read_text()) for f in replies.glob("target-*.json")
+    ]
+    return {t["name"]: "install" in t for t in targets if t["type"] == "EXECUTABLE"}
 
 
 @pytest.mark.nightly
 def test_every_program_is_installed(tmp_path: Path) -> None:
-    found = programs(tmp_path / "build")
-    with_pvm = {"ring-pvm", "pvm-guard"} if render.debian_pvm() else set()
-    assert {"netpipe", "ddtbench", "npb", "ring", *with_pvm} <= set(found)
-    assert [name for name, installed in found.items() if not installed] == []
+    install_states = programs(tmp_path / "build")
+    pvm_programs = {"ring-pvm", "pvm-guard"} if render.debian_pvm() else set()
+    assert {"netpipe", "ddtbench", "npb", "ring", *pvm_programs} <= set(install_states)
+    assert [name for name, is_installed in install_states.items() if not is_installed] == []
 
 
 @pytest.mark.nightly
 def test_pvm_can_be_left_out(tmp_path: Path) -> None:
-    found = programs(tmp_path / "build", "-D", "ROUNDTRIP_PVM=OFF")
-    assert "ring" in found
-    assert "ring-pvm" not in found
+    install_states = programs(tmp_path / "build", "-D", "ROUNDTRIP_PVM=OFF")
+    assert "ring" in install_states
+    assert "ring-pvm" not in install_states
 
 
 @pytest.mark.nightly
 def test_pvm_that_is_wanted_and_missing_is_an_error(tmp_path: Path) -> None:
-    missing = ("PVM_INCLUDE_DIR=PVM_INCLUDE_DIR-NOTFOUND", "CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF")
-    settings = [word for setting in missing for word in ("-D", setting)]
+    entries = ("PVM_INCLUDE_DIR=PVM_INCLUDE_DIR-NOTFOUND", "CMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF")
+    settings = [word for setting in entries for word in ("-D", setting)]
     settings += ["-D", "PVM_LIBRARY=", "-D", "ROUNDTRIP_PVM=ON"]
-    done = configure(tmp_path / "build", *settings)
-    assert done.returncode != 0
-    assert "PVM 3 was not found: install it" in " ".join(done.stderr.split())
+    process = configure(tmp_path / "build", *settings)
+    assert process.returncode != 0
+    assert "PVM 3 was not found: install it" in " ".join(process.stderr.split())
 
 
 CONSUMER = """
@@ -90,14 +92,14 @@ file(WRITE ${{CMAKE_BINARY_DIR}}/program "${{program}}")
 )
 def test_a_workload_builds_tests_and_installs_alone(tmp_path: Path, name: str, tests: str) -> None:
     def run(*command: object) -> str:
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        process = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
 
     build, prefix, consumer = (tmp_path / part for part in ("build", "prefix", "consumer"))
     settings = "-D", "BUILD_TESTING=ON", "-D", "CMAKE_DISABLE_FIND_PACKAGE_Boost=ON"
-    done = configure(build, *settings, project=f"workloads/{name}")
-    assert done.returncode == 0, done.stderr
+    process = configure(build, *settings, project=f"workloads/{name}")
+    assert process.returncode == 0, process.stderr
     run("cmake", "--build", build)
     assert "100% tests passed" in run("ctest", "--test-dir", build, "--tests-regex", tests)
     run("cmake", "--install", build, "--prefix", prefix)

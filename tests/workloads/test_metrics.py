@@ -45,12 +45,12 @@ def configured(tree: Path) -> subprocess.CompletedProcess[str]:
 
 
 def in_cpp(tree: Path) -> dict[str, str]:
-    done = configured(tree)
-    assert done.returncode == 0, done.stderr
-    constant = r'Metric (\w+)\{\.name = "(\w+)", \.unit = "([^"]+)"\};'
-    found = re.findall(constant, (tree / "build/metrics.hpp").read_text())
-    assert all(identifier == name for identifier, name, _ in found)
-    return {name: unit for _, name, unit in found}
+    process = configured(tree)
+    assert process.returncode == 0, process.stderr
+    pattern = r'Metric (\w+)\{\.name = "(\w+)", \.unit = "([^"]+)"\};'
+    metrics = re.findall(pattern, (tree / "build/metrics.hpp").read_text())
+    assert all(identifier == name for identifier, name, _ in metrics)
+    return {name: unit for _, name, unit in metrics}
 
 
 def test_cpp_has_the_metrics_of_python(tree: Path) -> None:
@@ -79,13 +79,13 @@ def test_two_studies_declare_a_metric_alike_or_not_at_all(tree: Path) -> None:
     file.write_text('{"bandwidth": {"unit": "B/s", "lower_is_better": false}}')
     with pytest.raises(UserError, match="another study declares the metric 'bandwidth' differe"):
         derivation.read_metrics(package.parent)
-    done = configured(tree)
-    assert done.returncode != 0
-    assert "another study declares the metric bandwidth differently" in done.stderr
+    process = configured(tree)
+    assert process.returncode != 0
+    assert "another study declares the metric bandwidth differently" in process.stderr
 
 
 def test_workloads_outside_a_checkout_say_what_is_missing(tree: Path) -> None:
     shutil.rmtree(tree / "src")
-    done = configured(tree)
-    assert done.returncode != 0
-    assert "workloads/ is built inside a checkout of Roundtrip" in " ".join(done.stderr.split())
+    process = configured(tree)
+    assert process.returncode != 0
+    assert "workloads/ is built inside a checkout of Roundtrip" in " ".join(process.stderr.split())

@@ -21,7 +21,7 @@ def recorder() -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    ("columns", "allowed"),
+    ("columns", "tolerance"),
     [
         ([(5.0, 5.0), (7.0, 7.0)], 0.0),  # whole numbers: exact
         ([(0.5, 0.5), (0.25, 0.25)], 2e-14),  # no spread: a hundred roundings
@@ -30,9 +30,9 @@ def recorder() -> ModuleType:
     ],
 )
 def test_a_tolerance_is_a_hundred_spreads(
-    recorder: ModuleType, columns: list[tuple[float, ...]], allowed: float
+    recorder: ModuleType, columns: list[tuple[float, ...]], tolerance: float
 ) -> None:
-    assert recorder.tolerance(columns) == pytest.approx(allowed, rel=1e-3)
+    assert recorder.tolerance(columns) == pytest.approx(tolerance, rel=1e-3)
 
 
 def test_a_class_becomes_an_entry_of_the_map(recorder: ModuleType) -> None:

@@ -71,8 +71,8 @@ def built(program: str, boost: Path | None = None) -> Path:
         ["cmake", "-G", "Ninja", "-S", sources, "-B", folder, *options],
         ["cmake", "--build", folder, "--target", f"{program}/{program}"],
     ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        process = subprocess.run(command, capture_output=True, text=True)
+        assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
     return folder / program / program
 
 
@@ -99,9 +99,11 @@ def test_times_are_equal_on_every_machine_and_to_those_of_a_replay(
     seconds = run["npb"]["seconds"]
     assert seconds == GOLDEN[benchmark, ranks]
     monkeypatch.setenv("GLIBC_TUNABLES", OTHER_PROCESSOR)
-    other, again = launch(benchmark, ranks, tmp_path / "again")
-    assert again["npb"]["seconds"] == seconds
-    assert [file.read_text() for file in other.files] == [file.read_text() for file in trace.files]
+    second_trace, second_run = launch(benchmark, ranks, tmp_path / "again")
+    assert second_run["npb"]["seconds"] == seconds
+    assert [file.read_text() for file in second_trace.files] == [
+        file.read_text() for file in trace.files
+    ]
     assert replay(trace, grid()) == pytest.approx(seconds, rel=0.02)
     assert run["npb"]["verified"]
     assert run["simulated"] == {
@@ -137,8 +139,8 @@ def declared(benchmark: str, ranks: int, run: dict[str, Any]) -> float:
         return operations
     rows = 2 ** math.floor(math.log2(ranks) / 2)
     elements, steps, iterations = 1400, 25, 15
-    of_vectors = iterations * elements * (10 * steps + 6 + 6)
-    return operations + (rows - 1) * of_vectors
+    vector_operations = iterations * elements * (10 * steps + 6 + 6)
+    return operations + (rows - 1) * vector_operations
 
 
 @pytest.mark.parametrize(
@@ -154,16 +156,16 @@ def test_a_simulation_that_nobody_could_repeat_is_refused(
     grid().write(tmp_path, 2)
     words = ["-np", "2", "-platform", "platform.xml", "-hostfile", "hosts.txt"]
     words += ["--cfg=smpi/simulate-computation:no", *options, *simgrid.LOG_OPTIONS]
-    done = subprocess.run(
+    process = subprocess.run(
         [simgrid.smpirun(), *words, built("npb"), "--benchmark", "EP", "--class", "S"],
         cwd=tmp_path,
         env={**os.environ, **variables},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 2
-    assert complaint in done.stderr
-    assert "ROUNDTRIP COMPLETE" not in done.stdout
+    assert process.returncode == 2
+    assert complaint in process.stderr
+    assert "ROUNDTRIP COMPLETE" not in process.stdout
 
 
 def test_a_program_that_does_not_end_as_a_workload_does_is_no_record(tmp_path: Path) -> None:
@@ -177,10 +179,10 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
 ) -> None:
     flags = ["--end", "1000", "--budget", "5", "--samples", "samples.csv"]
     words = [*REPRODUCIBLE, str(built("ring")), *flags]
-    said = simgrid.run_smpirun(words, 4, grid(), tmp_path).stdout
-    assert "ROUNDTRIP COMPLETE ranks=4 hosts=4" in said
+    output = simgrid.run_smpirun(words, 4, grid(), tmp_path).stdout
+    assert "ROUNDTRIP COMPLETE ranks=4 hosts=4" in output
     run = json.loads((tmp_path / RUN).read_text())
-    reasons = {one["variant"]: one["reason"] for one in run["ring"]["skipped"]}
+    reasons = {entry["variant"]: entry["reason"] for entry in run["ring"]["skipped"]}
     for name in ("region", "region-udp", "mpi-shm", "cache-line"):
         assert reasons[name].startswith("waits for another rank without calling MPI")
     assert {point["variant"] for point in run["points"]} == {
@@ -191,19 +193,19 @@ def test_a_ring_skips_what_would_wait_for_ever_and_takes_six_samples_of_the_rest
     rows = samples.read_rows(tmp_path / "samples.csv")
     assert rows["phase"].unique().to_list() == ["measure"]
     value = pl.col("value")
-    apart = rows.group_by("variant", "size_bytes").agg(apart=value.max() / value.min() - 1)
-    assert apart["apart"].max() == pytest.approx(0, abs=1e-9)  # rounding of the clock's difference
+    spread = rows.group_by("variant", "size_bytes").agg(apart=value.max() / value.min() - 1)
+    assert spread["apart"].max() == pytest.approx(0, abs=1e-9)  # rounding of the clock's difference
 
 
 def test_a_ring_of_hundreds_of_ranks_takes_seconds(tmp_path: Path) -> None:
     """Linear collectives and laps for a noise that is not there would take minutes."""
     flags = ["--transports", "mpi", "--end", "10", "--budget", "5", "--samples", "samples.csv"]
     words = [*REPRODUCIBLE, str(built("ring")), *flags]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = simgrid.run_smpirun(words, 256, simgrid.read_platform(HDR, 1e10), tmp_path).stdout
-    assert "ROUNDTRIP COMPLETE ranks=256 hosts=256" in said
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime - before.ru_utime < 20
+    start = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output = simgrid.run_smpirun(words, 256, simgrid.read_platform(HDR, 1e10), tmp_path).stdout
+    assert "ROUNDTRIP COMPLETE ranks=256 hosts=256" in output
+    end = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert end.ru_utime - start.ru_utime < 20
 
 
 def test_a_simulated_round_trip_is_a_batch(tmp_path: Path) -> None:

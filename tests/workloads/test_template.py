@@ -36,9 +36,9 @@ pytestmark = [
 
 
 def run(*command: str | Path, folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,8 @@ def test_its_own_tests_pass(build: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ab", "barrier", "zebra", "x" * 30])
 def test_it_is_small_and_formatted_whatever_its_name(tmp_path: Path, name: str) -> None:
-    written = studies.create(name, tmp_path)
-    files = [tmp_path / file for file in written if file.parts[0] == "workloads"]
+    new_paths = studies.create(name, tmp_path)
+    files = [tmp_path / file for file in new_paths if file.parts[0] == "workloads"]
     assert sum(len(file.read_text().splitlines()) for file in files) < 130
     shutil.copyfile(CHECKOUT / ".clang-format", tmp_path / ".clang-format")
     sources = [file for file in files if file.suffix in (".cpp", ".hpp")]
@@ -78,16 +78,16 @@ def test_it_is_small_and_formatted_whatever_its_name(tmp_path: Path, name: str) 
 
 def test_the_collector_takes_what_it_measures(build: Path, tmp_path: Path) -> None:
     flags = ("--samples", "samples.csv", "--budget", "2")
-    said = run(MPI / "bin" / "mpirun", "-n", "2", build / NAME / NAME, *flags, folder=tmp_path)
-    assert said.endswith("ROUNDTRIP COMPLETE ranks=2 hosts=1\n")
+    output = run(MPI / "bin" / "mpirun", "-n", "2", build / NAME / NAME, *flags, folder=tmp_path)
+    assert output.endswith("ROUNDTRIP COMPLETE ranks=2 hosts=1\n")
     case = {"study": NAME, "check": "Any", "display_name": "Any", "hash": "0", "num_tasks": 2}
     place = {"system": "local", "partition": "smp", "environ": "any", "parameters": {}}
-    more = {"schema": 1, "features": [], "extras": {}, "num_nodes": 1}
+    facts = {"schema": 1, "features": [], "extras": {}, "num_nodes": 1}
     (tmp_path / "case.json").write_text(
-        json.dumps({**case, **place, **more, "emulated": None, "simulated": False})
+        json.dumps({**case, **place, **facts, "emulated": None, "simulated": False})
     )
-    found = launch.contents(tmp_path, tmp_path)
-    assert found.fault == ""
-    points = {point["variant"]: point for point in found.run["points"]}
+    content = launch.contents(tmp_path, tmp_path)
+    assert content.fault == ""
+    points = {point["variant"]: point for point in content.run["points"]}
     assert list(points) == ["barrier", "allreduce"]
     assert all(point["samples"] >= 6 and point["verified"] for point in points.values())

@@ -26,7 +26,7 @@ def limits(build: Path, *settings: str) -> tuple[list[int], ...]:
 
     Tests that GoogleTest lists when they are built have theirs in the rules for building.
     """
-    configured = subprocess.run(
+    process = subprocess.run(
         [
             *("cmake", "-G", "Ninja", "-S", CHECKOUT / "workloads", "-B", build),
             *("-D", "BUILD_TESTING=ON", "-D", f"Boost_ROOT={BOOST}"),
@@ -35,7 +35,7 @@ def limits(build: Path, *settings: str) -> tuple[list[int], ...]:
         capture_output=True,
         text=True,
     )
-    assert configured.returncode == 0, configured.stderr
+    assert process.returncode == 0, process.stderr
     files = [build / "build.ninja", *build.rglob("CTestTestfile.cmake")]
     text = "".join(file.read_text() for file in files)
     return tuple(
@@ -46,7 +46,7 @@ def limits(build: Path, *settings: str) -> tuple[list[int], ...]:
 
 @pytest.mark.nightly
 def test_sanitized_launches_may_take_eight_times_as_long(tmp_path: Path) -> None:
-    usual = limits(tmp_path / "usual")
-    assert usual == ([60, 120, 300], [1])
-    sanitized = limits(tmp_path / "sanitized", "-D", "ROUNDTRIP_SANITIZE=address,undefined")
-    assert sanitized == ([480, 960, 2400], [8])
+    plain_limits = limits(tmp_path / "usual")
+    assert plain_limits == ([60, 120, 300], [1])
+    sanitizer_limits = limits(tmp_path / "sanitized", "-D", "ROUNDTRIP_SANITIZE=address,undefined")
+    assert sanitizer_limits == ([480, 960, 2400], [8])

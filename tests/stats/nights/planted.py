@@ -24,4 +24,4 @@ def judged(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[SeriesHist
 
 def verdicts(logs: np.ndarray) -> list[Verdict]:
     """The verdict on each of `logs`; lower is better."""
-    return [one.verdict(lower_is_better=True) for one in judged(logs)]
+    return [history.verdict(lower_is_better=True) for history in judged(logs)]

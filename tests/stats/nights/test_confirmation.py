@@ -15,8 +15,8 @@ counts = st.integers(0, 40).flatmap(lambda n: st.builds(SignTest, st.integers(0,
 
 
 def one(beyond: int, launches: int, control: SignTest | None = None) -> Confirmation:
-    (found,) = confirm([SignTest(beyond, launches)], [control], LEVEL)
-    return found
+    (confirmation,) = confirm([SignTest(beyond, launches)], [control], LEVEL)
+    return confirmation
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_the_control_comes_first() -> None:
 
 
 def test_many_series_are_held_to_more_and_help_each_other() -> None:
-    alone = confirm([SignTest(8, 9), *[SignTest(2, 9)] * 9], [None] * 10, LEVEL)
-    assert alone[0] is Confirmation.NOT_CONFIRMED
-    together = confirm([SignTest(8, 9)] * 10, [None] * 10, LEVEL)
-    assert set(together) == {Confirmation.CONFIRMED}
+    lone_results = confirm([SignTest(8, 9), *[SignTest(2, 9)] * 9], [None] * 10, LEVEL)
+    assert lone_results[0] is Confirmation.NOT_CONFIRMED
+    joint_results = confirm([SignTest(8, 9)] * 10, [None] * 10, LEVEL)
+    assert set(joint_results) == {Confirmation.CONFIRMED}
 
 
 def test_the_fewest_launches() -> None:
@@ -62,29 +62,29 @@ def test_more_launches_beyond_the_edge_than_launches_are_no_count() -> None:
 @given(st.integers(1, 60))
 def test_a_series_inside_its_edge_is_confirmed_less_often_than_the_level(launches: int) -> None:
     """Exactly: each launch lies beyond with probability 1/2, the worst that "inside" allows."""
-    wrong = sum(
+    wrong_count = sum(
         comb(launches, k) for k in range(launches + 1) if one(k, launches) is Confirmation.CONFIRMED
     )
-    assert wrong <= LEVEL * 2**launches
+    assert wrong_count <= LEVEL * 2**launches
 
 
 @given(counts, counts)
 def test_another_launch_beyond_takes_no_confirmation_back(
-    found: SignTest, control: SignTest
+    sign_test: SignTest, control: SignTest
 ) -> None:
-    more = SignTest(found.beyond + 1, found.launches + 1)
-    if one(found.beyond, found.launches, control) is Confirmation.CONFIRMED:
-        assert one(more.beyond, more.launches, control) is Confirmation.CONFIRMED
+    larger_test = SignTest(sign_test.beyond + 1, sign_test.launches + 1)
+    if one(sign_test.beyond, sign_test.launches, control) is Confirmation.CONFIRMED:
+        assert one(larger_test.beyond, larger_test.launches, control) is Confirmation.CONFIRMED
 
 
 @given(st.lists(st.tuples(counts, counts), min_size=1, max_size=20))
 def test_nothing_is_confirmed_whose_control_is_slower(
     pairs: list[tuple[SignTest, SignTest]],
 ) -> None:
-    worse, controls = zip(*pairs, strict=True)
-    for verdict, mine, control in zip(
-        confirm(worse, controls, LEVEL), worse, controls, strict=True
+    sign_tests, controls = zip(*pairs, strict=True)
+    for verdict, sign_test, control in zip(
+        confirm(sign_tests, controls, LEVEL), sign_tests, controls, strict=True
     ):
         if control.is_majority:
             assert verdict in (Confirmation.MACHINE, Confirmation.NOT_LAUNCHED)
-        assert (verdict is Confirmation.NOT_LAUNCHED) == (mine.launches == 0)
+        assert (verdict is Confirmation.NOT_LAUNCHED) == (sign_test.launches == 0)

@@ -17,25 +17,25 @@ from .planted import SD, SETTINGS, judged, quiet, verdicts
 def test_a_step_is_found_at_its_night_with_its_size() -> None:
     logs = quiet(20, 120)
     logs[:, 90:] += math.log(1.05)
-    for one in judged(logs):
-        (step,) = one.steps
+    for history in judged(logs):
+        (step,) = history.steps
         assert step.night == pytest.approx(90, abs=1)
         assert step.ratio == pytest.approx(1.05, abs=0.015)
         assert abs(step.evidence) >= step.threshold
-        assert one.drift is None
-        assert [(part.begin, part.end) for part in one.segments] == [
+        assert history.drift is None
+        assert [(part.begin, part.end) for part in history.segments] == [
             (0, step.night),
             (step.night, 120),
         ]
-        assert one.segments[1].level == pytest.approx(1.05, abs=0.015)
-        assert all(part.spread == pytest.approx(SD, rel=0.6) for part in one.segments)
+        assert history.segments[1].level == pytest.approx(1.05, abs=0.015)
+        assert all(part.spread == pytest.approx(SD, rel=0.6) for part in history.segments)
 
 
 def test_the_interval_of_a_step_covers_its_size() -> None:
     logs = quiet(60, 120, seed=2)
     logs[:, 80:] += math.log(1.05)
-    covered = [step.low <= 1.05 <= step.high for one in judged(logs) for step in one.steps]
-    assert sum(covered) >= 52
+    coverage = [step.low <= 1.05 <= step.high for history in judged(logs) for step in history.steps]
+    assert sum(coverage) >= 52
 
 
 def test_one_change_does_not_blind_for_the_next() -> None:
@@ -43,9 +43,9 @@ def test_one_change_does_not_blind_for_the_next() -> None:
     logs[:, 60:] += 0.06
     logs[:, 90:] -= 0.1
     logs[:, 110:] += 0.03
-    found = [[step.night for step in one.steps] for one in judged(logs)]
-    near = [pytest.approx(night, abs=1) for night in (60, 90, 110)]
-    assert sum(nights == near for nights in found) >= 18
+    night_lists = [[step.night for step in history.steps] for history in judged(logs)]
+    expected = [pytest.approx(night, abs=1) for night in (60, 90, 110)]
+    assert sum(nights == expected for nights in night_lists) >= 18
 
 
 @pytest.mark.parametrize("size", [0.3, 1.0, 30.0])
@@ -67,54 +67,56 @@ def test_an_old_improvement_hides_no_regression() -> None:
 def test_a_regression_that_goes_back_is_recovered() -> None:
     logs = quiet(10, 100)
     logs[:, 40:80] += 0.1
-    for one in judged(logs):
-        assert one.verdict(lower_is_better=True) is Verdict.RECOVERED
-        assert one.standing_steps(lower_is_better=True) == ()
+    for history in judged(logs):
+        assert history.verdict(lower_is_better=True) is Verdict.RECOVERED
+        assert history.standing_steps(lower_is_better=True) == ()
 
 
 def test_nights_that_go_back_are_an_incident_and_no_step() -> None:
     logs = quiet(20, 90)
     logs[:, 30] += 0.3
     logs[:, 60:63] += 0.1
-    for one in judged(logs):
-        assert not one.steps
-        found = {each.first: each for each in one.incidents}
-        assert found[30].last == 30 and found[60].last in (62, 63)
-        assert found[30].ratio == pytest.approx(math.exp(0.3), rel=0.1)
+    for history in judged(logs):
+        assert not history.steps
+        incidents = {incident.first: incident for incident in history.incidents}
+        assert incidents[30].last == 30 and incidents[60].last in (62, 63)
+        assert incidents[30].ratio == pytest.approx(math.exp(0.3), rel=0.1)
 
 
-@pytest.mark.parametrize("every", [2, 3])
-def test_bad_nights_that_come_and_go_are_flapping(every: int) -> None:
+@pytest.mark.parametrize("period", [2, 3])
+def test_bad_nights_that_come_and_go_are_flapping(period: int) -> None:
     logs = quiet(10, 110)
-    logs[:, 100::every] += 0.3
+    logs[:, 100::period] += 0.3
     assert set(verdicts(logs)) <= {Verdict.FLAPPING, Verdict.REGRESSED, Verdict.WORSE_LAST_NIGHT}
-    flaps = [one.worse_flapping(lower_is_better=True) for one in judged(logs)]
-    assert sum(one is not None and one.share_before == 0 for one in flaps) >= 8
+    flaps = [history.worse_flapping(lower_is_better=True) for history in judged(logs)]
+    assert sum(flapping is not None and flapping.share_before == 0 for flapping in flaps) >= 8
 
 
-@pytest.mark.parametrize("every", [2, 3])
-def test_a_bad_night_is_worse_again_although_good_ones_were_between(every: int) -> None:
+@pytest.mark.parametrize("period", [2, 3])
+def test_a_bad_night_is_worse_again_although_good_ones_were_between(period: int) -> None:
     """And no night makes those before it look like incidents, nor a level of its own."""
     logs = quiet(20, 112)
-    logs[:10, 100::every] += 0.3
+    logs[:10, 100::period] += 0.3
     for nights, verdict in (
         (101, Verdict.WORSE_LAST_NIGHT),
-        (101 + every, Verdict.WORSE_LAST_NIGHT),
-        (101 + 2 * every, Verdict.FLAPPING),
-        (101 + 3 * every, Verdict.FLAPPING),
+        (101 + period, Verdict.WORSE_LAST_NIGHT),
+        (101 + 2 * period, Verdict.FLAPPING),
+        (101 + 3 * period, Verdict.FLAPPING),
     ):
-        answers = judged(logs[:, :nights])[:10]
-        assert {one.verdict(lower_is_better=True) for one in answers} == {verdict}
-        assert not any(one.ratio < 1 for answer in answers for one in answer.incidents)
+        histories = judged(logs[:, :nights])[:10]
+        assert {history.verdict(lower_is_better=True) for history in histories} == {verdict}
+        assert not any(
+            incident.ratio < 1 for history in histories for incident in history.incidents
+        )
 
 
 def test_a_drift_is_a_drift_and_no_step() -> None:
     logs = quiet(20, 365) + np.linspace(0, math.log(1.05), 365)
-    answers = judged(logs)
-    drifts = [one.drift for one in answers if one.drift]
+    histories = judged(logs)
+    drifts = [history.drift for history in histories if history.drift]
     assert len(drifts) >= 18
-    assert not any(one.steps for one in answers)
-    assert np.median([one.yearly_ratio for one in drifts]) == pytest.approx(1.05, abs=0.01)
+    assert not any(history.steps for history in histories)
+    assert np.median([drift.yearly_ratio for drift in drifts]) == pytest.approx(1.05, abs=0.01)
 
 
 def test_a_wave_is_a_wander_and_no_row_of_steps() -> None:
@@ -127,48 +129,48 @@ def test_a_plain_step_is_found_where_the_level_wanders_too() -> None:
     logs = quiet(20, 300, seed=8) / 4
     logs[:, :150] += 0.02 * np.sin(np.arange(150) / 25)
     logs[:, 240:] -= 0.06
-    found = [[step.night for step in one.steps] for one in judged(logs)]
-    assert sum(any(abs(night - 240) <= 2 for night in nights) for nights in found) == 20
+    night_lists = [[step.night for step in history.steps] for history in judged(logs)]
+    assert sum(any(abs(night - 240) <= 2 for night in nights) for nights in night_lists) == 20
 
 
-@pytest.mark.parametrize("at", [330, 380, 440, 500])
-def test_a_step_near_the_end_of_a_stretch_of_nights_is_found_once(at: int) -> None:
+@pytest.mark.parametrize("begin", [330, 380, 440, 500])
+def test_a_step_near_the_end_of_a_stretch_of_nights_is_found_once(begin: int) -> None:
     logs = quiet(5, LONGEST + 300, seed=9)
-    logs[:, at:] += 0.05
-    for one in judged(logs):
-        assert [step.night for step in one.steps] == [pytest.approx(at, abs=1)]
+    logs[:, begin:] += 0.05
+    for history in judged(logs):
+        assert [step.night for step in history.steps] == [pytest.approx(begin, abs=1)]
 
 
 def test_a_coarse_clock_is_no_change() -> None:
     rng = np.random.default_rng(5)
     logs = np.log(np.where(rng.random((30, 112)) < 0.7, 1.50, 1.51))
     logs[15:] = np.log(np.where(rng.random((15, 112)) < 0.9, 1.50, 1.51))
-    assert not any(one.steps for one in judged(logs))
+    assert not any(history.steps for history in judged(logs))
 
 
 def test_two_modes_are_noise_and_a_third_is_not() -> None:
     rng = np.random.default_rng(6)
     logs = quiet(20, 120) + 0.05 * (rng.random((20, 120)) < 0.5)
-    assert not any(one.steps for one in judged(logs))
+    assert not any(history.steps for history in judged(logs))
     logs[:, 110:] = quiet(20, 10, seed=7) + 0.15
-    assert sum(bool(one.steps) for one in judged(logs)) == 20
+    assert sum(bool(history.steps) for history in judged(logs)) == 20
 
 
 def test_what_is_smaller_than_the_least_effect_is_no_verdict() -> None:
     logs = quiet(10, 120) / 20
     logs[:, 90:] += 0.005
-    for one in judged(logs):
-        assert one.steps and one.newest_step() is None
-        assert one.verdict(lower_is_better=True) is Verdict.UNCHANGED
+    for history in judged(logs):
+        assert history.steps and history.newest_step() is None
+        assert history.verdict(lower_is_better=True) is Verdict.UNCHANGED
 
 
 def test_what_was_accepted_is_the_baseline() -> None:
     logs = quiet(10, 120)
     logs[:, 60:] += 0.1
-    for one in judged(logs):
-        assert one.verdict(lower_is_better=True) is Verdict.REGRESSED
-        assert one.verdict(lower_is_better=True, accepted_night=119) is Verdict.UNCHANGED
-        assert one.standing_steps(lower_is_better=True, accepted_night=119) == ()
+    for history in judged(logs):
+        assert history.verdict(lower_is_better=True) is Verdict.REGRESSED
+        assert history.verdict(lower_is_better=True, accepted_night=119) is Verdict.UNCHANGED
+        assert history.standing_steps(lower_is_better=True, accepted_night=119) == ()
 
 
 def test_a_slow_node_set_is_no_step_when_the_nodes_are_known() -> None:
@@ -177,7 +179,7 @@ def test_a_slow_node_set_is_no_step_when_the_nodes_are_known() -> None:
     for start in (20, 50, 95):
         nodes[:, start : start + 9] = 1
     logs[nodes == 1] += 0.04
-    assert not any(one.steps for one in judged(logs, nodes))
+    assert not any(history.steps for history in judged(logs, nodes))
 
 
 def test_a_step_on_known_nodes_is_found_on_both() -> None:
@@ -185,9 +187,9 @@ def test_a_step_on_known_nodes_is_found_on_both() -> None:
     nodes = np.zeros(logs.shape, int) + np.arange(120) % 2
     logs += 0.04 * nodes
     logs[:, 100:] += math.log(1.05)
-    for one in judged(logs, nodes):
-        assert [step.night for step in one.steps] == [pytest.approx(100, abs=1)]
-        assert one.steps[0].ratio == pytest.approx(1.05, abs=0.015)
+    for history in judged(logs, nodes):
+        assert [step.night for step in history.steps] == [pytest.approx(100, abs=1)]
+        assert history.steps[0].ratio == pytest.approx(1.05, abs=0.015)
 
 
 def test_a_move_to_other_nodes_is_not_called_a_step() -> None:
@@ -195,24 +197,24 @@ def test_a_move_to_other_nodes_is_not_called_a_step() -> None:
     nodes = np.zeros(logs.shape, int)
     nodes[:, 100:] = 7
     logs[:, 100:] += 0.05
-    assert not any(one.steps for one in judged(logs, nodes))
+    assert not any(history.steps for history in judged(logs, nodes))
 
 
 def test_newest_nights_on_new_nodes_cannot_be_compared() -> None:
     logs = quiet(5, 84)
     nodes = np.zeros(logs.shape, int)
     nodes[:, 80:] = 3
-    for one in judged(logs[:, :84], nodes):
-        assert one.newest_night is None
+    for history in judged(logs[:, :84], nodes):
+        assert history.newest_night is None
 
 
 @pytest.mark.parametrize("nights", [0, 1, 3, 11])
 def test_too_few_nights_say_when_there_will_be_enough(nights: int) -> None:
-    for one in judged(quiet(3, nights)):
-        assert one.nights_used == nights and not one.steps
-        plural = "s" * (nights != 1)
-        assert one.reason == f"{nights} night{plural}; a series can be judged from night 12 on"
-        assert one.verdict(lower_is_better=True) is Verdict.TOO_FEW_NIGHTS
+    for history in judged(quiet(3, nights)):
+        assert history.nights_used == nights and not history.steps
+        suffix = "s" * (nights != 1)
+        assert history.reason == f"{nights} night{suffix}; a series can be judged from night 12 on"
+        assert history.verdict(lower_is_better=True) is Verdict.TOO_FEW_NIGHTS
 
 
 def test_rows_without_a_night_and_rows_that_never_change_are_judged_too() -> None:
@@ -220,10 +222,10 @@ def test_rows_without_a_night_and_rows_that_never_change_are_judged_too() -> Non
     logs[0] = np.nan
     logs[1] = 3.0
     logs[2] = np.inf
-    answers = judged(logs)
-    assert [one.nights_used for one in answers] == [0, 90, 0, 90]
-    assert not any(one.steps or one.drift for one in answers)
-    assert answers[1].verdict(lower_is_better=True) is Verdict.UNCHANGED
+    histories = judged(logs)
+    assert [history.nights_used for history in histories] == [0, 90, 0, 90]
+    assert not any(history.steps or history.drift for history in histories)
+    assert histories[1].verdict(lower_is_better=True) is Verdict.UNCHANGED
 
 
 def test_nothing_in_is_nothing_out() -> None:
@@ -236,9 +238,9 @@ def test_nights_are_counted_with_those_that_were_left_out() -> None:
     logs = quiet(20, 140)
     logs[:, 100:] += 0.05
     logs[:, 10:40:2] = np.nan
-    for one in judged(logs):
-        assert one.nights_used == 125
-        assert [step.night for step in one.steps] == [pytest.approx(100, abs=1)]
+    for history in judged(logs):
+        assert history.nights_used == 125
+        assert [step.night for step in history.steps] == [pytest.approx(100, abs=1)]
 
 
 def test_a_long_history_is_judged_whole() -> None:
@@ -246,17 +248,19 @@ def test_a_long_history_is_judged_whole() -> None:
     steps = (100, 400, 700)
     for night in steps:
         logs[:, night:] += 0.05
-    for one in judged(logs):
-        assert [step.night for step in one.steps] == [pytest.approx(n, abs=1) for n in steps]
+    for history in judged(logs):
+        assert [step.night for step in history.steps] == [pytest.approx(n, abs=1) for n in steps]
 
 
 def test_would_see_is_about_what_is_seen() -> None:
     logs = quiet(60, 110, seed=4)
-    sees = np.array([one.detectable_step for one in judged(logs[:, :100])], dtype=float)
-    logs[:, 100:] += np.log1p(sees)[:, None]
-    found = sum(bool(one.steps) for one in judged(logs))
-    assert found >= 45
-    assert np.median(sees) < 3 * SD
+    least_steps = np.array(
+        [history.detectable_step for history in judged(logs[:, :100])], dtype=float
+    )
+    logs[:, 100:] += np.log1p(least_steps)[:, None]
+    step_count = sum(bool(history.steps) for history in judged(logs))
+    assert step_count >= 45
+    assert np.median(least_steps) < 3 * SD
 
 
 @pytest.mark.parametrize("nights", [13, 15, 20, 40])
@@ -265,23 +269,23 @@ def test_a_newest_night_far_off_is_outside_whatever_its_size(nights: int, ratio:
     """What is judged says nothing of how far the nights before lie apart."""
     logs = quiet(12, nights, seed=nights)
     logs[:6, -1] += np.log(ratio)
-    every = [one.newest_night for one in judged(logs)]
-    assert [bool(one and one.is_outside) for one in every] == [True] * 6 + [False] * 6
-    assert all(one and one.high < 1.15 for one in every)
+    newest_nights = [history.newest_night for history in judged(logs)]
+    assert [bool(night and night.is_outside) for night in newest_nights] == [True] * 6 + [False] * 6
+    assert all(night and night.high < 1.15 for night in newest_nights)
 
 
-@pytest.mark.parametrize("new", [20, 40])
-def test_a_change_of_spread_alone_is_no_step(new: int) -> None:
+@pytest.mark.parametrize("new_nights", [20, 40])
+def test_a_change_of_spread_alone_is_no_step(new_nights: int) -> None:
     logs = quiet(30, 100, seed=3)
-    logs[:, 100 - new :] *= 4
-    assert sum(bool(one.steps) for one in judged(logs)) <= 1
+    logs[:, 100 - new_nights :] *= 4
+    assert sum(bool(history.steps) for history in judged(logs)) <= 1
 
 
 def test_weekdays_hide_no_step() -> None:
     logs = quiet(30, 112) + 2 * SD * (np.arange(112) % 7 >= 5)
-    assert not any(one.steps for one in judged(logs))
+    assert not any(history.steps for history in judged(logs))
     logs[:, 100:] += 2 * SD
-    assert sum(bool(one.steps) for one in judged(logs)) >= 24
+    assert sum(bool(history.steps) for history in judged(logs)) >= 24
 
 
 def test_how_long_incidents_last_is_known_from_the_site() -> None:
@@ -302,15 +306,19 @@ def test_how_long_incidents_last_is_known_from_the_site() -> None:
 def test_the_first_nights_are_no_level_if_they_are_few() -> None:
     logs = quiet(10, 90)
     logs[:, :7] += 0.06
-    answers = judged(logs)
-    assert not any(one.steps for one in answers)
-    firsts = [(each.first, each.last) for one in answers for each in one.incidents]
-    assert firsts.count((0, 6)) >= 9
+    histories = judged(logs)
+    assert not any(history.steps for history in histories)
+    spans = [
+        (incident.first, incident.last) for history in histories for incident in history.incidents
+    ]
+    assert spans.count((0, 6)) >= 9
 
 
 def test_a_step_that_was_said_is_not_withdrawn_while_it_lasts() -> None:
     logs = quiet(50, 105)
     logs[:, 100:] += 5 * SD
-    said = np.array([[bool(one.steps) for one in judged(logs[:, :n])] for n in (103, 104, 105)])
-    assert said[0].mean() > 0.8
-    assert (said[:-1] & ~said[1:]).sum() <= 1
+    has_step = np.array(
+        [[bool(history.steps) for history in judged(logs[:, :n])] for n in (103, 104, 105)]
+    )
+    assert has_step[0].mean() > 0.8
+    assert (has_step[:-1] & ~has_step[1:]).sum() <= 1

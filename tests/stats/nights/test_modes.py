@@ -37,9 +37,9 @@ def sticky(series: int, nights: int, stay: float, seed: int = 6) -> np.ndarray:
 
 @pytest.mark.parametrize("logs", [two_modes(30, 120, 0.5), sticky(30, 120, 0.8)])
 def test_visits_of_a_mode_are_no_change(logs: np.ndarray) -> None:
-    answers = judged(logs)
-    assert sum(bool(one.steps) for one in answers) <= 1
-    assert sum(one.shares is not None for one in answers) <= 1
+    histories = judged(logs)
+    assert sum(bool(history.steps) for history in histories) <= 1
+    assert sum(history.shares is not None for history in histories) <= 1
 
 
 def test_a_third_level_is_worse_at_once_and_regressed_the_night_after() -> None:
@@ -51,22 +51,22 @@ def test_a_third_level_is_worse_at_once_and_regressed_the_night_after() -> None:
 
 def test_the_higher_mode_more_often_is_a_change_of_shares_and_no_step() -> None:
     logs = two_modes(30, 130, np.where(np.arange(130) < 100, 0.2, 0.75))
-    found = [(one.shares, one.steps) for one in judged(logs)]
-    said = [of_series for of_series, steps in found if of_series and not steps]
-    assert len(said) >= 20
-    for one in said:
-        assert one.before == pytest.approx(0.2, abs=0.15)
-        assert one.after == pytest.approx(0.75, abs=0.25)
-        assert one.ratio == pytest.approx(np.exp(GAP), rel=0.01)
-        assert 5 <= one.nights <= 60
+    pairs = [(history.shares, history.steps) for history in judged(logs)]
+    share_changes = [shares for shares, steps in pairs if shares and not steps]
+    assert len(share_changes) >= 20
+    for shares in share_changes:
+        assert shares.before == pytest.approx(0.2, abs=0.15)
+        assert shares.after == pytest.approx(0.75, abs=0.25)
+        assert shares.ratio == pytest.approx(np.exp(GAP), rel=0.01)
+        assert 5 <= shares.nights <= 60
 
 
 def test_all_nights_in_the_worse_mode_are_said() -> None:
     """As a level that is too long for a visit, or as a change of shares."""
     logs = two_modes(20, 130, 0.4)
     logs[:, 100:] = quiet(20, 30, seed=7) / 2 + GAP
-    said = [one.steps or one.shares for one in judged(logs)]
-    assert sum(map(bool, said)) >= 19
+    changes = [history.steps or history.shares for history in judged(logs)]
+    assert sum(map(bool, changes)) >= 19
 
 
 def test_a_level_that_lasts_is_no_mode() -> None:
@@ -77,31 +77,32 @@ def test_a_level_that_lasts_is_no_mode() -> None:
 
 def test_two_modes_by_hand() -> None:
     logs = np.tile([0.0, 0.0, 0.1, 0.1, 0.0], 12)
-    found = find_modes(logs, LEAST, ModePrior(), SETTINGS)
-    assert found is not None
-    assert found.is_high.tolist() == (logs > 0).tolist()
-    assert found.gap == pytest.approx(0.1)
-    assert offsets_of_visits(found, ModePrior(), SETTINGS) == pytest.approx(logs)
-    assert change_of_shares(found, SETTINGS) is None
+    modes = find_modes(logs, LEAST, ModePrior(), SETTINGS)
+    assert modes is not None
+    assert modes.is_high.tolist() == (logs > 0).tolist()
+    assert modes.gap == pytest.approx(0.1)
+    assert offsets_of_visits(modes, ModePrior(), SETTINGS) == pytest.approx(logs)
+    assert change_of_shares(modes, SETTINGS) is None
 
 
 @given(st.integers(0, 2**32), st.floats(0.2, 0.8), st.floats(-5, 5))
 def test_unit_and_direction_change_no_mode(seed: int, share: float, constant: float) -> None:
     (logs,) = two_modes(1, 90, share, seed)
-    found, moved, turned = (
-        find_modes(one, LEAST, ModePrior(), SETTINGS) for one in (logs, logs + constant, -logs)
+    modes, moved_modes, turned_modes = (
+        find_modes(series, LEAST, ModePrior(), SETTINGS)
+        for series in (logs, logs + constant, -logs)
     )
-    assert (found is None) == (moved is None) == (turned is None)
-    if found and moved and turned:
-        assert (found.is_high == moved.is_high).all()
-        assert (found.is_high != turned.is_high).all()
-        assert found.gap == pytest.approx(turned.gap)
+    assert (modes is None) == (moved_modes is None) == (turned_modes is None)
+    if modes and moved_modes and turned_modes:
+        assert (modes.is_high == moved_modes.is_high).all()
+        assert (modes.is_high != turned_modes.is_high).all()
+        assert modes.gap == pytest.approx(turned_modes.gap)
 
 
 def test_a_step_of_both_modes_is_found_as_if_there_were_one() -> None:
     logs = two_modes(20, 120, 0.5)
     logs[:, 105:] += 3 * SD / 2
-    assert sum(any(step.night >= 100 for step in one.steps) for one in judged(logs)) >= 17
+    assert sum(any(step.night >= 100 for step in history.steps) for history in judged(logs)) >= 17
 
 
 def test_what_the_site_says_of_visits_counts_for_each_series() -> None:
@@ -110,12 +111,12 @@ def test_what_the_site_says_of_visits_counts_for_each_series() -> None:
     is_high = np.repeat(np.arange(len(stays)) % 2 == 0, stays)
     logs = quiet(1, is_high.size, seed=3)[0] / 2 + GAP * is_high
     assert find_modes(logs, LEAST, ModePrior(), SETTINGS) is None
-    of_site = site_prior(
+    prior = site_prior(
         [find_modes(row, LEAST, ModePrior(), SETTINGS) for row in sticky(40, 365, 0.8)]
     )
-    found = find_modes(logs, LEAST, of_site, SETTINGS)
-    assert found is not None
-    assert np.array_equal(offsets_of_visits(found, of_site, SETTINGS) != 0, ~is_high)
+    modes = find_modes(logs, LEAST, prior, SETTINGS)
+    assert modes is not None
+    assert np.array_equal(offsets_of_visits(modes, prior, SETTINGS) != 0, ~is_high)
     assert site_prior([None, None]) == site_prior([]) == ModePrior()
 
 

@@ -10,11 +10,11 @@ from .planted import SD, judged, quiet
 
 @pytest.fixture(scope="module")
 def logs() -> np.ndarray:
-    drawn = quiet(16, 150, seed=3)
-    drawn[:4, 100:] += 0.05
-    drawn[4:8] += np.linspace(0, 0.05, 150)
-    drawn[8:12, [50, 149]] += 0.4
-    return drawn
+    values = quiet(16, 150, seed=3)
+    values[:4, 100:] += 0.05
+    values[4:8] += np.linspace(0, 0.05, 150)
+    values[8:12, [50, 149]] += 0.4
+    return values
 
 
 def test_a_constant_changes_nothing(logs: np.ndarray) -> None:
@@ -28,10 +28,10 @@ def test_a_constant_changes_nothing(logs: np.ndarray) -> None:
 
 def test_the_order_of_series_changes_nothing(logs: np.ndarray) -> None:
     order = np.random.default_rng(1).permutation(len(logs))
-    answers, permuted = judged(logs), judged(logs[order])
+    histories, permuted_histories = judged(logs), judged(logs[order])
     for place, row in enumerate(order):
-        assert permuted[place].steps == answers[row].steps
-        assert permuted[place].drift == answers[row].drift
+        assert permuted_histories[place].steps == histories[row].steps
+        assert permuted_histories[place].drift == histories[row].drift
 
 
 def test_a_sign_turns_ratios_round(logs: np.ndarray) -> None:
@@ -47,16 +47,19 @@ def test_twice_the_spread_shows_steps_of_twice_the_size(logs: np.ndarray) -> Non
         assert [s.evidence for s in one.steps] == pytest.approx([s.evidence for s in other.steps])
 
 
-@pytest.mark.parametrize("new", [1, 2, 3, 5, 10])
-def test_a_larger_change_is_found_as_often_as_a_small_one(new: int) -> None:
+@pytest.mark.parametrize("new_nights", [1, 2, 3, 5, 10])
+def test_a_larger_change_is_found_as_often_as_a_small_one(new_nights: int) -> None:
     quiet_site = quiet(20, 90, seed=5)
     shares = []
     for size in (2, 4, 8, 16, 64, 300):
         logs = quiet_site.copy()
-        logs[:10, -new:] += size * SD
-        every = judged(logs)[:10]
+        logs[:10, -new_nights:] += size * SD
+        histories = judged(logs)[:10]
         shares.append(
-            sum(bool(one.steps) or one.is_worse_last_night(lower_is_better=True) for one in every)
+            sum(
+                bool(history.steps) or history.is_worse_last_night(lower_is_better=True)
+                for history in histories
+            )
         )
     assert shares == sorted(shares)
     assert shares[-1] == 10

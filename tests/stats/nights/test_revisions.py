@@ -31,18 +31,18 @@ def step(night: int, ratio: float = 1.1, half: float = 0.02) -> Step:
     return Step(night, ratio, ratio - half, ratio + half, 9.0, 4.3, 5)
 
 
-def known(*steps: Step, **more: object) -> SeriesHistory:
-    return SeriesHistory(100, tuple(steps), least_effect=0.01, **more)  # type: ignore[arg-type]
+def known(*steps: Step, **fields: object) -> SeriesHistory:
+    return SeriesHistory(100, tuple(steps), least_effect=0.01, **fields)  # type: ignore[arg-type]
 
 
-def revisions(now: SeriesHistory, before: SeriesHistory) -> tuple[Revision, ...]:
-    return replace(now, previous_history=before).revisions
+def revisions(newest: SeriesHistory, previous: SeriesHistory) -> tuple[Revision, ...]:
+    return replace(newest, previous_history=previous).revisions
 
 
 def test_a_change_point_that_lies_elsewhere_is_moved_to_the_nearest_of_its_direction() -> None:
-    was, now = step(41), step(40)
-    before, after = known(was), known(step(38, 0.9), step(33), now)
-    assert revisions(after, before) == (Revision(was, now),)
+    old_step, new_step = step(41), step(40)
+    before, after = known(old_step), known(step(38, 0.9), step(33), new_step)
+    assert revisions(after, before) == (Revision(old_step, new_step),)
 
 
 def test_one_that_stands_is_no_revision_even_if_others_are_new() -> None:
@@ -54,7 +54,7 @@ def test_what_was_no_effect_was_not_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "why"),
+    ("after", "reason"),
     [
         (known(incidents=(Incident(40, 43, 1.1),)), "an incident"),
         (known(step(41, 1.005)), "does not exceed the least effect"),
@@ -64,9 +64,9 @@ def test_what_was_no_effect_was_not_reported() -> None:
         (known(step(52)), "it lacks evidence"),
     ],
 )
-def test_one_that_is_gone_is_withdrawn_with_the_reason(after: SeriesHistory, why: str) -> None:
-    (found,) = revisions(after, known(step(41)))
-    assert found.new_step is None and why in found.reason
+def test_one_that_is_gone_is_withdrawn_with_the_reason(after: SeriesHistory, reason: str) -> None:
+    (revision,) = revisions(after, known(step(41)))
+    assert revision.new_step is None and reason in revision.reason
 
 
 nights = st.lists(st.integers(0, 60), unique=True, max_size=6).map(sorted)
@@ -79,16 +79,18 @@ def test_each_reported_change_point_stands_or_is_revised_once(
 ) -> None:
     before = known(*(step(night, data.draw(ratios), 0.001) for night in first))
     after = known(*(step(night, data.draw(ratios), 0.001) for night in second))
-    found = revisions(after, before)
-    gone = [one for one in before.steps if one.is_effect(0.01) and one not in after.steps]
-    assert [one.old_step for one in found] == gone
-    moved = [one.new_step for one in found if one.new_step]
-    assert len(set(moved)) == len(moved) and set(moved) <= set(after.steps)
-    assert all(one.reason for one in found if one.new_step is None)
-    for one in found:
-        if one.new_step:
-            assert 0 < abs(one.new_step.night - one.old_step.night) <= WITHIN
-            assert one.new_step.is_effect(0.01)
+    changes = revisions(after, before)
+    lost_steps = [
+        point for point in before.steps if point.is_effect(0.01) and point not in after.steps
+    ]
+    assert [revision.old_step for revision in changes] == lost_steps
+    new_steps = [revision.new_step for revision in changes if revision.new_step]
+    assert len(set(new_steps)) == len(new_steps) and set(new_steps) <= set(after.steps)
+    assert all(revision.reason for revision in changes if revision.new_step is None)
+    for revision in changes:
+        if revision.new_step:
+            assert 0 < abs(revision.new_step.night - revision.old_step.night) <= WITHIN
+            assert revision.new_step.is_effect(0.01)
     assert revisions(before, before) == ()
 
 
@@ -96,37 +98,41 @@ def test_a_change_that_went_back_is_withdrawn_as_an_incident() -> None:
     logs = quiet(10, 105)
     logs[:, 100:103] += math.log(1.3)
     before = judged(logs[:, :103])
-    assert all(one.steps for one in before)
+    assert all(history.steps for history in before)
     for night in (104, 105):
         after = judged(logs[:, :night])
-        gone = [
-            revisions(one, was) for one, was in zip(after, before, strict=True) if not one.steps
+        withdrawals = [
+            revisions(history, previous)
+            for history, previous in zip(after, before, strict=True)
+            if not history.steps
         ]
-        assert all("an incident" in one.reason for (one,) in gone)
-    assert len(gone) == len(after)
+        assert all("an incident" in revision.reason for (revision,) in withdrawals)
+    assert len(withdrawals) == len(after)
 
 
 def test_a_night_that_was_worse_and_is_back_is_named_once() -> None:
     logs = quiet(10, 103)
     logs[:, 100] += math.log(1.3)
-    names = []
+    ratio_lists = []
     for night in (101, 102, 103):
         pairs = zip(judged(logs[:, :night]), judged(logs[:, : night - 1]), strict=True)
-        back = [
-            replace(now, previous_history=one).recovered_night(lower_is_better=True)
-            for now, one in pairs
+        newest_nights = [
+            replace(newest, previous_history=previous).recovered_night(lower_is_better=True)
+            for newest, previous in pairs
         ]
-        names.append([round(one.ratio, 1) for one in back if one])
-    assert names == [[], [1.3] * 10, []]
+        ratio_lists.append(
+            [round(newest_night.ratio, 1) for newest_night in newest_nights if newest_night]
+        )
+    assert ratio_lists == [[], [1.3] * 10, []]
 
 
 def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
     logs = quiet(10, 102)
     logs[:, 100:] += math.log(1.3)
-    for now, one in zip(judged(logs), judged(logs[:, :101]), strict=True):
-        both = replace(now, previous_history=one)
-        assert both.steps and both.recovered_night(lower_is_better=True) is None
-        assert both.recovered_night(lower_is_better=False) is None
+    for newest, previous in zip(judged(logs), judged(logs[:, :101]), strict=True):
+        history = replace(newest, previous_history=previous)
+        assert history.steps and history.recovered_night(lower_is_better=True) is None
+        assert history.recovered_night(lower_is_better=False) is None
 
 
 @pytest.mark.parametrize(
@@ -141,12 +147,12 @@ def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
 def test_a_change_of_shares_is_said_of_the_worse_mode(
     before: float, after: float, lower_is_better: bool, verdict: Verdict
 ) -> None:
-    whole = (Segment(0, 100, 1.0, 0.01, 0.0),)
-    one = known(segments=whole, shares=Shares(20, before, after, 1.08))
-    assert one.verdict(lower_is_better=lower_is_better) is verdict
-    said = judgement(one, lower_is_better=lower_is_better)
+    segments = (Segment(0, 100, 1.0, 0.01, 0.0),)
+    history = known(segments=segments, shares=Shares(20, before, after, 1.08))
+    assert history.verdict(lower_is_better=lower_is_better) is verdict
+    summary = judgement(history, lower_is_better=lower_is_better)
     share = after if lower_is_better else 1 - after
-    assert f"in {share:.0%}".replace("%", "") in said.ratio.replace("\N{NO-BREAK SPACE}", "")
-    assert "of 20 nights" in said.ratio and said.is_alarm is (verdict is Verdict.FLAPPING)
-    accepted = one.verdict(lower_is_better=lower_is_better, accepted_night=85)
-    assert accepted is Verdict.UNCHANGED
+    assert f"in {share:.0%}".replace("%", "") in summary.ratio.replace("\N{NO-BREAK SPACE}", "")
+    assert "of 20 nights" in summary.ratio and summary.is_alarm is (verdict is Verdict.FLAPPING)
+    accepted_verdict = history.verdict(lower_is_better=lower_is_better, accepted_night=85)
+    assert accepted_verdict is Verdict.UNCHANGED

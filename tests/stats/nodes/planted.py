@@ -16,11 +16,11 @@ LEAST = SETTINGS.least_effect(is_tail=False)
 
 def rounds(nodes: int) -> list[list[tuple[int, int]]]:
     """The circle method: each node meets each other in `nodes` - 1 rounds."""
-    order, found = list(range(nodes)), []
+    order, plan = list(range(nodes)), []
     for _ in range(nodes - 1):
-        found.append([(order[i], order[-1 - i]) for i in range(nodes // 2)])
+        plan.append([(order[i], order[-1 - i]) for i in range(nodes // 2)])
         order = [order[0], order[-1], *order[1:-1]]
-    return found
+    return plan
 
 
 def launches(
@@ -38,16 +38,16 @@ def launches(
     The level of each round and of each launch between two switches is its own.
     """
     rng, plan = np.random.default_rng(seed), rounds(nodes)
-    at = [
-        (pair, night, one)
+    slots = [
+        (pair, night, round_)
         for night in range(nights)
-        for one in range(each)
-        for pair in plan[(night * each + one) % len(plan)]
+        for round_ in range(each)
+        for pair in plan[(night * each + round_) % len(plan)]
     ]
-    pairs = np.array([one[0] for one in at])
-    night, round_ = (np.array([one[k] for one in at]) for k in (1, 2))
-    own = rng.normal(0, 0.01, nodes)
-    cost = rng.normal(0, 0.3, (nights, each))[night, round_] + own[pairs].sum(axis=1)
+    pairs = np.array([slot[0] for slot in slots])
+    night, round_ = (np.array([slot[k] for slot in slots]) for k in (1, 2))
+    node_costs = rng.normal(0, 0.01, nodes)
+    cost = rng.normal(0, 0.3, (nights, each))[night, round_] + node_costs[pairs].sum(axis=1)
     for node, effect in (effects or {}).items():
         cost += effect * (pairs == node).any(axis=1) * (night >= from_night)
     cost += noise * rng.standard_normal(cost.size)
@@ -56,11 +56,11 @@ def launches(
     return Launches(names, flat.switches, cost + 0.4 * flat.crosses_switches, pairs, night, round_)
 
 
-def judged(*some: Launches) -> NodeVerdicts:
+def judged(*launch_sets: Launches) -> NodeVerdicts:
     """The verdicts on launches, each a measure with a number for a name."""
-    measures = [Measure(number, one, LEAST) for number, one in enumerate(some)]
+    measures = [Measure(number, launch_set, LEAST) for number, launch_set in enumerate(launch_sets)]
     return judge(measures, SETTINGS, 0.95)
 
 
-def names(found: NodeVerdicts) -> set[str]:
-    return {one.name for one in found.outliers}
+def names(verdicts: NodeVerdicts) -> set[str]:
+    return {outlier.name for outlier in verdicts.outliers}

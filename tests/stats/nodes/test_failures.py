@@ -20,29 +20,31 @@ def nights(
 ) -> list[Row]:
     """Four rounds of pairs a night and each node alone; nodes fail a launch at their `rates`."""
     rng, plan = np.random.default_rng(seed), rounds(nodes)
-    found: list[Row] = []
+    rows: list[Row] = []
     for night in range(nights):
-        pairs = [pair for one in range(4) for pair in plan[(4 * night + one) % len(plan)]]
-        for on in [*pairs, *((node,) for node in range(nodes))]:
-            well = (1 - usual) * np.prod([1 - rates.get(node, 0.0) for node in on])
-            names = [f"n{node:02d}" for node in on]
-            found.append((names, rng.random() > well, f"{night:03d}", str(len(on))))
-    return found
+        pairs = [pair for round_ in range(4) for pair in plan[(4 * night + round_) % len(plan)]]
+        for members in [*pairs, *((node,) for node in range(nodes))]:
+            pass_chance = (1 - usual) * np.prod([1 - rates.get(node, 0.0) for node in members])
+            names = [f"n{node:02d}" for node in members]
+            rows.append((names, rng.random() > pass_chance, f"{night:03d}", str(len(members))))
+    return rows
 
 
 def named(rows: list[Row]) -> set[str]:
     return {
-        name for one in find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS) for name in one.names
+        name for node in find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS) for name in node.names
     }
 
 
 def test_a_node_that_no_single_night_would_name_is_named_by_several() -> None:
     rows = nights({7: 0.2}, nights=6, seed=5)
-    each = [[row for row in rows if row[2] == night] for night in sorted({row[2] for row in rows})]
-    assert not any(map(named, each))
-    (one,) = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
-    assert one.names == ("n07",) and one.nights > 1
-    assert one.other_counts[0] == 0 and one.chance <= SETTINGS.failures_level
+    single_nights = [
+        [row for row in rows if row[2] == night] for night in sorted({row[2] for row in rows})
+    ]
+    assert not any(map(named, single_nights))
+    (node,) = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
+    assert node.names == ("n07",) and node.nights > 1
+    assert node.other_counts[0] == 0 and node.chance <= SETTINGS.failures_level
 
 
 def test_the_partners_of_two_flaky_nodes_are_not_named() -> None:
@@ -50,43 +52,50 @@ def test_the_partners_of_two_flaky_nodes_are_not_named() -> None:
 
 
 def test_a_dead_node_is_named_in_one_night_with_both_counts() -> None:
-    (one,) = find_flaky_nodes(Outcomes.from_rows(nights({3: 1.0}, nights=1)), SETTINGS)
-    assert (one.names, one.counts, one.other_counts) == (("n03",), (5, 5), (0, 91))
+    (node,) = find_flaky_nodes(Outcomes.from_rows(nights({3: 1.0}, nights=1)), SETTINGS)
+    assert (node.names, node.counts, node.other_counts) == (("n03",), (5, 5), (0, 91))
 
 
 def test_two_nodes_that_fail_only_together_are_named_together_until_others_decide() -> None:
-    quiet: list[Row] = [
+    quiet_rows: list[Row] = [
         ([f"n{one}", f"n{other}"], False, "1", "pair")
         for one in range(8)
         for other in range(one + 1, 8)
         for _ in range(3)
     ]
-    both: list[Row] = [(["n0", "n1"], True, "1", "pair")] * 6
-    (one,) = find_flaky_nodes(Outcomes.from_rows(quiet + both), SETTINGS)
-    assert one.names == ("n0", "n1")
-    alone: list[Row] = [(["n0"], True, "1", "alone")] * 3
-    rest: list[Row] = [([f"n{node}"], False, "1", "alone") for node in range(1, 8)] * 3
-    (one,) = find_flaky_nodes(Outcomes.from_rows(quiet + both + alone + rest), SETTINGS)
-    assert one.names == ("n0",)
+    pair_rows: list[Row] = [(["n0", "n1"], True, "1", "pair")] * 6
+    (node,) = find_flaky_nodes(Outcomes.from_rows(quiet_rows + pair_rows), SETTINGS)
+    assert node.names == ("n0", "n1")
+    lone_rows: list[Row] = [(["n0"], True, "1", "alone")] * 3
+    other_rows: list[Row] = [([f"n{node}"], False, "1", "alone") for node in range(1, 8)] * 3
+    (node,) = find_flaky_nodes(
+        Outcomes.from_rows(quiet_rows + pair_rows + lone_rows + other_rows), SETTINGS
+    )
+    assert node.names == ("n0",)
 
 
 def test_a_night_in_which_much_failed_names_nobody() -> None:
     rows = nights({}, nights=8)
-    bad = nights({}, nights=1, usual=0.25, seed=3)
-    assert named([*rows, *((on, failed, "900", kind) for on, failed, _, kind in bad)]) == set()
+    bad_rows = nights({}, nights=1, usual=0.25, seed=3)
+    assert (
+        named([*rows, *((nodes, failed, "900", kind) for nodes, failed, _, kind in bad_rows)])
+        == set()
+    )
 
 
 def test_a_node_that_was_mended_is_named_no_longer() -> None:
-    sick = nights({7: 0.5}, nights=3)
-    well = [(on, False, f"9{night}", kind) for on, _, night, kind in nights({}, nights=3)]
-    assert named(sick) == {"n07"}
-    assert named([*sick, *well]) == set()
+    sick_rows = nights({7: 0.5}, nights=3)
+    well_rows = [
+        (nodes, False, f"9{night}", kind) for nodes, _, night, kind in nights({}, nights=3)
+    ]
+    assert named(sick_rows) == {"n07"}
+    assert named([*sick_rows, *well_rows]) == set()
 
 
 def test_a_rate_that_differs_by_less_than_what_is_of_interest_names_nobody() -> None:
     rows = nights({7: 0.3}, nights=3)
-    demanding = SETTINGS.model_copy(update={"failures_least": 0.9})
-    assert named(rows) == {"n07"} and find_flaky_nodes(Outcomes.from_rows(rows), demanding) == ()
+    settings = SETTINGS.model_copy(update={"failures_least": 0.9})
+    assert named(rows) == {"n07"} and find_flaky_nodes(Outcomes.from_rows(rows), settings) == ()
 
 
 @pytest.mark.parametrize("rows", [[], [(["a"], True, "1", "")], [(["a", "b"], True, "1", "")] * 30])
@@ -106,12 +115,16 @@ LAUNCH = st.tuples(
 def test_the_order_of_launches_does_not_matter_and_counts_are_theirs(
     rows: list[Row], random: object
 ) -> None:
-    found = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
-    mixed = sorted(rows, key=lambda row: (str(sorted(row[0])), row[1:]))
+    flaky_nodes = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
+    sorted_rows = sorted(rows, key=lambda row: (str(sorted(row[0])), row[1:]))
     assert {
-        frozenset(one.names) for one in find_flaky_nodes(Outcomes.from_rows(mixed), SETTINGS)
-    } == {frozenset(one.names) for one in found}
-    for one in found:
-        on = [row for row in rows if one.names[0] in row[0]]
-        assert isinstance(one, FlakyNode) and 0 < one.counts[0] <= one.counts[1] <= len(on)
-        assert one.counts[0] <= sum(row[1] for row in on) and one.chance <= SETTINGS.failures_level
+        frozenset(node.names)
+        for node in find_flaky_nodes(Outcomes.from_rows(sorted_rows), SETTINGS)
+    } == {frozenset(node.names) for node in flaky_nodes}
+    for node in flaky_nodes:
+        subset = [row for row in rows if node.names[0] in row[0]]
+        assert isinstance(node, FlakyNode) and 0 < node.counts[0] <= node.counts[1] <= len(subset)
+        assert (
+            node.counts[0] <= sum(row[1] for row in subset)
+            and node.chance <= SETTINGS.failures_level
+        )

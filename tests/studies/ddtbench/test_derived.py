@@ -26,8 +26,8 @@ def frame(methods: dict[str, Epochs], case: str = "NAS_LU_x/original") -> pl.Dat
     return pl.DataFrame(rows, schema=samples.SCHEMA, orient="row")
 
 
-def row(of: pl.DataFrame, variant: str) -> dict[str, float]:
-    return of.row(by_predicate=pl.col("variant") == variant, named=True)
+def row(figures: pl.DataFrame, variant: str) -> dict[str, float]:
+    return figures.row(by_predicate=pl.col("variant") == variant, named=True)
 
 
 BY_HAND: Epochs = {"pack": [1.0], "communication": [14.0], "unpack": [2.0]}
@@ -36,16 +36,16 @@ BY_HAND: Epochs = {"pack": [1.0], "communication": [14.0], "unpack": [2.0]}
 def test_rank_1_packs_inside_the_communication_of_rank_0() -> None:
     """Round trip 17, of which 2 x 3 are packing: the network took 11."""
     figures = ddtbench.launch_figures(frame({"manual": BY_HAND}).lazy(), [])
-    found = row(figures, "manual")
-    assert found["round_trip"] == pytest.approx(17e-6)
-    assert found["network"] == pytest.approx(11e-6)
-    assert found["overhead"] == pytest.approx(6 / 17)
-    assert (found["app"], found["buffers"]) == ("NAS_LU_x", "original")
+    values = row(figures, "manual")
+    assert values["round_trip"] == pytest.approx(17e-6)
+    assert values["network"] == pytest.approx(11e-6)
+    assert values["overhead"] == pytest.approx(6 / 17)
+    assert (values["app"], values["buffers"]) == ("NAS_LU_x", "original")
 
 
 def test_a_negative_overhead_is_not_clipped() -> None:
-    both = frame({"manual": BY_HAND, "mpi_ddt": {"communication": [5.0]}})
-    assert row(ddtbench.launch_figures(both.lazy(), []), "mpi_ddt")["overhead"] == pytest.approx(
+    rows = frame({"manual": BY_HAND, "mpi_ddt": {"communication": [5.0]}})
+    assert row(ddtbench.launch_figures(rows.lazy(), []), "mpi_ddt")["overhead"] == pytest.approx(
         (5 - 11) / 5
     )
 
@@ -53,22 +53,22 @@ def test_a_negative_overhead_is_not_clipped() -> None:
 def test_epochs_of_one_exchange_belong_together() -> None:
     """Medians of round trips (9, 10, 14), not the sum of medians of epochs."""
     epochs: Epochs = {"pack": [1, 5, 2], "communication": [8, 4, 6], "unpack": [0, 1, 6]}
-    found = row(ddtbench.launch_figures(frame({"manual": epochs}).lazy(), []), "manual")
-    assert found["round_trip"] == pytest.approx(10e-6)
-    assert found["network"] == pytest.approx(-2e-6)
-    assert found["exchanges"] == 3
+    values = row(ddtbench.launch_figures(frame({"manual": epochs}).lazy(), []), "manual")
+    assert values["round_trip"] == pytest.approx(10e-6)
+    assert values["network"] == pytest.approx(-2e-6)
+    assert values["exchanges"] == 3
 
 
 def test_creating_a_datatype_is_no_part_of_the_round_trip() -> None:
     epochs: Epochs = {"ddt_create_overhead": [100], "communication": [5], "ddt_free_overhead": [50]}
-    found = row(ddtbench.launch_figures(frame({"mpi_ddt": epochs}).lazy(), []), "mpi_ddt")
-    assert found["round_trip"] == pytest.approx(5e-6)
-    assert found["overhead"] is None, "nothing was packed by hand: no network time"
+    values = row(ddtbench.launch_figures(frame({"mpi_ddt": epochs}).lazy(), []), "mpi_ddt")
+    assert values["round_trip"] == pytest.approx(5e-6)
+    assert values["overhead"] is None, "nothing was packed by hand: no network time"
 
 
 def test_a_gain_is_by_hand_over_datatypes() -> None:
-    both = frame({"manual": BY_HAND, "mpi_ddt": {"communication": [8.5]}})
-    figures = ddtbench.launch_figures(both.lazy(), [])
+    rows = frame({"manual": BY_HAND, "mpi_ddt": {"communication": [8.5]}})
+    figures = ddtbench.launch_figures(rows.lazy(), [])
     assert ddtbench.gains(figures, [])["ratio"].to_list() == [pytest.approx(2.0)]
 
 
@@ -78,9 +78,9 @@ def test_tuned_loops_have_a_gain_of_their_own() -> None:
         "manual-tuned": {"pack": [0.5], "communication": [12.5], "unpack": [0.5]},
         "mpi_ddt": {"communication": [13.5]},
     }
-    found = ddtbench.summary(frame(methods))
-    assert found["gain"] == pytest.approx(17 / 13.5)
-    assert found["gain_over_tuned"] == pytest.approx(1.0)
+    summary = ddtbench.summary(frame(methods))
+    assert summary["gain"] == pytest.approx(17 / 13.5)
+    assert summary["gain_over_tuned"] == pytest.approx(1.0)
 
 
 def test_creation_is_timed_among_others_and_at_once() -> None:
@@ -89,8 +89,8 @@ def test_creation_is_timed_among_others_and_at_once() -> None:
         "ddt_create_again": [3, 3, 2],
         "communication": [5],
     }
-    created = ddtbench.creations(frame({"mpi_ddt": epochs}).lazy(), [])
-    assert dict(created.select("phase", "seconds").iter_rows()) == {
+    creations = ddtbench.creations(frame({"mpi_ddt": epochs}).lazy(), [])
+    assert dict(creations.select("phase", "seconds").iter_rows()) == {
         "ddt_create_again": pytest.approx(3e-6),
         "ddt_create_overhead": pytest.approx(8e-6),
     }
@@ -98,19 +98,19 @@ def test_creation_is_timed_among_others_and_at_once() -> None:
 
 def test_the_summary_has_both_states_of_memory() -> None:
     ddt: Epochs = {"communication": [12.0]}
-    both = pl.concat(
+    rows = pl.concat(
         frame({"manual": BY_HAND, "mpi_ddt": ddt}, f"NAS_LU_x/{state}")
         for state in ("original", "same", "cold")
     )
-    smaller = both.with_columns(size_bytes=pl.lit(480), value=pl.col("value") * 7)
-    measured = pl.concat([both, smaller.cast(dict(both.schema))])
-    found = ddtbench.summary(measured)
-    assert found["round_trip_manual"] == pytest.approx(17)
-    assert found["overhead_manual"] == pytest.approx(100 * 6 / 17)
-    assert found["overhead_mpi_ddt_same"] == pytest.approx(100 / 12)
-    assert found["overhead_ratio"] == pytest.approx((1 / 12) / (6 / 17))
-    assert found["gain_same"] == pytest.approx(17 / 12)
-    assert set(STUDY.summarise(measured)) < set(ddtbench.SUMMARY_UNITS)
+    small_rows = rows.with_columns(size_bytes=pl.lit(480), value=pl.col("value") * 7)
+    all_rows = pl.concat([rows, small_rows.cast(dict(rows.schema))])
+    summary = ddtbench.summary(all_rows)
+    assert summary["round_trip_manual"] == pytest.approx(17)
+    assert summary["overhead_manual"] == pytest.approx(100 * 6 / 17)
+    assert summary["overhead_mpi_ddt_same"] == pytest.approx(100 / 12)
+    assert summary["overhead_ratio"] == pytest.approx((1 / 12) / (6 / 17))
+    assert summary["gain_same"] == pytest.approx(17 / 12)
+    assert set(STUDY.summarise(all_rows)) < set(ddtbench.SUMMARY_UNITS)
 
 
 def test_an_epoch_may_take_no_time_on_a_coarse_clock(tmp_path: Path) -> None:

@@ -86,12 +86,12 @@ def _replace(folder: Path, rng: np.random.Generator) -> None:
 
 
 def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...]]:
-    by_hand, ddt, packed = truth
+    manual, ddt, pack = truth
     epochs = ("pack", "communication", "unpack")
     methods = {
-        "manual": dict(zip(epochs, by_hand, strict=True)),
+        "manual": dict(zip(epochs, manual, strict=True)),
         "mpi_ddt": {"ddt_create_overhead": 5.0, "ddt_create_again": 2.0, "communication": ddt},
-        "mpi_pack_ddt": dict(zip(epochs, packed, strict=True)),
+        "mpi_pack_ddt": dict(zip(epochs, pack, strict=True)),
         "reference": {"communication": 16.0},
     }
     if app == TUNED_APP:
@@ -107,8 +107,8 @@ def _rows(app: str, truth: Any, rng: np.random.Generator) -> list[tuple[Any, ...
 
 
 def part(path: Path) -> Part:
-    found = build(data.read(bundle.build(path)))
-    return next(part for part in found.parts if part.anchor == "ddtbench")
+    report = build(data.read(bundle.build(path)))
+    return next(part for part in report.parts if part.anchor == "ddtbench")
 
 
 def verdict_of(path: Path) -> dict[str, list[str]]:
@@ -116,8 +116,8 @@ def verdict_of(path: Path) -> dict[str, list[str]]:
     return {row[0].text: [cell.verdict for cell in row[1:]] for row in table.rows}
 
 
-def tables_of(of: Part) -> list[Table]:
-    return [block for block in of.blocks if isinstance(block, Table)]
+def tables_of(section: Part) -> list[Table]:
+    return [block for block in section.blocks if isinstance(block, Table)]
 
 
 def test_the_advice_follows_the_data(make_ddt_tree: Maker) -> None:
@@ -129,31 +129,31 @@ def test_the_advice_follows_the_data(make_ddt_tree: Maker) -> None:
 
 
 def test_tuned_loops_are_shown_beside_the_applications_own(make_ddt_tree: Maker) -> None:
-    shown = part(make_ddt_tree())
-    found = next(t for t in tables_of(shown) if "memory as" in t.caption)
-    advised = {row[0].text: (row[-2].verdict, row[-1].verdict) for row in found.rows}
-    assert advised[TUNED_APP] == ("no difference", "pack by hand")
-    assert advised["FFT"] == ("pack by hand", "")
-    (answer,) = shown.answers
+    section = part(make_ddt_tree())
+    table = next(t for t in tables_of(section) if "memory as" in t.caption)
+    advice = {row[0].text: (row[-2].verdict, row[-1].verdict) for row in table.rows}
+    assert advice[TUNED_APP] == ("no difference", "pack by hand")
+    assert advice["FFT"] == ("pack by hand", "")
+    (answer,) = section.answers
     assert answer.text == (
         "Use datatypes for NAS_LU_x; pack by hand for FFT; no difference for MILC_su3_zd.",
     )
-    text = str(shown.panel_answers[0])
+    text = str(section.panel_answers[0])
     assert f"tuned by hand beat datatypes for {TUNED_APP}" in text
 
 
 def test_the_largest_group_of_many_micro_apps_is_named_as_the_rest() -> None:
     apps = {"use datatypes": APPS[:9], "pack by hand": APPS[9:11], "open": ()}
-    few = ", ".join(APPS[9:11])
-    assert _group_text(apps) == f"pack by hand for {few}; use datatypes for the other 9"
+    names = ", ".join(APPS[9:11])
+    assert _group_text(apps) == f"pack by hand for {names}; use datatypes for the other 9"
     assert _group_text({"open": APPS}) == "open for all 16"
 
 
 def test_the_studys_claims_and_its_table_stand_beside_ours(make_ddt_tree: Maker) -> None:
-    shown = tables_of(part(make_ddt_tree(environs=(OPENMPI, MPICH))))
-    says = next(t for t in shown if t.caption.startswith("What the study says"))
-    reduced, gap = ([cell.text for cell in row[1:]] for row in says.rows)
-    assert reduced == [
+    tables = tables_of(part(make_ddt_tree(environs=(OPENMPI, MPICH))))
+    table = next(t for t in tables if t.caption.startswith("What the study says"))
+    reduction, gap = ([cell.text for cell in row[1:]] for row in table.rows)
+    assert reduction == [
         "from 40\N{NO-BREAK SPACE}% to 15\N{NO-BREAK SPACE}% in NAS_LU_x",
         "datatypes are faster in NAS_LU_x",
     ]
@@ -161,14 +161,14 @@ def test_the_studys_claims_and_its_table_stand_beside_ours(make_ddt_tree: Maker)
     assert gap[1].endswith(
         "as long with datatypes as Open MPI 4.1, Boost 1.81; MVAPICH was not measured"
     )
-    (classes,) = [t for t in shown if t.caption.startswith("The study's micro-apps")]
+    (classes,) = [t for t in tables if t.caption.startswith("The study's micro-apps")]
     assert {row[0].text for row in classes.rows} == set(APPS)
     assert [row[1].text for row in classes.rows if row[0].text == "FFT"] == ["Matrix transpose"]
 
 
 def test_making_types_is_shown_both_ways(make_ddt_tree: Maker) -> None:
     folds = [block for block in part(make_ddt_tree()).blocks if isinstance(block, Fold)]
-    (table,) = next(f for f in folds if f.summary.startswith("Making")).blocks
+    (table,) = next(fold for fold in folds if fold.summary.startswith("Making")).blocks
     assert isinstance(table, Table)
     row = next(row for row in table.rows if row[0].text == "NAS_LU_x")
     assert row[2].text.startswith(("5.0", "4.9")) and row[3].text.startswith(("2.0", "1.9"))
@@ -182,19 +182,19 @@ def test_five_launches_are_too_few(make_ddt_tree: Maker) -> None:
 
 def test_a_negative_overhead_is_shown(make_ddt_tree: Maker) -> None:
     """Network 18 - 2 = 16 µs, datatypes 6 µs: (6 - 16) / 6."""
-    found = next(t for t in tables_of(part(make_ddt_tree())) if "memory as" in t.caption)
-    row = next(row for row in found.rows if row[0].text == "NAS_LU_x")
+    table = next(t for t in tables_of(part(make_ddt_tree())) if "memory as" in t.caption)
+    row = next(row for row in table.rows if row[0].text == "NAS_LU_x")
     assert row[1].text == "40800"
     assert row[5].text.startswith("20.0 [") or row[5].text.startswith("19.9 [")
     assert row[7].text.startswith("\N{MINUS SIGN}16")
 
 
 def test_both_states_of_memory_are_there_at_every_size(make_ddt_tree: Maker) -> None:
-    shown = part(make_ddt_tree())
-    folds = [block for block in shown.blocks if isinstance(block, Fold)]
-    every_size = [fold for fold in folds if fold.summary == "Every message size"]
-    assert len(every_size) == 2
-    for fold in every_size:
+    section = part(make_ddt_tree())
+    folds = [block for block in section.blocks if isinstance(block, Fold)]
+    size_folds = [fold for fold in folds if fold.summary == "Every message size"]
+    assert len(size_folds) == 2
+    for fold in size_folds:
         (table,) = fold.blocks
         assert isinstance(table, Table) and len(table.rows) == 2 * len(TRUTH)
 
@@ -212,8 +212,8 @@ def test_one_state_of_memory_is_answered_where_it_alone_was_measured(make_ddt_tr
 
 
 def test_the_figure_has_a_panel_for_each_mpi(make_ddt_tree: Maker) -> None:
-    shown = part(make_ddt_tree(environs=(OPENMPI, MPICH)))
-    figures = shown.figures
+    section = part(make_ddt_tree(environs=(OPENMPI, MPICH)))
+    figures = section.figures
     assert len(figures) == 2 * 2 * 2  # toolchains, states of memory, overhead and time
     assert len({figure.name for figure in figures}) == len(figures)
     first = figures[0]
@@ -221,13 +221,13 @@ def test_the_figure_has_a_panel_for_each_mpi(make_ddt_tree: Maker) -> None:
     for words in ("NAS_LU_x", "FFT", "Packed by hand", "MPI datatypes"):
         assert words in drawing(first)
     assert "\N{MINUS SIGN}100" in drawing(first), "the axis reaches below zero"
-    assert first.plot and shown.picture and first in shown.picture.figures
-    both, every = first.plot.views
-    assert {"MPI_Pack"} == {c.name for c in every.curves} - {c.name for c in both.curves} - {
+    assert first.plot and section.picture and first in section.picture.figures
+    view, full_view = first.plot.views
+    assert {"MPI_Pack"} == {c.name for c in full_view.curves} - {c.name for c in view.curves} - {
         "Packed by hand, tuned"
     }
-    study = both.rows.index("the study, 2012")
-    assert [p[1] for c in both.curves for p in c.points if p[0] == study] == [40, 15]
+    study = view.rows.index("the study, 2012")
+    assert [p[1] for c in view.curves for p in c.points if p[0] == study] == [40, 15]
 
 
 def _ends(curve: Curve) -> list[float]:
@@ -236,8 +236,8 @@ def _ends(curve: Curve) -> list[float]:
 
 def test_the_figure_of_epochs_has_values_and_their_number(make_ddt_tree: Maker) -> None:
     """Round trips as drawn, with their intervals; each epoch of the methods that have it."""
-    shown = part(make_ddt_tree())
-    for figure in (one for one in shown.figures if "-time-" in one.name):
+    section = part(make_ddt_tree())
+    for figure in (figure for figure in section.figures if "-time-" in figure.name):
         assert figure.plot
         views = {view.name: view for view in figure.plot.views}
         assert list(views) == ["Epochs", "Round trip", "Pack", "Communication", "Unpack"]
@@ -246,11 +246,11 @@ def test_the_figure_of_epochs_has_values_and_their_number(make_ddt_tree: Maker) 
             sum(part) for part in zip(*(_ends(c) for c in views["Epochs"].curves), strict=True)
         ]
         assert max(parts) == pytest.approx(100) and min(parts) > 0
-        every = {curve.name for curve in views["Round trip"].curves}
-        assert {"Packed by hand", "MPI datatypes", "Contiguous, unpacked"} <= every
-        packing = {curve.name for curve in views["Pack"].curves}
-        assert "Packed by hand" in packing and "MPI datatypes" not in packing
-        whole, epochs = (
+        names = {curve.name for curve in views["Round trip"].curves}
+        assert {"Packed by hand", "MPI datatypes", "Contiguous, unpacked"} <= names
+        pack_names = {curve.name for curve in views["Pack"].curves}
+        assert "Packed by hand" in pack_names and "MPI datatypes" not in pack_names
+        round_trips, epochs = (
             {
                 (curve.name, view.rows[int(place)]): (median, n)
                 for curve in view.curves
@@ -258,8 +258,8 @@ def test_the_figure_of_epochs_has_values_and_their_number(make_ddt_tree: Maker) 
             }
             for view in (views["Round trip"], views["Communication"])
         )
-        assert {n for _, n in whole.values()} == {8}
-        datatypes = {key: value for key, value in whole.items() if key[0] == "MPI datatypes"}
+        assert {n for _, n in round_trips.values()} == {8}
+        datatypes = {key: value for key, value in round_trips.items() if key[0] == "MPI datatypes"}
         assert datatypes and all(epochs[key] == value for key, value in datatypes.items())
 
 
@@ -291,21 +291,23 @@ def test_the_studys_example_is_beside_ours(make_ddt_tree: Maker) -> None:
 
 def test_it_renders_the_same_twice(make_ddt_tree: Maker) -> None:
     path = bundle.build(make_ddt_tree())
-    once, again = (build(data.read(path)) for _ in range(2))
-    assert renderers.html(once) == renderers.html(again)
-    assert "use datatypes" in renderers.markdown(once)
+    first, second = (build(data.read(path)) for _ in range(2))
+    assert renderers.html(first) == renderers.html(second)
+    assert "use datatypes" in renderers.markdown(first)
 
 
 def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: Maker) -> None:
     path = make_ddt_tree()
-    read = data.read(bundle.build(path))
-    names = {series.series_key(row): row for row in read.medians.select(*SERIES).to_dicts()}
-    found: dict[str, set[tuple[str, str]]] = {}
-    for of in (one for one in all_blocks(part(path).blocks) if isinstance(one, Table)):
-        for row in of.rows:
-            for column, cell in zip(of.columns, row, strict=True):
-                names_of = names.get(cell.origin, {"variant": "", "phase": ""})
-                found.setdefault(column.name, set()).add((names_of["variant"], names_of["phase"]))
-    assert found["Contiguous"] == {("reference", "communication")}
-    assert found["Make, in turn"] == {("mpi_ddt", "ddt_create_overhead")}
-    assert found["Packed by hand"] == {("", "")}
+    bundle_data = data.read(bundle.build(path))
+    names = {series.series_key(row): row for row in bundle_data.medians.select(*SERIES).to_dicts()}
+    series_by_column: dict[str, set[tuple[str, str]]] = {}
+    for table in (block for block in all_blocks(part(path).blocks) if isinstance(block, Table)):
+        for row in table.rows:
+            for column, cell in zip(table.columns, row, strict=True):
+                fields = names.get(cell.origin, {"variant": "", "phase": ""})
+                series_by_column.setdefault(column.name, set()).add(
+                    (fields["variant"], fields["phase"])
+                )
+    assert series_by_column["Contiguous"] == {("reference", "communication")}
+    assert series_by_column["Make, in turn"] == {("mpi_ddt", "ddt_create_overhead")}
+    assert series_by_column["Packed by hand"] == {("", "")}

@@ -41,22 +41,24 @@ def test_a_launch_is_summarised_by_its_median() -> None:
 
 
 def test_bidirectional_messages_count_twice() -> None:
-    one = derived.launch_medians(frame({("mpi", 1000): [1e-6]}, "bidirectional/same").lazy(), [])
-    assert one["bandwidth"].item() == pytest.approx(2000)
+    medians = derived.launch_medians(
+        frame({("mpi", 1000): [1e-6]}, "bidirectional/same").lazy(), []
+    )
+    assert medians["bandwidth"].item() == pytest.approx(2000)
 
 
 def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> None:
     times = {("mpi", 1000): [3e-6, 1e-6, 8e-6]}
-    both = pl.concat([frame(times), frame({("mpi", 1000): [1.0] * 9}, metric=PER_MESSAGE)])
-    assert derived.launch_medians(both.lazy(), []).equals(
+    rows = pl.concat([frame(times), frame({("mpi", 1000): [1.0] * 9}, metric=PER_MESSAGE)])
+    assert derived.launch_medians(rows.lazy(), []).equals(
         derived.launch_medians(frame(times).lazy(), [])
     )
-    assert STUDY.summarise(both) == STUDY.summarise(frame(times))
+    assert STUDY.summarise(rows) == STUDY.summarise(frame(times))
 
 
 def test_a_ratio_is_of_medians_within_the_launch() -> None:
-    both = frame({("mpi", 64): [1e-6, 2e-6, 9e-6], ("boost", 64): [4e-6, 5e-6, 1e-6]})
-    ratios = ratios_within_launch(derived.launch_medians(both.lazy(), []), [], BASE)
+    rows = frame({("mpi", 64): [1e-6, 2e-6, 9e-6], ("boost", 64): [4e-6, 5e-6, 1e-6]})
+    ratios = ratios_within_launch(derived.launch_medians(rows.lazy(), []), [], BASE)
     assert ratios["variant"].to_list() == ["boost"]
     assert ratios["ratio"].item() == pytest.approx(0.5)
 
@@ -75,14 +77,14 @@ def test_n_half_of_hockneys_model_is_latency_times_rate(latency: float, per_byte
     rates = [size / (latency + size * per_byte) for size in sizes]
     expected = latency / per_byte
     if 4 < expected < 2**24:
-        found = derived.half_performance_size(sizes, rates)
-        assert found == pytest.approx(expected, rel=0.06)
+        half_size = derived.half_performance_size(sizes, rates)
+        assert half_size == pytest.approx(expected, rel=0.06)
 
 
 def test_the_summary_has_fixed_names() -> None:
     times = {
-        (variant, size): [slow * (1e-6 + size * 1e-10)]
-        for variant, slow in zip(ARMS, (1, 1, 2, 2, 50), strict=True)
+        (variant, size): [factor * (1e-6 + size * 1e-10)]
+        for variant, factor in zip(ARMS, (1, 1, 2, 2, 50), strict=True)
         for size in (1, 1 << 10, 16 << 10, 64 << 10, 1 << 20, 4 << 20)
     }
     figures = derived.summary(frame(times))

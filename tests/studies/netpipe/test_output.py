@@ -27,14 +27,14 @@ def test_times_agree_with_the_time_column_within_its_rounding() -> None:
         assert point.seconds == pytest.approx(float(line.split()[2]), abs=0.6e-8)
 
 
-@pytest.mark.parametrize("lost", [1, 7, 60, 122])
-def test_a_missing_line_is_found(tmp_path: Path, lost: int) -> None:
+@pytest.mark.parametrize("index", [1, 7, 60, 122])
+def test_a_missing_line_is_found(tmp_path: Path, index: int) -> None:
     file = tmp_path / "np.out"
     lines = (DATA / "NPopenmpi-4.1.4.full.out").read_text().splitlines(keepends=True)
-    file.write_text("".join(lines[:lost] + lines[lost + 1 :]))
-    with pytest.raises(UserError, match="is next: a line is missing") as caught:
+    file.write_text("".join(lines[:index] + lines[index + 1 :]))
+    with pytest.raises(UserError, match="is next: a line is missing") as error:
         netpipe_output.parse(file)
-    assert caught.value.line == lost + 1
+    assert error.value.line == index + 1
 
 
 def test_a_line_too_many_is_found(tmp_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_convert_writes_a_launch(tmp_path: Path) -> None:
 def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, line: int | None) -> None:
     file = tmp_path / "np.out"
     file.write_bytes(content)
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(UserError) as error:
         netpipe_output.parse(file)
-    assert caught.value.line == line
+    assert error.value.line == line
 
 
 def test_the_integrity_mode_has_no_times() -> None:

@@ -28,8 +28,8 @@ def report(tree: Any) -> Any:
 
 
 def part(tree: Any, anchor: str = "netpipe") -> Part:
-    (found,) = [part for part in report(tree).parts if part.anchor == anchor]
-    return found
+    (section,) = [part for part in report(tree).parts if part.anchor == anchor]
+    return section
 
 
 def text_of(answer: Any) -> str:
@@ -45,8 +45,8 @@ def plain_text(answer: Any) -> str:
     return text_of(answer).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def tables(of: Part) -> list[Table]:
-    return [block for block in of.blocks if isinstance(block, Table)]
+def tables(section: Part) -> list[Table]:
+    return [block for block in section.blocks if isinstance(block, Table)]
 
 
 def test_findings_follow_the_data(make_tree: Maker) -> None:
@@ -56,13 +56,13 @@ def test_findings_follow_the_data(make_tree: Maker) -> None:
         "Open MPI 4.1, Boost 1.81": ["agrees", "agrees", "agrees", "agrees"],
         "Open MPI 5.0, Boost 1.81": ["differs", "differs", "agrees", "agrees"],
     }
-    plain, _, own, serialized = part(tree).answers
+    plain, _, datatypes, serialized = part(tree).answers
     assert plain_text(plain) == (
         "Boost.MPI costs 14 to 19 % at 1 B, 1 KiB on Open MPI 5.0; on par elsewhere "
         "(medians within 2 %)."
     )
-    assert (plain.tone, own.tone) == ("bad", "good")
-    assert plain_text(own).startswith("MPI with derived datatypes is ")
+    assert (plain.tone, datatypes.tone) == ("bad", "good")
+    assert plain_text(datatypes).startswith("MPI with derived datatypes is ")
     assert plain_text(serialized).startswith("Serializing every byte is ")
     good, bad = part(tree).panel_answers
     assert good.tone == "good"
@@ -87,21 +87,21 @@ def test_what_was_not_measured_at_every_compared_size_says_so(make_tree: Maker) 
         *[("agrees where measured (1 B to 64 KiB)", "warn")] * 2,
         *[("agrees where measured (1 KiB to 64 KiB)", "warn")] * 2,
     ]
-    lines = part(tree).answers
-    assert plain_text(lines[0]) == (
+    answers = part(tree).answers
+    assert plain_text(answers[0]) == (
         "Boost.MPI is on par with raw MPI at 1 B to 64 KiB (medians within 2 %); not measured at "
         "1 MiB."
     )
-    assert [line.tone for line in lines] == ["warn"] * 4
-    assert all(plain_text(line).endswith("; not measured at 1 MiB.") for line in lines)
+    assert [answer.tone for answer in answers] == ["warn"] * 4
+    assert all(plain_text(answer).endswith("; not measured at 1 MiB.") for answer in answers)
 
 
 def test_what_got_better_than_in_the_study_is_not_red(
     make_tree: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here MPICH's datatypes are as fast as bytes: better than the study says."""
-    free = ("MPICH 4.0, Boost 1.81", 0.36e-6, 5e-9, 1.3e-10, 1.3e-10, 11e-9)
-    monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, free)
+    toolchain = ("MPICH 4.0, Boost 1.81", 0.36e-6, 5e-9, 1.3e-10, 1.3e-10, 11e-9)
+    monkeypatch.setitem(synthetic.TOOLCHAINS, MPICH, toolchain)
     tree = make_tree(launches=12, samples=30, environs=(MPICH,))
     (table,) = part(tree).verdicts
     assert (table.rows[0][3].verdict, table.rows[0][3].tone) == ("differs, for the better", "good")
@@ -110,10 +110,10 @@ def test_what_got_better_than_in_the_study_is_not_red(
 def test_five_launches_are_too_few(make_tree: Maker) -> None:
     tree = make_tree(launches=5, environs=(OPENMPI,))
     assert outcomes(tree) == {"Open MPI 4.1, Boost 1.81": ["cannot tell"] * 4}
-    shown = renderers.markdown(report(tree))
-    assert "no CI, n" in shown
-    assert "| C5 |" in shown
-    row = next(line for line in shown.splitlines() if line.startswith("| C5 |"))
+    text = renderers.markdown(report(tree))
+    assert "no CI, n" in text
+    assert "| C5 |" in text
+    row = next(line for line in text.splitlines() if line.startswith("| C5 |"))
     assert "| fail |" in row and "too few launches" in row
 
 
@@ -123,37 +123,37 @@ def keep_raw_mpi(tree: Any, environ: str) -> None:
         if environ not in str(file):
             continue
         lines = file.read_text().splitlines(keepends=True)
-        kept = [line for line in lines if line[0] == "#" or ",mpi," in line or "study" in line]
-        file.write_text("".join(kept))
+        mpi_lines = [line for line in lines if line[0] == "#" or ",mpi," in line or "study" in line]
+        file.write_text("".join(mpi_lines))
         run = json.loads(file.with_name("run.json").read_text())
-        run["samples"] = {"rows": sum(",mpi," in line for line in kept)}
+        run["samples"] = {"rows": sum(",mpi," in line for line in mpi_lines)}
         run["points"] = [point for point in run["points"] if point["variant"] == "mpi"]
         file.with_name("run.json").write_text(json.dumps(run))
 
 
 def test_each_statement_and_the_conclusion_stand_beside_what_is_found(make_tree: Maker) -> None:
-    shown = part(make_tree(launches=8, environs=(OPENMPI,)))
-    (says,) = [
+    section = part(make_tree(launches=8, environs=(OPENMPI,)))
+    (table,) = [
         block
-        for block in shown.blocks
+        for block in section.blocks
         if isinstance(block, Table) and block.caption.startswith("What the study says")
     ]
-    assert len(says.rows) == 5
-    assert all(row[1].text.endswith("read off its figure") for row in says.rows[:4])
-    assert "does not impair" in says.rows[4][0].text and says.rows[4][2].verdict
+    assert len(table.rows) == 5
+    assert all(row[1].text.endswith("read off its figure") for row in table.rows[:4])
+    assert "does not impair" in table.rows[4][0].text and table.rows[4][2].verdict
 
 
 def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,))
     keep_raw_mpi(tree, OPENMPI)
-    shown = part(tree)
-    (headline,) = shown.answers
+    section = part(tree)
+    (headline,) = section.answers
     assert text_of(headline) == (
         "Boost.MPI was not compared with raw MPI: only one of the two was measured."
     )
     assert headline.tone == "warn"
-    assert shown.picture and "bandwidth" in shown.picture.figures[0].name
-    assert shown.verdicts == ()
+    assert section.picture and "bandwidth" in section.picture.figures[0].name
+    assert section.verdicts == ()
 
 
 def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None:
@@ -166,13 +166,13 @@ def test_what_was_not_compared_is_no_part_of_the_count(make_tree: Maker) -> None
 
 
 def test_emulated_and_measured_launches_never_share_a_panel(make_tree: Maker) -> None:
-    emulated = make_tree("wan", launches=6, environs=(OPENMPI,), extras={"emulated": {"rtt": 2}})
-    shown = report(emulated)
-    text = renderers.markdown(shown)
+    tree = make_tree("wan", launches=6, environs=(OPENMPI,), extras={"emulated": {"rtt": 2}})
+    document = report(tree)
+    text = renderers.markdown(document)
     assert "EMULATED: rtt = 2" in text
-    for figure in shown.figures:
+    for figure in document.figures:
         assert "EMULATED" in drawing(figure) or "study" in figure.name
-    for table in [*tables(shown.parts[0]), *shown.parts[0].verdicts]:
+    for table in [*tables(document.parts[0]), *document.parts[0].verdicts]:
         for row in table.rows:
             words = " ".join(cell.text for cell in row)
             assert "EMULATED" in words or words.startswith("The study")
@@ -188,24 +188,28 @@ def test_rows_of_two_placements_carry_different_labels(make_tree: Maker) -> None
             parameters={"mode": "pingpong", "placement": "one-per-node"},
             extras={"toolchain": "Open MPI 4.1, Boost 1.81"},
         )
-    shown = part(tree)
-    of_toolchain = [
-        t for t in [*tables(shown), *shown.verdicts] if t.columns[0].name == "Toolchain"
+    section = part(tree)
+    toolchain_tables = [
+        table
+        for table in [*tables(section), *section.verdicts]
+        if table.columns[0].name == "Toolchain"
     ]
-    names = {row[0].text for table in of_toolchain for row in table.rows}
-    ours = {name for name in names if name.startswith("Open MPI 4.1, Boost 1.81")}
-    assert {name.split(", ")[2].partition(";")[0] for name in ours} == {
+    names = {row[0].text for table in toolchain_tables for row in table.rows}
+    openmpi_names = {name for name in names if name.startswith("Open MPI 4.1, Boost 1.81")}
+    assert {name.split(", ")[2].partition(";")[0] for name in openmpi_names} == {
         "in one node",
         "on a node each",
     }
-    (verdicts,) = shown.verdicts
+    (verdicts,) = section.verdicts
     assert len({row[0].text.partition(";")[0] for row in verdicts.rows}) == 2
 
 
 def test_transports_over_the_emulated_wan_are_seen_together(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,), extras={"emulated": {"wan_rtt_ms": 2}})
-    shown = part(tree)
-    latency, bandwidth = [t for t in tables(shown) if t.columns[0].name == "Transport"]
+    section = part(tree)
+    latency, bandwidth = [
+        table for table in tables(section) if table.columns[0].name == "Transport"
+    ]
     for table in (latency, bandwidth):
         assert [column.name for column in table.columns] == ["Transport", "RTT 2 ms"]
         ((name, value),) = table.rows
@@ -223,30 +227,30 @@ def test_the_axes_of_all_panels_are_the_same(make_tree: Maker) -> None:
 
 def test_medians_and_intervals_are_those_of_the_launches(make_tree: Maker) -> None:
     tree = make_tree(launches=8, environs=(OPENMPI,))
-    opened = data.read(bundle.build(tree.path))
-    curves = Curves(opened)
+    bundle_data = data.read(bundle.build(tree.path))
+    curves = Curves(bundle_data)
     (panel,) = curves.panels
-    rows = pl.read_parquet(opened.folder / "samples.parquet").filter(
+    rows = pl.read_parquet(bundle_data.folder / "samples.parquet").filter(
         (pl.col("variant") == "mpi") & (pl.col("size_bytes") == 1024)
     )
-    per_launch = sorted(rows.group_by("launch").agg(pl.col("value").median())["value"])
-    shown = curves.interval_at(curves.seconds, panel, variant="mpi", size_bytes=1024)
-    assert shown is not None
-    assert (shown.low, shown.high, shown.n) == (per_launch[0], per_launch[-1], 8)
-    assert shown.median == pytest.approx((per_launch[3] + per_launch[4]) / 2)
+    launch_medians = sorted(rows.group_by("launch").agg(pl.col("value").median())["value"])
+    interval = curves.interval_at(curves.seconds, panel, variant="mpi", size_bytes=1024)
+    assert interval is not None
+    assert (interval.low, interval.high, interval.n) == (launch_medians[0], launch_medians[-1], 8)
+    assert interval.median == pytest.approx((launch_medians[3] + launch_medians[4]) / 2)
 
 
 def test_curves_that_end_early_are_named(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024, 65536, 1 << 20, 4 << 20])
-    shown = renderers.markdown(report(tree))
-    assert "Boost.MPI (Serialized): not measured from 2\N{NO-BREAK SPACE}MiB on (bounded)" in shown
-    assert "6 of 6 launches" in shown
+    text = renderers.markdown(report(tree))
+    assert "Boost.MPI (Serialized): not measured from 2\N{NO-BREAK SPACE}MiB on (bounded)" in text
+    assert "6 of 6 launches" in text
 
 
 def test_disturbed_launches_are_kept_marked_and_weighed(make_tree: Maker) -> None:
     tree = make_tree(launches=6, environs=(OPENMPI,))
-    shown = part(tree, "launches")
-    effect = next(table for table in tables(shown) if "leaving" in table.caption)
+    section = part(tree, "launches")
+    effect = next(table for table in tables(section) if "leaving" in table.caption)
     assert [cell.text.split(" (")[1] for cell in effect.rows[0][3:5]] == ["n = 6)", "n = 5)"]
     assert 0.3 < float(effect.rows[0][5].text) < 3
     assert "005/openmpi41-boost181" in renderers.markdown(report(tree))
@@ -256,17 +260,19 @@ def test_the_reference_stands_beside_our_raw_mpi(make_tree: Maker) -> None:
     from roundtrip.studies.netpipe import output as netpipe_output
 
     tree = make_tree(launches=6, environs=(OPENMPI,))
-    recorded = Path(__file__).parents[2] / "data" / "netpipe" / "NPopenmpi-4.1.4.full.out"
+    recording = Path(__file__).parents[2] / "data" / "netpipe" / "NPopenmpi-4.1.4.full.out"
     folder = tree.folder(1, OPENMPI).with_name("NetPIPEReference_1")
     folder.mkdir()
-    (folder / "np.out").write_bytes(recorded.read_bytes())
+    (folder / "np.out").write_bytes(recording.read_bytes())
     netpipe_output.convert(folder / "np.out", "NPopenmpi", 2)
     name = "NetPIPEReference %placement=shared-memory"
     tree.case(
         folder, OPENMPI, study="netpipe-reference", check="NetPIPEReference", display_name=name
     )
-    shown = part(tree)
-    (table,) = [table for table in tables(shown) if table.columns[2].heading == "NetPIPE 3.7.2, µs"]
+    section = part(tree)
+    (table,) = [
+        table for table in tables(section) if table.columns[2].heading == "NetPIPE 3.7.2, µs"
+    ]
     assert [row[1].text.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows] == [
         *("1 B", "1 KiB", "64 KiB", "1 MiB"),
     ]

@@ -52,9 +52,9 @@ class Bundle:
         nodes: int = 1,
     ) -> None:
         """One case, a launch of it in each round."""
-        emulated: dict[str, float] = {} if rtt is None else {"wan_rtt_ms": rtt}
+        emulation: dict[str, float] = {} if rtt is None else {"wan_rtt_ms": rtt}
         if shared:
-            emulated["shared_processors"] = 2
+            emulation["shared_processors"] = 2
         parameters = {
             "benchmark": benchmark,
             "problem_class": problem_class,
@@ -79,7 +79,7 @@ class Bundle:
                     "round": f"{round_:03d}",
                     "campaign_round": round_ + 1 if self.in_rounds else None,
                     "parameters": setting_rows(parameters),
-                    "emulation": setting_rows(emulated if status == "passed" else {}),
+                    "emulation": setting_rows(emulation if status == "passed" else {}),
                     "simulated": False,
                     "ranks": ranks,
                     "hosts": [f"node-{number}" for number in range(nodes)],
@@ -137,7 +137,7 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
     """
     builder = Bundle(rounds=rounds)
     for benchmark, waits in (("CG", 50), ("LU", 1)):
-        for environ, times in (("mpich50-udp", 1.0), ("mpich50-tcp", slow)):
+        for environ, factor in (("mpich50-udp", 1.0), ("mpich50-tcp", slow)):
             names = {"environ": environ, "toolchain": f"MPICH 5.0, {environ[-3:].upper()}"}
             builder.add(benchmark, 1, compute=4.0, **names)  # type: ignore[arg-type]
             for rtt in (0.0, 2.0, 4.0):
@@ -145,8 +145,8 @@ def two_clusters(rounds: int = 6, slow: float = 1.2) -> Bundle:
                     benchmark,
                     2,
                     rtt,
-                    compute=2.0 * times,
-                    communication=times * (0.001 + waits * ITERATIONS * rtt / 1e3),
+                    compute=2.0 * factor,
+                    communication=factor * (0.001 + waits * ITERATIONS * rtt / 1e3),
                     messages=4 * waits * ITERATIONS,
                     placement="one-per-node",
                     **names,  # type: ignore[arg-type]
@@ -163,14 +163,14 @@ def part(data: Data) -> Part:
 
 def flat(blocks: tuple[Block, ...]) -> list[Block]:
     """Blocks, those that are folded too."""
-    found: list[Block] = []
+    flat_blocks: list[Block] = []
     for block in blocks:
-        found += flat(block.blocks) if isinstance(block, Fold) else [block]
-    return found
+        flat_blocks += flat(block.blocks) if isinstance(block, Fold) else [block]
+    return flat_blocks
 
 
-def table(of: Part, start: str) -> Table:
+def table(section: Part, start: str) -> Table:
     """The one whose caption begins so."""
-    every = [*of.verdicts, *flat(of.blocks)]
-    (found,) = [b for b in every if isinstance(b, Table) and b.caption.startswith(start)]
-    return found
+    blocks = [*section.verdicts, *flat(section.blocks)]
+    (match,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(start)]
+    return match

@@ -18,8 +18,8 @@ DATA = Path(__file__).parents[2] / "data" / "npb"
 
 def frame(rows: list[tuple[int, str, int, str, float, str]]) -> pl.DataFrame:
     """Rows of (size_bytes, phase, rep, metric, value, unit)."""
-    full = [("npb", "CG/S", "native", *row) for row in rows]
-    return pl.DataFrame(full, schema=samples.SCHEMA, orient="row")
+    sample_rows = [("npb", "CG/S", "native", *row) for row in rows]
+    return pl.DataFrame(sample_rows, schema=samples.SCHEMA, orient="row")
 
 
 LAUNCH = [
@@ -39,8 +39,8 @@ def test_what_our_program_says_of_its_history_is_read() -> None:
     text = (DATA / "native.cg.S.1.txt").read_text()
     assert npb_upstream.parse_output(text, "native").history is None
     history = "deviates at iteration 3: zeta 8.5 instead of 8.6, 1e-13 apart at most"
-    found = npb_upstream.parse_output(f" History: {history}\n{text}", "native")
-    assert found.history == history
+    result = npb_upstream.parse_output(f" History: {history}\n{text}", "native")
+    assert result.history == history
 
 
 def test_shares_are_of_the_time_of_all_iterations() -> None:
@@ -67,7 +67,7 @@ def test_a_launch_without_messages_has_none_in_its_summary() -> None:
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "problem_class", "legal"),
+    ("benchmark", "problem_class", "ranks"),
     [
         ("BT", "S", [1, 4, 9, 16]),
         ("SP", "W", [1, 4, 9, 16, 25, 36]),
@@ -79,9 +79,9 @@ def test_a_launch_without_messages_has_none_in_its_summary() -> None:
     ],
 )
 def test_legal_ranks_depend_on_the_class(
-    benchmark: str, problem_class: str, legal: list[int]
+    benchmark: str, problem_class: str, ranks: list[int]
 ) -> None:
-    assert [n for n in range(41) if legal_ranks(benchmark, problem_class, n)] == legal
+    assert [n for n in range(41) if legal_ranks(benchmark, problem_class, n)] == ranks
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_an_upstream_launch_becomes_one_of_ours(tmp_path: Path) -> None:
     output = tmp_path / "out.txt"
     output.write_text((DATA / "cg.A.2.txt").read_text())
     npb_upstream.convert(output, "cg.A.x")
-    read = samples.read(tmp_path / "samples.csv")
-    assert read.problems == ()
-    assert derived.summary(read.frame) == {"rate": 241.03}
+    sample_file = samples.read(tmp_path / "samples.csv")
+    assert sample_file.problems == ()
+    assert derived.summary(sample_file.frame) == {"rate": 241.03}
     assert npb_upstream.parse(output).iterations == 15
     record = json.loads((tmp_path / "run.json").read_text())
     assert (record["ranks"], record["complete"]) == (2, True)
@@ -145,8 +145,8 @@ def test_wrong_idle_and_damaged_results_are_refused(
 def test_every_row_that_our_program_writes_is_read() -> None:
     """Rows of `npb --benchmark CG --class S` on two ranks; times of each rank stand apart."""
     rows = samples.read_rows(DATA / "native.cg.S.2.samples.csv")
-    by_rank = rows.filter(pl.col("phase") == "rank communication")
-    assert by_rank["rep"].to_list() == [0, 1]
+    communication = rows.filter(pl.col("phase") == "rank communication")
+    assert communication["rep"].to_list() == [0, 1]
     assert derived.summary(rows)["messages"] == 2370
 
 

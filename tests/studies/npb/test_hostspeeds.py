@@ -64,8 +64,8 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
 def model(trace: Trace, platform: Platform) -> float:
     latency = re.search(r'id="added" bandwidth="\w+" latency="([\d.]+)us"', platform.text)
     assert latency
-    waited = WAITED * 2e-6 * float(latency[1]) if trace.ranks == 32 else 0.0
-    return OPERATIONS / trace.ranks / platform.host_flops + waited
+    wait = WAITED * 2e-6 * float(latency[1]) if trace.ranks == 32 else 0.0
+    return OPERATIONS / trace.ranks / platform.host_flops + wait
 
 
 @pytest.fixture(autouse=True)
@@ -85,10 +85,10 @@ def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
     for number in (1, 2):
         parent = tree / "rounds" / f"{number:03d}" / "output" / "local" / "smp" / ENVIRON
         (case,) = parent.glob("NetPIPE*/case.json")
-        recorded = json.loads(case.read_text())
+        fields = json.loads(case.read_text())
         folder = parent / "NPBHostSpeeds_0"
         folder.mkdir()
-        more = {
+        changes = {
             "study": "npb",
             "check": "NPBHostSpeeds",
             "display_name": "NPBHostSpeeds %benchmark=LU",
@@ -96,7 +96,7 @@ def sweeps(tmp_path: Path, make_tree: Callable[..., Any]) -> Path:
             "num_tasks": 32,
             "simulated": True,
         }
-        (folder / "case.json").write_text(json.dumps({**recorded, **more}))
+        (folder / "case.json").write_text(json.dumps({**fields, **changes}))
         sweep.run(the_sweep(), folder / "sweep.txt")
         samples = folder / "samples.csv"
         content = f"# launch: {number}\n{samples.read_text()}"
@@ -125,9 +125,11 @@ def test_every_point_is_a_simulation_with_a_file(tmp_path: Path) -> None:
     assert point["seconds"] == pytest.approx(5.4)
     assert len({json.loads(file.read_text())["platform_sha256"] for file in files}) == 6
     run = json.loads((tmp_path / "run.json").read_text())
-    file = hashlib.sha256(GRID.read_bytes()).hexdigest()
-    swept = {**SIMULATED, "platform_sha256": file}
-    assert run["simulated"] == {name: swept[name] for name in swept if name != "host_flops"}
+    digest = hashlib.sha256(GRID.read_bytes()).hexdigest()
+    simulation = {**SIMULATED, "platform_sha256": digest}
+    assert run["simulated"] == {
+        name: simulation[name] for name in simulation if name != "host_flops"
+    }
     assert run["ranks"] == 32
 
 
@@ -138,8 +140,8 @@ def test_what_was_not_verified_is_not_swept(tmp_path: Path) -> None:
 
 
 def test_where_two_clusters_break_even_is_found_with_its_ratio(sweeps: Path) -> None:
-    found = [one for one in launches.scan(sweeps) if one.case["study"] == "npb"]
-    assert [one.status for one in found] == ["passed", "passed"]
+    npb_launches = [launch for launch in launches.scan(sweeps) if launch.case["study"] == "npb"]
+    assert [launch.status for launch in npb_launches] == ["passed", "passed"]
     (curves,) = Sweeps(data.read(bundle.build(sweeps))).curves
     assert curves.name == "LU A"
     assert curves.speedups(0.0) == pytest.approx(dict.fromkeys(MFLOPS, 2.0))
@@ -162,16 +164,14 @@ def test_the_ratio_of_computing_is_of_what_ranks_declare(sweeps: Path) -> None:
 
 
 def test_a_speed_between_two_points_lies_on_the_logarithm() -> None:
-    flat_then_down = BenchmarkCurves(
-        "MG", "A", {10.0: 2.0, 1000.0: 2.0}, {4.0: {10.0: 1.0, 1000.0: 4.0}}
-    )
-    assert flat_then_down.speed_at(4.0, 1.25) == pytest.approx(100.0)
-    assert flat_then_down.round_trips_waited(10.0) is None
+    curves = BenchmarkCurves("MG", "A", {10.0: 2.0, 1000.0: 2.0}, {4.0: {10.0: 1.0, 1000.0: 4.0}})
+    assert curves.speed_at(4.0, 1.25) == pytest.approx(100.0)
+    assert curves.round_trips_waited(10.0) is None
 
 
 def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps: Path) -> None:
     report = build(data.read(bundle.build(sweeps)))
-    (part,) = [one for one in report.parts if one.anchor == "npb"]
+    (part,) = [part for part in report.parts if part.anchor == "npb"]
     assert "SIMULATED" in part.title
     (figure,) = part.figures
     assert "SIMULATED" in figure.alt
@@ -183,21 +183,18 @@ def test_the_report_shows_the_figure_with_the_studys_line_and_is_labelled(sweeps
     for table in tables:
         assert table.caption.startswith("SIMULATED")
         assert all("SIMULATED" in row[0].text for row in table.rows)
-    (points,) = [one for one in tables if "time on one cluster" in one.caption]
+    (points,) = [table for table in tables if "time on one cluster" in table.caption]
     links = [[cell.origin for cell in row[1:]] for row in points.rows]
     assert all(all(row) for row in links)
     assert len({key for row in links for key in row}) == 3 * len(MFLOPS)
     assert not _claimed(report)
-    (audited,) = [one for one in report.parts if one.anchor == "audit"]
+    (audit,) = [part for part in report.parts if part.anchor == "audit"]
     rows = [
-        row
-        for block in all_blocks(audited.blocks)
-        if isinstance(block, Table)
-        for row in block.rows
+        row for block in all_blocks(audit.blocks) if isinstance(block, Table) for row in block.rows
     ]
-    mine = {row[0].text: row for row in rows if "NAS Parallel Benchmarks" in row[2].text}
-    assert [rule for rule, row in mine.items() if row[3].text == "fail"] == []
-    assert "every launch gives the same values" in str(mine["C13"])
+    npb_rows = {row[0].text: row for row in rows if "NAS Parallel Benchmarks" in row[2].text}
+    assert [rule for rule, row in npb_rows.items() if row[3].text == "fail"] == []
+    assert "every launch gives the same values" in str(npb_rows["C13"])
 
 
 def _plain(inline: Any) -> str:
@@ -210,9 +207,9 @@ def _claimed(report: Report) -> bool:
 
 @pytest.mark.parametrize("words", ["1,x", "1,-2", ""])
 def test_bad_numbers_are_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error:
         sweep.main(
             ["--program", "p", "--platform", str(GRID), "--benchmark", "LU", f"--rtts={words}"]
         )
-    assert ended.value.code == 2
+    assert error.value.code == 2
     assert "is not a number >= 0" in capsys.readouterr().err

@@ -30,53 +30,55 @@ SPEEDS = (10.0, 100.0, 1000.0)
 
 def bundle(builder: Bundle) -> Data:
     """As the report reads it, with what a manifest and a host record."""
-    found = builder.data()
+    data = builder.data()
     manifest: Any = SimpleNamespace(data=NIGHT, digest="5e" * 32)
     host = {"cpu": {"model": "Some Processor"}}
-    return replace(found, manifest=manifest, environment={"host.json": host})
+    return replace(data, manifest=manifest, environment={"host.json": host})
 
 
 def over_the_link() -> Bundle:
     builder = Bundle(work=4000.0)
     builder.add("CG", 1, compute=4.0, problem_class="W")
     for rtt in (0.0, 4.0):
-        more = {"communication": 1 + rtt, "problem_class": "W", "placement": "one-per-node"}
-        builder.add("CG", 2, rtt, compute=2.0, **more)  # type: ignore[arg-type]
+        fields = {"communication": 1 + rtt, "problem_class": "W", "placement": "one-per-node"}
+        builder.add("CG", 2, rtt, compute=2.0, **fields)  # type: ignore[arg-type]
     return builder
 
 
 def curves(benchmark: str, waits: float, mops: float) -> BenchmarkCurves:
     """Two clusters wait for as many round trips at 4 ms, and save half of 1.6e9 operations."""
-    one = {speed: 100 / speed for speed in SPEEDS}
-    two = {
+    one_cluster = {speed: 100 / speed for speed in SPEEDS}
+    two_clusters = {
         rtt: {speed: 50 / speed + waits * rtt / 1e3 for speed in SPEEDS} for rtt in (0.0, 2.0, 4.0)
     }
-    named = {"benchmark": benchmark, "class": "W", "toolchain": "Open MPI", "launches": 6}
-    emulated = [
+    fields = {"benchmark": benchmark, "class": "W", "toolchain": "Open MPI", "launches": 6}
+    emulated_marks = [
         EmulatedMark(
-            **named,
+            **fields,
             **{"mops": mops, "ranks": ranks, "rtt_ms": rtt, "separated": ranks == 4},
             **{"speedup": 1.5 - rtt / 8, "low": 1.0, "high": 1.6},
         )
         for ranks in (2, 4)
         for rtt in (0.0, 2.0, 4.0)
     ]
-    found = {"alone": [Mark(**named, mops=mops)], "emulated": emulated}
-    return BenchmarkCurves(benchmark, "W", one, two, 1.6e9, (ORIGIN.model_copy(update=found),))
+    changes = {"alone": [Mark(**fields, mops=mops)], "emulated": emulated_marks}
+    return BenchmarkCurves(
+        benchmark, "W", one_cluster, two_clusters, 1.6e9, (ORIGIN.model_copy(update=changes),)
+    )
 
 
 def test_marks_are_the_reports_speed_ups_above_the_rate_of_one_rank() -> None:
-    found = marks.from_bundle(bundle(over_the_link()))
-    assert found.processor == "Some Processor"
-    (alone,) = found.alone
-    assert alone.mops == pytest.approx(1000.0, rel=0.01)
-    near, far = found.emulated
+    bundle_marks = marks.from_bundle(bundle(over_the_link()))
+    assert bundle_marks.processor == "Some Processor"
+    (rank_mark,) = bundle_marks.alone
+    assert rank_mark.mops == pytest.approx(1000.0, rel=0.01)
+    near, far = bundle_marks.emulated
     assert (near.rtt_ms, far.rtt_ms, far.ranks) == (0.0, 4.0, 2)
     assert near.speedup == pytest.approx(4 / 3, rel=0.01)
     assert far.speedup == pytest.approx(4 / 7, rel=0.01)
     assert far.low and far.high
     assert far.low <= far.speedup <= far.high
-    assert {one.mops for one in found.emulated} == {alone.mops}
+    assert {mark.mops for mark in bundle_marks.emulated} == {rank_mark.mops}
     assert not far.separated
 
 
@@ -93,39 +95,39 @@ def test_the_command_prints_a_file_of_marks_or_one_line_of_what_is_wrong(
 
 
 def test_what_campaigns_name_has_the_benchmarks_that_they_sweep() -> None:
-    named = 0
+    count = 0
     for campaign in ("simulated", "simulated-night"):
-        declared = files.parse_toml((CHECKOUT / "campaigns" / f"{campaign}.toml").read_text())
-        for check in declared["check"]:
+        settings = files.parse_toml((CHECKOUT / "campaigns" / f"{campaign}.toml").read_text())
+        for check in settings["check"]:
             for name in check.get("variables", {}).get("marks", []):
-                named += 1
+                count += 1
                 for benchmark in check["parameters"].get("benchmark", ["CG", "LU", "MG"]):
-                    found = marks.read(CHECKOUT / name, benchmark, "W")
-                    assert found.alone
-                    assert {one.rtt_ms for one in found.emulated} == {0.0, 1.0, 2.0, 4.0}
-    assert named
+                    file_marks = marks.read(CHECKOUT / name, benchmark, "W")
+                    assert file_marks.alone
+                    assert {mark.rtt_ms for mark in file_marks.emulated} == {0.0, 1.0, 2.0, 4.0}
+    assert count
 
 
 def test_only_what_was_measured_on_one_processor_is_marked() -> None:
-    simulated = bundle(over_the_link())
-    launches = simulated.launches.with_columns(simulated=pl.lit(True))
+    data = bundle(over_the_link())
+    launches = data.launches.with_columns(simulated=pl.lit(True))
     with pytest.raises(UserError, match="only what was measured is marked"):
-        marks.from_bundle(replace(simulated, launches=launches))
-    many = Bundle()
-    many.add("CG", 2, 4.0, placement="one-per-node")
+        marks.from_bundle(replace(data, launches=launches))
+    builder = Bundle()
+    builder.add("CG", 2, 4.0, placement="one-per-node")
     with pytest.raises(UserError, match="no launch of NPB on one rank"):
-        marks.from_bundle(bundle(many))
+        marks.from_bundle(bundle(builder))
 
 
 def test_a_launch_keeps_what_is_of_its_benchmark_with_its_origin(tmp_path: Path) -> None:
     file = tmp_path / "marks.json"
     file.write_text(json.dumps(marks.as_json(marks.from_bundle(bundle(over_the_link())))))
-    mine = marks.read(file, "CG", "W")
-    assert [one.rtt_ms for one in mine.emulated] == [0.0, 4.0]
-    assert mine.origin == ORIGIN.origin
-    others = marks.read(file, "MG", "W")
-    assert not others.emulated
-    assert not others.alone
+    cg_marks = marks.read(file, "CG", "W")
+    assert [mark.rtt_ms for mark in cg_marks.emulated] == [0.0, 4.0]
+    assert cg_marks.origin == ORIGIN.origin
+    mg_marks = marks.read(file, "MG", "W")
+    assert not mg_marks.emulated
+    assert not mg_marks.alone
 
 
 @pytest.mark.parametrize(
@@ -157,58 +159,60 @@ def test_the_figure_marks_them_and_says_that_they_were_measured() -> None:
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawing(figure))
     assert {"10", "100", "1\u202f000"} <= set(texts) and "20" not in texts  # apart from each other
     assert figure.plot
-    shown = {curve.name: curve for curve in figure.plot.views[0].curves}
-    rule = shown["One rank, measured: 500\xa0Mop/s"]
+    curve_by_name = {curve.name: curve for curve in figure.plot.views[0].curves}
+    rule = curve_by_name["One rank, measured: 500\xa0Mop/s"]
     assert {point[0] for point in rule.points} == {500.0}
     assert {point[4] for point in rule.points} == {None}  # its ends are no values
-    square = shown["EMULATED 1 + 1, +4 ms"]
+    square = curve_by_name["EMULATED 1 + 1, +4 ms"]
     assert square.width == 0
     assert square.shape == "square"
-    assert shown["EMULATED 2 + 2, +4 ms"].shape == "triangle-up"
-    assert shown["+4 ms"].shape == plot.CIRCLE
-    assert square.colour == shown["+4 ms"].colour
+    assert curve_by_name["EMULATED 2 + 2, +4 ms"].shape == "triangle-up"
+    assert curve_by_name["+4 ms"].shape == plot.CIRCLE
+    assert square.colour == curve_by_name["+4 ms"].colour
     assert [point[:2] for point in square.points] == [(500.0, 1.0)]
 
 
 def test_tables_name_the_origin_and_say_of_each_row_what_it_is() -> None:
-    found = list(
+    blocks = list(
         all_blocks(
             tuple(simulated.measured_blocks([curves("CG", 100, 500.0), curves("MG", 100, 1000.0)]))
         )
     )
-    tables = [one for one in found if isinstance(one, Table)]
-    processors, emulated = tables
+    tables = [block for block in blocks if isinstance(block, Table)]
+    processors, speedups = tables
     assert all("measured; parts SIMULATED" in row[0].text for row in processors.rows)
-    assert all("EMULATED, measured" in row[0].text for row in emulated.rows)
-    assert len(emulated.rows) == 12
-    assert [row[-1].text for row in emulated.rows[:6]] == ["rates"] * 3 + ["separated times"] * 3
-    text = str([one for one in found if isinstance(one, Items)])
+    assert all("EMULATED, measured" in row[0].text for row in speedups.rows)
+    assert len(speedups.rows) == 12
+    assert [row[-1].text for row in speedups.rows[:6]] == ["rates"] * 3 + ["separated times"] * 3
+    text = str([block for block in blocks if isinstance(block, Items)])
     assert ORIGIN.origin in text
     assert "SIMULATED" in text
 
 
 def test_a_number_found_at_the_same_part_of_two_rates_is_explained_by_the_rates() -> None:
     """The numbers of two benchmarks that are alike are found at two speeds, for they differ."""
-    same = simulated.proportions([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
-    assert "CG W 1.13 at" in same
-    assert "MG W 1.24 at" in same
-    assert "does not give all of them" in same
-    apart = curves("CG", 100, 1.0), curves("MG", 100, 1.0)
-    cg, mg = (one.speed_at(4.0, study) for one, study in zip(apart, (1.13, 1.24), strict=True))
+    text = simulated.proportions([curves("CG", 100, 100.0), curves("MG", 100, 100.0)], ORIGIN)
+    assert "CG W 1.13 at" in text
+    assert "MG W 1.24 at" in text
+    assert "does not give all of them" in text
+    slow_curves = curves("CG", 100, 1.0), curves("MG", 100, 1.0)
+    cg, mg = (
+        curve.speed_at(4.0, study) for curve, study in zip(slow_curves, (1.13, 1.24), strict=True)
+    )
     assert cg
     assert mg
-    explained = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
-    assert "proportions gives all of them" in simulated.proportions(explained, ORIGIN)
-    assert simulated.proportions(explained[:1], ORIGIN) == ""
-    assert simulated.measured_blocks([replace(one, marks=()) for one in explained]) == []
+    rate_curves = [curves("CG", 100, cg * 9), curves("MG", 100, mg * 9)]
+    assert "proportions gives all of them" in simulated.proportions(rate_curves, ORIGIN)
+    assert simulated.proportions(rate_curves[:1], ORIGIN) == ""
+    assert simulated.measured_blocks([replace(curve, marks=()) for curve in rate_curves]) == []
 
 
 def test_the_largest_class_counts_and_the_classes_of_a_benchmark_are_neighbours() -> None:
-    of_w = [curves(name, 100, 500.0) for name in ("CG", "MG")]
-    of_a = [replace(one, problem_class="A") for one in of_w]
-    in_order = sorted([*of_a, *of_w], key=lambda one: one.order)
-    assert [one.name for one in in_order] == ["CG W", "CG A", "MG W", "MG A"]
-    sentence = simulated.proportions(in_order, ORIGIN)
+    w_curves = [curves(name, 100, 500.0) for name in ("CG", "MG")]
+    a_curves = [replace(curve, problem_class="A") for curve in w_curves]
+    sorted_curves = sorted([*a_curves, *w_curves], key=lambda curve: curve.order)
+    assert [curve.name for curve in sorted_curves] == ["CG W", "CG A", "MG W", "MG A"]
+    sentence = simulated.proportions(sorted_curves, ORIGIN)
     assert "CG A 1.13 at" in sentence
     assert "MG A 1.24 at" in sentence
     assert "CG W" not in sentence

@@ -24,14 +24,14 @@ from roundtrip.studies.study import BLUE
 HOSTILE = '<script>document.title="owned"</script>"><img src=x>{{7*7}}'
 
 
-def row(of: Table, *words: str) -> tuple[Any, ...]:
-    (found,) = [r for r in of.rows if all(word in r[0].text for word in words)]
-    return tuple(found)
+def row(block: Table, *words: str) -> tuple[Any, ...]:
+    (match,) = [r for r in block.rows if all(word in r[0].text for word in words)]
+    return tuple(match)
 
 
 def test_speed_ups_are_those_of_the_data() -> None:
-    shown = part(make.two_clusters().data())
-    cells = row(table(shown, "Speed-up over one cluster"), "CG A", "UDP")
+    section = part(make.two_clusters().data())
+    cells = row(table(section, "Speed-up over one cluster"), "CG A", "UDP")
     assert cells[1].text == "1 rank"
     # 4 / (2 + 0.001), 4 / (2 + 0.001 + 1), 4 / (2 + 0.001 + 2)
     assert [cell.text.split(" ")[0] for cell in cells[2:]] == ["2.00", "1.33", "1.000"]
@@ -39,13 +39,15 @@ def test_speed_ups_are_those_of_the_data() -> None:
 
 
 def test_round_trips_and_break_even_follow_from_the_times() -> None:
-    shown = part(make.two_clusters().data())
-    cells = row(table(shown, "What an iteration waits for"), "CG A", "UDP")
+    section = part(make.two_clusters().data())
+    cells = row(table(section, "What an iteration waits for"), "CG A", "UDP")
     assert cells[1].text == "100"  # 4 x 50 messages an iteration, of two ranks
     assert cells[2].text.startswith("50.")
     assert cells[3].text.startswith("4.0")  # 4 s / 1 = 2.001 s + 500 RTT
     assert float(cells[4].text.split(" ")[0]) == pytest.approx(1e3 * (4 / 1.13 - 2.001) / 500, 0.01)
-    assert row(table(shown, "What an iteration waits for"), "LU A", "UDP")[2].text.startswith("1.0")
+    assert row(table(section, "What an iteration waits for"), "LU A", "UDP")[2].text.startswith(
+        "1.0"
+    )
 
 
 def findings(data: Data) -> dict[tuple[str, str], str]:
@@ -76,11 +78,11 @@ def test_partial_evidence_is_named() -> None:
     for environ, status in (("mpich50-udp", "failed"), ("mpich50-tcp", "missing")):
         builder.add("CG", 2, 3.0, environ=environ, placement="one-per-node", status=status)
     (verdicts,) = part(builder.data()).verdicts
-    of_all = {cells[0].text: cells for cells in verdicts.rows}
+    rows = {cells[0].text: cells for cells in verdicts.rows}
     for name in ("UDP most often better", "Differences not critical"):
-        _, where, found = of_all[name]
-        assert where.text.endswith(", 6 of 7 comparisons")
-        assert (found.verdict, found.tone) == ("holds where measured (6 of 7 comparisons)", "warn")
+        _, scope, cell = rows[name]
+        assert scope.text.endswith(", 6 of 7 comparisons")
+        assert (cell.verdict, cell.tone) == ("holds where measured (6 of 7 comparisons)", "warn")
 
 
 def test_one_critical_difference_is_enough_whatever_is_not_measured() -> None:
@@ -108,9 +110,9 @@ def test_of_a_class_for_trying_no_finding_is_judged() -> None:
     ],
 )
 def test_transports_are_compared(slow: float, better: str, critical: str) -> None:
-    found = findings(make.two_clusters(slow=slow).data())
-    assert found["UDP most often better", "UDP"] == better
-    assert found["Differences not critical", ""] == critical
+    verdicts = findings(make.two_clusters(slow=slow).data())
+    assert verdicts["UDP most often better", "UDP"] == better
+    assert verdicts["Differences not critical", ""] == critical
 
 
 def test_too_few_rounds_settle_nothing() -> None:
@@ -129,13 +131,13 @@ def test_ranks_that_share_processors_are_taken_apart() -> None:
         placement="node-per-cluster",
         shared=True,
     )
-    report = part(builder.data())
-    cells = row(table(report, "Speed-up over one cluster"), "fewer processors")
+    section = part(builder.data())
+    cells = row(table(section, "Speed-up over one cluster"), "fewer processors")
     assert "in memory inside" in cells[0].text
     assert cells[1].text == "2 ranks in one node"
     assert cells[2].text.startswith("2.00")  # (2 + 0.5) / (2 x 2 / 4 + 0.25)
-    both = row(table(report, "Compute and communication apart"), "4 ms")
-    assert [cell.text.split(" ")[0] for cell in both[6:]] == ["1.02", "2.00"]
+    time_cells = row(table(section, "Compute and communication apart"), "4 ms")
+    assert [cell.text.split(" ")[0] for cell in time_cells[6:]] == ["1.02", "2.00"]
 
 
 def test_rows_of_two_placements_carry_different_labels() -> None:
@@ -161,15 +163,15 @@ def test_a_benchmark_of_squares_is_compared_with_as_many_ranks() -> None:
 
 
 def test_every_row_and_figure_over_the_link_says_that_it_is_emulated() -> None:
-    shown = part(make.two_clusters().data())
+    section = part(make.two_clusters().data())
     for start in ("Speed-up over", "What an iteration", "Compute and", "Transports against"):
-        found = table(shown, start)
-        assert "emulated WAN" in found.caption
-        assert all("emulated WAN" in cells[0].text for cells in found.rows), start
-    inside = table(shown, "In one machine or cluster")
-    assert not any("emulated" in cell.text for cells in inside.rows for cell in cells)
-    assert len(shown.figures) == 2
-    assert all("emulated WAN" in f.alt and "emulated WAN" in drawing(f) for f in shown.figures)
+        link_table = table(section, start)
+        assert "emulated WAN" in link_table.caption
+        assert all("emulated WAN" in cells[0].text for cells in link_table.rows), start
+    local_table = table(section, "In one machine or cluster")
+    assert not any("emulated" in cell.text for cells in local_table.rows for cell in cells)
+    assert len(section.figures) == 2
+    assert all("emulated WAN" in f.alt and "emulated WAN" in drawing(f) for f in section.figures)
 
 
 def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
@@ -178,28 +180,30 @@ def test_the_study_is_marked_beside_its_three_benchmarks_only() -> None:
     builder.add("FT", 2, 4.0, compute=0.5, communication=1.0, placement="one-per-node")
     picture = part(builder.data()).picture
     assert picture
-    marked = {f.alt.split(": ")[1]: "The study, 2003" in drawing(f) for f in picture.figures}
-    assert list(marked.items()) == [("CG A", True), ("LU A", True), ("FT A", False)]
+    study_marks = {f.alt.split(": ")[1]: "The study, 2003" in drawing(f) for f in picture.figures}
+    assert list(study_marks.items()) == [("CG A", True), ("LU A", True), ("FT A", False)]
 
 
 def test_lost_cases_keep_their_place() -> None:
     builder = make.two_clusters()
     builder.add("CG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="failed")
     builder.add("MG", 2, 3.0, environ="mpich50-udp", placement="one-per-node", status="missing")
-    found = table(part(builder.data()), "Speed-up over one cluster")
-    assert [column.name for column in found.columns[2:]] == ["0 ms", "2 ms", "3 ms", "4 ms"]
-    assert row(found, "CG A", "UDP")[4].text == "no launch completed"
-    assert row(found, "CG A", "TCP")[4].text == "not measured"
-    assert row(found, "MG A")[4].text == "no launch completed"
+    speedups = table(part(builder.data()), "Speed-up over one cluster")
+    assert [column.name for column in speedups.columns[2:]] == ["0 ms", "2 ms", "3 ms", "4 ms"]
+    assert row(speedups, "CG A", "UDP")[4].text == "no launch completed"
+    assert row(speedups, "CG A", "TCP")[4].text == "not measured"
+    assert row(speedups, "MG A")[4].text == "no launch completed"
 
 
 def test_without_a_base_there_is_no_speed_up() -> None:
     builder = make.Bundle()
     builder.add("CG", 2, 4.0, communication=1.0, placement="one-per-node")
-    report = part(builder.data())
-    assert row(table(report, "Speed-up over one cluster"), "CG")[2].text == "no base in one cluster"
-    assert report.answers == ()
-    assert not report.figures
+    section = part(builder.data())
+    assert (
+        row(table(section, "Speed-up over one cluster"), "CG")[2].text == "no base in one cluster"
+    )
+    assert section.answers == ()
+    assert not section.figures
 
 
 def drifting() -> Any:
@@ -214,23 +218,23 @@ def drifting() -> Any:
 
 def test_launches_are_paired_by_round_whichever_came_back() -> None:
     builder = drifting()
-    lost = ("0000/0", "0000/1", "0001/2")  # of the base and of TCP
-    builder.cases = [one for one in builder.cases if one["launch"] not in lost]
-    report = part(builder.data())
-    gain = row(table(report, "Speed-up over one cluster"), "CG A", "TCP")[2]
-    (between,) = table(report, "Transports against each other").rows
-    ratios = [" ".join(cell.text.split()) for cell in (gain, between[2])]
+    lost_launches = ("0000/0", "0000/1", "0001/2")  # of the base and of TCP
+    builder.cases = [case for case in builder.cases if case["launch"] not in lost_launches]
+    section = part(builder.data())
+    gain = row(table(section, "Speed-up over one cluster"), "CG A", "TCP")[2]
+    (transport_row,) = table(section, "Transports against each other").rows
+    ratios = [" ".join(cell.text.split()) for cell in (gain, transport_row[2])]
     assert ratios == ["1.00 [1.00, 1.00]", "2.00 [2.00, 2.00]"]
 
 
 def test_what_shares_no_round_is_not_compared_and_the_reason_shown() -> None:
     builder = drifting()
-    for one in builder.cases:
-        one["campaign_round"] += 100 * (one["partition"] == "clusterA")
-    report = part(builder.data())
-    cells = row(table(report, "Speed-up over one cluster"), "CG A", "TCP")
+    for case in builder.cases:
+        case["campaign_round"] += 100 * (case["partition"] == "clusterA")
+    section = part(builder.data())
+    cells = row(table(section, "Speed-up over one cluster"), "CG A", "TCP")
     assert cells[2].text == "not in the same rounds"
-    (items,) = [b for b in report.blocks if isinstance(b, Items) and "over CG A" in str(b)]
+    (items,) = [b for b in section.blocks if isinstance(b, Items) and "over CG A" in str(b)]
     assert "no round launched both (one in rounds 1 to 9, the other in rounds 101 to 109)" in str(
         items.items[0]
     )
@@ -250,8 +254,8 @@ def test_a_failed_and_a_missing_launch_of_a_case_are_one_row() -> None:
     for status in ("failed", "missing"):
         builder.add("MG", 4, 4.0, placement="one-per-node", status=status)
         builder.cases[-1]["emulation"] = setting_rows({"wan_rtt_ms": 4, "shared_processors": 2})
-    found = table(part(builder.data()), "Speed-up over one cluster")
-    assert row(found, "MG A")[-1].text == "no launch completed"
+    speedups = table(part(builder.data()), "Speed-up over one cluster")
+    assert row(speedups, "MG A")[-1].text == "no launch completed"
 
 
 def test_hostile_names_are_text() -> None:
@@ -273,11 +277,13 @@ def test_a_bundle_without_npb_has_no_section() -> None:
 
 def test_a_rate_leads_to_its_series_over_the_same_link() -> None:
     data = with_medians(make.two_clusters().data())
-    names = {series.series_key(one): one for one in data.medians.select(*SERIES).to_dicts()}
+    names = {
+        series.series_key(fields): fields for fields in data.medians.select(*SERIES).to_dicts()
+    }
     rows = table(part(data), "Compute and communication apart").rows
-    linked = [names[one[1].origin] for one in rows]
-    assert {one["metric"] for one in linked} == {"rate"}
-    assert len({one["case_id"] for one in linked}) == len(rows) == 12
+    series_fields = [names[cells[1].origin] for cells in rows]
+    assert {fields["metric"] for fields in series_fields} == {"rate"}
+    assert len({fields["case_id"] for fields in series_fields}) == len(rows) == 12
 
 
 def test_a_line_is_dashed_where_ranks_share_processors() -> None:

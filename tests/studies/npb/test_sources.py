@@ -17,8 +17,8 @@ from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
 
 
-def texts(of: Table, row: int) -> list[str]:
-    return [cell.text.split(" ")[0] for cell in of.rows[row]]
+def texts(block: Table, row: int) -> list[str]:
+    return [cell.text.split(" ")[0] for cell in block.rows[row]]
 
 
 def machine() -> Any:
@@ -32,27 +32,27 @@ def machine() -> Any:
 
 
 def test_verdicts_against_npb_itself_stand_at_the_top() -> None:
-    report = part(machine().data())
-    at_top = report.verdicts[0]
-    assert at_top.caption.startswith("Our programs against NPB 3.4")
-    assert [column.name for column in at_top.columns[2:]] == ["1 rank", "2 ranks"]
-    (cells,) = at_top.rows[:1]
+    section = part(machine().data())
+    top_table = section.verdicts[0]
+    assert top_table.caption.startswith("Our programs against NPB 3.4")
+    assert [column.name for column in top_table.columns[2:]] == ["1 rank", "2 ranks"]
+    (cells,) = top_table.rows[:1]
     assert (cells[2].text[:5], cells[2].verdict, cells[2].tone) == ("0.800", "slower", "bad")
-    two = next(row for row in at_top.rows if row[3].verdict)
-    assert (two[3].text[:4], two[3].verdict, two[3].tone) == ("1.25", "faster", "good")
-    assert report.title == "NPB: how fast are the NAS Parallel Benchmarks?"
-    without = part(make.two_clusters().data())
-    assert not [b for b in without.verdicts if b.caption.startswith("Our programs")]
+    row = next(row for row in top_table.rows if row[3].verdict)
+    assert (row[3].text[:4], row[3].verdict, row[3].tone) == ("1.25", "faster", "good")
+    assert section.title == "NPB: how fast are the NAS Parallel Benchmarks?"
+    link_section = part(make.two_clusters().data())
+    assert not [b for b in link_section.verdicts if b.caption.startswith("Our programs")]
 
 
 def test_the_answer_needs_no_link() -> None:
-    shown = part(machine().data())
-    scaled, against = ("".join(map(str, answer.text)) for answer in shown.answers)
-    assert scaled == "Speed-up on 2 ranks over the fewest: 2.00 times."
-    assert against == (
+    section = part(machine().data())
+    scaling, comparison = ("".join(map(str, answer.text)) for answer in section.answers)
+    assert scaling == "Speed-up on 2 ranks over the fewest: 2.00 times."
+    assert comparison == (
         "Against NPB 3.4's own programs: faster in CG A on 2 ranks; slower in CG A on 1 rank."
     )
-    (answer,) = shown.panel_answers
+    (answer,) = section.panel_answers
     text = "".join(getattr(word, "text", word) for word in answer.text)
     assert text.startswith(
         "CG A, MPICH 5.0 over TCP: 499\xa0Mop/s on 1 rank, 998\xa0Mop/s on 2 ranks"
@@ -63,27 +63,27 @@ def test_the_answer_needs_no_link() -> None:
 
 
 def test_rates_and_times_of_both_programs() -> None:
-    found = table(part(machine().data()), "In one machine or cluster")
-    names = [column.heading for column in found.columns]
+    rates = table(part(machine().data()), "In one machine or cluster")
+    names = [column.heading for column in rates.columns]
     assert names[2:5] == ["Time, s", "Rate, Mop/s", "Mop/s per process"]
-    rows = {("2 ranks" in row[0].text, "NPB 3.4" in row[0].text): row for row in found.rows}
-    ours, theirs = rows[True, False], rows[True, True]
-    assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "998", "499", "0.902"]
-    assert ours[7].text == "0.0668 to 0.134"  # 2/3 and 4/3 of the mean
+    rows = {("2 ranks" in row[0].text, "NPB 3.4" in row[0].text): row for row in rates.rows}
+    native, upstream = rows[True, False], rows[True, True]
+    assert [cell.text.split(" ")[0] for cell in native[2:6]] == ["1.00", "998", "499", "0.902"]
+    assert native[7].text == "0.0668 to 0.134"  # 2/3 and 4/3 of the mean
     # 1000 Mop of ours over the rate that NPB's own program printed.
-    assert [cell.text.split(" ")[0] for cell in theirs[2:5]] == ["1.25", "798", "399"]
-    assert [cell.text for cell in theirs[5:]] == ["not measured"] * 3
+    assert [cell.text.split(" ")[0] for cell in upstream[2:5]] == ["1.25", "798", "399"]
+    assert [cell.text for cell in upstream[5:]] == ["not measured"] * 3
 
 
 def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
-    report = part(machine().data())
-    scaling = table(report, "Speed-up over the fewest ranks")
+    section = part(machine().data())
+    scaling = table(section, "Speed-up over the fewest ranks")
     assert [(r[1].text, r[2].text[:4], r[3].text[:3]) for r in scaling.rows] == [
         ("1 rank", "2.00", "100"),
         ("1 rank", "1.28", "64\N{NO-BREAK SPACE}"),
     ]
-    assert report.picture
-    (figure,) = report.picture.figures
+    assert section.picture
+    (figure,) = section.picture.figures
     assert figure.alt == "Speed-up over ranks: CG A"
     assert "Ours" in drawing(figure) and "NPB 3.4" in drawing(figure)
 
@@ -91,16 +91,16 @@ def test_scaling_over_ranks_has_a_table_and_a_figure() -> None:
 def test_one_number_of_ranks_scales_nowhere() -> None:
     builder = make.Bundle()
     builder.add("CG", 2)
-    report = part(builder.data())
-    assert not report.figures
-    assert "efficiency" not in str(report.panel_answers)
-    assert [answer.text for answer in report.answers] == [
+    section = part(builder.data())
+    assert not section.figures
+    assert "efficiency" not in str(section.panel_answers)
+    assert [answer.text for answer in section.answers] == [
         ("CG A ran and verified; see the rates below.",)
     ]
 
 
 @pytest.mark.parametrize(
-    ("theirs", "rounds", "warned"),
+    ("upstream_time", "rounds", "warning"),
     [
         (0.8, 6, "slower than official NPB 3.4: CG.W on 2 ranks, 0.800 [0.800, 0.800]"),
         (0.97, 6, "slower than official NPB 3.4: CG.W on 2 ranks, 0.970 [0.970, 0.970] (on par)"),
@@ -109,14 +109,14 @@ def test_one_number_of_ranks_scales_nowhere() -> None:
     ],
 )
 def test_what_is_slower_than_npb_itself_is_a_warning(
-    theirs: float, rounds: int, warned: str | None
+    upstream_time: float, rounds: int, warning: str | None
 ) -> None:
     builder = make.Bundle(rounds=rounds)
     builder.add("CG", 2, compute=1.0, problem_class="W")
-    builder.add("CG", 2, compute=theirs, source="upstream", problem_class="W")
+    builder.add("CG", 2, compute=upstream_time, source="upstream", problem_class="W")
     warnings = [" ".join(line.split()) for line in part(builder.data()).warnings]
-    assert len(warnings) == (warned is not None)
-    assert all(line.startswith(warned or "") for line in warnings)
+    assert len(warnings) == (warning is not None)
+    assert all(line.startswith(warning or "") for line in warnings)
 
 
 def test_warnings_are_notices_and_a_file_that_is_verified(
@@ -125,9 +125,9 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
     from roundtrip.collect import bundle
 
     tree = make_tree(launches=6, environs=("openmpi41-boost181",))
-    built = bundle.build(tree.path)
-    monkeypatch.setattr(publish, "build", lambda *given: warned(build(*given)))
-    revision = publish.publish(built, tmp_path / "reports")
+    folder = bundle.build(tree.path)
+    monkeypatch.setattr(publish, "build", lambda *args: warned(build(*args)))
+    revision = publish.publish(folder, tmp_path / "reports")
     assert publish.warnings(revision) == ["slow\N{REPLACEMENT CHARACTER}[31m here"]
     assert publish.verify(revision) == []
     (revision / publish.WARNINGS).write_text("none\n")
@@ -135,16 +135,16 @@ def test_warnings_are_notices_and_a_file_that_is_verified(
 
 
 def warned(report: Report) -> Report:
-    first, *others = report.parts
-    return replace(report, parts=(replace(first, warnings=("slow\x1b[31m\nhere",)), *others))
+    section, *rest = report.parts
+    return replace(report, parts=(replace(section, warnings=("slow\x1b[31m\nhere",)), *rest))
 
 
 def test_both_verifications_are_distinct() -> None:
     builder = machine()
     builder.add("CG", 4, history="not recorded for this class", problem_class="C")
     builder.add("CG", 4, history=None, problem_class="D")
-    found = table(part(builder.data()), "Launches counted here")
-    assert [tuple(cell.text for cell in row) for row in found.rows] == [
+    counts = table(part(builder.data()), "Launches counted here")
+    assert [tuple(cell.text for cell in row) for row in counts.rows] == [
         ("CG A", "12 of 12", "12 of 12"),
         ("CG A, NPB 3.4", "12 of 12", "not measured"),
         ("CG C", "6 of 6", "not recorded for this class"),
@@ -158,24 +158,24 @@ def test_over_the_link_npb_itself_shows_what_the_delay_adds() -> None:
         builder.add("CG", 1, compute=2 * compute, source=source)
         for rtt in (0.0, 4.0):
             names = {"placement": "one-per-node", "source": source}
-            waited = 0.1 + 100 * rtt / 1e3
-            builder.add("CG", 2, rtt, compute=compute, communication=waited, **names)
-    report = part(builder.data())
-    found = {row[0].text: row for row in table(report, "Compute and communication apart").rows}
-    ours = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" not in name)
-    theirs = next(row for name, row in found.items() if "4 ms" in name and "NPB 3.4" in name)
-    assert [cell.text.split(" ")[0] for cell in ours[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
-    assert [cell.text.split(" ")[0] for cell in theirs[2:6]] == ["not", "not", "not", "0.401"]
-    (answer,) = report.panel_answers
+            wait = 0.1 + 100 * rtt / 1e3
+            builder.add("CG", 2, rtt, compute=compute, communication=wait, **names)
+    section = part(builder.data())
+    rows = {row[0].text: row for row in table(section, "Compute and communication apart").rows}
+    native = next(row for name, row in rows.items() if "4 ms" in name and "NPB 3.4" not in name)
+    upstream = next(row for name, row in rows.items() if "4 ms" in name and "NPB 3.4" in name)
+    assert [cell.text.split(" ")[0] for cell in native[2:6]] == ["1.00", "0.501", "0.334", "0.401"]
+    assert [cell.text.split(" ")[0] for cell in upstream[2:6]] == ["not", "not", "not", "0.401"]
+    (answer,) = section.panel_answers
     text = "".join(getattr(word, "text", word) for word in answer.text)
     assert (
         "In MPI, waiting included: 9.1\N{NO-BREAK SPACE}% at 0 ms, 33\N{NO-BREAK SPACE}% at 4 ms"
         in text
     )
     assert "NPB 3.4's own program: 1.60 times at 4 ms." in text
-    waits = {row[0].text: row[2].text for row in table(report, "What an iteration waits").rows}
+    waits = {row[0].text: row[2].text for row in table(section, "What an iteration waits").rows}
     assert all(text.startswith("10.0") for text in waits.values())
-    assert {cells[3].verdict for cells in table(report, "Our programs beside").rows} == {"faster"}
+    assert {cells[3].verdict for cells in table(section, "Our programs beside").rows} == {"faster"}
     assert {
         getattr(key, "rtt", None)
         for key in studies.get("npb").section(builder.data()).claims()

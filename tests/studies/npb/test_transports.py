@@ -11,11 +11,11 @@ from roundtrip.studies.npb import derived
 from roundtrip.studies.npb.data import Launches
 
 
-def roles(environ: str, described: object) -> set[str | None]:
+def roles(environ: str, toolchains: object) -> set[str | None]:
     builder = make.Bundle(rounds=3)
     builder.add("CG", 2, 4.0, environ=environ, toolchain="MPICH", placement="one-per-node")
-    data = replace(builder.data(), environment={"toolchains.json": described})
-    return {one.role for one in Launches(data).link_series}
+    data = replace(builder.data(), environment={"toolchains.json": toolchains})
+    return {series.role for series in Launches(data).link_series}
 
 
 def declared(environ: str, transport: str) -> dict[str, object]:
@@ -31,9 +31,9 @@ def test_the_site_declares_it(transport: str, role: str | None) -> None:
     assert roles("mpich50-udp", declared("mpich50-udp", transport)) == {role}
 
 
-@pytest.mark.parametrize("described", [None, [1], {"plain": None}, declared("other", "UDP")])
-def test_what_nobody_declares_is_unknown(described: object) -> None:
-    assert roles("plain", described) == {None}
+@pytest.mark.parametrize("toolchains", [None, [1], {"plain": None}, declared("other", "UDP")])
+def test_what_nobody_declares_is_unknown(toolchains: object) -> None:
+    assert roles("plain", toolchains) == {None}
 
 
 def test_a_bundle_older_than_the_declaration_has_the_name_alone() -> None:

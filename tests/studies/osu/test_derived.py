@@ -20,7 +20,7 @@ def help_of(name: str, version: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "version", "measured", "validated"),
+    ("name", "version", "options", "validation"),
     [
         ("latency", "53", ["-i", "9"], None),
         ("latency", "59", ["-m", "64", "-i", "9"], ["-m", "64", "-i", "20", "-x", "2", "-c"]),
@@ -35,11 +35,11 @@ def help_of(name: str, version: str) -> str:
     ],
 )
 def test_only_what_a_version_offers_is_used(
-    name: str, version: str, measured: list[str], validated: list[str] | None
+    name: str, version: str, options: list[str], validation: list[str] | None
 ) -> None:
     benchmark, text = osu.BENCHMARKS[name], help_of(name, version)
-    assert osu.options(benchmark, text, 64, 9) == measured
-    assert osu.validation_options(benchmark, text, 64) == validated
+    assert osu.options(benchmark, text, 64, 9) == options
+    assert osu.validation_options(benchmark, text, 64) == validation
 
 
 def test_simulated_messages_are_all_alike_so_that_few_are_sent() -> None:
@@ -56,11 +56,11 @@ def test_simulated_messages_are_all_alike_so_that_few_are_sent() -> None:
     ]
 
 
-@pytest.mark.parametrize(("wanted", "taken"), [(0, "20"), (5, "5"), (9000, "20")])
-def test_a_validation_takes_no_more_messages_than_it_needs(wanted: int, taken: str) -> None:
+@pytest.mark.parametrize(("messages", "expected"), [(0, "20"), (5, "5"), (9000, "20")])
+def test_a_validation_takes_no_more_messages_than_it_needs(messages: int, expected: str) -> None:
     bcast = osu.BENCHMARKS["bcast"]
-    words = osu.validation_options(bcast, help_of("allreduce", "74"), 64, wanted)
-    assert words == ["-f", "-m", "64", "-i", taken, "-x", "2", "-c"]
+    options = osu.validation_options(bcast, help_of("allreduce", "74"), 64, messages)
+    assert options == ["-f", "-m", "64", "-i", expected, "-x", "2", "-c"]
 
 
 def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> None:
@@ -71,8 +71,11 @@ def test_defaults_are_left_to_the_program_and_a_barrier_is_not_validated() -> No
 
 def frame(rows: list[tuple[int, str, str, float, str]]) -> pl.DataFrame:
     """Rows of (size_bytes, statistic, metric, value, unit)."""
-    full = [("osu", "x", "osu-7.4", n, of, 0, metric, v, unit) for n, of, metric, v, unit in rows]
-    return pl.DataFrame(full, schema=samples.SCHEMA, orient="row")
+    sample_rows = [
+        ("osu", "x", "osu-7.4", n, statistic, 0, metric, v, unit)
+        for n, statistic, metric, v, unit in rows
+    ]
+    return pl.DataFrame(sample_rows, schema=samples.SCHEMA, orient="row")
 
 
 def test_the_median_is_typical_and_the_mean_where_there_is_none() -> None:
@@ -82,8 +85,8 @@ def test_the_median_is_typical_and_the_mean_where_there_is_none() -> None:
         (1, "p99", "half_round_trip_time", 4e-3, "s"),
         (2, "average", "half_round_trip_time", 5e-7, "s"),
     ]
-    found = osu.typical_values(frame(rows).lazy(), [])
-    assert found.select("size_bytes", "phase", "value").rows() == [
+    values = osu.typical_values(frame(rows).lazy(), [])
+    assert values.select("size_bytes", "phase", "value").rows() == [
         (1, "p50", 3e-7),
         (2, "average", 5e-7),
     ]

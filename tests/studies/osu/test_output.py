@@ -36,27 +36,34 @@ def test_every_recorded_output_is_read_whole(name: str) -> None:
     has_size = output.benchmark.name != "barrier"
     for row, cells in zip(output.rows, rows, strict=True):
         assert row.size_bytes == (int(cells[0]) if has_size else 0)
-        first = row.values["average", output.benchmark.metric]
+        value = row.values["average", output.benchmark.metric]
         scale = 1 if output.benchmark.metric == "bandwidth" else 1e6
-        assert first * scale == pytest.approx(float(cells[has_size]))
-        known = len(row.values) + has_size
-        known += sum(x is not None for x in (row.iterations, row.passed, row.sent_bytes))
-        assert known == len(cells)
+        assert value * scale == pytest.approx(float(cells[has_size]))
+        cell_count = len(row.values) + has_size
+        cell_count += sum(x is not None for x in (row.iterations, row.passed, row.sent_bytes))
+        assert cell_count == len(cells)
 
 
 def test_every_benchmark_is_among_the_recorded_in_three_versions() -> None:
-    recorded = {tuple(name.removeprefix("osu_").split(".")[:2]) for name in GOOD}
+    versions = {tuple(name.removeprefix("osu_").split(".")[:2]) for name in GOOD}
     for name in BENCHMARKS:
-        assert {version for bench, version in recorded if bench == name} >= {"53", "59", "74"}
+        assert {version for bench, version in versions if bench == name} >= {"53", "59", "74"}
 
 
 def test_columns_are_found_by_name_not_by_place() -> None:
     row = parse("osu_allreduce.74.openmpi.fcz.txt").rows[0]
     assert row.passed is True
     assert row.iterations == 20
-    assert {of for of, _ in row.values} == {"average", "minimum", "maximum", "p50", "p90", "p99"}
-    last = parse("osu_mbw_mr.74.openmpi.taillat.txt").rows[-1]
-    assert {("average", "message_rate"), ("p99", "bandwidth")} < set(last.values)
+    assert {stat for stat, _ in row.values} == {
+        "average",
+        "minimum",
+        "maximum",
+        "p50",
+        "p90",
+        "p99",
+    }
+    last_row = parse("osu_mbw_mr.74.openmpi.taillat.txt").rows[-1]
+    assert {("average", "message_rate"), ("p99", "bandwidth")} < set(last_row.values)
     assert parse("osu_latency.75.mpich.ddt.txt").rows[0].sent_bytes == 32
 
 
@@ -71,9 +78,9 @@ def test_notes_say_what_was_sent_and_how() -> None:
 
 def test_a_failed_validation_names_its_size() -> None:
     name = "osu_allreduce.74.openmpi.failed-validation.txt"
-    with pytest.raises(UserError, match="validation failed at 16 bytes") as caught:
+    with pytest.raises(UserError, match="validation failed at 16 bytes") as error:
         parse(name)
-    assert caught.value.line == 9
+    assert error.value.line == 9
 
 
 @pytest.mark.parametrize(
@@ -107,11 +114,11 @@ def test_what_is_wrong_is_one_line_with_its_place(
 ) -> None:
     file = tmp_path / "osu.txt"
     file.write_text(text)
-    with pytest.raises(UserError, match=reason) as caught:
+    with pytest.raises(UserError, match=reason) as error:
         osu_output.parse(file, "latency", largest=4)
-    assert caught.value.line == line
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith(str(file))
+    assert error.value.line == line
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(str(file))
 
 
 @pytest.mark.parametrize("name", ["osu_latency.59.openmpi.txt", "osu_mbw_mr.74.openmpi.txt"])
@@ -120,10 +127,10 @@ def test_what_is_wrong_is_one_line_with_its_place(
 def test_an_output_cut_anywhere_is_refused(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
 ) -> None:
-    whole = (DATA / name).read_bytes()
-    cut = data.draw(st.integers(0, len(whole) - 1))
+    content = (DATA / name).read_bytes()
+    length = data.draw(st.integers(0, len(content) - 1))
     file = tmp_path_factory.getbasetemp() / "cut.txt"
-    file.write_bytes(whole[:cut])
+    file.write_bytes(content[:length])
     with pytest.raises(UserError):
         osu_output.parse(file, name.split(".")[0].removeprefix("osu_"), largest=4 << 20)
 
@@ -140,10 +147,10 @@ def test_convert_writes_a_launch_that_the_scanner_reads(tmp_path: Path) -> None:
     (tmp_path / osu_output.MEASUREMENT_FILE).write_text("")
     osu_output.convert(tmp_path, output, True, osu_output.Run(["osu_mbw_mr", "-z"], 2, ["n1"]))
     run = records.read_record(tmp_path / "run.json")
-    read = samples.read(tmp_path / "samples.csv")
-    assert read.problems == ()
-    assert read.metadata["datatype"] == "MPI_CHAR"
-    assert run["samples"]["rows"] == read.frame.height == 5 * len(output.rows)
+    sample_file = samples.read(tmp_path / "samples.csv")
+    assert sample_file.problems == ()
+    assert sample_file.metadata["datatype"] == "MPI_CHAR"
+    assert run["samples"]["rows"] == sample_file.frame.height == 5 * len(output.rows)
     assert json.dumps(run["hosts"]) == '["n1"]'
     assert all(point["verified"] for point in run["points"])
-    assert set(read.frame["unit"]) == {"MB/s", "1/s"}
+    assert set(sample_file.frame["unit"]) == {"MB/s", "1/s"}

@@ -37,14 +37,14 @@ def rows_of(launch: int, study: str, benchmark: str, drift: float) -> list[tuple
     if benchmark == "mbw_mr":
         values = (("bandwidth", 100.0 * drift, "MB/s"), ("message_rate", 12.5e6 * drift, "1/s"))
         return [(*key, 8, "average", 0, *value) for value in values]
-    found = []
+    rows = []
     for size, time in LATENCY.items():
         if study == "netpipe":
-            found.append((*key, size, "measure", 0, "half_round_trip_time", time * drift, "s"))
+            rows.append((*key, size, "measure", 0, "half_round_trip_time", time * drift, "s"))
         else:
-            found.append((*key, size, "average", 0, "half_round_trip_time", 90 * time, "s"))
-            found.append((*key, size, "p50", 0, "half_round_trip_time", time * drift, "s"))
-    return found
+            rows.append((*key, size, "average", 0, "half_round_trip_time", 90 * time, "s"))
+            rows.append((*key, size, "p50", 0, "half_round_trip_time", time * drift, "s"))
+    return rows
 
 
 def osu_data(
@@ -78,14 +78,14 @@ def osu_data(
                     "simulated": False,
                 }
             )
-    checked = {row["launch"]: "barrier" not in row["launch"] for row in cases}
-    measured = [{"launch": name, "verified": passed} for name, passed in checked.items()]
+    verification = {row["launch"]: "barrier" not in row["launch"] for row in cases}
+    points = [{"launch": name, "verified": passed} for name, passed in verification.items()]
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     return Data(
         folder=cast(Any, None),
         manifest=cast(Any, None),
         launches=pl.DataFrame(cases, infer_schema_length=None),
-        points=pl.DataFrame(measured, schema=POINTS),
+        points=pl.DataFrame(points, schema=POINTS),
         placement=pl.DataFrame(schema=PLACEMENT),
         details={},
         samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
@@ -102,36 +102,38 @@ def part(data: Data) -> Part:
     return chapter.part({})
 
 
-def table(of: Part, start: str) -> Table:
+def table(section: Part, start: str) -> Table:
     blocks = [
-        b for block in of.blocks for b in (block.blocks if isinstance(block, Fold) else [block])
+        b
+        for block in section.blocks
+        for b in (block.blocks if isinstance(block, Fold) else [block])
     ]
-    (found,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(start)]
-    return found
+    (match,) = [b for b in blocks if isinstance(b, Table) and b.caption.startswith(start)]
+    return match
 
 
 @pytest.mark.parametrize(
     ("netpipe", "outcome"), [(1.0, AGREE), (1.03, AGREE), (1.05, UNKNOWN), (1.2, DISAGREE)]
 )
 def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome: str) -> None:
-    shown = part(osu_data(netpipe))
-    (verdicts,) = shown.verdicts
-    where = " where measured (1\xa0B, 64\xa0B, 1\xa0KiB, 64\xa0KiB)" if outcome == AGREE else ""
-    assert verdicts.rows[0][1].verdict == f"{outcome}{where}"
+    section = part(osu_data(netpipe))
+    (verdicts,) = section.verdicts
+    suffix = " where measured (1\xa0B, 64\xa0B, 1\xa0KiB, 64\xa0KiB)" if outcome == AGREE else ""
+    assert verdicts.rows[0][1].verdict == f"{outcome}{suffix}"
     assert verdicts.rows[0][2].text == "not measured"  # bw was not launched
-    rows = table(shown, "OSU and our NetPIPE").rows
+    rows = table(section, "OSU and our NetPIPE").rows
     assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
-    (answer,), (each,) = shown.answers, shown.panel_answers
-    assert answer.tone == each.tone == ("bad" if outcome == DISAGREE else "plain")
-    said = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}[outcome]
-    assert answer.text == (f"{BARRIER}; NetPIPE: {said}.",)
+    (answer,), (panel_answer,) = section.answers, section.panel_answers
+    assert answer.tone == panel_answer.tone == ("bad" if outcome == DISAGREE else "plain")
+    words = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}[outcome]
+    assert answer.text == (f"{BARRIER}; NetPIPE: {words}.",)
 
 
 def test_what_is_not_measured_is_said_of_the_whole() -> None:
     data = osu_data()
-    simulated = data.launches.with_columns(simulated=True).filter(pl.col("study") == "osu")
-    (answer,) = part(replace(data, launches=simulated)).answers
+    launches = data.launches.with_columns(simulated=True).filter(pl.col("study") == "osu")
+    (answer,) = part(replace(data, launches=launches)).answers
     assert answer.text == (f"{BARRIER} (SIMULATED).",)
 
 
@@ -141,16 +143,16 @@ def test_too_few_launches_settle_nothing() -> None:
 
 
 def test_what_was_emulated_is_never_laid_beside_what_was_measured() -> None:
-    shown = part(osu_data(kinds=({"wan_rtt_ms": 2}, {})))
-    assert shown.verdicts == ()
-    assert "EMULATED WAN: RTT 2 ms" in table(shown, "Times in µs").rows[0][0].text
+    section = part(osu_data(kinds=({"wan_rtt_ms": 2}, {})))
+    assert section.verdicts == ()
+    assert "EMULATED WAN: RTT 2 ms" in table(section, "Times in µs").rows[0][0].text
 
 
 def test_a_launch_counts_with_its_median_and_not_with_its_mean() -> None:
     rows = table(part(osu_data()), "Times in µs").rows
-    by_name = {row[1].text: [cell.text for cell in row[2:]] for row in rows}
-    assert by_name["latency"][2].startswith("0.602 [0.600,")
-    assert by_name["barrier"][0].startswith("1.00 [1.00,")
+    texts = {row[1].text: [cell.text for cell in row[2:]] for row in rows}
+    assert texts["latency"][2].startswith("0.602 [0.600,")
+    assert texts["barrier"][0].startswith("1.00 [1.00,")
 
 
 def test_rates_have_messages_a_second() -> None:
@@ -161,8 +163,8 @@ def test_rates_have_messages_a_second() -> None:
 
 def test_it_is_said_what_was_compared_with_what_was_sent() -> None:
     rows = table(part(osu_data()), "What was run").rows
-    compared = {row[1].text: (row[3].text, row[5].text) for row in rows}
-    assert compared == {
+    programs = {row[1].text: (row[3].text, row[5].text) for row in rows}
+    assert programs == {
         "latency": ("median", "all compared"),
         "mbw_mr": ("mean", "all compared"),
         "barrier": ("mean", "not: the program cannot"),
@@ -178,17 +180,17 @@ def test_each_kind_of_curve_has_a_figure_and_none_is_empty() -> None:
 
 def test_a_rate_that_was_rounded_to_nothing_is_kept_and_not_drawn() -> None:
     data = osu_data()
-    nothing = pl.when(pl.col("metric") == "bandwidth").then(0.0).otherwise("value")
-    zero = replace(data, samples=data.samples.with_columns(value=nothing))
-    shown = part(zero)
-    assert table(shown, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
-    assert [figure.name for figure in shown.figures] == ["osu-latency-1"]
+    values = pl.when(pl.col("metric") == "bandwidth").then(0.0).otherwise("value")
+    rounded_data = replace(data, samples=data.samples.with_columns(value=values))
+    section = part(rounded_data)
+    assert table(section, "Bandwidth in MB/s").rows[0][2].text == "0 [0,\N{NO-BREAK SPACE}0]"
+    assert [figure.name for figure in section.figures] == ["osu-latency-1"]
 
 
 def test_a_bundle_without_osu_has_no_section() -> None:
     data = osu_data()
-    only = data.launches.filter(pl.col("study") != "osu")
-    assert studies.get("osu").section(replace(data, launches=only)) is None
+    launches = data.launches.filter(pl.col("study") != "osu")
+    assert studies.get("osu").section(replace(data, launches=launches)) is None
 
 
 @pytest.mark.parametrize(
@@ -212,12 +214,12 @@ def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     """The median where there is one, else the mean; and NetPIPE's beside it to NetPIPE's."""
     data = with_medians(osu_data())
     names = {series.series_key(row): row for row in data.medians.select(*SERIES).to_dicts()}
-    shown = part(data)
-    times = {row[1].text: row for row in table(shown, "Times").rows}
+    section = part(data)
+    times = {row[1].text: row for row in table(section, "Times").rows}
     assert names[times["latency"][4].origin]["phase"] == "p50"
     assert names[times["latency"][4].origin]["size_bytes"] == 1024
     assert names[times["barrier"][2].origin]["phase"] == "average"
-    (rates,) = table(shown, "Bandwidth").rows
+    (rates,) = table(section, "Bandwidth").rows
     assert names[rates[-1].origin]["metric"] == "message_rate"
-    beside = table(shown, "OSU and our NetPIPE").rows[0]
-    assert [names[cell.origin]["study"] for cell in beside[3:5]] == ["osu", "netpipe"]
+    row = table(section, "OSU and our NetPIPE").rows[0]
+    assert [names[cell.origin]["study"] for cell in row[3:5]] == ["osu", "netpipe"]

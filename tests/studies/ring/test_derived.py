@@ -31,8 +31,8 @@ def test_effective_bandwidth_is_bytes_over_the_time_of_a_pass() -> None:
 
 def test_single_laps_are_not_mixed_with_batches() -> None:
     laps = frame({("region", 10): [5.0]}, metric="lap_time")
-    both = pl.concat([laps, frame({("region", 10): [1e-6]})])
-    assert ring.launch_medians(both.lazy(), [])["seconds"].to_list() == [1e-6]
+    rows = pl.concat([laps, frame({("region", 10): [1e-6]})])
+    assert ring.launch_medians(rows.lazy(), [])["seconds"].to_list() == [1e-6]
 
 
 def test_a_ratio_above_one_is_faster() -> None:
@@ -50,7 +50,7 @@ def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mine", "others", "size"),
+    ("times", "other_times", "size"),
     [
         ([1.0, 1.0, 1.0], [2.0, 3.0, 9.0], 10.0),  # always faster: the first size
         ([1.0, 1.0, 1.0], [0.5, 2.0, 9.0], 10**1.5),  # gains -log 2, +log 2: half way in log size
@@ -59,9 +59,9 @@ def test_the_best_two_sided_call_is_chosen_at_each_size() -> None:
     ],
 )
 def test_the_crossover_is_where_it_becomes_faster_for_good(
-    mine: list[float], others: list[float], size: float
+    times: list[float], other_times: list[float], size: float
 ) -> None:
-    assert ring.crossover([10, 100, 1000], mine, others) == pytest.approx(size)
+    assert ring.crossover([10, 100, 1000], times, other_times) == pytest.approx(size)
 
 
 def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
@@ -72,10 +72,10 @@ def test_a_fixed_cost_is_the_true_median_over_the_sizes() -> None:
 
 def test_flatness_in_hand_overs_leaves_out_what_slows_both() -> None:
     region = {10: 0.2, 100: 0.6, 1_000: 0.25}
-    bare = {10: 0.1, 100: 0.3, 1_000: 0.1, 10_000: 9.0}
+    cache_line = {10: 0.1, 100: 0.3, 1_000: 0.1, 10_000: 9.0}
     assert ring.flatness(region.values()) == pytest.approx(3)
-    assert ring.flatness_in_hand_overs(region, bare) == pytest.approx(1.25)  # 2, 2 and 2.5
-    assert ring.flatness_in_hand_overs({**region, 1 << 20: 0.2}, bare) is None
+    assert ring.flatness_in_hand_overs(region, cache_line) == pytest.approx(1.25)  # 2, 2 and 2.5
+    assert ring.flatness_in_hand_overs({**region, 1 << 20: 0.2}, cache_line) is None
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_a_launch_in_figures() -> None:
 
 
 def test_the_published_lines_are_those_of_the_text() -> None:
-    two, three, _ = ring.PUBLISHED_LINES
-    assert dict(two.points)[10_000] == pytest.approx(3700, rel=0.05)
-    assert dict(three.points)[10_000] == pytest.approx(1800, rel=0.05)
+    two_ranks, three_ranks, _ = ring.PUBLISHED_LINES
+    assert dict(two_ranks.points)[10_000] == pytest.approx(3700, rel=0.05)
+    assert dict(three_ranks.points)[10_000] == pytest.approx(1800, rel=0.05)
 
 
 def test_a_file_that_is_not_samples_is_an_error(tmp_path: Path) -> None:

@@ -25,19 +25,19 @@ INTERVAL = Interval(1.0, 0.9, 1.1, 10)  # not looked at: only the verdict counts
 
 def finding_of(verdicts: tuple[Verdict | None, ...]) -> Finding:
     """Of copying; a verdict for each compared size, None: not measured."""
-    judged = {
+    claim_verdicts = {
         comparison(STUDY, PANEL, "mpi-shm", "region", size): ClaimVerdict(
             INTERVAL, 0.0, 0.0, verdict
         )
         for size, verdict in zip(SETTINGS.compared_sizes, verdicts, strict=True)
         if verdict
     }
-    (found,) = findings(PANEL, judged, SETTINGS)
-    return found
+    (finding,) = findings(PANEL, claim_verdicts, SETTINGS)
+    return finding
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "verdict", "in_the_answer"),
+    ("verdicts", "verdict", "sentence"),
     [  # at 10 B, 1 kB, 10 kB and 1 MB; None: not measured
         ((S, S, S, S), "holds", "holds"),
         ((S, S, S, None), f"holds{MEASURED}", f"holds{MEASURED}"),
@@ -60,11 +60,11 @@ def finding_of(verdicts: tuple[Verdict | None, ...]) -> Finding:
     ],
 )
 def test_the_outcome_over_the_compared_sizes(
-    verdicts: tuple[Verdict | None, ...], verdict: str, in_the_answer: str
+    verdicts: tuple[Verdict | None, ...], verdict: str, sentence: str
 ) -> None:
     finding = finding_of(verdicts)
-    shown = [text.replace("\xa0", " ") for text in (finding.verdict, finding.sentence)]
-    assert shown == [verdict, in_the_answer]
+    texts = [text.replace("\xa0", " ") for text in (finding.verdict, finding.sentence)]
+    assert texts == [verdict, sentence]
 
 
 def test_good_news_is_not_red_and_partial_evidence_is_not_green() -> None:

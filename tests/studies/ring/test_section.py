@@ -31,16 +31,16 @@ def test_the_three_reasons_follow_the_data() -> None:
 
 
 def test_a_region_that_is_read_stands_beside_messages_that_are_read() -> None:
-    reading = {"region-read": (0.2e-6, 4e-10), "mpi-read": (0.3e-6, 6e-10)}
-    shown = part(ring_data(TRUTH | reading))
-    rows = {row[1].text: row for row in table(shown, "Effective bandwidth in MB/s when").rows}
-    read = rows["Region over MPI two-sided, all read"]
-    assert [round(float(cell.text.split()[0]), 1) for cell in read[2:]] == [1.5] * 4
-    nobody = rows["Region over MPI two-sided, nobody reads"]
-    assert float(nobody[-1].text.partition(" [")[0].replace("\u202f", "")) > 1000
-    assert re.search(r"with every byte read 1\.[45]\d \[", answer(shown))
-    without = part(ring_data(TRUTH))
-    assert not [t for t in tables(without.blocks) if "when every byte is read" in t.caption]
+    read_variants = {"region-read": (0.2e-6, 4e-10), "mpi-read": (0.3e-6, 6e-10)}
+    section = part(ring_data(TRUTH | read_variants))
+    rows = {row[1].text: row for row in table(section, "Effective bandwidth in MB/s when").rows}
+    read_row = rows["Region over MPI two-sided, all read"]
+    assert [round(float(cell.text.split()[0]), 1) for cell in read_row[2:]] == [1.5] * 4
+    unread_row = rows["Region over MPI two-sided, nobody reads"]
+    assert float(unread_row[-1].text.partition(" [")[0].replace("\u202f", "")) > 1000
+    assert re.search(r"with every byte read 1\.[45]\d \[", answer(section))
+    plain_section = part(ring_data(TRUTH))
+    assert not [t for t in tables(plain_section.blocks) if "when every byte is read" in t.caption]
 
 
 def test_the_axis_ends_where_nothing_physical_is_meant() -> None:
@@ -61,35 +61,37 @@ def test_too_few_launches_settle_nothing() -> None:
 
 
 def test_goals_are_judged_by_their_intervals() -> None:
-    study, ours = table(part(ring_data(TRUTH)), "A region's pass inside a node").rows
-    assert study[1].text == "2.80"
-    assert [cell.verdict for cell in ours[3:7]] == ["reached"] * 4
+    study_row, row = table(part(ring_data(TRUTH)), "A region's pass inside a node").rows
+    assert study_row[1].text == "2.80"
+    assert [cell.verdict for cell in row[3:7]] == ["reached"] * 4
     slow = {**TRUTH, "region": (0.3e-6, 3e-12), "mpi": (0.3e-6, 1e-11), "mpi-typed": (0.4e-6, 0)}
-    _, ours = table(part(ring_data(slow)), "A region's pass inside a node").rows
-    assert [cell.verdict for cell in ours[3:7]] == ["not reached"] * 4
+    _, row = table(part(ring_data(slow)), "A region's pass inside a node").rows
+    assert [cell.verdict for cell in row[3:7]] == ["not reached"] * 4
 
 
 def test_flatness_in_hand_overs_stands_beside_that_in_time() -> None:
-    shown = table(part(ring_data(TRUTH, change=processors_move_apart)), "A region's pass inside")
-    named = dict(zip((column.name for column in shown.columns), shown.rows[1], strict=True))
-    in_time, in_hand_overs = (named[f"Largest / smallest{of}"] for of in ("", ", in hand-overs"))
-    assert (in_time.text[:3], in_time.verdict) == ("3.0", "not reached")
-    assert (in_hand_overs.text[:3], in_hand_overs.verdict) == ("1.0", "reached")
+    goals = table(part(ring_data(TRUTH, change=processors_move_apart)), "A region's pass inside")
+    cells = dict(zip((column.name for column in goals.columns), goals.rows[1], strict=True))
+    time_flatness, hand_over_flatness = (
+        cells[f"Largest / smallest{suffix}"] for suffix in ("", ", in hand-overs")
+    )
+    assert (time_flatness.text[:3], time_flatness.verdict) == ("3.0", "not reached")
+    assert (hand_over_flatness.text[:3], hand_over_flatness.verdict) == ("1.0", "reached")
 
 
 def test_flatness_in_hand_overs_needs_the_bare_line_at_every_size() -> None:
     def change(launch: int, variant: str, size: int) -> float | None:
         return None if (launch, variant, size) == (3, "cache-line", SIZES[-1]) else 1
 
-    _, ours = table(part(ring_data(TRUTH, change=change)), "A region's pass inside").rows
-    assert not ours[4].text.endswith("launches")
-    assert ours[5].text.endswith("; measured in 9 of 10 launches")
+    _, row = table(part(ring_data(TRUTH, change=change)), "A region's pass inside").rows
+    assert not row[4].text.endswith("launches")
+    assert row[5].text.endswith("; measured in 9 of 10 launches")
 
 
 def test_a_ring_over_a_network_has_no_goals_of_shared_memory() -> None:
     truth = {name: TRUTH[name] for name in ("region", "mpi", "mpi-sync", "mpi-typed")}
-    shown = part(ring_data(truth, case="1+1"))
-    captions = [b.caption for b in shown.blocks if isinstance(b, Table)]
+    section = part(ring_data(truth, case="1+1"))
+    captions = [block.caption for block in section.blocks if isinstance(block, Table)]
     assert not any(caption.startswith("A region's pass inside") for caption in captions)
 
 
@@ -107,39 +109,39 @@ def test_the_figure_shows_the_study_beside_the_same_placement_only() -> None:
 
 
 def test_the_picture_is_the_time_of_a_pass_and_few_curves_share_a_figure() -> None:
-    shown = part(ring_data(TRUTH))
-    assert shown.picture
-    (first,) = shown.picture.figures
-    assert first.plot
-    (view,) = first.plot.views
+    section = part(ring_data(TRUTH))
+    assert section.picture
+    (figure,) = section.picture.figures
+    assert figure.plot
+    (view,) = figure.plot.views
     assert view.y and view.y.title == "Time of a pass (µs)"
-    by_name = {curve.name: curve.points for curve in view.curves}
-    assert all(2.7 < point[1] < 2.9 for point in by_name["The study, 2002"])
-    region = [point[1] for point in by_name["Region by reference"]]
+    points = {curve.name: curve.points for curve in view.curves}
+    assert all(2.7 < point[1] < 2.9 for point in points["The study, 2002"])
+    region = [point[1] for point in points["Region by reference"]]
     assert max(region) < 1.05 * min(region)
-    assert "MPI synchronous" not in by_name  # it has a figure of its own family
-    others = [figure.plot for figure in shown.figures[1:] if figure.plot]
-    drawn = [curve.name for plot in others for curve in plot.views[0].curves]
-    assert {"MPI synchronous", "MPI two-sided, datatype"} <= {*drawn}
-    assert all(len(plot.views[0].curves) <= 7 for plot in others)
+    assert "MPI synchronous" not in points  # it has a figure of its own family
+    plots = [figure.plot for figure in section.figures[1:] if figure.plot]
+    names = [curve.name for plot in plots for curve in plot.views[0].curves]
+    assert {"MPI synchronous", "MPI two-sided, datatype"} <= {*names}
+    assert all(len(plot.views[0].curves) <= 7 for plot in plots)
 
 
-def said(shown: Part) -> dict[str, tuple[str, str, str]]:
-    rows = table(shown, "What the study says").rows
+def said(section: Part) -> dict[str, tuple[str, str, str]]:
+    rows = table(section, "What the study says").rows
     return {row[0].text: (row[1].text, row[2].text, row[2].verdict) for row in rows}
 
 
 def test_every_figure_of_the_study_stands_beside_ours() -> None:
-    in_node = said(part(ring_data(TRUTH | {"pvm": (5e-6, 6e-10)})))
-    assert len(in_node) == 8
-    found = {key: row for key, row in in_node.items() if row[1] != "not measured"}
-    constant, rate, gain = found.values()
+    rows = said(part(ring_data(TRUTH | {"pvm": (5e-6, 6e-10)})))
+    assert len(rows) == 8
+    measured_rows = {key: row for key, row in rows.items() if row[1] != "not measured"}
+    constant, rate, gain = measured_rows.values()
     assert (constant[0], constant[2]) == ("2.8\xa0µs", "constant")
     assert rate[0] == "3.7 GB/s" and 50 < float(rate[1].split(" ")[0]) < 56  # 10 kB in 0.18 µs
     assert "times the best two-sided MPI and " in gain[1] and "times PVM at 10\xa0kB" in gain[1]
     assert gain[2] == "holds"
-    inferred = [row[0] for row in in_node.values() if row[0].startswith("inferred: ")]
-    assert inferred == ["inferred: 5.6\xa0µs"]
+    inferences = [row[0] for row in rows.values() if row[0].startswith("inferred: ")]
+    assert inferences == ["inferred: 5.6\xa0µs"]
 
 
 def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None:
@@ -148,20 +150,20 @@ def test_the_studys_ethernet_stands_beside_an_emulated_hub_and_says_so() -> None
     findings = said(part(ring_data(wire, **hub)))  # type: ignore[arg-type]
     goodput = next(row for key, row in findings.items() if "almost the entire" in key)
     assert "of what the wire can carry, by UDP (EMULATED HUB: 10 Mbit/s)" in goodput[1]
-    better = next(row for key, row in findings.items() if "superior" in key)
-    assert better[1].startswith("1.3") and better[2] == "holds"
+    gain = next(row for key, row in findings.items() if "superior" in key)
+    assert gain[1].startswith("1.3") and gain[2] == "holds"
 
 
 def test_more_ranks_than_processors_stand_apart() -> None:
-    shown = part(ring_data(TRUTH, case="3", placement="oversubscribed"))
-    lines = ["".join(map(str, one.text)) for one in shown.answers]
+    section = part(ring_data(TRUTH, case="3", placement="oversubscribed"))
+    lines = ["".join(map(str, sentence.text)) for sentence in section.answers]
     assert lines[0].startswith("More ranks than processors: in a node a region is passed in 0.1")
 
 
 def test_a_bundle_without_rings_has_no_section() -> None:
     data = ring_data(TRUTH)
-    empty = replace(data, launches=data.launches.filter(pl.lit(False)))
-    assert studies.get("ring").section(empty) is None
+    empty_data = replace(data, launches=data.launches.filter(pl.lit(False)))
+    assert studies.get("ring").section(empty_data) is None
 
 
 def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
@@ -173,9 +175,9 @@ def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
         "pvm-xdr": (700e-6, wire),
     }
     data = ring_data(truth, case="1+1", emulated={"hub_mbit_s": 10})
-    shown = table(part(data), "Goodput at 1\xa0kB")
-    most, region, mpi, *pvm = shown.rows
-    assert (most[1].text, most[2].text) == ("What the wire can carry", "1.17")
+    goodputs = table(part(data), "Goodput at 1\xa0kB")
+    limit, region, mpi, *pvm = goodputs.rows
+    assert (limit[1].text, limit[2].text) == ("What the wire can carry", "1.17")
     assert [row[1].text for row in pvm] == ["PVM, raw", "PVM, XDR"]
     assert (region[-1].tone, region[-1].verdict) == ("bad", "not reached")
     assert 0.6 < float(mpi[-1].text.split()[0]) < 0.75

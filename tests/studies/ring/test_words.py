@@ -29,104 +29,102 @@ WITH_UDP = {**NETWORK, "region-udp": (0.2e-6, 1e-10)}
 UNEVEN = {10: 1.0, 1_000: 2.0, 10_000: 4.0, 1_000_000: 8.0}
 
 
-def crossovers(shown: Part) -> dict[tuple[str, str], str]:
-    rows = table(shown, "The size in bytes from which").rows
+def crossovers(section: Part) -> dict[tuple[str, str], str]:
+    rows = table(section, "The size in bytes from which").rows
     return {(row[1].text, row[2].text): row[3].text for row in rows}
 
 
-def texts(shown: Part) -> list[str]:
-    cells = [cell.text for found in tables(shown.blocks) for row in found.rows for cell in row]
-    return [*cells, answer(shown)]
+def texts(section: Part) -> list[str]:
+    cells = [cell.text for table in tables(section.blocks) for row in table.rows for cell in row]
+    return [*cells, answer(section)]
 
 
 def test_rings_on_two_partitions_are_distinct() -> None:
     data = ring_data(NETWORK, case="1+1", placement="one-per-node")
-    other = {"launch": pl.col("launch") + "b", "case_id": pl.lit("Ring@y")}
-    moved = data.launches.with_columns(**other, partition=pl.lit("clusterB"))
-    both = replace(
+    columns = {"launch": pl.col("launch") + "b", "case_id": pl.lit("Ring@y")}
+    moved_launches = data.launches.with_columns(**columns, partition=pl.lit("clusterB"))
+    joined_data = replace(
         data,
-        launches=pl.concat([data.launches, moved]),
-        samples=pl.concat([data.samples, data.samples.with_columns(**other)]),
+        launches=pl.concat([data.launches, moved_launches]),
+        samples=pl.concat([data.samples, data.samples.with_columns(**columns)]),
     )
-    assert [panel.label for panel in Curves(both).panels] == [
+    assert [panel.label for panel in Curves(joined_data).panels] == [
         f"Open MPI, 2 ranks on 2 nodes, on virtual:cluster{name}" for name in "AB"
     ]
 
 
 def test_a_simulated_ring_is_said_to_prove_nothing() -> None:
     data = ring_data({"mpi": TRUTH["mpi"]}, launches=1, case="1+1", placement="one-per-node")
-    shown = part(replace(data, launches=data.launches.with_columns(simulated=True)))
-    assert [answer.text for answer in shown.answers] == [(labels.ONLY_SIMULATED,)]
+    section = part(replace(data, launches=data.launches.with_columns(simulated=True)))
+    assert [answer.text for answer in section.answers] == [(labels.ONLY_SIMULATED,)]
 
 
 def test_nothing_goes_by_reference_between_nodes() -> None:
-    shown = part(ring_data(WITH_UDP, case="1+1"))
-    assert not [text for text in texts(shown) if "by reference" in text]
-    assert not [t for t in tables(shown.blocks) if t.caption.startswith("The size in bytes")]
-    for drawn in map(drawing, shown.figures[:2]):
-        assert "Region by MPI" in drawn and "Region by UDP" in drawn
-    assert not [one for one in shown.figures if "by reference" in drawing(one)]
+    section = part(ring_data(WITH_UDP, case="1+1"))
+    assert not [text for text in texts(section) if "by reference" in text]
+    assert not [t for t in tables(section.blocks) if t.caption.startswith("The size in bytes")]
+    for svg in map(drawing, section.figures[:2]):
+        assert "Region by MPI" in svg and "Region by UDP" in svg
+    assert not [figure for figure in section.figures if "by reference" in drawing(figure)]
 
 
 def test_a_hybrid_ring_says_which_way_goes_where() -> None:
-    found = crossovers(part(ring_data(WITH_UDP, case="2+1")))
+    sizes = crossovers(part(ring_data(WITH_UDP, case="2+1")))
     by_mpi, by_udp = "by MPI's messages between", "by UDP between"
-    assert found == {
-        (f"Region by reference in a node and {way}", other): text
+    assert sizes == {
+        (f"Region by reference in a node and {way}", transport): text
         for way, text in ((by_mpi, "10.0 [10.0,\xa010.0]"), (by_udp, "10.0 [10.0,\xa010.0]"))
-        for other in ("MPI two-sided", "MPI two-sided, datatype", "MPI synchronous")
+        for transport in ("MPI two-sided", "MPI two-sided, datatype", "MPI synchronous")
     }
 
 
 def test_the_launch_itself_says_whether_a_pass_stays_in_a_node() -> None:
     # Ranks of two nodes in turn: no neighbour is on the same.
-    apart: dict[str, Any] = {"passes_per_lap": {"shared": 0, "network": 4}}
-    shown = part(ring_data(NETWORK, case="2+2", details=apart))
-    assert not [text for text in texts(shown) if "by reference" in text]
+    details: dict[str, Any] = {"passes_per_lap": {"shared": 0, "network": 4}}
+    section = part(ring_data(NETWORK, case="2+2", details=details))
+    assert not [text for text in texts(section) if "by reference" in text]
     assert crossovers(part(ring_data(NETWORK, case="pretended 2+2")))
 
 
 def test_the_bare_line_goes_one_way() -> None:
-    (reading,) = [b for b in part(ring_data(TRUTH)).blocks if isinstance(b, Items)]
-    (line,) = [text for item in reading.items for text in item if "bare cache line" in str(text)]
+    (items,) = [block for block in part(ring_data(TRUTH)).blocks if isinstance(block, Items)]
+    (line,) = [text for item in items.items for text in item if "bare cache line" in str(text)]
     assert "every hand-over goes one way" in str(line)
 
 
 def test_the_answer_and_the_table_have_one_fixed_cost() -> None:
-    shown = part(ring_data(TRUTH, change=lambda _, name, size: UNEVEN[size]))
-    _, ours = table(shown, "A region's pass inside a node").rows
-    assert 0.54 < float(ours[1].text.split()[0]) < 0.61  # of 0.18 x (1, 2, 4, 8): the middle is 3
-    assert f"is passed in {ours[1].text}\xa0µs, the median over its sizes from 10" in answer(shown)
+    section = part(ring_data(TRUTH, change=lambda _, name, size: UNEVEN[size]))
+    _, row = table(section, "A region's pass inside a node").rows
+    assert 0.54 < float(row[1].text.split()[0]) < 0.61  # of 0.18 x (1, 2, 4, 8): the middle is 3
+    assert f"is passed in {row[1].text}\xa0µs, the median over its sizes from 10" in answer(section)
 
 
 def test_the_answer_names_the_sizes_it_is_flat_over() -> None:
-    whatever = "µs whatever its size from 10\xa0B to "
-    assert f"{whatever}1\xa0MB (largest over smallest in bare hand-overs 1.0" in answer(
+    prefix = "µs whatever its size from 10\xa0B to "
+    assert f"{prefix}1\xa0MB (largest over smallest in bare hand-overs 1.0" in answer(
         part(ring_data(TRUTH))
     )
-    cut = ring_data(TRUTH, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1)
-    assert f"{whatever}10\xa0kB (" in answer(part(cut))
-    few = answer(part(ring_data(TRUTH, launches=5)))
-    assert "whatever its size" not in few
-    assert "the median over its sizes from 10\xa0B to 1\xa0MB" in few
+    data = ring_data(TRUTH, change=lambda i, _, size: None if (i, size) == (3, SIZES[-1]) else 1)
+    assert f"{prefix}10\xa0kB (" in answer(part(data))
+    text = answer(part(ring_data(TRUTH, launches=5)))
+    assert "whatever its size" not in text
+    assert "the median over its sizes from 10\xa0B to 1\xa0MB" in text
 
 
 def test_the_answer_is_of_flatness_in_hand_overs_where_there_is_one() -> None:
-    moved = answer(part(ring_data(TRUTH, change=processors_move_apart)))
-    assert "µs, the median over its sizes from 10\xa0B to 1\xa0MB, and in the same number" in moved
-    assert (
-        "number of bare hand-overs at each (largest over smallest in bare hand-overs 1.0" in moved
-    )
-    alone = {name: truth for name, truth in TRUTH.items() if name != "cache-line"}
-    bare = answer(part(ring_data(alone, change=processors_move_apart)))
-    assert "the median over its sizes" in bare and "(largest over smallest 3.0" in bare
-    assert "hand-overs" not in bare
+    text = answer(part(ring_data(TRUTH, change=processors_move_apart)))
+    assert "µs, the median over its sizes from 10\xa0B to 1\xa0MB, and in the same number" in text
+    assert "number of bare hand-overs at each (largest over smallest in bare hand-overs 1.0" in text
+    variants = {name: truth for name, truth in TRUTH.items() if name != "cache-line"}
+    time_text = answer(part(ring_data(variants, change=processors_move_apart)))
+    assert "the median over its sizes" in time_text and "(largest over smallest 3.0" in time_text
+    assert "hand-overs" not in time_text
 
 
 def test_the_answer_says_what_is_gained_and_what_holds() -> None:
-    shown = part(ring_data(TRUTH))
-    assert answer(shown).startswith("Open MPI, 2 ranks in one node: a region is passed in 0.1")
-    gain, reasons = answer(shown).split("; ", 1)[1].split("; ", 1)
+    section = part(ring_data(TRUTH))
+    assert answer(section).startswith("Open MPI, 2 ranks in one node: a region is passed in 0.1")
+    gain, reasons = answer(section).split("; ", 1)[1].split("; ", 1)
     start, end = "a region by reference has ", " times the effective bandwidth of the best "
     assert gain.startswith(start) and 12 < float(gain.removeprefix(start).split()[0]) < 13
     assert gain.endswith(f"{end}two-sided MPI at 10\xa0kB")
@@ -134,28 +132,32 @@ def test_the_answer_says_what_is_gained_and_what_holds() -> None:
         "copying costs (mpi-shm): holds; control messages cost (mpi-sync): holds in part; "
         "type processing costs (mpi-typed): does not hold."
     )
-    assert shown.panel_answers[0].tone == "warn"  # one of the reasons holds in part
+    assert section.panel_answers[0].tone == "warn"  # one of the reasons holds in part
     udp = answer(part(ring_data(WITH_UDP, case="1+1")))
     assert "a region by MPI's messages has 12" in udp and ", a region by UDP has 1.9" in udp
-    alone = part(ring_data({"region": TRUTH["region"]}))
-    assert answer(alone).endswith("; no reason of the study could be tested.")
-    assert alone.panel_answers[0].tone == alone.answers[-1].tone == "warn"
-    passed, gained, *reasons_at_top = ("".join(map(str, one.text)) for one in shown.answers)
-    assert passed.startswith("In a node a region is passed in 0.1") and passed.endswith(" size.")
-    assert gained.startswith("A region has 12")
-    assert gained.endswith("best two-sided MPI at 10\xa0kB.")
-    assert reasons_at_top == [
+    region_section = part(ring_data({"region": TRUTH["region"]}))
+    assert answer(region_section).endswith("; no reason of the study could be tested.")
+    assert region_section.panel_answers[0].tone == region_section.answers[-1].tone == "warn"
+    timing, gain_line, *reason_lines = (
+        "".join(map(str, sentence.text)) for sentence in section.answers
+    )
+    assert timing.startswith("In a node a region is passed in 0.1") and timing.endswith(" size.")
+    assert gain_line.startswith("A region has 12")
+    assert gain_line.endswith("best two-sided MPI at 10\xa0kB.")
+    assert reason_lines == [
         "Copying costs: holds.",
         "Control messages cost: holds in part.",
         "Type processing costs: does not hold.",
     ]
-    at_top = "".join(str(one.text) for one in part(ring_data(TRUTH, launches=5)).answers)
-    assert "whatever its size" not in at_top and "(median over its sizes)" in at_top
+    top_text = "".join(
+        str(sentence.text) for sentence in part(ring_data(TRUTH, launches=5)).answers
+    )
+    assert "whatever its size" not in top_text and "(median over its sizes)" in top_text
 
 
 def test_what_is_open_outranks_what_is_settled_and_nothing_settled_is_red() -> None:
-    shown = part(ring_data(TRUTH))
-    (verdicts,) = shown.verdicts
+    section = part(ring_data(TRUTH))
+    (verdicts,) = section.verdicts
     assert {cell.tone for row in verdicts.rows for cell in row[1:]} <= {
         *("good", "warn", "plain"),
         "muted",  # not measured
@@ -163,42 +165,44 @@ def test_what_is_open_outranks_what_is_settled_and_nothing_settled_is_red() -> N
     assert worst_tone([]) == "warn"
 
 
-@pytest.mark.parametrize("lost", ["mpi-shm", "mpi-typed"])
-def test_a_reason_holds_only_at_the_sizes_measured(lost: str) -> None:
+@pytest.mark.parametrize("transport", ["mpi-shm", "mpi-typed"])
+def test_a_reason_holds_only_at_the_sizes_measured(transport: str) -> None:
     def change(_: int, variant: str, size: int) -> float | None:
-        return None if (variant, size) == (lost, SIZES[-1]) else 1
+        return None if (variant, size) == (transport, SIZES[-1]) else 1
 
     (verdicts,) = part(ring_data(TRUTH, change=change)).verdicts
     verdict_cells = [(cell.verdict, cell.tone) for cell in verdicts.rows[0][1:4]]
-    here = " where measured (10\xa0B to 10\xa0kB)"
+    suffix = " where measured (10\xa0B to 10\xa0kB)"
     assert verdict_cells == [
-        (f"holds{here}", "warn") if lost == "mpi-shm" else ("holds", "good"),
+        (f"holds{suffix}", "warn") if transport == "mpi-shm" else ("holds", "good"),
         ("holds in part", "warn"),
-        (f"does not hold{here}", "warn") if lost == "mpi-typed" else ("does not hold", "plain"),
+        (f"does not hold{suffix}", "warn")
+        if transport == "mpi-typed"
+        else ("does not hold", "plain"),
     ]
 
 
-def odd_launches_are_slow(*lost: tuple[int, str]) -> Any:
-    return lambda i, name, _: None if (i, name) in lost else (1, 100)[i % 2]
+def odd_launches_are_slow(*gaps: tuple[int, str]) -> Any:
+    return lambda i, name, _: None if (i, name) in gaps else (1, 100)[i % 2]
 
 
 def test_launches_are_paired_by_name_and_counted() -> None:
     change = odd_launches_are_slow((0, "mpi"), (1, "region"), (2, "cache-line"))
-    shown = part(ring_data(TRUTH, change=change))
+    section = part(ring_data(TRUTH, change=change))
     names = ("Region by reference", "MPI two-sided")
-    assert crossovers(shown)[names] == "10.0 [10.0,\xa010.0]; measured in 8 of 10 launches"
-    _, ours = table(shown, "A region's pass inside a node").rows
-    assert ours[1].text.endswith("; measured in 9 of 10 launches")
-    assert ours[3].text.startswith("1.8")
-    assert ours[3].text.endswith("; measured in 8 of 10 launches")
+    assert crossovers(section)[names] == "10.0 [10.0,\xa010.0]; measured in 8 of 10 launches"
+    _, row = table(section, "A region's pass inside a node").rows
+    assert row[1].text.endswith("; measured in 9 of 10 launches")
+    assert row[3].text.startswith("1.8")
+    assert row[3].text.endswith("; measured in 8 of 10 launches")
 
 
 def test_a_size_from_which_on_it_is_never_faster() -> None:
-    never = ring_data(TRUTH, change=lambda _, name, __: 1e6 if name == "region" else 1)
+    slow_data = ring_data(TRUTH, change=lambda _, name, __: 1e6 if name == "region" else 1)
     names = ("Region by reference", "MPI two-sided")
-    assert crossovers(part(never))[names] == "not up to 1\xa0MB"
-    rare = ring_data(TRUTH, change=lambda i, name, _: 1e6 if name == "region" and i > 3 else 1)
-    assert crossovers(part(rare))[names] == "in 4 of 10 launches, else not up to 1\xa0MB"
+    assert crossovers(part(slow_data))[names] == "not up to 1\xa0MB"
+    rare_data = ring_data(TRUTH, change=lambda i, name, _: 1e6 if name == "region" and i > 3 else 1)
+    assert crossovers(part(rare_data))[names] == "in 4 of 10 launches, else not up to 1\xa0MB"
 
 
 def test_percentiles_are_of_a_pass() -> None:
@@ -206,14 +210,14 @@ def test_percentiles_are_of_a_pass() -> None:
     point = {"case": "2", "variant": "region", "size_bytes": 10, "batch": 600, "samples": 6}
     truth = {"region": (0.18e-6, 0.0), "mpi": (1e-6, 1e-9)}
     data = ring_data(truth, details={"wait": wait, "skipped": []}, points=(point,))
-    found = table(part(data), "Open MPI, 2 ranks in one node: µs a pass")
-    assert "a lap is 2 passes" in found.caption
-    assert found.caption.endswith(
+    percentiles = table(part(data), "Open MPI, 2 ranks in one node: µs a pass")
+    assert "a lap is 2 passes" in percentiles.caption
+    assert percentiles.caption.endswith(
         "Whoever waits for a region looks 7 times, then gives up the processor 3 times, then "
         "sleeps in the kernel (futex)."
     )
-    assert [row[1].text for row in found.rows] == ["10\xa0B", "1\xa0kB", "1\xa0MB"] * 2
-    region, *_, slowest = found.rows
+    assert [row[1].text for row in percentiles.rows] == ["10\xa0B", "1\xa0kB", "1\xa0MB"] * 2
+    region, *_, slowest = percentiles.rows
     assert region[-1].text == "600"
     assert all(0.18 <= float(cell.text) < 0.21 for cell in region[3:7])  # laps are of two passes
     assert all(1000 < float(cell.text.replace("\u202f", "")) < 1115 for cell in slowest[3:7])
@@ -228,14 +232,14 @@ def test_waiting_over_a_network_shows_its_time() -> None:
 
 
 def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
-    skipped = [
+    skips = [
         {"variant": "cache-line", "reason": "they are 1+1"},
         {"variant": "mpi-shm", "reason": "they are 1+1"},
         {"variant": "mpi-rma", "reason": "no windows"},
     ]
-    slow = {"case": "1+1", "variant": "mpi", "size_bytes": 10_000, "samples": 0}
+    point = {"case": "1+1", "variant": "mpi", "size_bytes": 10_000, "samples": 0}
     data = ring_data(
-        NETWORK, case="1+1", details={"skipped": skipped}, points=({**slow, "status": "bounded"},)
+        NETWORK, case="1+1", details={"skipped": skips}, points=({**point, "status": "bounded"},)
     )
     rows = table(part(data), "Transports that were left out").rows
     assert [tuple(map(text_of, row[1:])) for row in rows] == [
@@ -247,8 +251,8 @@ def test_what_a_launch_left_out_is_listed_with_the_reason() -> None:
 
 def test_nothing_left_out_has_no_table() -> None:
     for details in ({"skipped": []}, None):
-        found = tables(part(ring_data(TRUTH, details=details)).blocks)
-        assert not [t for t in found if t.caption.startswith("Transports that were left out")]
+        blocks = tables(part(ring_data(TRUTH, details=details)).blocks)
+        assert not [t for t in blocks if t.caption.startswith("Transports that were left out")]
 
 
 def text_of(cell: Cell) -> str:
