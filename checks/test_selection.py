@@ -1,11 +1,11 @@
-"""Makes only the tests that a campaign asks for, where it says which.
+"""Instantiates only the tests that a campaign requests.
 
-ReFrame makes every test there is before it looks which are wanted, some milliseconds each.  The
-environment variable ROUNDTRIP_TESTS names the wanted ones, in JSON: check -> a list of products,
-each parameter -> its values as names show them; a parameter that is left out has all.  Of several
-products of one check, all tests of the values that any of them names are made.  Or the variable is
-the word "ends": of each parameter but the placement, the first and the last value, for a check of
-a site, which needs one test of each kind.  Without the variable all tests are made.
+ReFrame instantiates all tests before it selects some, which takes milliseconds for each.  The
+environment variable ROUNDTRIP_TESTS names the requested tests, in JSON: check -> a list of
+products, each parameter -> its values as in test names; an omitted parameter has all its values.
+Several products of one check are merged into one product of all their values.  The word "ends"
+requests the first and the last value of each parameter except the placement, for a site check,
+which needs one test of each kind.  Without the variable, all tests are instantiated.
 """
 
 import json
@@ -19,7 +19,7 @@ _SELECTION = json.loads(os.environ.get("ROUNDTRIP_TESTS", "null"))
 
 
 def simple_test(check):
-    """As `rfm.simple_test`, of the asked values of the parameters of `check`."""
+    """As `rfm.simple_test`, for the requested parameter values of `check` only."""
     if _SELECTION is None:
         return rfm.simple_test(check)
     parameters = _ends(check) if _SELECTION == "ends" else _products(check)
@@ -37,7 +37,7 @@ def _ends(check):
 
 
 def _products(check):
-    """The asked values of each parameter that all products name; None if no test is asked for."""
+    """Return the requested values of parameters that all products name; None without a request."""
     products = _SELECTION.get(check.__name__)
     if not products:
         return None

@@ -1,14 +1,14 @@
-"""What ReFrame 4.10 lacks an interface for, mended in its modules: all of it stands here.
+"""All patches of ReFrame 4.10's modules, for problems without a public interface.
 
-* Time.  ReFrame takes differences of `time.time()`: with the clock set back by two hours it sleeps
-  two hours before it looks at a job again (`frontend/executors/policies.py`), with the clock set
-  ahead it ends local jobs for their time limit (`core/schedulers/local.py`).  A policy of execution
-  cannot be registered, and builds always take the scheduler "local".
-* Blanks in paths.  It hands the path of a local job's script over as a command line, which is then
+* Time.  ReFrame takes differences of `time.time()`: if the clock is set back by two hours, it
+  sleeps two hours before it polls a job again (`frontend/executors/policies.py`); if the clock is
+  set ahead, it ends local jobs for their time limit (`core/schedulers/local.py`).  An execution
+  policy cannot be registered, and builds always use the scheduler "local".
+* Blanks in paths.  ReFrame passes the path of a local job's script as a command line, which is then
   split at blanks (`core/schedulers/local.py`).
-* Warnings.  Each test has a deprecated variable of its own in it, and ReFrame walks the whole call
-  stack twice to place a warning of that, which it then suppresses (`core/warnings.py`): more than
-  half of the time that a listing takes.  Here a warning that is suppressed is not placed either.
+* Warnings.  Each test has a deprecated variable, and ReFrame walks the whole call stack twice to
+  locate the warning about it, which it then suppresses (`core/warnings.py`): more than half of the
+  time of a listing.  With the patch, it does not locate a suppressed warning.
 """
 
 import time
@@ -24,7 +24,7 @@ _BEGIN = time.time() - time.monotonic()
 
 
 class _SteadyClock:
-    """`time`, with a wall clock that goes on from here whatever is done to the system's."""
+    """`time`, with a wall clock that ignores later changes of the system's clock."""
 
     def __getattr__(self, name):
         return getattr(time, name)

@@ -1,10 +1,10 @@
 """``python -m tools.mirror FOLDER``: fills a source mirror of Spack from Debian and from git.
 
 For machines that reach neither the sites of the authors nor the mirror of Spack.  Its content is
-declared in a TOML file beside the recipes that have the checksums (`Sources`).
+declared in a TOML file next to the recipes that have the checksums (`Sources`).
 
-apt checks the signature of the index and the checksum.  Archives of a commit are the same byte for
-byte wherever they are made, so that a recipe can hold their checksum.
+apt checks the signature of the index and the checksum.  Archives of a commit are identical on all
+machines, so that a recipe can hold their checksum.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from roundtrip.tables import Strings
 SHIPPED = Path("spack_repo") / "testbed" / "sources.toml"
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _URL = re.compile(r"^(https?|ssh|git|file)://")
-#: Nobody's own settings may change what git writes.
+#: Settings of the user must not change the output of git.
 _NEUTRAL = {
     **{"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
     "GIT_TERMINAL_PROMPT": "0",
@@ -48,7 +48,7 @@ _ALWAYS = ("-c", "tar.umask=0002", "-c", "core.autocrlf=false", "-c", "safe.dire
 
 
 class UnavailableError(Exception):
-    """Why a source is not available at its place, in one line."""
+    """A source is not available at its place; the message is one line."""
 
 
 class Git(Table):
@@ -103,7 +103,7 @@ def git_archive(source: Git, place: str, folder: Path) -> Path:
 def mirror_by_spack(spec: str, repository: str, clone: str | None, folder: Path) -> None:
     """Let Spack add `spec` to the mirror `folder`, cloned from `clone` instead of `repository`.
 
-    In no environment: one that is concretized has `spec` once for each MPI, and Spack asks which.
+    Without an environment: a concretized one has `spec` once for each MPI, which is ambiguous.
     """
     spack = software.find_spack()
     if not spack:
@@ -150,9 +150,9 @@ _VERSION = re.compile(r"^Version: (\S+)$", re.MULTILINE)
 
 
 class Apt:
-    """apt-get with source packages, all that it writes in `folder`; UnavailableError without apt.
+    """apt-get with source packages; it writes to `folder` only; UnavailableError without apt.
 
-    `suites` of Debian are asked too, by the same addresses and keys as that of this machine.
+    `suites` of Debian are searched too, with the addresses and keys of this machine's suite.
     """
 
     def __init__(self, folder: Path, suites: Collection[str] = ()) -> None:
@@ -182,7 +182,7 @@ class Apt:
 
     def download(self, package: str, sha256: str) -> Path:
         """The archive of source package `package` with this checksum; else UnavailableError."""
-        # Not `apt-get source --print-uris`: that is the newest version only.
+        # Not `apt-get source --print-uris`, which lists the newest version only.
         answer = self._output("apt-cache", "showsrc", "--only-source", package)
         if not answer.strip():
             raise UnavailableError(f"apt knows no source package {package}")
@@ -224,9 +224,9 @@ def _apt_sources() -> list[Path]:
 
 
 def _as_source(text: str, suffix: str, suites: Collection[str] = ()) -> str:
-    """`text` of a file of apt sources with `deb-src` for every `deb`, and once more for `suites`.
+    """Return the apt sources `text` with `deb-src` for every `deb`, repeated for `suites`.
 
-    The entries of the suite of this machine are repeated for the others.
+    Only the entries of this machine's suite are repeated.
     """
     codename = re.escape(platform.freedesktop_os_release().get("VERSION_CODENAME") or "-")
     if suffix == ".sources":
@@ -283,14 +283,14 @@ def read_sources(files: Sequence[Path]) -> Sources:
 
 
 def archive_path(folder: Path, sha256: str, suffix: str) -> Path:
-    """Where Spack looks in the mirror `folder` for the archive with this checksum."""
+    """Return the path at which Spack looks in the mirror `folder` for this checksum."""
     return folder / "_source-cache" / "archive" / sha256[:2] / f"{sha256}{suffix}"
 
 
 def fill(folder: Path, sources: Sources, clones: Mapping[str, str]) -> Iterator[FillResult]:
-    """Bring what `folder` lacks, one source after the other.
+    """Add the sources that `folder` lacks, one after the other; yield the result of each.
 
-    `clones` says, by name, which clone or address to take instead of the declared repository.
+    `clones` has, by name, the clone or address to use instead of the declared repository.
     UserError for a name that is not declared, or a folder that cannot be written.
     """
     for name in clones:
@@ -355,7 +355,7 @@ def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> F
 
 
 def _suffix(name: str) -> str:
-    """``.tar.xz`` of ``mpich_4.0.2.orig.tar.xz``; nothing of a patch, as Spack has it."""
+    """Return ``.tar.xz`` for ``mpich_4.0.2.orig.tar.xz``; "" for a patch, as Spack does."""
     stem, tar, compression = name.rpartition(".tar")
     return f"{tar}{compression}" if stem else ""
 

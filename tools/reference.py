@@ -23,7 +23,7 @@ TABLES: Mapping[str, type[columns.Row]] = {
     "history/pairs": night_rows.Pair,
     "history/provenance": night_rows.Fact,
 }
-#: Files of keys: the headings of their tables, and what each has.
+#: The tables of a site file: heading -> model of its keys.
 _SITE: Mapping[str, type[Record]] = {
     "Keys at the top": data.SiteData,
     "`[launch.FAMILY]`": data.Launch,
@@ -81,7 +81,7 @@ def _section(
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """What a value must be, in words."""
+    """Return the type and range of a value, in words."""
     if "anyOf" in schema:
         kinds = [_kind(option) for option in schema["anyOf"] if option != {"type": "null"}]
         return " or ".join(kinds)

@@ -27,8 +27,8 @@ class build_ddtbench(build_workload):
 class DDTBench(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One micro-app by all methods, interleaved in each launch.
 
-    A legal call that the MPI refuses does not fail the check: the workload tries each call alone
-    first, records the refusal as a finding in run.json and measures what is left (MPICH 4.0.2
+    A legal call that the MPI refuses does not fail the check: the workload first tries each call
+    separately, records a refusal as a finding in run.json and measures the rest (MPICH 4.0.2
     rejects MPI_Pack with MPI_BOTTOM: WRF, LAMMPS and SPECFEM3D_cm then pack relative to an array).
     """
 

@@ -4,7 +4,7 @@ import math
 
 
 class _RangeType(type):
-    """A type whose values are those of a plain type that a test holds for."""
+    """A metaclass: its types have the values of the type `kind` for which `holds` is true."""
 
     def __instancecheck__(cls, value):
         return cls.holds(value)

@@ -15,7 +15,7 @@ CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Listed(rfm.RegressionTestPlugin):
-    """Lists the programs that a fixture offers (`program_paths`), for a campaign that pins them."""
+    """Writes a list of the fixture's programs (`program_paths`), for a campaign that pins them."""
 
     @run_before("sanity")
     def list_programs(self):
@@ -26,14 +26,14 @@ class Listed(rfm.RegressionTestPlugin):
 
 
 class build_workload(Listed, rfm.CompileOnlyRegressionTest):
-    """One program of ``workloads/``, by CMake, with the environment's MPI and Boost.
+    """Builds one program of ``workloads/`` by CMake, with the environment's MPI and Boost.
 
     A study derives a class of its own that names the program.
 
-    A campaign is many ReFrame sessions: the build folder is kept, so that all but the first
-    only ask Ninja whether something changed.  It must be on a file system that the nodes share.
+    A campaign has many ReFrame sessions: the build folder is kept, so that in all sessions except
+    the first Ninja only looks for changes.  It must be on a file system that the nodes share.
     Environments with the same ``build`` in their extras share one: same compiler, same processor.
-    An environment whose extras name a folder of ``programs`` (Spack built them) needs no build.
+    An environment with a folder of ``programs`` in its extras (built by Spack) needs no build.
     """
 
     #: The program to build: a folder of workloads/ and the CMake target of the same name.
@@ -69,7 +69,7 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
         self.build_system.builddir = shlex.quote(str(self.build_folder))
         self.build_system.config_opts = ["-G Ninja", "-DCMAKE_BUILD_TYPE=Release"]
         if SIMULATED in environ.features:
-            # Some processors have instructions that round otherwise, and iterate otherwise then.
+            # Native instructions of some processors round differently and change iterations.
             self.build_system.config_opts.append("-DROUNDTRIP_NATIVE=OFF")
         self.build_system.build_opts = [self.workload]
         self.build_system.max_concurrency = 2
@@ -86,7 +86,7 @@ class build_workload(Listed, rfm.CompileOnlyRegressionTest):
 
     @property
     def program(self):
-        """Absolute path of what was built."""
+        """Absolute path of the built program."""
         return self.path_of(self.workload)
 
     def path_of(self, name):

@@ -6,11 +6,11 @@ from reframe.core.builtins import run_before
 
 
 class Figures(rfm.RegressionTestPlugin):
-    """Asks the study that the check sets (`study`) to summarise samples.csv of the launch."""
+    """Lets the check's `study` summarise samples.csv of the launch."""
 
     @run_before("performance")
     def set_perf_variables(self):
-        # Listing checks must not load what reads samples.
+        # Imported here: listing checks must not load the reader of samples.
         from roundtrip import studies
         from roundtrip.collect import samples
 

@@ -4,7 +4,7 @@ from reframe.core.backends import getlauncher
 
 
 def starts_steps(launcher):
-    """Whether its launches are steps of the job that runs ReFrame, and not jobs of their own."""
+    """Whether launches by `launcher` are steps of the job that runs ReFrame, not jobs."""
     return launcher.registered_name == "srunalloc"
 
 

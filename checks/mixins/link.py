@@ -1,4 +1,4 @@
-"""A launch holds a lease on the emulated link that it crosses, and fails if somebody touched it."""
+"""A launch holds a lease on the emulated link that it crosses, and fails if the link changed."""
 
 import pathlib
 import shlex
@@ -17,7 +17,7 @@ class LeasedLink(rfm.RegressionTestPlugin):
     link.json keeps the state of the link before and after.
     """
 
-    #: Options of the lease that change the link from what the site set.
+    #: Options of the lease that change the link from the site's settings.
     link_options = ()
 
     @run_before("run", always_last=True)

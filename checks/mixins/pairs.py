@@ -1,4 +1,4 @@
-"""Launches on pairs of nodes that a campaign names: one for each pair, or for each node alone.
+"""Launches on pairs of nodes that a campaign names: one for each pair, or for each single node.
 
 The environment variable ROUNDTRIP_PAIRS names them, in JSON: ``hosts``, lists of one or two nodes,
 and the round of the schedule.  Without it the scheduler chooses the nodes.
@@ -14,10 +14,10 @@ _ROUND = json.loads(os.environ.get("ROUNDTRIP_PAIRS", "null"))
 
 
 class OnPairs(rfm.RegressionTestPlugin):
-    """Tells the scheduler which nodes a launch takes."""
+    """Passes the nodes of a launch to the scheduler."""
 
     if _ROUND:
-        #: The number of the pair in its round: names of nodes belong in no name of a test.
+        #: The number of the pair in its round, because a test's name must not have names of nodes.
         pair = parameter(range(len(_ROUND["hosts"])), type=int)
 
     @property
@@ -27,13 +27,13 @@ class OnPairs(rfm.RegressionTestPlugin):
 
     @property
     def pair_facts(self):
-        """What case.json says of the round."""
+        """The facts of the round for case.json."""
         return {key: _ROUND[key] for key in ("pair_round", "pair_night_round")} if _ROUND else {}
 
     @run_before("run")
     def go_to_the_pair(self):
         if self.pair_hosts:
             self.job.options += [f"--nodelist={','.join(self.pair_hosts)}"]
-            # Where a partition asks for one switch, a pair on two would wait for what cannot be.
+            # If a partition requests one switch, a pair on two switches would wait for ever.
             if any("--switches" in option for option in self.current_partition.access):
                 self.job.options += ["--switches=2"]

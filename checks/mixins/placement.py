@@ -1,4 +1,4 @@
-"""Where the two ends of a measurement sit: in one node, or on one node each."""
+"""The placement of ranks: all in one node, or each on a node of its own."""
 
 import shlex
 
@@ -15,8 +15,8 @@ from .skipped import tell_if_skipped
 class Placement(rfm.RegressionTestPlugin):
     """Turns the parameter `placement` into nodes, ranks a node, launcher and binding.
 
-    A partition offers a placement by a feature of the same name.  An environment may say in its
-    extras how its MPI is started: ``launcher`` (a ReFrame launcher) and ``launcher_options``.
+    A partition offers a placement by a feature of the same name.  The extras of an environment may
+    have the launcher of its MPI: ``launcher`` (a ReFrame launcher) and ``launcher_options``.
     The check sets `num_tasks` in its body.
     """
 
@@ -24,9 +24,9 @@ class Placement(rfm.RegressionTestPlugin):
     placement = parameter(["shared-memory", "one-per-node"], type=str, loggable=True)
     #: Features that partition and environment together must offer; a skipped case names them.
     needs = variable(typ.List[str], value=[])
-    #: The extra with the launcher's options; without it, the usual ones.
+    #: The extra with the launcher's options; without it, ``launcher_options``.
     launcher_options_key = "launcher_options"
-    #: The usual options as words of a shell, in place of those of the environment.
+    #: Options in shell syntax that replace the environment's ``launcher_options``.
     launcher_options = variable(str, type(None), value=None)
 
     def need(self, *features):
@@ -46,7 +46,7 @@ class Placement(rfm.RegressionTestPlugin):
 
     @property
     def steps(self):
-        """Whether launches are steps of the job that runs ReFrame, and not jobs of their own."""
+        """Whether launches are steps of the job that runs ReFrame, not jobs."""
         return launcher.starts_steps(self.job.launcher)
 
     @run_before("run")

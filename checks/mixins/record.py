@@ -1,4 +1,4 @@
-"""What a launch leaves behind, and when it counts as one."""
+"""The records of a launch, and the conditions under which it counts."""
 
 import functools
 import json
@@ -25,30 +25,30 @@ from .simulation import Simulation
 
 _catalogue = functools.cache(spec.catalogue)
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-#: What a job's script writes down of its allocation, and of the other jobs on its nodes.
+#: Commands of a job's script that record its allocation, and the other jobs on its nodes.
 _ALLOCATED = "env | grep -E '^SLURM_(JOB_ID|JOB_UID|JOB_NODELIST|SUBMIT_HOST)='"
 _OTHERS = (
     'env -u ROUNDTRIP_SLURM_DEADLINE timeout 10 squeue -h -t R,S -w "$SLURM_JOB_NODELIST" '
     "-o 'OTHER_JOB=%A|%U|%N' 2> /dev/null"
 )
-#: By which a site itself brings other libraries than those that a program links.
+#: Variables and commands by which a site itself replaces the libraries that a program links.
 _OWN_LIBRARIES = re.compile(r"LD_LIBRARY_PATH|LD_PRELOAD|\b(module|ml|source|spack)\s|^\s*\.\s")
 
 
 class Recorded(OnPairs, LeasedLink, Simulation):
-    """Keeps samples.csv, run.json and case.json, and trusts nothing but the end marker.
+    """Keeps samples.csv, run.json and case.json; a launch without the end marker fails.
 
-    The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).  What is emulated
-    on a partition is in its extras (``emulated``, a mapping).  A launch has its nodes for itself.
+    The check sets `study` and `num_tasks`, and has `num_hosts` (mixin Placement).  The emulation on
+    a partition is in its extras (``emulated``, a mapping).  A launch has exclusive nodes.
     """
 
-    #: What this check itself emulates.
+    #: The emulation by this check itself.
     emulation = {}
 
     #: The study this check belongs to: a folder of checks/ and a section of the report.
     study = variable(str, loggable=True)
 
-    #: Build what the check needs and stop there: ``reframe -c checks -R -S build_only=yes -r``.
+    #: Build the check's programs without a launch: ``reframe -c checks -R -S build_only=yes -r``.
     build_only = variable(bool, value=False)
 
     #: The variables that a campaign may set: those that neither ReFrame nor a mixin declares.
@@ -76,7 +76,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     def describe_case(self):
         part, environ = self.current_partition, self.current_environ
         parameters = {name: getattr(self, name) for name in type(self).param_space.params}
-        parameters.pop("pair", None)  # which the hosts say
+        parameters.pop("pair", None)  # redundant: `hosts` has it
         parameters |= self.pair_facts
         case = {
             "schema": 1,
@@ -113,14 +113,13 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     @property
     def program(self):
-        """The program as it is when it is submitted: those of others do not say it themselves."""
+        """File and digest of the program at submission; third-party programs do not record them."""
         file = self.measured_program
         return file and {"file": file, "sha256": programs.digest(pathlib.Path(file))}
 
     @property
     def promised_mpi(self):
-        """Family and version of the MPI, and how its description of itself begins; None if no file
-        of ours says that of its family."""
+        """Family, version, and begin of the self-description of the MPI; None if unknown."""
         extras = self.current_environ.extras
         family = _catalogue(CHECKOUT).families.get(extras.get("mpi"))
         if family is None or not extras.get("mpi_version"):
@@ -133,8 +132,8 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     @property
     def linked_mpi(self):
-        """The file of the MPI library that the program links; None where that is not known, as on a
-        site that sets the loader's path itself."""
+        """The file of the MPI library that the program links; None if it is unknown, e.g. on a site
+        that sets the loader's path itself."""
         part, environ = self.current_partition, self.current_environ
         places = (part.local_env, environ)
         file = CHECKOUT / "site-configs" / self.current_system.name / "environment"
@@ -152,13 +151,13 @@ class Recorded(OnPairs, LeasedLink, Simulation):
 
     @property
     def linked_libraries(self):
-        """By name, the file of each shared library that the program links."""
+        """The file of each shared library that the program links, by name."""
         libraries = programs.libraries(pathlib.Path(self.measured_program))
         return {name: str(file) for name, file in libraries.items()}
 
     @property
     def tuning(self):
-        """What tunes MPI in this launch, and neither site nor toolchain sets."""
+        """The user's MPI settings in this launch, which neither site nor toolchain sets."""
         part, environ = self.current_partition, self.current_environ
         places = (self.current_system.preload_environ, part.local_env, environ)
         variables = {name for place in places for name in place.env_vars}
@@ -178,17 +177,17 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             other_jobs = f"{_OTHERS} >> {identity.ALLOCATION}"
             allocation = f"{_ALLOCATED} > {identity.ALLOCATION}"
             self.prerun_cmds = [allocation, other_jobs, *self.prerun_cmds]
-            # The status of the launch stays that of the job.
+            # The exit status of the job stays that of the launch.
             self.postrun_cmds = [*self.postrun_cmds, f"status=$?; {other_jobs}; (exit $status)"]
             self.keep_files = [*self.keep_files, identity.ALLOCATION]
 
     @run_before("sanity", always_last=True)
     def require_the_identity(self):
-        """A launch that left no record is no launch: the sanity function says why."""
+        """Fail a launch with a wrong identity; without run.json, the sanity function fails it."""
         folder = pathlib.Path(self.stagedir)
         if not (folder / "run.json").is_file():
             return
-        from roundtrip.collect import launch  # listing checks must not load what reads samples
+        from roundtrip.collect import launch  # listing checks must not load this
 
         try:
             fault = launch.identity_fault(folder) or self.other_job(folder)
@@ -198,7 +197,7 @@ class Recorded(OnPairs, LeasedLink, Simulation):
             raise SanityError(fault)
 
     def other_job(self, folder):
-        """That the launch ran in another job of Slurm than in its own; "" if it did not."""
+        """Return the fault that the launch ran in another Slurm job than its own; else ""."""
         has_own_job = self.in_slurm and not launcher.starts_steps(self.job.launcher)
         if self.simulated or not has_own_job:
             return ""

@@ -1,4 +1,4 @@
-"""As many ranks as a scale of the partition has: from two to every core of every node."""
+"""Numbers of ranks by scale of the partition: from two to every core of every node."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
@@ -9,14 +9,14 @@ from roundtrip.sites.scales import ALL_CORES, ONE_PER_NODE, SCALES, features_for
 class Scale(rfm.RegressionTestPlugin):
     """Turns the parameter `scale` into nodes and ranks a node, once the partition is known.
 
-    A check with the mixin Placement asks `need_the_scale` when it is made.  It may say
-    in `fit_ranks` that it takes fewer ranks than there is room for.
+    A check with the mixin Placement calls `need_the_scale` after init.  It may override `fit_ranks`
+    to use fewer ranks than fit on the nodes.
     """
 
-    #: `pair`: two ranks; `node`: a whole node; `nodes_2` to `nodes_16`: so many; `all`: all nodes.
+    #: `pair`: two ranks; `node`: one node; `nodes_2` to `nodes_16`: 2 to 16; `all`: all nodes.
     scale = parameter(SCALES, type=str, loggable=True)
 
-    #: Several nodes are taken in groups of this many.
+    #: A number of several nodes is a multiple of this.
     node_multiple = 1
 
     def need_the_scale(self, multi_node_feature=ONE_PER_NODE):
@@ -37,5 +37,5 @@ class Scale(rfm.RegressionTestPlugin):
         self.num_tasks_per_node = self.num_tasks // nodes
 
     def fit_ranks(self, nodes, ranks):
-        """Ranks to start on `nodes` nodes, a multiple of these and `ranks` at most; 0: none fit."""
+        """Return the ranks to start: a multiple of `nodes`, at most `ranks`; 0 if none fit."""
         return ranks

@@ -1,4 +1,4 @@
-"""A launch on hosts that SimGrid simulates: its platform, and what shows that it went well."""
+"""A launch on hosts that SimGrid simulates: its platform, and its check for failures."""
 
 import pathlib
 
@@ -10,14 +10,13 @@ from roundtrip import simgrid
 from roundtrip.errors import UserError
 from roundtrip.sites.scales import SIMULATED
 
-#: The least time limit of a simulation, s: its budget is of simulated time, and does not tell how
-#: long it takes.
+#: The least time limit of a simulation, s: its budget is simulated time, not wall time.
 _PATIENCE = 3600
 _SITES = pathlib.Path(__file__).resolve().parents[2] / "site-configs"
 
 
 class OnSimulatedHosts(rfm.RegressionTestPlugin):
-    """What a test finds out about the hosts that its partition simulates."""
+    """Facts about the hosts that the partition of a test simulates."""
 
     @property
     def simulated(self):
@@ -26,12 +25,12 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
 
     @property
     def simulation(self):
-        """What is simulated: the partition's, which a check may change."""
+        """The partition's description of the simulation, which a check may change."""
         return dict(self.current_partition.extras["simulated"])
 
     @property
     def platform_file(self):
-        """The platform's file, before it is filled in."""
+        """The platform's file, with placeholders."""
         name = self.current_partition.extras["simulated"]["platform"]
         return _SITES / self.current_system.name / "platforms" / f"{name}.xml"
 
@@ -49,9 +48,9 @@ class OnSimulatedHosts(rfm.RegressionTestPlugin):
 
 
 class Simulation(OnSimulatedHosts):
-    """Acts on partitions that say in their extras what they simulate (``simulated``)."""
+    """Acts on partitions that describe a simulation in their extras (``simulated``)."""
 
-    #: Why the check would tell nothing under a simulator, where it is skipped then.
+    #: Why a simulation of the check is meaningless, and therefore skipped; "" if it is not.
     why_not_simulated = variable(str, value="")
 
     @run_after("init", always_last=True)
@@ -71,13 +70,13 @@ class Simulation(OnSimulatedHosts):
             self.skip(str(error))
         self.env_vars.update(self.simulated_platform.variables)
         self.time_limit = max(self.time_limit or 0, _PATIENCE)
-        if hasattr(self, "build"):  # a program of ours: two launches are to be equal
+        if hasattr(self, "build"):  # a program of ours: all launches must be equal
             self.executable_opts = [*self.executable_opts, "--seed=1"]
         self.keep_files = [*self.keep_files, simgrid.PLATFORM_FILE, simgrid.HOSTS_FILE]
 
     @property
     def simulated_by(self):
-        """`simulated` of run.json, for the launch of a program that does not say it; or None."""
+        """`simulated` of run.json, for a program that does not write it; None if not simulated."""
         if not self.simulated:
             return None
         version = self.current_environ.extras["mpi_version"]

@@ -1,4 +1,4 @@
-"""Tells in ``reframe -l`` what no partition of the site can do, and why: ReFrame leaves it out."""
+"""Prints in ``reframe -l`` the tests that a partition cannot run, and why: ReFrame omits them."""
 
 import sys
 
@@ -11,7 +11,7 @@ _printed_lines = set()
 
 
 def tell_if_skipped(test):
-    """A line for each kind of `test`, partition and feature that the partition lacks."""
+    """Print a line for each check, partition and feature that the partition lacks."""
     if not {"-l", "-L", "--list", "--list-detailed"} & set(sys.argv):
         return
     check = type(test).__name__.split("_")[0]
@@ -25,8 +25,8 @@ def tell_if_skipped(test):
 
 
 def _lacking(test, partition, environ):
-    """The first of the needs that is not offered, with the reason if it is a number; or why it is
-    not simulated; or None."""
+    """Return the first feature that is missing, with the reason if it is a size, or why the test is
+    not simulated; None if nothing is missing."""
     features = {*partition.features, *environ.features}
     if SIMULATED in features and test.why_not_simulated:
         return f"are not simulated: {test.why_not_simulated}"

@@ -8,12 +8,12 @@ from roundtrip.collect import link
 
 
 class EmulatedWan(rfm.RegressionTestPlugin):
-    """Sets the leased link (mixin LeasedLink), and says what a launch over it must show.
+    """Sets the leased link (mixin LeasedLink), and checks that a launch crossed it.
 
-    A partition offers `wan` by a feature, and says in its extras how to lease the link (``lease``)
-    and how to get nodes on both sides of it (``across``, scheduler options; ``{nodes}`` in them
-    stands for the number of nodes on each side).
-    The check's sanity function must ask `crossed_the_link`.
+    A partition has the feature `wan`, and in its extras the command that leases the link
+    (``lease``) and the scheduler options for nodes on both sides of it (``across``; ``{nodes}`` in
+    them stands for the number of nodes on each side).
+    The check's sanity function must call `crossed_the_link`.
     """
 
     #: Round-trip time added to the link, ms.
@@ -39,7 +39,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
 
     @deferrable
     def crossed_the_link(self, half_round_trip_s):
-        """The link was set as declared, and the time is no shorter than its delay."""
+        """Assert that the link was set as declared, and that the time is at least its delay."""
         return sn.all(
             [
                 sn.assert_eq(
@@ -58,7 +58,7 @@ class EmulatedWan(rfm.RegressionTestPlugin):
 
     @deferrable
     def explained_by_the_link(self, half_round_trip_s):
-        """The time is no longer than the pings over the link, before and after, explain."""
+        """Assert that pings over the link, before and after, explain the time."""
         slowest = link.slowest_ms(self.link)
         return slowest is None or sn.assert_le(
             half_round_trip_s,

@@ -1,8 +1,7 @@
-"""Where the ranks of somebody else's program ran: each says its node before it becomes the program.
+"""The nodes of the ranks of a third-party program: each prints its node, then runs the program.
 
-The scheduler's list of nodes is what was allocated, and some schedulers give none: where ranks
-really are, only the launch can tell.  Simulated ranks are no processes: SimGrid says where it put
-them.
+The scheduler's list of nodes is only the allocation, and some schedulers give none: only the launch
+knows the real nodes of ranks.  Simulated ranks are no processes: SimGrid prints their hosts.
 """
 
 import pathlib
@@ -14,8 +13,8 @@ import reframe.utility.sanity as sn
 
 from roundtrip.host.programs import MPI_LIBRARY
 
-#: On standard error, which the program's own output does not go to: host, its name in Slurm, and
-#: the MPI library that the loader takes for the program here.
+#: Prints to standard error, which the program's own output does not use: host, its name in Slurm,
+#: and the MPI library that the loader finds for the program.
 _WRAPPER_SCRIPT = (
     r'mpi=$(ldd "$1" 2>/dev/null | sed -En "s/^\s*' + MPI_LIBRARY + r' => (.*) \(.*/\3/p"); '
     'echo "ROUNDTRIP RANK ON $(uname -n) ${SLURMD_NODENAME:--} ${mpi:+$(realpath "$mpi")}" >&2; '
@@ -26,21 +25,21 @@ _RANK_LINE = re.compile(
     r"(?: (?P<node>\S+) (?P<mpi>.*))?$",
     re.MULTILINE,
 )
-#: By which smpirun says it.
+#: Options by which smpirun prints the hosts of ranks.
 _SIMULATOR_OPTIONS = ("-map", "--log=smpi.thres:info")
 
 
 def _rank_lines(check):
-    """What the ranks of a launch said, in order."""
+    """Return the lines of the ranks of a launch, as matches, in order."""
     text = pathlib.Path(check.stagedir, str(check.stderr)).read_text(errors="replace")
     return list(_RANK_LINE.finditer(text))
 
 
 class Witnessed(rfm.RegressionTestPlugin):
-    """The check has `num_tasks`, `num_hosts` (mixin Placement), `simulated` (mixin Simulation)."""
+    """Needs `num_tasks`, `num_hosts` (mixin Placement) and `simulated` (mixin Simulation)."""
 
     def wrap_executable(self):
-        """Let each rank say its node, then become `executable` with its options."""
+        """Let each rank print its node, then execute `executable` with its options."""
         if self.simulated:
             self.executable_opts = []
             self.job.launcher.options = [*self.job.launcher.options, *_SIMULATOR_OPTIONS]
@@ -50,12 +49,11 @@ class Witnessed(rfm.RegressionTestPlugin):
 
     @sn.deferrable
     def rank_hosts(self):
-        """The node of each rank, in the order in which they said it."""
+        """Return the node of each rank, in the order of their lines."""
         return [match["host"] for match in _rank_lines(self)]
 
     def identities(self):
-        """`identity` of run.json: of each rank its host and the MPI library that it loads; their
-        numbers are the order in which they said it."""
+        """Return `identity` of run.json: host and MPI library of each rank, in order of lines."""
         return [
             {
                 "host": match["host"],
@@ -68,7 +66,7 @@ class Witnessed(rfm.RegressionTestPlugin):
         ]
 
     def ranks_are_complete(self):
-        """Whether as many ranks as were asked for ran, on as many nodes."""
+        """Assert that `num_tasks` ranks ran on `num_hosts` nodes."""
         ranks = self.rank_hosts()
         return sn.all(
             [

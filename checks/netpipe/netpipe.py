@@ -33,7 +33,7 @@ class NetPIPE(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     sourcesdir = None
     build = fixture(build_netpipe, scope="environment")
 
-    #: `five`: raw MPI and Boost.MPI, plain, with datatypes and serialized; `raw`: raw MPI alone.
+    #: `five`: raw MPI and Boost.MPI, plain, with datatypes and serialized; `raw`: raw MPI only.
     variants = parameter(netpipe.VARIANT_SETS, type=str, loggable=True)
     #: `pingpong`: half round trip; `stream`: one way; `bidirectional`: both ends send at once.
     mode = parameter(["pingpong", "stream", "bidirectional"], type=str, loggable=True)

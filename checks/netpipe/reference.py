@@ -1,4 +1,4 @@
-"""NetPIPE 3.7.2 itself, where its binaries are installed: the reference for our raw-MPI variant."""
+"""NetPIPE 3.7.2 itself, if its binaries are installed: the reference for our raw-MPI variant."""
 
 import pathlib
 import shlex
@@ -16,8 +16,8 @@ from ..test_selection import simple_test
 
 @simple_test
 class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
-    """The program that the environment's extra ``netpipe_reference`` names: NPmpi, as built by
-    Spack, or Debian's NPopenmpi or NPmpich2."""
+    """Runs the program of the extra ``netpipe_reference``: Spack's NPmpi, or Debian's NPopenmpi or
+    NPmpich2."""
 
     study = "netpipe-reference"
     descr = "NetPIPE 3.7.2, the upstream program, as a reference"

@@ -12,17 +12,17 @@ from roundtrip.sites.scales import ON_SOCKETS
 from ..test_selection import simple_test
 from .netpipe import NetPIPE
 
-#: Of the node where the job runs: a line ``.../cpu3/topology/physical_package_id:1`` a processor.
+#: Files whose grep prints ``.../cpu3/topology/physical_package_id:1`` for each processor of a node.
 _SOCKETS = "/sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id"
 
 
 @simple_test
 class NetPIPEOnSockets(NetPIPE):
-    """Two ranks, each bound to a core; the launch fails if they are not where they should be."""
+    """Two ranks, each bound to a core; the launch fails if they are on other sockets."""
 
     descr = "NetPIPE between two cores of a node: of one socket, and of two"
 
-    #: `one-socket`, `two-sockets`: where in a node the two cores are.
+    #: `one-socket`, `two-sockets`: the sockets of the two cores in a node.
     placement = parameter(ON_SOCKETS, type=str, loggable=True)
 
     @run_after("init")
@@ -47,7 +47,7 @@ class NetPIPEOnSockets(NetPIPE):
 
     @sn.deferrable
     def sockets(self):
-        """How many sockets the ranks are on; 0 if one of them may run on several."""
+        """Return the number of sockets of the ranks; 0 if one of them may run on several."""
         folder = pathlib.Path(self.stagedir)
         socket_of_cpu = dict(map(_socket, (folder / "sockets.txt").read_text().splitlines()))
         places = json.loads((folder / "run.json").read_text())["placement"]
@@ -60,6 +60,6 @@ class NetPIPEOnSockets(NetPIPE):
 
 
 def _socket(line):
-    """Number and socket of a processor."""
+    """Return number and socket of a processor."""
     path, _, socket = line.rpartition(":")
     return int(path.split("/cpu")[2].split("/")[0]), int(socket)

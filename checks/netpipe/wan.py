@@ -12,7 +12,7 @@ from .netpipe import NetPIPE
 
 @simple_test
 class NetPIPEWan(EmulatedWan, NetPIPE):
-    """One rank in each cluster; the variants and all else as in NetPIPE."""
+    """One rank in each cluster; otherwise as NetPIPE."""
 
     descr = "NetPIPE over an emulated WAN"
     placement = parameter(["one-per-node"], type=str, loggable=True)
@@ -31,7 +31,7 @@ class NetPIPEWan(EmulatedWan, NetPIPE):
 
     @deferrable
     def shortest_time(self):
-        """Smallest half-round-trip time of the launch, s: one pass is prompt on any machine."""
+        """Return the smallest half-round-trip time, s: one pass is undisturbed on any machine."""
         from roundtrip.collect import samples
 
         return samples.read_rows(pathlib.Path(self.stagedir) / "samples.csv")["value"].min()

@@ -1,7 +1,7 @@
-"""The NAS Parallel Benchmarks: verified, or failed; never fast but wrong.
+"""The NAS Parallel Benchmarks: a launch that is not verified fails.
 
-NAS reports RNR-94-007 and NAS-95-020.  `source` says whose programs run: ours, or those of NPB 3.4
-itself, ``<bench>.<class>.x`` in the folder that the environment's extras name (``npb_upstream``).
+NAS reports RNR-94-007 and NAS-95-020.  `source` selects the programs: ours, or those of NPB 3.4
+itself, ``<bench>.<class>.x`` in the folder in the environment's extras (``npb_upstream``).
 """
 
 import pathlib
@@ -42,7 +42,7 @@ class build_npb(build_workload):
 
 
 class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
-    """One benchmark of one class.  Derived: how many ranks, and what they need of a partition."""
+    """One benchmark of one class.  Derived classes set the ranks and the features they need."""
 
     study = "npb"
     sourcesdir = None
@@ -52,11 +52,11 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     benchmark = parameter(npb.BENCHMARKS, type=str, loggable=True)
     #: Size of the problem: S and W for trying, A, B and C for measuring.
     problem_class = parameter(npb.CLASSES, type=str, loggable=True)
-    #: Whose programs: `native`, ours; `upstream`, those of NPB 3.4.
+    #: The programs: `native`, ours; `upstream`, those of NPB 3.4.
     source = parameter([npb.NATIVE, npb.UPSTREAM], type=str, loggable=True)
-    #: Seconds after which a launch is given up.
+    #: Time limit of a launch, s.
     limit = variable(LIMIT, value=1800, loggable=True)
-    #: What would make a missing feature available, where the site does not say it better.
+    #: How to make a missing feature available, unless the site says it.
     remedies = variable(typ.Dict[str, str], value={"npb-upstream": "spack install npb"})
 
     @run_after("init")
@@ -67,7 +67,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         self.time_limit = f"{self.limit}s"
 
     def start(self, ranks):
-        """Start so many ranks; skip the case if the benchmark cannot run on them."""
+        """Start `ranks` ranks; skip the case if the benchmark cannot run on them."""
         self.skip_if(
             not npb.legal_ranks(self.benchmark, self.problem_class, ranks),
             f"{self.benchmark} of class {self.problem_class} cannot run on {ranks} ranks",
@@ -76,7 +76,7 @@ class NPBBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
 
     @property
     def emulation(self):
-        """Emulated nodes share processors; the site says how many processors there are."""
+        """The number of processors that emulated nodes share, from the site; {} if they do not."""
         processors = self.current_partition.extras.get("processors", self.num_tasks)
         return {"shared_processors": processors} if self.num_tasks > processors else {}
 

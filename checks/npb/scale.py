@@ -1,7 +1,7 @@
-"""The NAS Parallel Benchmarks on as many ranks as the partition has room for.
+"""The NAS Parallel Benchmarks on as many ranks as fit on the partition.
 
-Of a number of cores that a benchmark does not take, such as 24 for one that wants a power of two,
-the largest number below is used that it takes and that all nodes can share alike.
+If a benchmark cannot run on all cores, such as on 24 if it needs a power of two, it runs on the
+largest legal number of ranks that is the same on all nodes.
 """
 
 from reframe.core.builtins import parameter, run_after
@@ -29,11 +29,11 @@ class FittingRanks(Scale):
 
 @simple_test
 class NPBAtScale(FittingRanks, NPBBase):
-    """In one machine, or in one cluster; NPB has the same with numbers of ranks."""
+    """In one machine, or in one cluster; NPB runs on fixed numbers of ranks."""
 
     descr = "NAS Parallel Benchmarks on all ranks that the partition has room for"
 
-    # Every value here is a test that each ReFrame session makes, whether it runs or not.
+    # Each value here is one more test that ReFrame may instantiate in a session and not run.
     problem_class = parameter(["A", "B", "C"], type=str, loggable=True)
     #: `all-cores`: a rank on every core of the nodes.
     placement = parameter([ALL_CORES], type=str, loggable=True)
@@ -52,7 +52,7 @@ class NPBWanAtScale(FittingRanks, AcrossTheWan):
     problem_class = parameter(["A", "B"], type=str, loggable=True)
     #: `all-cores`: a rank on every core of the nodes.
     placement = parameter([ALL_CORES], type=str, loggable=True)
-    node_multiple = 2  # as many in the one cluster as in the other
+    node_multiple = 2  # equal numbers in both clusters
 
     @run_after("init")
     def place_ranks(self):

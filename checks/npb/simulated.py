@@ -1,7 +1,7 @@
-"""The NAS Parallel Benchmarks on more hosts than anybody has at hand, which SimGrid simulates.
+"""The NAS Parallel Benchmarks on many hosts that SimGrid simulates.
 
-Matsuda, Kudoh and Ishikawa (CCGrid 2003) had 16 hosts in each of two clusters.  How fast these
-were they do not say, and it decides what a longer round trip costs: so it is swept here.
+Matsuda, Kudoh and Ishikawa (CCGrid 2003) had 16 hosts in each of two clusters.  They do not give
+the speed of these hosts, which determines the cost of a longer round trip, so it is swept here.
 """
 
 import shlex
@@ -37,11 +37,11 @@ _SIMULATOR = f"{NATIVE_ENVIRONS} +{SIMULATED}"
 
 @simple_test
 class NPBSimulated(NPBBase):
-    """Each rank on a simulated host, as fast as the partition says."""
+    """Each rank on a simulated host, with the speed in the partition's extras."""
 
     descr = "NAS Parallel Benchmarks on many simulated hosts"
 
-    # Every value here is a test that each ReFrame session makes, whether it runs or not.
+    # Each value here is one more test that ReFrame may instantiate in a session and not run.
     problem_class = parameter(["S", "A"], type=str, loggable=True)
     #: Number of ranks.
     ranks = parameter([16, 64, 128, 256], type=int, loggable=True)
@@ -63,10 +63,10 @@ class NPBSimulated(NPBBase):
 
 @simple_test
 class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
-    """One cluster of 16 hosts and two: each recorded once and replayed at every point.
+    """One cluster of 16 hosts, and two of them: each recorded once and replayed at every point.
 
-    A launch is a simulation for each speed of a host on one cluster, and for each speed and each
-    round-trip time on two; ``points/`` keeps a file of each.
+    A launch has a simulation for each speed of a host on one cluster, and for each speed and each
+    round-trip time on two clusters; ``points/`` keeps a file of each.
     """
 
     study = npb.STUDY.name
@@ -86,11 +86,11 @@ class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
         value=[10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0],
         loggable=True,
     )
-    #: By how much a round trip between the clusters is longer, ms; the study's.
+    #: Added round-trip times between the clusters, ms, as in the study.
     rtts = variable(typ.List[amount(float, 0, 60000)], value=[0.0, 1.0, 2.0, 4.0], loggable=True)
-    #: Files of what was measured elsewhere and is drawn beside it, from the checkout's root on.
+    #: Files of results from elsewhere, drawn for comparison; paths from the checkout's root on.
     marks = variable(typ.List[str], value=[], loggable=True)
-    #: Seconds after which a launch is given up.
+    #: Time limit of a launch, s.
     limit = variable(LIMIT, value=3600, loggable=True)
 
     @run_after("init")
@@ -106,7 +106,7 @@ class NPBHostSpeeds(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def set_command(self):
-        """It starts smpirun itself, for each point."""
+        """Set the command of the sweep, which starts smpirun itself for each point."""
         self.job.launcher = getlauncher("local")()
         self.executable = f"{shlex.quote(sys.executable)} -m roundtrip.studies.npb.sweep"
         self.executable_opts += [

@@ -1,7 +1,7 @@
 """The NAS Parallel Benchmarks on two clusters, over a link with an emulated round-trip time.
 
 Matsuda, Kudoh and Ishikawa, "Evaluation of MPI implementations on grid-connected clusters using an
-emulated WAN environment" (CCGrid 2003).  What one cluster does alone is the check NPB.
+emulated WAN environment" (CCGrid 2003).  The check NPB measures a single cluster.
 """
 
 import reframe.utility.sanity as sn
@@ -15,9 +15,9 @@ from .npb import NPBBase
 
 
 class AcrossTheWan(EmulatedWan, NPBBase):
-    """Half of the ranks in each cluster.  Derived: how many."""
+    """Half of the ranks in each cluster.  Derived classes set their number."""
 
-    #: Round-trip time added to the link, ms; the study's.
+    #: Round-trip time added to the link, ms, as in the study.
     wan_rtt = parameter([0, 1, 2, 3, 4], loggable=True)
 
     @property
@@ -30,18 +30,18 @@ class AcrossTheWan(EmulatedWan, NPBBase):
 
     @deferrable
     def time_per_iteration(self):
-        """Seconds; no iteration of any benchmark does without news from the other cluster."""
+        """Return seconds an iteration, each of which needs data from the other cluster."""
         rounding = 0.005  # NPB prints two decimals
         return (self.result.seconds + rounding) / max(self.result.iterations, 1)
 
 
 @simple_test
 class NPBWan(AcrossTheWan):
-    """On a number of ranks."""
+    """On a fixed number of ranks."""
 
     descr = "NAS Parallel Benchmarks over an emulated WAN"
 
-    # Every value here is a test that each ReFrame session makes, whether it runs or not.
+    # Each value here is one more test that ReFrame may instantiate in a session and not run.
     problem_class = parameter(["S", "W", "A", "B"], type=str, loggable=True)
     #: Ranks of both clusters together; the study had 16 in each.
     ranks = parameter([2, 4, 32], type=int, loggable=True)

@@ -1,6 +1,6 @@
-"""OSU Micro-Benchmarks: the baseline that everyone knows, beside ours.
+"""OSU Micro-Benchmarks: the well-known baseline, in addition to our programs.
 
-The programs are those of the authors, versions 5.x to 7.x, as Spack or the site installed them.
+The programs are those of the authors, versions 5.x to 7.x, installed by Spack or the site.
 """
 
 import pathlib
@@ -33,9 +33,9 @@ from .suite import find_osu
 
 
 class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest):
-    """One benchmark, its whole curve.  Derived: `benchmark`, and `num_tasks` in the body.
+    """One benchmark over all sizes.  Derived classes set `benchmark`, and `num_tasks` in the body.
 
-    Where the version can, a short run before the measured one compares all data that arrive.
+    If the version can, a short run before the measured one validates all received data.
     """
 
     study = "osu"
@@ -44,14 +44,14 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     sourcesdir = None
     suite = fixture(find_osu, scope="environment")
 
-    #: Largest message, bytes; 0: the program's default (4 MiB, of collectives 1 MiB).
+    #: Largest message, bytes; 0: the program's default (4 MiB; 1 MiB for collectives).
     end = variable(amount(int, 0, 2**31 - 1), value=0, loggable=True)
-    #: Messages or operations for each size; 0: the program's default, fewer for large sizes;
-    #: where they are simulated, all alike, 20.
+    #: Messages or operations for each size; 0: the program's default, fewer for large sizes, or 20
+    #: for every size in a simulation, where all take the same time.
     iterations = variable(amount(int, 0, 10**9), value=0, loggable=True)
-    #: Seconds after which a launch is given up.
+    #: Time limit of a launch, s.
     limit = variable(LIMIT, value=900, loggable=True)
-    #: What would make a missing feature available, where the site does not say it better.
+    #: How to make a missing feature available, unless the site says it.
     remedies = variable(typ.Dict[str, str], value={"osu": "spack install osu-micro-benchmarks"})
 
     @run_after("init")
@@ -135,7 +135,7 @@ class OSUGroup(OSUBase):
 
     #: The program, without its prefix osu_.
     benchmark = parameter(osu.MANY_RANK_BENCHMARKS, type=str, loggable=True)
-    #: Number of ranks; rank i forms a pair with the rank that is half of them further on.
+    #: Number of ranks n; ranks i and i + n/2 form a pair.
     ranks = parameter([2, 4, 8, 16], type=int, loggable=True)
 
     @run_after("init")

@@ -1,4 +1,4 @@
-"""OSU Micro-Benchmarks among as many ranks as the partition has room for."""
+"""OSU Micro-Benchmarks among as many ranks as fit on the partition."""
 
 from reframe.core.builtins import parameter, run_after
 
@@ -12,7 +12,7 @@ from .osu import OSUBase
 
 @simple_test
 class OSUAtScale(Scale, OSUBase):
-    """Pairs at once, and collectives; OSUGroup has the same with numbers of ranks."""
+    """Pairs at once, and collectives; OSUGroup runs them on fixed numbers of ranks."""
 
     descr = "OSU Micro-Benchmarks among all ranks that the partition has room for"
 

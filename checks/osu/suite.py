@@ -1,4 +1,4 @@
-"""Finds the programs of OSU Micro-Benchmarks, and asks each what it can do."""
+"""Finds the programs of OSU Micro-Benchmarks and reads the help of each."""
 
 import pathlib
 import re
@@ -14,16 +14,16 @@ from ..mixins import launcher
 from ..mixins.build import Listed
 from ..mixins.simulation import OnSimulatedHosts
 
-#: The line of its own that every version's help has.
+#: The line about ``-h`` in the help of every version.
 _HELP = re.compile(r"^\s*-h\b", re.MULTILINE)
 
 
 class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
-    """Searches the prefix that the environment's extras name (``osu_prefix``).
+    """Searches the prefix in the environment's extras (``osu_prefix``).
 
-    Folders differ by version, and so do options: ``<benchmark>.help`` in the stage folder is what
-    each program offers.  It is asked as a launch of one rank, where launches run: a program built
-    for SimGrid starts under smpirun only, one of an MPI that was built for Slurm's PMI under srun.
+    Folders and options differ by version: ``<benchmark>.help`` in the stage folder has the options
+    of each program.  A launch of one rank prints it, where launches run: a program built for
+    SimGrid starts under smpirun only, one whose MPI was built for Slurm's PMI under srun.
     """
 
     valid_systems = ["*"]
@@ -51,7 +51,7 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         return sorted(self.programs.values())
 
     def one_rank_command(self):
-        """The command that starts one rank; a simulation finds its platform in the stage folder."""
+        """Return the command that starts one rank; for a simulation, write its platform first."""
         if self.simulated:
             self.lay_out(1)
         extras = self.current_environ.extras
@@ -77,7 +77,7 @@ class find_osu(OnSimulatedHosts, Listed, rfm.CompileOnlyRegressionTest):
         return True
 
     def help_of(self, name):
-        """The help text of ``osu_<name>``; empty in a dry run, which asks no program."""
+        """Return the help text of ``osu_<name>``; empty in a dry run, which runs no program."""
         if self.is_dry_run():
             return ""
         return (pathlib.Path(self.stagedir) / f"{name}.help").read_text(errors="replace")

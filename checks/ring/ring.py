@@ -21,7 +21,7 @@ from ..test_selection import simple_test
 
 
 class build_ring(build_workload):
-    """The ring with all transports of MPI, and where PVM is installed also that with PVM's."""
+    """The ring with all transports of MPI, and if PVM is installed, also one with PVM's."""
 
     workload = "ring"
 
@@ -43,8 +43,7 @@ class build_ring(build_workload):
 class RingBase(Placement, Figures, Recorded, rfm.RunOnlyRegressionTest):
     """One token round a ring of ranks, by all transports, interleaved in each launch."""
 
-    #: `all`: every transport that the partition has, PVM if it offers the feature `pvm`; `mpi`: all
-    #: but PVM.
+    #: `all`: every transport of the partition, PVM if it has the feature `pvm`; `mpi`: without PVM.
     transport = parameter(["all", "mpi"], type=str, loggable=True)
 
     study = "ring"
@@ -97,7 +96,7 @@ class Ring(RingBase):
 
 
 class AcrossNodes(rfm.RegressionTestPlugin):
-    """What a ring over a network needs, on two nodes or on many."""
+    """Options of a ring over a network, on two nodes or on many."""
 
     @run_before("run")
     def name_the_network(self):
@@ -107,17 +106,17 @@ class AcrossNodes(rfm.RegressionTestPlugin):
 
 @simple_test
 class RingNetwork(AcrossNodes, RingBase):
-    """Ranks on two nodes, over a link of a kind.
+    """Ranks on two nodes, over one kind of `link`.
 
-    A partition may name the nodes' network interface in its extras (`interface`), which regions
-    that travel by UDP and PVM's daemons need; without it these transports are skipped.
+    A partition may name the nodes' network interface in its extras (`interface`), which transports
+    by UDP and PVM's daemons need; without it these transports are skipped.
     """
 
     descr = "Ring over a network: regions by message and mixed with hand-over, by MPI, by PVM"
 
     #: `one-per-node`: two ranks, a node each; `hybrid`: two in one node, one in the other.
     placement = parameter(["one-per-node", "hybrid"], type=str, loggable=True)
-    #: `fast`: whatever joins the nodes; `hub`: a 10BASE-T hub.
+    #: `fast`: the network of the nodes; `hub`: a 10BASE-T hub.
     link = parameter(["fast", "hub"], type=str, loggable=True)
 
     @run_after("init")

@@ -11,7 +11,7 @@ from .ring import AcrossNodes, RingBase
 
 @simple_test
 class RingAtScale(Scale, AcrossNodes, RingBase):
-    """A rank on each node; RingNetwork has the same on two."""
+    """A rank on each node; RingNetwork runs it on two nodes."""
 
     descr = "Ring round many nodes: regions by message, by MPI"
 

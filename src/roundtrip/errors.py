@@ -1,4 +1,4 @@
-"""Errors that the user can mend: one clear line, exit status 2, never a traceback."""
+"""Errors that the user can fix: one clear line, exit status 2, never a traceback."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: What helps, where the message of the operating system does not say it.
+#: Advice for errors whose system message gives none.
 _ADVICE = {
     errno.ENOSPC: "free some space and try again",
     errno.EDQUOT: "free some space and try again",
@@ -40,7 +40,7 @@ def printable(text: str) -> str:
 
 
 def refusal(error: OSError, place: Path | str | None = None) -> UserError:
-    """A UserError that says what the operating system refused.
+    """Return a UserError for an error of the operating system.
 
     It names the file of `error`, or `place`, where the work was done, if `error` names none.
     """
@@ -50,7 +50,7 @@ def refusal(error: OSError, place: Path | str | None = None) -> UserError:
 
 
 def require_writable(file: Path) -> None:
-    """UserError if no file can be written at `file`: checked before the work whose result it is."""
+    """UserError if `file` cannot be written; called before the work whose result it will hold."""
     if file.is_dir():
         raise UserError("a folder, not a file", file)
     if not file.parent.is_dir():

@@ -1,11 +1,10 @@
-"""Reads text, JSON and TOML, and files of trees that somebody else may have written; reports any
-fault as a UserError with its file and line.
+"""Reads text, JSON and TOML, also from untrusted trees; faults are UserErrors with file and line.
 
-What it returns is safe to pass on: it comes from a regular file, every number fits into 64 bits,
+Returned values are safe to pass on: they come from a regular file, every number fits into 64 bits,
 all text can be written as UTF-8, and no nesting is deep enough to exhaust the stack of a reader.
 
-Of a tree, only regular files inside it are opened: no symbolic link below its root is followed, no
-FIFO and no device is waited for, and a file that is larger than its kind can be is refused.
+In a tree, only regular files are opened: symbolic links below its root are not followed, FIFOs and
+devices do not block, and a file that is larger than its kind can be is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from roundtrip.errors import UserError, refusal
 
 #: Far deeper than any file that Roundtrip, ReFrame or Spack writes.
 MAX_DEPTH = 64
-#: The largest file that is read whole, and the largest text: Python may need 24 bytes for each.
+#: Bytes of the largest file that is read whole, and of a text; Python may need 24 times as much.
 MOST_BYTES, MOST_TEXT = 1 << 30, 1 << 24
 _INTEGER_DIGITS = 20
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -81,7 +80,7 @@ def decode(content: bytes, file: Path | str) -> str:
 
 
 def read_json(file: Path) -> Any:
-    """The JSON value in `file`; UserError as of `read_text` and `parse_json`."""
+    """The JSON value in `file`; UserError as in `read_text` and `parse_json`."""
     return parse_json(read_text(file), file)
 
 
@@ -128,7 +127,7 @@ def parse_toml(text: str, file: Path | str | None = None) -> dict[str, Any]:
 
 
 def _bounded(parse: Callable[[], _Parsed]) -> _Parsed:
-    """What `parse` returns; RecursionError if it is nested too deeply."""
+    """Return the result of `parse`; RecursionError if it is nested too deeply."""
     value = parse()
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH + 1):
@@ -183,7 +182,7 @@ def _reason(error: Exception) -> str:
 
 
 #: The largest record and the largest samples.csv that are read, bytes; workloads write far less.
-#: Python may need 24 bytes for each of a record's.
+#: Python may need 24 bytes for each byte of a record.
 MOST_RECORD = 1 << 23
 MOST_SAMPLES = 1 << 27
 _LINK = "a symbolic link: not followed"
@@ -196,7 +195,7 @@ def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_REC
     """The content of `file`, a regular file of at most `max_bytes` bytes.
 
     No link is followed between `root` (the file's own folder by default) and the file; `root`
-    itself may be a link, because the user named it.  UserError if the file cannot be read so.
+    itself may be a link, because the user named it.  UserError if the file cannot be read this way.
     """
     with _opened(file, root) as descriptor:
         size = os.fstat(descriptor).st_size
@@ -210,12 +209,12 @@ def read_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_REC
 
 
 def read_text_in_tree(file: Path, root: Path | None = None, max_bytes: int = MOST_RECORD) -> str:
-    """The content of `file` as UTF-8 text; otherwise as `read`, UserError too."""
+    """The content of `file` as UTF-8 text; UserError and parameters as in `read_in_tree`."""
     return decode(read_in_tree(file, root, max_bytes), file)
 
 
 def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
-    """The JSON object in `file`; empty if the file cannot be read or holds none."""
+    """The JSON object in `file`; empty if the file cannot be read or holds no object."""
     try:
         data = parse_json(read_text_in_tree(file, root), file)
     except UserError:
@@ -224,7 +223,7 @@ def read_object_in_tree(file: Path, root: Path | None = None) -> dict[str, Any]:
 
 
 def read_tail_in_tree(file: Path, root: Path | None = None, max_bytes: int = 4096) -> bytes:
-    """The last bytes of `file`, at most `max_bytes`; otherwise as `read`, UserError too."""
+    """The last bytes of `file`, at most `max_bytes`; UserError as in `read_in_tree`."""
     with _opened(file, root) as descriptor:
         os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - max_bytes), os.SEEK_SET)
         return os.read(descriptor, max_bytes)
@@ -240,9 +239,9 @@ def stamp(file: Path) -> tuple[int, ...]:
 
 
 def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
-    """Folders `levels` below `root`, in the order of their names, each with "".
+    """Yield the folders `levels` below `root`, sorted by name, each with "".
 
-    A folder on the way that cannot be entered comes with the reason instead of "".
+    A folder on the path that cannot be entered is yielded with the reason instead of "".
     """
     if root.is_symlink():
         yield root, _LINK
@@ -264,7 +263,7 @@ def folders_in_tree(root: Path, levels: int) -> Iterator[tuple[Path, str]]:
 
 @contextlib.contextmanager
 def _opened(file: Path, root: Path | None) -> Iterator[int]:
-    """A descriptor of the regular file `file`, without a step through a link below `root`."""
+    """Open the regular file `file`, without following a link below `root`; yield a descriptor."""
     base = file.parent if root is None else root
     *middle, name = file.relative_to(base).parts
     descriptors: list[int] = []
@@ -297,24 +296,24 @@ _PARTIAL = ".partial-"
 
 
 def partial_folder(parent: Path) -> Path:
-    """A new folder in `parent`, to be renamed when it is whole; locked while this process lives.
+    """Make a folder in `parent`, to be renamed when complete; locked while this process lives.
 
-    Folders there that nobody locks are of processes that died: they are removed.  OSError if the
-    system refuses.
+    Unlocked folders of the same kind are left by dead processes and removed.  OSError if the system
+    refuses.
     """
     for orphan in parent.glob(f"{_PARTIAL}*"):
         if orphan.is_dir() and not orphan.is_symlink() and _lock(orphan):
             shutil.rmtree(orphan, ignore_errors=True)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=parent))
-        # Where locks are not supported, nobody can take it for one that was left.
+        # Without support for locks, no process can lock it and take it for an orphan.
         _lock(folder)
-        if folder.is_dir():  # nobody removed it before it was locked
+        if folder.is_dir():  # no other process removed it before it was locked
             return folder
 
 
 def _lock(folder: Path) -> bool:
-    """Whether this process has locked the folder; it then keeps it open, and locked, to its end."""
+    """Lock the folder until this process ends; return whether that was possible."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -327,7 +326,7 @@ def _lock(folder: Path) -> bool:
 
 
 def replace(file: Path, content: bytes) -> None:
-    """Put `content` there at once, readable by all who may read the folder; not if it is there."""
+    """Replace `file` atomically by `content`, readable by all; do nothing if it is the same."""
     if file.is_file() and file.read_bytes() == content:
         return
     handle, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.parent)

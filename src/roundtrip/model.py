@@ -1,7 +1,7 @@
-"""Typed records: one pydantic model says what a file or a table holds.
+"""Typed records: one pydantic model defines the content of a file or a table.
 
-Validation and its messages follow from the model; of a table, so do its columns and the rules for
-their cells (`collect.columns`), and its part of docs/reference.md.
+Validation and its messages follow from the model.  For a table, the columns, the rules for their
+cells (`collect.columns`) and the part of docs/reference.md also follow from it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip.errors import printable
 
-#: A character that is printed, or that only breaks no line and steers no terminal.
+#: A character that neither breaks a line nor controls a terminal.
 CHARACTER = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]"
 _TEXT = f"^{CHARACTER}*$"
 _HOST = r"^[^\s\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]*$"
@@ -37,7 +37,7 @@ NAME_WORDS = (
     "a name has up to 100 letters, digits, single blanks, dots, - and _, "
     "and begins with a letter or a digit"
 )
-#: What a text must be that matches a pattern; pydantic, polars and Python understand it alike.
+#: Description of legal texts by pattern; pydantic, polars and Python read the patterns alike.
 WORDS = {
     f"^(?:{_NAME})$": NAME_WORDS,
     _HOST: "a name of a host",
@@ -69,7 +69,7 @@ Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 #: Launches of a case, and other things that are few.
 SmallCount = Annotated[int, Field(ge=0, le=10_000)]
 Amount = Annotated[float, Field(ge=0, le=MOST_AMOUNT)]
-#: Thresholds: none is negative, and all are larger than any sensible one.
+#: Thresholds: not negative, and below a bound that no sensible one reaches.
 Limit = Annotated[float, Field(ge=0, le=MOST_COUNT)]
 Positive = Annotated[float, Field(gt=0, le=MOST_COUNT)]
 #: A share, a probability or a level.
@@ -91,17 +91,17 @@ class Record(BaseModel):
 
 
 def column(description: str, unit: str = "") -> Any:
-    """A column of a bundle's table: what docs/reference.md says of it, and its unit."""
+    """Return the field for a column of a bundle's table; docs/reference.md has `description`."""
     return Field(description=description, json_schema_extra={"unit": unit})
 
 
 def optional(description: str, unit: str = "") -> Any:
-    """As `column`, of what a file need not say, and a cell may be without."""
+    """As `column`, for a value that a file or a cell may lack."""
     return Field(None, description=description, json_schema_extra={"unit": unit})
 
 
 def newer_column(description: str, unit: str = "") -> Any:
-    """As `optional`, of a column that older bundles lack."""
+    """As `optional`, for a column that older bundles lack."""
     return Field(None, description=description, json_schema_extra={"unit": unit, "later": True})
 
 
@@ -126,15 +126,15 @@ class Table(Record):
 
 
 def is_name(text: str) -> bool:
-    """Whether it is a `Name`."""
+    """Whether `text` is a `Name`."""
     return len(text) <= 100 and re.fullmatch(_NAME, text) is not None
 
 
 @dataclass(frozen=True)
 class Fault:
-    """The first fault of some data: the path to it, as keys and indices, and why in one line.
+    """The first fault of some data: its path of keys and indices, and the reason in one line.
 
-    `key` is the key at that path that is at fault, where it is not the value at the path.
+    `key` is the key at fault inside the value at the path; "" if the value itself is at fault.
     """
 
     path: tuple[str | int, ...]
@@ -146,7 +146,7 @@ class Fault:
 
     @property
     def where(self) -> str:
-        """The path with dots; "" for the whole."""
+        """The path with dots; "" for the root."""
         return printable(".".join(map(str, self.path)))
 
 
@@ -160,10 +160,10 @@ def fault(model: type[Record], data: object) -> Fault | None:
 
 
 def first_fault(error: ValidationError, container: str) -> Fault:
-    """The first fault of `error`, in words; `container` is what holds keys, such as "a table"."""
+    """Return the first fault of `error`; `container` names an object with keys, as "a table"."""
     details = error.errors(include_url=False)[0]
     path, kind = tuple(details["loc"]), details["type"]
-    if key := details.get("ctx", {}).get("key"):  # of a validator that looks at several keys
+    if key := details.get("ctx", {}).get("key"):  # from a validator of several keys
         return Fault(path, printable(details["msg"]), key)
     if kind == "missing":
         return Fault(path[:-1], printable(f"'{path[-1]}' is missing"))
@@ -183,13 +183,13 @@ def first_fault(error: ValidationError, container: str) -> Fault:
 
 
 def extend_model(base: type[_Model], fields: Mapping[str, Any]) -> type[_Model]:
-    """`base` with more fields: a type and a default by name."""
+    """Return `base` with more `fields`: a type and a default by name."""
     return create_model(base.__name__, __base__=base, **dict(fields))
 
 
 @cache
 def json_schema(model: type[Record]) -> Mapping[str, Any]:
-    """The JSON Schema of a model, with all that it refers to in its place."""
+    """Return the JSON Schema of a model, with all references resolved."""
     schema = model.model_json_schema()
     flat_schema: Mapping[str, Any] = _resolved(schema, schema.get("$defs", {}))
     return flat_schema

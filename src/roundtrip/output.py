@@ -1,7 +1,7 @@
 """The JSON that commands print: a model for each, from which its JSON Schema is generated.
 
-`schema` in an answer is the version of its form: it grows when a key is removed or means something
-else.  Keys may be added without that.
+`schema` in an answer is the version of its form: it grows when a key is removed or changes its
+meaning, not when a key is added.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Part(BaseModel):
 
 
 def required(description: str) -> Any:
-    """A key that is always there, and what it holds."""
+    """Return the field for a key that is always present."""
     return Field(description=description)
 
 
 def optional(description: str) -> Any:
-    """A key that is null where there is nothing to say."""
+    """Return the field for a key that may be null."""
     return Field(None, description=description)
 
 
@@ -342,7 +342,7 @@ class SiteCheck(Part):
     findings: tuple[SiteFinding, ...] = required("in the order of the site's parts")
 
 
-#: The commands that print JSON.
+#: The models of the commands that print JSON.
 OUTPUTS: Mapping[str, type[Part]] = {
     "history": History,
     "compare": Comparison,
@@ -353,9 +353,9 @@ OUTPUTS: Mapping[str, type[Part]] = {
 
 
 def text(model: type[Part], content: Mapping[str, Any]) -> str:
-    """The answer as JSON, in ASCII; ValidationError if `content` is not of the model.
+    """Return the answer as JSON, in ASCII; ValidationError if `content` does not fit `model`.
 
-    Characters that UTF-8 does not have, as in names of files, become ``?``.
+    Characters that UTF-8 cannot encode, as in file names, become ``?``.
     """
     plain = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     answer = model.model_validate_json(plain)

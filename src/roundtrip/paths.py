@@ -1,4 +1,4 @@
-"""Where things are: the checkout, run trees, published reports, cached toolchains.
+"""Paths of the checkout, of run trees, published reports and cached toolchains.
 
 The environment variables ``ROUNDTRIP_RUNS``, ``ROUNDTRIP_REPORTS`` and ``ROUNDTRIP_TOOLCHAINS``
 override the defaults, so that a cluster can put large trees on its scratch file system.
@@ -37,7 +37,7 @@ def reports() -> Path:
 
 
 def state() -> Path:
-    """Folder of what all checkouts of a user share: ``$XDG_STATE_HOME/roundtrip``."""
+    """Folder of the state that all checkouts of a user share: ``$XDG_STATE_HOME/roundtrip``."""
     try:
         return (_named("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "roundtrip"
     except RuntimeError:  # a user id that the system does not know

@@ -1,12 +1,12 @@
-"""What SimGrid simulates: platforms for its ``smpirun``, and traces of launches that it replays.
+"""Platforms for SimGrid's ``smpirun``, and traces of launches that SimGrid replays.
 
 A platform ``site-configs/<site>/platforms/<name>.xml`` is a file of SimGrid with ``<cluster>``
-elements and the placeholders `${host_flops}`, the speed of a host, and, where round trips can be
-made longer, `${added_us}`, half of the addition.
+elements and the placeholders `${host_flops}`, the speed of a host, and, if round trips can be made
+longer, `${added_us}`, half of the added time.
 
-A trace is cut to the timed section: what each rank computed and sent.  SimGrid writes an index,
+A trace is cut to the timed section: the work and messages of each rank.  SimGrid writes an index,
 whose lines name a file for each rank, and in these a line for each action:
-``<rank> <action> <numbers>``.  Nothing in them depends on the speed of hosts or of the network.
+``<rank> <action> <numbers>``.  No line depends on the speed of hosts or of the network.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from xml.etree import ElementTree
 from roundtrip import files, paths
 from roundtrip.errors import UserError
 
-#: What a launch finds beside it.
+#: Files in the folder of a launch.
 PLATFORM_FILE, HOSTS_FILE = "platform.xml", "hosts.txt"
-#: The environment in which a workload finds what it runs on.
+#: Environment variables that describe the platform to a workload.
 NAME, FLOPS, SHA256 = (
     f"ROUNDTRIP_SIMULATED_{suffix}" for suffix in ("PLATFORM", "HOST_FLOPS", "PLATFORM_SHA256")
 )
@@ -45,17 +45,17 @@ class Platform:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a workload learns of it, by environment variable."""
+        """The environment variables that describe the platform to a workload."""
         return {NAME: self.name, FLOPS: f"{self.host_flops:.17g}", SHA256: self.sha256}
 
     @property
     def sha256(self) -> str:
-        """Of the text."""
+        """The sha256 of the text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
     def facts(self) -> dict[str, str | float]:
-        """What a workload tells of it in `simulated` of run.json."""
+        """The platform's part of `simulated` in run.json."""
         platform_facts = {"platform": self.name, "platform_sha256": self.sha256}
         return {**platform_facts, "host_flops": self.host_flops}
 
@@ -71,9 +71,9 @@ class Platform:
 
 
 def read_platform(file: Path, host_flops: float, added_rtt_ms: float | None = None) -> Platform:
-    """The platform in `file`, its hosts of so many flop/s, its round trips longer by so many ms.
+    """Read the platform in `file`, with hosts of `host_flops` and `added_rtt_ms` on round trips.
 
-    UserError if `file` is no platform, or has no place for what is asked or a place for more.
+    UserError if `file` is no platform, or has not exactly the placeholders of these values.
     """
     if not host_flops > 0:
         raise UserError(f"a host of {host_flops:g} flop/s computes nothing")
@@ -115,15 +115,14 @@ _WRONG = re.compile(r"^.*(?:deadlock|CRITICAL|MPI_Abort).*$", re.MULTILINE | re.
 
 
 def simulation_fault(stderr_text: str) -> str:
-    """The line of `stderr_text` by which a simulation went wrong; "" for none."""
+    """Return the line of `stderr_text` that reports a failed simulation; "" without one."""
     match = _WRONG.search(stderr_text)
     return match[0].strip() if match else ""
 
 
-#: Of the toolchain with SimGrid.
+#: Name of the toolchain with SimGrid.
 _TOOLCHAIN = "smpi"
-#: Its root category at "critical" hides the warning of MPI_Abort, by which `simulation_fault`
-#: knows one.
+#: The root category at "critical" hides the warning of MPI_Abort, which `simulation_fault` needs.
 LOG_OPTIONS = ("--log=root.thres:critical", "--log=smpi_pmpi.thres:warning")
 _MISSING = "SimGrid is not installed: roundtrip toolchains smpi-boost181"
 
@@ -142,7 +141,7 @@ def run_smpirun(
 ) -> subprocess.CompletedProcess[str]:
     """Run ``smpirun`` with the options and the program in `words`, in `folder`.
 
-    UserError if it fails, or says that it did although its status is 0.
+    UserError if it fails, or reports a failure although its status is 0.
     """
     for word in words:
         if word.split() != [word]:
@@ -168,8 +167,8 @@ def run_smpirun(
     return process
 
 
-#: What the replay of SimGrid 3.32 knows: actions that have no buffer; collectives whose numbers of
-#: elements are those of a buffer; collectives whose numbers are those for each rank.
+#: Actions that SimGrid 3.32 can replay: without a buffer; collectives with the number of elements
+#: of a whole buffer; collectives with the number of elements for each rank.
 _PLAIN = (
     *("compute", "sleep", "send", "isend", "recv", "irecv", "sendRecv", "wait", "waitall"),
     *("test", "barrier"),
@@ -179,11 +178,11 @@ _OF_ALL = (
     *("alltoallv", "allgatherv", "gatherv", "scatterv"),
 )
 _OF_EACH = ("alltoall", "allgather", "gather", "scatter")
-#: Work of nothing: so a program marks where its timed section begins, and where it ends.
+#: Zero work, by which a program marks the begin and the end of its timed section.
 _MARK = ["compute", "0"]
-#: What a file begins with: the rank is made; it takes part in a collective that moves nothing but
-#: has buffers as large as any to come, because SimGrid 3.32 frees those that it enlarges while
-#: others use them; and all ranks meet, as before the timed section.
+#: Lines at the begin of a file: init; a collective that moves no data but has buffers as large as
+#: any later one, because SimGrid 3.32 frees buffers that it enlarges while other ranks use them;
+#: and a barrier, as before the timed section.
 _HEAD = 3
 _NUMBER = re.compile(r"-?\d{1,20}(\.\d{1,20})?(e[+-]\d{1,3})?", re.ASCII)
 _MOST_RANKS = 65_536
@@ -212,11 +211,11 @@ class Trace:
 
     @property
     def ranks(self) -> int:
-        """How many ranks the launch had."""
+        """The number of ranks of the launch."""
         return len(self.files)
 
     def head(self, rank: int, folder: Path) -> Path:
-        """A file in `folder` with what the rank does before the timed section, and nothing else."""
+        """Write the rank's actions before the timed section to a file in `folder`; return it."""
         with self.files[rank].open() as lines:
             head = [next(lines, "") for _ in range(_HEAD)]
         file = folder / f"rank-{rank}.txt"
@@ -224,7 +223,7 @@ class Trace:
         return file
 
     def operations(self) -> float:
-        """The operations that all ranks declared as their work; UserError for a bad line."""
+        """Return the sum of the operations that all ranks declared; UserError for a bad line."""
         return sum(
             float(words[2])
             for file in self.files
@@ -234,10 +233,10 @@ class Trace:
 
 
 def cut(index: Path, folder: Path) -> Trace:
-    """Write the timed section of the trace that `index` names into `folder`, which is made.
+    """Write the timed section of the trace that `index` names into the new `folder`.
 
-    UserError, with file and line, for what is no trace, was cut off, has no timed section, or holds
-    what a replay does not know.  Files are read beside or below the index only.
+    UserError, with file and line, if it is no trace, is truncated, has no timed section, or holds
+    an action that cannot be replayed.  Only files next to or below the index are read.
     """
     files = _named(index)
     buffer = max(_largest(file, rank, len(files)) for rank, file in enumerate(files))
@@ -253,10 +252,10 @@ def cut(index: Path, folder: Path) -> Trace:
 
 
 def _largest(file: Path, rank: int, ranks: int) -> int:
-    """Bytes that the largest buffer of a collective in the timed section needs, at most."""
+    """Return an upper bound of the largest buffer of a collective in the timed section, bytes."""
     largest = 1
     for words in _section(file, rank):
-        # Of those with counts for each rank, what is received follows these.
+        # In collectives with counts for each rank, the received count follows these.
         numbers = (
             [words[2], *words[3 + ranks : 4 + ranks]] if words[1].endswith("v") else words[2:4]
         )
@@ -315,14 +314,14 @@ def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
             yield number, words
 
 
-#: Options of smpirun by which a launch takes the time of its declared work and of its messages, and
-#: no other: computing costs nothing more, and neither does reading the clock, as in a replay.
+#: Options of smpirun by which a launch takes the time of its declared work and messages only, as in
+#: a replay: real computation and reading the clock take no simulated time.
 REPRODUCIBLE = ("--cfg=smpi/simulate-computation:no", "--cfg=smpi/wtime:0")
-#: What a recorded launch said of itself, beside the trace.
+#: The record of a launch, next to its trace.
 RUN = "run.json"
 _SAMPLES, _INDEX, _LIST = "samples.csv", "trace.txt", "ranks.txt"
 _COMPLETE = re.compile(r"^ROUNDTRIP COMPLETE ranks=(\d+) hosts=\d+$", re.MULTILINE)
-#: When a rank has met the others, and when the last one has ended; seconds.
+#: Times at which a rank has passed the barrier, and at which the last rank has ended; seconds.
 _MET = re.compile(r"^(\d+\.\d+)_\d+ barrier ", re.MULTILINE)
 _ENDED = re.compile(r"Simulated time: (\S+) seconds")
 
@@ -331,7 +330,7 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
     """Simulate `program`, a workload with its flags, and keep its timed section in `folder`.
 
     `folder` is new; it gets a file a rank, and run.json and samples.csv of the launch.  UserError
-    if the launch failed; then nothing is left of `folder`.
+    if the launch failed; `folder` is then removed.
     """
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
@@ -352,7 +351,7 @@ def record(program: Sequence[str | Path], ranks: int, platform: Platform, folder
 
 
 def replay(trace: Trace, platform: Platform) -> float:
-    """Seconds that the timed section takes on `platform`, from the first rank that begins it.
+    """Return the duration of the timed section on `platform`, s, from the first rank's begin.
 
     UserError if it cannot be replayed: the platform lacks hosts, or messages do not match.
     """
@@ -370,6 +369,6 @@ def replay(trace: Trace, platform: Platform) -> float:
 
 
 def _replay(files: Sequence[Path], words: Sequence[str], platform: Platform, place: Path) -> str:
-    """What smpirun says on standard error of a replay of `files`, one a rank."""
+    """Replay `files`, one a rank, and return the standard error of smpirun."""
     (place / _LIST).write_text("".join(f"{file.resolve()}\n" for file in files))
     return run_smpirun([*words, "-replay", _LIST], len(files), platform, place).stderr

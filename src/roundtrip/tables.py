@@ -1,7 +1,7 @@
 """TOML files read into pydantic models; every fault is reported with its file and line.
 
-A model derives from `model.Table`.  Several files may be laid over each other (`merge`); a fault is
-then reported with the file and line of the value at fault.
+A model derives from `model.Table`.  Several files may be merged (`merge`); a fault is then reported
+with the file and line of the value at fault.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from roundtrip.errors import UserError
 from roundtrip.model import Table, first_fault
 
 Path_ = tuple[str | int, ...]
-#: Where the value at a path of keys and indices stands: file and line.
+#: File and line of the value at each path of keys and indices.
 Places = dict[Path_, tuple[Path, int]]
 #: An array of strings.
 Strings = Annotated[tuple[str, ...], Field(strict=False)]
@@ -31,19 +31,19 @@ _Model = TypeVar("_Model", bound=Table)
 
 
 def read(file: Path) -> tuple[dict[str, Any], Places]:
-    """The TOML document in `file`, and where its values stand; UserError if it is none."""
+    """Return the TOML document in `file` and the places of its values; UserError if invalid."""
     return parse(files.read_text(file), file)
 
 
 def parse(text: str, file: Path) -> tuple[dict[str, Any], Places]:
-    """The TOML document `text` of `file`, and where its values stand; UserError if it is none."""
+    """Return the TOML `text` of `file` as a document, and its places; UserError if invalid."""
     return files.parse_toml(text, file), {
         path: (file, line) for path, line in reversed(list(_places(text.splitlines())))
     }
 
 
 def merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """`overrides` laid over `base`: tables are merged key by key, any other value is replaced."""
+    """Return `base` with `overrides`: tables are merged key by key, any other value is replaced."""
     result = dict(base)
     for key, value in overrides.items():
         base_value = result.get(key)
@@ -53,7 +53,7 @@ def merge(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, An
 
 
 def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file: Path) -> _Model:
-    """`data` as a `model`; UserError names the first fault, and `file` if no value is at fault."""
+    """Return `data` as a `model`; UserError with the first fault and its place, else `file`."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -63,7 +63,7 @@ def validate(data: Mapping[str, Any], model: type[_Model], places: Places, file:
 
 
 def fault(message: str, path: Path_, places: Places, file: Path) -> UserError:
-    """A UserError about the value at `path`, with the line of the innermost table or key known."""
+    """Return a UserError about the value at `path`, with the line of the innermost known key."""
     for end in range(len(path), 0, -1):
         if place := places.get(path[:end]):
             return UserError(message, *place)
@@ -71,7 +71,7 @@ def fault(message: str, path: Path_, places: Places, file: Path) -> UserError:
 
 
 def _places(lines: list[str]) -> Iterator[tuple[Path_, int]]:
-    """(path, line) of each heading and each ``key =``, in order; inner inline tables are not."""
+    """Yield (path, line) of each heading and ``key =``, in order, without inline tables' keys."""
     table: Path_ = ()
     counts: dict[Path_, int] = {}
     for number, line in enumerate(lines, 1):
@@ -86,7 +86,7 @@ def _places(lines: list[str]) -> Iterator[tuple[Path_, int]]:
 
 
 def _inside(keys: Path_, counts: Mapping[Path_, int]) -> Path_:
-    """The path of a heading: what lies in an array of tables lies in the last of them."""
+    """Return the path of a heading; inside an array of tables, it belongs to the last table."""
     path: Path_ = ()
     for key in keys[:-1]:
         path = (*path, key)

@@ -1,4 +1,4 @@
-"""`testbed/card`: what the README promises of Spack, done once on the virtual cluster."""
+"""`testbed/card`: runs the Spack workflow of the README once, on the virtual cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the card launches: checks by hand, then a night of its campaign."""
+"""The launches of the card: checks by hand, then a night of its campaign."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-#: One of each program of ours.
+#: One check of each of our programs.
 CHEAPEST_CHECKS = (
     "NetPIPE%(?=.*five)(?=.*pingpong)(?=.*one-per-node)",
     "RingNetwork%(?=.*mpi)(?=.*one-per-node)",
     "DDTBench%(?=.*MILC)(?=.*largest)(?=.*one-per-node)",
 )
-#: All programs of ours, and what others wrote.
+#: Checks of all our programs, and of those of others.
 ALL_CHECKS = (
     *CHEAPEST_CHECKS,
     "Ring%(?=.*shared-memory)(?=.*transport=mpi)",
@@ -29,9 +29,9 @@ BY_HAND = (
     "reframe -c checks -R --system={site}:clusterA -n '{names}' {only}"
     "-S budget=1 -S end=65536 -S limit=120 --max-retries=2 -r | tee runs/card.txt"
 )
-#: A case that passed, such as `[       OK ] ( 4/18) NetPIPE %mode=pingpong ...`, colours or not.
+#: A line of a passed case, coloured or not: `[       OK ] ( 4/18) NetPIPE %mode=pingpong ...`.
 PASSED_CASE = re.compile(r" OK\S* ?\] \( *\d+/\d+\) ")
-#: One night as a batch job; what it wrote is shown.
+#: One night as a batch job; the end of its output is shown.
 NIGHT = (
     "mkdir -p runs && export ROUNDTRIP_NIGHTLY_BEGIN=never && "
     "sbatch --wait --output=runs/card-%j.out campaigns/nightly.sbatch {}; "
@@ -40,14 +40,14 @@ NIGHT = (
 
 
 def by_hand_script(site: str, toolchain: str | None, checks: Sequence[str]) -> str:
-    """The script that launches checks on the head node, of `toolchain` or of all."""
+    """The script that launches checks on the head node, with `toolchain` or with all."""
     names = f"^({'|'.join(checks)})"
     option = f"-p '^{toolchain}$' " if toolchain else ""
     return BY_HAND.format(site=site, names=names, only=option)
 
 
 def checks_not_run(checkout: Path, checks: Sequence[str]) -> list[str]:
-    """Those of `checks` of which nothing passed: ReFrame calls a run without any case passed."""
+    """The `checks` without a passed case: ReFrame calls a run without any case passed."""
     lines = (checkout / "runs" / "card.txt").read_text(errors="replace").splitlines()
     case_names = [
         line.split(") ", 1)[1].replace(" %", "%") for line in lines if PASSED_CASE.search(line)
@@ -56,7 +56,7 @@ def checks_not_run(checkout: Path, checks: Sequence[str]) -> list[str]:
 
 
 def campaign_argument(checkout: Path, name: str, toolchain: str | None) -> str:
-    """Campaign `name` of the checkout; if a toolchain is given, a copy that names only that one."""
+    """Campaign `name` of the checkout, or a copy of it that names only `toolchain`, if given."""
     if toolchain is None:
         return name
     text = (checkout / "campaigns" / f"{name}.toml").read_text()

@@ -1,4 +1,4 @@
-"""The Debian packages that a card needs: looked for before anything is built."""
+"""Looks for the Debian packages that a card needs, before anything is built."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def missing_packages(checkout: Path, site: str) -> list[str]:
-    """Those of the site's Spack part and of the virtual cluster that are not installed.
+    """Packages of the site's Spack part and of the virtual cluster that are not installed.
 
-    Nothing where there is no dpkg: then Spack and the cluster say what is missing.
+    Empty without dpkg: then Spack and the cluster report what is missing.
     """
     folders = [checkout / "site-configs" / site, checkout / "testbed"]
     names = [

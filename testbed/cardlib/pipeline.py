@@ -18,7 +18,7 @@ WORKLOADS = "roundtrip-workloads"
 
 @dataclass(frozen=True)
 class Card:
-    """What was asked for, and the commands that do it."""
+    """The options of a card, and its commands."""
 
     checkout: Path
     spack: Path
@@ -26,7 +26,7 @@ class Card:
 
     @property
     def environment(self) -> dict[str, str]:
-        """As `site-configs/activate` and `spack env activate` have it."""
+        """The variables that `site-configs/activate` and `spack env activate` set."""
         part = self.checkout / "site-configs" / self.options.site / "spack"
         return {
             "ROUNDTRIP_SITE_SPACK": os.environ.get("ROUNDTRIP_SITE_SPACK", str(part)),
@@ -43,7 +43,7 @@ class Card:
         return [self.spack, "-C", self._settings(), "-e", self.checkout, *words]
 
     def _settings(self) -> Path:
-        """A folder with what Spack is told for this card only."""
+        """The folder of Spack's configuration for this card only."""
         options = self.options
         folder = Path(options.cache / ("settings-second" if options.prefix else "settings"))
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ class Card:
         return folder
 
     def words(self) -> list[str]:
-        """The options of this card, for one on another cluster that does the same."""
+        """The options for a card that does the same on another cluster."""
         options = self.options
         words = ["--cache", options.cache, "--site", options.site, "--name", f"{options.name}2"]
         words += ["--nodes", options.nodes, *(["--slice", options.slice] if options.slice else [])]
@@ -68,20 +68,20 @@ class Card:
         return [str(word) for word in words]
 
     def packages_cache(self) -> Path:
-        """Where all but the workloads is kept."""
+        """The build cache of everything except the workloads."""
         return Path(self.options.cache / "packages")
 
     def workloads_cache(self) -> Path | None:
-        """Where the workloads of exactly these sources are kept; None if git does not know them.
+        """The build cache of the workloads of these sources; None if git has no commit of them.
 
-        Spack knows the workloads by the path of their sources, so it would restore older ones.
+        Spack identifies workloads by the path of their sources, so it would restore older ones.
         """
         dirty = output_of(["git", "status", "--porcelain", "workloads"], self.checkout)
         tree = output_of(["git", "rev-parse", "HEAD:workloads"], self.checkout)
         return None if dirty or not tree else self.options.cache / f"workloads-{tree[:12]}"
 
     def specs(self) -> list[str]:
-        """The specs to install: those of one toolchain, or none, which is all."""
+        """The specs to install: those of one toolchain, or an empty list for all."""
         if not self.options.slice:
             return []
         mpi, _, boost = self.options.slice.partition(",")
@@ -92,7 +92,7 @@ class Card:
         return [self.checkout / "testbed" / "vcluster", "--name", self.options.name, *words]
 
     def on_the_cluster(self, script: str) -> list[str | Path]:
-        """A shell script on its head node, on the site and with the environment active."""
+        """The command that runs a shell script on the head node with the site activated."""
         activation = (
             f". site-configs/activate {self.options.site} && export SPACK_ENV={self.checkout}"
         )
@@ -100,7 +100,7 @@ class Card:
 
 
 def run_card(card: Card, steps: Steps) -> None:
-    """All of it; StepError at the first step that fails.  The cluster is down afterwards."""
+    """Run all steps; StepError at the first one that fails.  The cluster is down afterwards."""
     tree, flags = card.checkout, ["--cache-only"] if card.options.prefix else []
     with steps.step("concretize, unless the lock file is current"):
         if output_of([card.roundtrip, "site", "lock"], tree, card.environment) is None:
@@ -121,7 +121,7 @@ def run_card(card: Card, steps: Steps) -> None:
 
 
 def toolchain_name(card: Card) -> str | None:
-    """The name of the toolchain that is asked for; None if all are.  StepError if there is none."""
+    """The name of the requested toolchain; None for all.  StepError if it does not exist."""
     if not card.options.slice:
         return None
     mpi, _, boost = card.options.slice.partition(",")
@@ -136,9 +136,9 @@ def toolchain_name(card: Card) -> str | None:
 
 
 def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None:
-    """Boot the cluster with the software in `prefix` in view: the checks by hand, then a night.
+    """Boot the cluster with `prefix` shared, and launch the checks by hand, then a night.
 
-    Of `toolchain` only, if one is given.
+    Launch `toolchain` only, if one is given; with --prefix, launch no night.
     """
     try:
         with steps.step("boot the virtual cluster"):
@@ -167,7 +167,7 @@ def launch(card: Card, steps: Steps, prefix: str, toolchain: str | None) -> None
 
 
 def push(card: Card) -> None:
-    """Keep what is installed in the build caches; what they hold already is left alone."""
+    """Push the installed packages to the build caches, except those that are there already."""
     words = ["find", "--no-groups", "--format", "{name} {hash}"]
     output = output_of(card.command(*words), card.checkout, card.environment) or ""
     pairs = [line.split() for line in output.splitlines() if len(line.split()) == 2]
@@ -184,7 +184,7 @@ def push(card: Card) -> None:
 
 
 def store(card: Card) -> str:
-    """Where Spack installs."""
+    """The folder in which Spack installs; StepError if `spack python` does not run."""
     code = "import spack.store; print(spack.store.STORE.unpadded_root)"
     output = output_of(card.command("python", "-c", code), card.checkout, card.environment)
     if not output:

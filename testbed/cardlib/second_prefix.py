@@ -1,4 +1,4 @@
-"""The build cache on "another machine": a second, empty prefix, with the first one out of sight."""
+"""Tests the build cache as on another machine: in a second, empty prefix, the first one hidden."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 #: Longer than the first prefix, so that every path in a program must change.
 LONGER_PREFIX = "another-machine/with/a-longer/path/to/what-it-was/given"
-#: In a mount namespace of its own: hides the folder $1, keeps what is written to the checkout $2,
-#: such as the view of its environment, in $3 instead, and runs the rest.
+#: In a mount namespace: hides the folder $1, redirects writes to the checkout $2, such as the view
+#: of its environment, to $3, and runs the remaining arguments.
 HIDING_SCRIPT = (
     'mount -t tmpfs hidden "$1" && '
     'mount -t overlay checkout -o "lowerdir=$2,upperdir=$3/written,workdir=$3/work" "$2" && '
@@ -24,7 +24,7 @@ HIDING_SCRIPT = (
 
 
 def restore(card: Card, steps: Steps, prefix: str) -> None:
-    """Run the card once more where `prefix` is empty, with the build cache only."""
+    """Run the card again in a new prefix with `prefix` hidden, from the build cache only."""
     with tempfile.TemporaryDirectory(dir=card.options.cache, prefix="second-") as folder:
         for name in (LONGER_PREFIX, "written", "work"):
             (Path(folder) / name).mkdir(parents=True)

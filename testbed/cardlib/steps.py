@@ -1,4 +1,4 @@
-"""Steps, each timed, and the table of what they took."""
+"""Timed steps, and the table of their times and sizes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pathlib import Path
 
 
 class StepError(Exception):
-    """A step that did not work; its text names the command."""
+    """A failed step; the message names the command."""
 
 
 @dataclass
 class Step:
-    """What one step took, in seconds: by the clock, and of processors; `size` is in bytes."""
+    """A step with its wall time and processor time in seconds, and a `size` in bytes."""
 
     name: str
     clock: float = 0.0
@@ -51,7 +51,7 @@ class Steps:
 def run(
     words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None
 ) -> None:
-    """Run a command with its output in view; StepError if it does not succeed."""
+    """Run a command with its output shown; StepError if it fails."""
     sys.stdout.flush()
     if subprocess.run(words, cwd=folder, env={**os.environ, **(variables or {})}).returncode:
         raise StepError(f"failed: {' '.join(map(str, words))}")
@@ -60,7 +60,7 @@ def run(
 def output_of(
     words: Sequence[str | Path], folder: Path, variables: Mapping[str, str] | None = None
 ) -> str | None:
-    """What a command writes; None if it does not succeed."""
+    """The standard output of a command; None if it fails."""
     process = subprocess.run(
         words, cwd=folder, env={**os.environ, **(variables or {})}, capture_output=True, text=True
     )
@@ -74,7 +74,7 @@ def size(folder: Path) -> int:
 
 
 def table(steps: Sequence[Step]) -> str:
-    """A line a step: minutes by the clock, minutes of processors, MB."""
+    """A table with a line for each step: wall minutes, processor minutes, MB."""
     lines = [f"\n{'step':<44} {'minutes':>8} {'of CPU':>8} {'MB':>7}"]
     for step in steps:
         mb = "" if step.size is None else f"{step.size / 1e6:.0f}"

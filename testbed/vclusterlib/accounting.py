@@ -1,4 +1,4 @@
-"""slurmdbd and its MariaDB, which listens on a unix socket only; its data is in the state."""
+"""slurmdbd and its MariaDB, which listens on a unix socket only and keeps its data in mysql/."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> Parser:
-    """The parser of all commands; its result names the given one as ``command``."""
+    """The parser of all commands; its result holds the name of the command as ``command``."""
     top = Parser(prog="vcluster", description="A virtual two-cluster Slurm site.")
     top.add_argument("--name", help="which cluster (default: default)")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")

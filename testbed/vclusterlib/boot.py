@@ -15,12 +15,12 @@ from vclusterlib.state import State
 
 _ATTEMPTS = 3
 _PATIENCE = 15.0
-#: Slurm states of a node that does its work.
+#: Slurm states of a working node.
 WORKING_STATES = {"idle", "mixed", "allocated"}
 
 
 class NodeBoot:
-    """The first processes of the nodes, from their fork until Slurm calls all nodes idle."""
+    """The first processes of the nodes, from their fork until Slurm reports that all work."""
 
     def __init__(
         self, state: State, spec: Spec, daemons: Daemons, visible_folders: list[str]
@@ -34,18 +34,18 @@ class NodeBoot:
         self._deadline: dict[str, float] = {}
 
     def fork(self) -> None:
-        """Make all nodes; their slurmd waits for the gate."""
+        """Fork all nodes; each slurmd waits for the gate."""
         for node in self._spec.nodes:
             self._start(node)
 
     def open_gate(self) -> None:
-        """Let every slurmd start; munge and slurmctld run by then."""
+        """Let every slurmd start; munge and slurmctld must run."""
         os.close(self._gate_holder)
         for node in self._spec.nodes:
             self._deadline[node.name] = time.monotonic() + self._patience()
 
     def await_idle(self) -> None:
-        """Wait for all nodes and retry those that fail; VclusterError names one that never came."""
+        """Wait for all nodes and retry those that fail; VclusterError names one that fails."""
         pending_nodes = {node.name: node for node in self._spec.nodes}
         while True:
             states = node_states()

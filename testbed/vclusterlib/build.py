@@ -1,4 +1,4 @@
-"""Builds the C++ programs of ``testbed/link`` when first needed, and keeps them by content."""
+"""Builds the C++ programs of ``testbed/link`` at first use, and caches them by content."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ SHIM = "libsetgroups_shim.so"
 
 
 def _caches() -> tuple[Path, Path]:
-    """``build/testbed`` of the checkout, and where that is read-only the state directory."""
+    """``build/testbed`` of the checkout, and the state directory in case that is read-only."""
     return SOURCES.parent.parent / "build" / "testbed", state.root() / ".build"
 
 
 def _is_writable(folder: Path) -> bool:
-    """May we make or fill it?"""
+    """Whether we may create `folder` or write to it."""
     while not folder.exists():
         folder = folder.parent
     return os.access(folder, os.W_OK)
 
 
 def key() -> str:
-    """Changes with every source file and with the compiler."""
+    """A hash of all source files and of the compiler."""
     digest = hashlib.sha256()
     for path in sorted([SOURCES / "CMakeLists.txt", *SOURCES.glob("src/*")]):
         digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
@@ -41,7 +41,7 @@ def key() -> str:
 
 
 def programs() -> Path:
-    """Folder with the link and the shim, built if this content never was."""
+    """The folder with the link and the shim, which are built unless they are cached."""
     tools.require(tools.BUILD)
     content = key()
     folders = [cache / content for cache in _caches()]

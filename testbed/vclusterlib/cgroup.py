@@ -1,6 +1,6 @@
-"""A CPU weight for a whole cluster, against others on the same machine: cgroup v1 or v2.
+"""A CPU weight for a whole cluster relative to the rest of the machine, by cgroup v1 or v2.
 
-nice(1) does not do it: with autogroup scheduling it only counts within one session.
+nice(1) is not enough: with autogroup scheduling it only counts within one session.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PERIOD_US, _QUOTA_US = 4000, 1000
 
 
 def folder(state: State) -> Path | None:
-    """This cluster's group, made or not; None where the machine has no CPU controller for us."""
+    """The path of this cluster's group, which need not exist; None without a CPU controller."""
     name = f"roundtrip-vcluster-{hashlib.sha256(str(state.path).encode()).hexdigest()[:12]}"
     if (_ROOT / "cpu" / "cpu.shares").exists():
         return _ROOT / "cpu" / name
@@ -31,7 +31,7 @@ def folder(state: State) -> Path | None:
 
 
 def make(state: State, weight: int) -> str:
-    """Make the group with `weight` (100 is everybody's); returns its folder, ``""`` for none."""
+    """Make the group with `weight` (the default is 100); return its folder, ``""`` for weight 0."""
     if not weight:
         return ""
     group = folder(state)
@@ -49,12 +49,12 @@ def make(state: State, weight: int) -> str:
 
 
 def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
-    """Give the processes of a node `share` of one processor together; 0: as much as there is.
+    """Limit the processes of a node to `share` of one processor in total; 0 removes the limit.
 
-    What they start later has it too.  UserError where the machine cannot.
+    It includes their later children.  UserError if the machine cannot do it.
 
-    Without a quota they go back to where the others are: between two groups sched_yield(2) does
-    not yield, so that a rank that polls would hold up one of a group of its own.
+    Without a quota they return to the common group: sched_yield(2) does not yield to other groups,
+    so that a polling rank would delay a rank in a group of its own.
     """
     cluster = folder(state)
     if cluster is None:
@@ -67,7 +67,7 @@ def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
     quota = f"{max(_QUOTA_US, round(share * _PERIOD_US))}" if share else None
     try:
         group.mkdir(exist_ok=True)
-        for name in ("cpu.shares", "cpu.weight"):  # a quota takes no precedence from the node
+        for name in ("cpu.shares", "cpu.weight"):  # the node keeps its weight under a quota
             if (cluster / name).exists():
                 (group / name).write_text((cluster / name).read_text())
         if (group / "cpu.cfs_quota_us").exists():
@@ -89,7 +89,7 @@ def join(group: str) -> None:
 
 
 def join_cluster(state: State) -> None:
-    """Put this process, and what it will start, where the cluster's processes are."""
+    """Move this process, and so its future children, to the group of the cluster's processes."""
     group = folder(state) if state.spec().cpu_weight else None
     try:
         join(str(group or ""))

@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def _spec(options: argparse.Namespace) -> tuple[Spec, set[str]]:
-    """The cluster asked for, and which of its fields were asked for explicitly."""
+    """The requested cluster, and the fields that the user set."""
     values: dict[str, Any] = {}
     if options.nodes:
         values["nodes_a"], values["nodes_b"] = parse_nodes(options.nodes)
@@ -45,7 +45,7 @@ def _spec(options: argparse.Namespace) -> tuple[Spec, set[str]]:
 
 
 def _shares(folders: list[str]) -> tuple[str, ...]:
-    """The checkout, the toolchain cache and what was asked for; UserError if that is no folder."""
+    """The checkout, the toolchain cache and `folders`; UserError for one that cannot be shared."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roundtrip"
     shares = [CHECKOUT, *([cache] if cache.is_dir() else [])]
     for folder in folders:
@@ -58,7 +58,7 @@ def _shares(folders: list[str]) -> tuple[str, ...]:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What is asked of the link by name."""
+    """The link settings that the user gave, by name."""
     fields = ("rtt", "rate", "loss", "queue", "seed", "up")
     settings = {name: getattr(options, name, None) for name in fields}
     return {name: value for name, value in settings.items() if value is not None}
@@ -99,7 +99,7 @@ def _status(state: State, options: argparse.Namespace) -> int:
 
 
 def _require_nodes(health: dict[str, Any], partition: str, count: int) -> None:
-    """UserError unless the running cluster has such a partition with so many nodes."""
+    """UserError unless the running cluster has `partition` with at least `count` nodes."""
     sizes: dict[str, int] = {}
     for node in health.get("nodes", []):
         for name in (node["cluster"], "grid"):
@@ -145,7 +145,7 @@ def _command(argv: list[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status: 0, 1 (it did not work), 2 (bad input or a machine that cannot), or exec's."""
+    """Exit status: 0, 1 (failure), 2 (bad input or unsuitable machine), or that of the command."""
     try:
         return _run(parser().parse_args(arguments))
     except VclusterError as error:

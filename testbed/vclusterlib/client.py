@@ -15,7 +15,7 @@ _PATIENCE = 60.0
 
 
 def ask(state: State, request: dict[str, Any], patience: float = _PATIENCE) -> dict[str, Any]:
-    """The world's answer; VclusterError (or UserError, as it says) if it is a refusal."""
+    """The world's answer to `request`; VclusterError or UserError if the world refuses it."""
     try:
         folder = os.open(state.run, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:

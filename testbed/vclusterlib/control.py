@@ -1,6 +1,6 @@
-"""The requests that the world answers: say its status, change and test the link, switch nodes.
+"""The requests that the world answers: status, changes and tests of the link, power and faults.
 
-They come on the stream socket ``run/control.sock``, which head, nodes and host all reach.  A
+They arrive at the stream socket ``run/control.sock``, which head, nodes and host all reach.  A
 request is one JSON object on one line, and so is the answer: ``{"ok": true, ...}``, or
 ``{"ok": false, "error": line, "status": 1 or 2}``.
 """
@@ -41,7 +41,7 @@ class Control:
         self._test: selftest.SelfTest | None = None
 
     def apply(self, changes: dict[str, Any], test: bool = True, fresh: bool = False) -> None:
-        """Change the link, or with `fresh` the one that ``up`` made, then measure it."""
+        """Change the link's settings, or with `fresh` those of ``up``; with `test`, measure it."""
         self._settings = (self._initial_settings if fresh else self._settings).with_changes(changes)
         self._test = None
         self._link.apply(self._settings)
@@ -158,7 +158,7 @@ class Control:
 
 
 def node_states() -> dict[str, str]:
-    """Slurm's word for each node (idle, mixed, allocated, down*, ...); empty without slurmctld."""
+    """Slurm's state of each node (idle, mixed, allocated, down*, ...); empty without slurmctld."""
     command = ["sinfo", "-h", "-N", "-o", "%N %T"]
     try:
         process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)

@@ -1,7 +1,7 @@
 """Runs on a node and crashes a share of the processes of one program: ``crashes NAME SHARE``.
 
-As a node with bad memory does: each process is hit at most once, up to half a second after it was
-first seen.  With a share of 0 it watches the processes and does nothing.  It ends with its parent.
+It emulates bad memory: it crashes a process at most once, up to half a second after it first sees
+it.  With a share of 0 it only watches the processes.  It ends with its parent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-#: How often it looks, and how long after that a process crashes at most, s.
+#: Polling interval, and maximum delay of a crash, s.
 _INTERVAL, _MAX_DELAY = 0.05, 0.5
 
 

@@ -37,7 +37,7 @@ class Daemons:
         self._exit_codes.pop(name, None)
 
     def reap(self) -> None:
-        """Take note of all children that ended."""
+        """Record the exit codes of all children that ended."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -82,7 +82,7 @@ class Daemons:
 
 
 def poll(condition: Callable[[], bool], patience: float, pause: float = 0.01) -> bool:
-    """Ask until `condition` is true or `patience` seconds have passed; whether it was true."""
+    """Poll until `condition` is true or `patience` seconds have passed; return whether it is."""
     deadline = time.monotonic() + patience
     while not condition():
         if time.monotonic() > deadline:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 class VclusterError(Exception):
-    """Something went wrong that the input does not explain: exit status 1."""
+    """A failure that the input does not explain: exit status 1."""
 
     status = 1
 
 
 class UserError(VclusterError):
-    """Bad input, or a machine that cannot do it: exit status 2.  The message says what is right."""
+    """Bad input or an unsuitable machine: exit status 2.  The message says what is right."""
 
     status = 2

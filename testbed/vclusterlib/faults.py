@@ -4,8 +4,8 @@ A sick cable is our link program between the node's port and its bridge, whateve
 
   well   eth1 = f-a1 -- brA          sick   eth1 = f-a1 -- link -- x-a1 = y-a1 -- brA
 
-A slow processor is a CPU quota for all that runs on the node: as one whose clock is modulated, it
-stands still for a part of each millisecond or few.
+A slow processor is a CPU quota for all processes of the node: like a processor with clock
+modulation, it stops for a part of every few milliseconds.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from vclusterlib.state import State
 
 @dataclass(frozen=True)
 class Fault:
-    """What a node suffers from: seconds that its cable adds each way, share of frames that it loses
-    each way, share of a processor that its programs have together (0: all).
+    """The faults of a node: delay of its cable each way in s, share of frames that it loses each
+    way, share of a processor for all its programs together (0: no limit).
 
-    `cable`: its cable is our link program, also where that adds and loses nothing."""
+    `cable`: its cable is our link program, even without delay and loss."""
 
     latency: float = 0.0
     loss: float = 0.0
@@ -36,7 +36,7 @@ class Fault:
 
 
 class Faults:
-    """The faults of all nodes; used by the world alone."""
+    """The faults of all nodes; only the world uses it."""
 
     def __init__(self, state: State, spec: Spec, daemons: Daemons, program: str) -> None:
         self._state = state
@@ -47,11 +47,11 @@ class Faults:
         self._faults: dict[str, Fault] = {}
 
     def to_json(self) -> dict[str, Any]:
-        """By node: its faults."""
+        """The faults of each node, by name."""
         return {name: asdict(fault) for name, fault in sorted(self._faults.items())}
 
     def change(self, name: str, changes: dict[str, Any], clear: bool) -> None:
-        """Change what `name` suffers from; with `clear` it is well.  UserError if it cannot be."""
+        """Change the faults of node `name`; `clear` removes them.  UserError if impossible."""
         if self._spec.fabric != "wan":
             raise UserError("a node on a hub has no cable of its own: boot without --fabric hub")
         node = self._spec.node(name)
@@ -68,7 +68,7 @@ class Faults:
             self._cables[node.name] = self._insert(node)
         if has_cable:
             settings = LinkSettings(rtt=2 * fault.latency, loss=fault.loss)
-            # All cables see single packets, so that one that loses some differs in nothing else.
+            # All cables see single packets, so that a lossy one differs by its losses only.
             network.segment_in_software(["eth1"], True, node.name)
             self._cables[node.name].apply(settings)
         elif self._cables.pop(node.name, None):

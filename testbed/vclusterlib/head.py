@@ -12,7 +12,7 @@ from vclusterlib.state import State
 
 
 def prepare(state: State, spec: Spec, visible_folders: list[str]) -> None:
-    """Make the head node of this process's namespaces; its working folder becomes run/."""
+    """Turn this process's namespaces into the head node; the working folder becomes run/."""
     mounts.make_private(visible_folders)
     mounts.mount_proc()
     mounts.mount_sysfs()

@@ -44,7 +44,7 @@ class Lease:
 
     @property
     def breaches(self) -> list[str]:
-        """The requests that changed the link by ``--force`` meanwhile."""
+        """The requests that changed the link by ``--force`` during the lease."""
         return [str(request) for request in _read(_file(self._state)).get("broken", [])]
 
 
@@ -64,9 +64,9 @@ def hold(state: State, holder: str, patience: float) -> Iterator[Lease]:
 
 
 def require(state: State, request: dict[str, Any]) -> None:
-    """VclusterError unless the link is free, or `request` is the holder's, or breaks the lease.
+    """VclusterError unless the link is free, `request` is the holder's, or it breaks the lease.
 
-    Only the world calls this: it alone changes the link, one request after the other.
+    Only the world calls this, because only the world changes the link, one request at a time.
     """
     with _file(state).open("a+") as file:
         if _try_lock(file, fcntl.LOCK_SH):

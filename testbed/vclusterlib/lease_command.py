@@ -1,9 +1,9 @@
-"""``lease``: runs a command while it holds the lease on the link, which is set as asked.
+"""``lease``: sets the link, and runs a command while it holds the lease on it.
 
-A JSON record says what the link was before and after: ``{"schema", "holder", "asked", "before",
-"after", "broken", "status"}``.  `before` and `after` are as in ``wan --stats``, each with its own
-self-test; `after` is None if the link did not answer.  The counters of `after` begin at 0 with
-the command.
+A JSON record holds the state of the link before and after: ``{"schema", "holder", "asked",
+"before", "after", "broken", "status"}``.  `before` and `after` are as in ``wan --stats``, each with
+its own self-test; `after` is None if the link did not answer.  The counters of `after` begin at 0
+with the command.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def run(
 ) -> int:
     """Lease the link for `command`; return its exit status, or 128 + the signal that ended it.
 
-    `settings` are those that differ from those after ``up``.
+    `settings`: the link settings that differ from those of ``up``.
     """
     if not command:
         raise UserError("which command? e.g. vcluster lease --rtt 2ms -- srun -N2 hostname")
@@ -62,18 +62,18 @@ def run(
 
 
 class _HolderRequests:
-    """The holder's requests."""
+    """The requests of the lease's holder to the world."""
 
     def __init__(self, state: State, lease: Lease) -> None:
         self._state = state
         self._request = {"do": state.spec().fabric, "lease": lease.token}
 
     def set(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Set the whole link, whatever it was before, and measure it."""
+        """Set the whole link, whatever it was before, and measure it; return its status."""
         return self._ask(changes=settings, fresh=True)
 
     def start(self) -> dict[str, Any]:
-        """Set the counters to 0; the status of the link then."""
+        """Set the counters to 0; return the status of the link."""
         self._ask(reset=True)
         return self._ask()
 

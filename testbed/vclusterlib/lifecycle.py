@@ -20,9 +20,8 @@ from vclusterlib.state import State
 def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
     """Boot the cluster and return the line to print.
 
-    `explicit_fields` are the fields of `spec` that the user set.  A cluster that is up is left
-    alone.  A cluster that is only partly there (after a crash, or a killed ``up``) is ended and
-    booted again.
+    `explicit_fields` are the fields of `spec` that the user set.  A cluster that is up stays as it
+    is.  An incomplete cluster (after a crash, or a killed ``up``) is ended and booted again.
     """
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
         raise UserError("this is inside a virtual cluster: run `up` outside")
@@ -40,7 +39,7 @@ def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
 
 
 def down(state: State) -> str:
-    """End the cluster and all that belongs to it; the state folder keeps logs and database."""
+    """End the cluster and return the line to print; the state folder keeps logs and database."""
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
         raise UserError("this is inside a virtual cluster: run `down` outside")
     if not state.path.is_dir():
@@ -72,7 +71,7 @@ def examine(state: State) -> dict[str, Any]:
 
 
 def destroy(state: State) -> None:
-    """End all that exists of the cluster: in good order if it answers, otherwise by force."""
+    """End all that exists of the cluster, by SIGTERM if that is enough, else by SIGKILL."""
     world = state.world()
     if world is not None:
         with suppress(ProcessLookupError):
@@ -120,7 +119,7 @@ def _boot(state: State, spec: Spec) -> str:
 
 
 def _caveats(spec: Spec, scheduler: str) -> list[str]:
-    """What is less accurate on this machine than it could be, one line each."""
+    """Notes about reduced accuracy on this machine, one line each."""
     caveats = []
     if scheduler == "other":
         caveats.append(

@@ -25,7 +25,7 @@ _PACKET = 1514
 _PACKETS_UNLIMITED = 1_000_000
 _FIFO_PRIORITY = "50"
 _FULL_SPEED = 1e9
-#: What a link is set to, as statistics and records name it.
+#: The settings of a link, as statistics and records name them.
 SETTINGS = ("rtt_ms", "rate_bit_s", "loss", "queue_bytes", "seed", "up")
 
 
@@ -42,14 +42,14 @@ class LinkSettings:
 
     @property
     def needs_packets(self) -> bool:
-        """Whether the link must see single packets, because to lose or pace 64 KiB is coarse."""
+        """Whether the link must see single packets: losses or pacing of 64 KiB are too coarse."""
         return self.loss > 0 or 0 < self.rate <= _FULL_SPEED
 
     def with_changes(self, changes: dict[str, Any]) -> LinkSettings:
         return replace(self, **changes)
 
     def to_json(self) -> dict[str, Any]:
-        """Under the names of `SETTINGS`."""
+        """The settings under the names of `SETTINGS`."""
         return {
             "rtt_ms": self.rtt * 1e3,
             "rate_bit_s": self.rate,
@@ -61,7 +61,7 @@ class LinkSettings:
 
 
 class Link(Protocol):
-    """What the world uses of a link."""
+    """The interface of a link to the world."""
 
     engine: str
     program: str
@@ -76,9 +76,8 @@ class Link(Protocol):
 class UserspaceLink:
     """Our program, which is controlled by a unix datagram socket.
 
-    `senders` are the devices that send to it, in single packets if it asks for them or if
-    `in_packets`.  Its socket is relative to the working folder, which
-    is the state's run/.
+    `senders`: the devices that send to it, in single packets if `in_packets` is set or the settings
+    need them.  The socket is in the working folder, the state's run/.
     """
 
     engine = "userspace"
@@ -122,7 +121,7 @@ class UserspaceLink:
             "cpu_s": state["cpu_s"],
             "scheduler": state["scheduler"],
             "send_errors": state["send_errors"],
-            # as the program itself says, whoever set it
+            # as the program reports them, whoever set them
             "rtt_ms": state["delay_us"] * 2 / 1e3,
             "rate_bit_s": state["rate_bps"],
             "loss": state["loss"],
@@ -140,7 +139,7 @@ class UserspaceLink:
 
     def _ask(self, command: str) -> dict[str, Any]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
-            client.bind("")  # an address of the kernel's choice: the link runs beside us
+            client.bind("")  # the kernel chooses an address, which the link can reach
             client.settimeout(2)
             try:
                 client.sendto(command.encode(), self._socket)
@@ -202,7 +201,7 @@ class NetemLink:
 
 
 def netem_script(settings: LinkSettings) -> list[str]:
-    """Lines for ``tc -batch``; netem counts its queue in packets, those on the way included."""
+    """Lines for ``tc -batch``; netem's limit counts packets, both in the queue and in flight."""
     lines = []
     loss = settings.loss if settings.up else 1.0
     bytes_in_flight = settings.rate * settings.rtt / 2 / 8

@@ -1,4 +1,4 @@
-"""The file system of the head and of each node: the host's, less /tmp, /run and /dev/shm."""
+"""The file system of the head and of each node: the host's with private /tmp, /run, /dev/shm."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vclusterlib import syscalls
 
-#: Folders that head and nodes have for themselves, with the limits of their tmpfs.
+#: Private folders of the head and of each node, with the limits of their tmpfs.
 PRIVATE = {
     "/dev/shm": "size=1g,mode=1777",  # noqa: S108  these are the mount points
     "/tmp": "size=2g,mode=1777",  # noqa: S108
@@ -17,14 +17,14 @@ PRIVATE = {
 
 
 def is_hidden(path: str) -> bool:
-    """Does `path` lie in a private folder, so that it must be shared by name?"""
+    """Whether `path` lies in a private folder, so that it must be shared by name."""
     return any(path == folder or path.startswith(folder + "/") for folder in PRIVATE)
 
 
 def make_private(visible_folders: Iterable[str]) -> None:
-    """Mount the private folders anew; `visible_folders` below them stay visible.
+    """Mount the private folders; `visible_folders` below them stay visible.
 
-    Those are held by descriptors while the tmpfs goes over them.
+    Descriptors hold the visible folders while a tmpfs is mounted over them.
     """
     descriptors = {
         path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in visible_folders if is_hidden(path)
@@ -51,7 +51,7 @@ def mount_sysfs() -> None:
     """Mount /sys for this network namespace.
 
     UCX, hwloc and Open MPI look for network cards in /sys/class/net, which shows the network
-    namespace of whoever mounted it.  The cgroups mounted below are put back.
+    namespace of the process that mounted it.  The cgroups below it are mounted again.
     """
     cgroups = os.open("/sys/fs/cgroup", os.O_PATH | os.O_CLOEXEC)
     syscalls.mount("sysfs", "/sys", "sysfs")

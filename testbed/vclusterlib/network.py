@@ -28,7 +28,7 @@ def hub_ports(spec: Spec) -> list[str]:
 
 
 def world_script(spec: Spec, engine: str) -> str:
-    """Everything in the head's namespace, and the empty namespaces of the nodes."""
+    """The script for all links in the head's namespace, and for the nodes' empty namespaces."""
     lines = ["link set lo up", *(f"netns add {node.name}" for node in spec.nodes)]
     bridges = ("brM",) if spec.managed else ("brA", "brB")
     for name in bridges:
@@ -49,7 +49,7 @@ def world_script(spec: Spec, engine: str) -> str:
 
 
 def node_script(spec: Spec, node: Node) -> str:
-    """Addresses and neighbours inside one node."""
+    """The script for addresses and neighbours inside one node."""
     lines = ["link set lo up", f"addr add {node.fabric_address}/16 dev eth1", _up("eth1")]
     if spec.managed:
         lines += [f"addr add {node.management_address}/16 dev eth0", _up("eth0")]
@@ -59,7 +59,7 @@ def node_script(spec: Spec, node: Node) -> str:
 
 
 def sick_cable_script(node: Node) -> str:
-    """Put a pair of devices between the node's port and its bridge, for a link to join."""
+    """The script that puts two devices between a node's port and its bridge, for a link to join."""
     name, bridge = node.name, _bridge(node)
     lines = [f"link add x-{name} type veth peer name y-{name}", f"link set f-{name} nomaster"]
     lines += [f"link set y-{name} master {bridge}", _up(f"x-{name}"), _up(f"y-{name}")]
@@ -67,7 +67,7 @@ def sick_cable_script(node: Node) -> str:
 
 
 def well_cable_script(node: Node) -> str:
-    """Undo what `sick_cable_script` did."""
+    """The script that reverts `sick_cable_script`."""
     return f"link del x-{node.name}\nlink set f-{node.name} master {_bridge(node)}\n"
 
 
@@ -76,7 +76,7 @@ def _bridge(node: Node) -> str:
 
 
 def _up(device: str) -> str:
-    """No IPv6 address of its own making: nothing is sent that nobody asked for."""
+    """Set a device up without an automatic IPv6 address, which would cause traffic."""
     return f"link set dev {device} addrgenmode none up"
 
 
@@ -94,7 +94,7 @@ def _wan(engine: str) -> list[str]:
 
 
 def _neighbours(spec: Spec, local_node: Node | None, device: str, management: bool) -> list[str]:
-    """Entries for all other nodes, and for the head on the network it is in."""
+    """The entries for all other nodes, and for the head on its network."""
     cards = []
     for node in spec.nodes:
         if management:
@@ -111,7 +111,7 @@ def _neighbours(spec: Spec, local_node: Node | None, device: str, management: bo
 
 
 def run_batch(program: str, script: str, namespace: str | None = None) -> None:
-    """Feed a script to ``ip`` or ``tc``; VclusterError with the first complaint."""
+    """Feed a script to ``ip`` or ``tc``; VclusterError with the first line of an error."""
     command = [program, *(["-n", namespace] if namespace else []), "-batch", "-"]
     process = subprocess.run(command, input=script, capture_output=True, text=True, check=False)
     if process.returncode:
@@ -140,10 +140,10 @@ def segment_in_software(devices: Iterable[str], on: bool, namespace: str | None 
 
 
 def pace_nodes(spec: Spec, rate: float) -> None:
-    """Let each card of a hub send at `rate` bit/s only, one frame at a time.
+    """Limit each card of a hub to `rate` bit/s, one frame at a time.
 
-    The card's queue is what holds a sender back; the hub's own buffer would just overflow.  It adds
-    no delay of its own: a frame leaves at once when the card was idle.
+    The card's queue blocks a sender, where the hub's buffer would overflow.  It adds no delay: an
+    idle card sends a frame at once.
     """
     line = f"qdisc replace dev eth1 root tbf rate {rate:.0f}bit burst 1600 limit 60000\n"
     for node in spec.nodes:

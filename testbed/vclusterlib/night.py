@@ -51,15 +51,15 @@ variables = {{ budget = {budget}, perturbation = 0, end = 262144 }}
 """
 _COMPLETED = re.compile(r"(\d+) of (\d+) launches completed")
 PROGRAM = "netpipe"
-#: What every node has.
+#: Options of ``vcluster fault`` for every node: our link program as its cable.
 CABLE = ("--cable",)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Of a patient: options of ``vcluster fault``, and whether a share of its processes crash.
+    """A fault: its options of ``vcluster fault``, and whether a share of the processes crash.
 
-    `control` is the same as `options` without the fault.
+    `control`: the same options without the fault.
     """
 
     name: str
@@ -78,7 +78,7 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class Case:
-    """A patient and its control, by the names of their nodes."""
+    """A fault, and the names of the node that has it (`patient`) and of its control."""
 
     fault: Fault
     patient: str
@@ -87,7 +87,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster that is up, and the folder that its nodes see."""
+    """A running cluster, and the folder that its nodes share."""
 
     name: str
     share: Path
@@ -109,7 +109,7 @@ class Cluster:
 
     @contextmanager
     def crash_processes(self, node: str, share: float) -> Iterator[None]:
-        """Crash a share of the program's processes on a node, and look on with a share of 0."""
+        """Crash a share of the program's processes on a node; a share of 0 only watches them."""
         watcher = [sys.executable, "-m", "vclusterlib.crashes", PROGRAM, str(share)]
         prefix = [str(VCLUSTER), "--name", self.name, "node", node, "env"]
         with subprocess.Popen([*prefix, f"PYTHONPATH={CHECKOUT / 'testbed'}", *watcher]) as process:
@@ -119,7 +119,7 @@ class Cluster:
                 process.terminate()
 
     def roundtrip(self, series: str, *command: str) -> subprocess.CompletedProcess[str]:
-        """A command of Roundtrip on the head node; nights of one `series` share their history."""
+        """Run Roundtrip on the head node; the nights of one `series` share their history."""
         variables = {
             "ROUNDTRIP_RUNS": self.share / series / "runs",
             "ROUNDTRIP_REPORTS": self.share / series / "reports",
@@ -131,7 +131,7 @@ class Cluster:
 
 
 def pseudonym(node: str) -> str:
-    """As Roundtrip makes it of the site's key."""
+    """The node's pseudonym, as Roundtrip derives it from the site's key."""
     return f"node-{hmac.digest(KEY, node.encode(), hashlib.sha256).hex()[:8]}"
 
 
@@ -156,7 +156,7 @@ def boot(options: argparse.Namespace) -> Iterator[Cluster]:
 def measure_night(
     cluster: Cluster, series: str, names: dict[str, str]
 ) -> tuple[str, dict[str, str]]:
-    """Measure one; what to print of it, and by node that is named after it, as what."""
+    """Measure a night; return its summary line, and the verdicts by named node."""
     begin = time.monotonic()
     run_process = cluster.roundtrip(
         series, "run", str(cluster.share / "pairs.toml"), "--site", "virtual"
@@ -174,7 +174,7 @@ def measure_night(
 
 
 def node_verdicts(record: dict[str, Any], names: dict[str, str]) -> dict[str, str]:
-    """By node: what ``roundtrip nodes --json`` names it as."""
+    """The verdicts of ``roundtrip nodes --json``, by named node."""
     verdicts: dict[str, list[str]] = {}
     for outlier in record["named"]:
         measures = [measure["measure"] for measure in outlier["measures"]]
@@ -190,8 +190,8 @@ def node_verdicts(record: dict[str, Any], names: dict[str, str]) -> dict[str, st
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 0 if quiet nights named nobody and sick ones the patients alone, 1 if not, and 2
-    for bad input."""
+    """Exit status 0 if quiet nights name no node and the last sick night exactly the faulty nodes,
+    1 if not, and 2 for bad input."""
     options = parse_arguments(arguments)
     try:
         nodes = [node.name for node in Spec(*parse_nodes(options.nodes)).nodes]
@@ -225,7 +225,7 @@ def main(arguments: list[str]) -> int:
 
 
 def make_sick(cluster: Cluster, case: Case, crashes: float, watchers: ExitStack) -> None:
-    """Give a patient its fault, and its control everything but that."""
+    """Apply the options of a case: with the fault to its patient, without it to its control."""
     for node, options, share in (
         (case.patient, case.fault.options, crashes),
         (case.control, case.fault.control, 0.0),
@@ -237,7 +237,7 @@ def make_sick(cluster: Cluster, case: Case, crashes: float, watchers: ExitStack)
 
 
 def choose_cases(nodes: list[str]) -> list[Case]:
-    """Two cases in each cluster, on its nodes but the first; UserError where they are too few."""
+    """Two cases in each cluster, on its second to fifth node; UserError for too few nodes."""
     first_letter = nodes[0][0]
     clusters = [
         [node for node in nodes if (node[0] == first_letter) is is_first]
@@ -256,7 +256,7 @@ MIN_NODES = 6
 
 
 def table(cases: list[Case], verdicts: dict[str, str]) -> list[str]:
-    """Of each fault: the patient and what it is named as, the control and the same."""
+    """A table with a line for each fault: patient and verdict, control and verdict."""
     rows = [("fault", "patient", "named as", "control", "named as")]
     for case in cases:
         pairs = ((node, verdicts.get(node, "not named")) for node in (case.patient, case.control))
@@ -271,7 +271,7 @@ def table(cases: list[Case], verdicts: dict[str, str]) -> list[str]:
 def row(
     series: str, number: int, summary: str, named_nodes: set[str], expected_nodes: set[str]
 ) -> str:
-    """A line of the table: who was named, who should have been, and who falsely was."""
+    """A line for a night: the nodes named, the nodes missed, and the nodes named falsely."""
     parts = [f"named: {', '.join(sorted(named_nodes)) or 'none'}"]
     if expected_nodes - named_nodes:
         parts.append(f"not named: {', '.join(sorted(expected_nodes - named_nodes))}")

@@ -1,8 +1,8 @@
 """A compute node: namespaces of its own, its file system, one slurmd, and a first process.
 
 The first process reaps orphans and lives on when slurmd dies, so that slurmd can be killed and
-started again in place (``vcluster node a1 slurmd``).  Only while the cluster boots does the node
-die with its slurmd, so that the world starts it anew.
+started again in place (``vcluster node a1 slurmd``).  While the cluster boots, however, the node
+ends with its slurmd, so that the world starts it again.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _SPACES = (
 
 
 def pid_file(state: State, name: str) -> Path:
-    """Holds the pid of the node's first process, as the head sees it."""
+    """The file with the pid of the node's first process, as the head sees it."""
     return state.run / "nodes" / f"{name}.pid"
 
 
 def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -> int:
-    """Start a node; returns the pid of its keeper, whose death ends the node.
+    """Start a node; return the pid of its keeper, whose death ends the node.
 
     `gate` is the reading end of a pipe: slurmd starts once all its writers are closed.
     """
@@ -47,7 +47,7 @@ def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -
 
 
 def _become_child(gate: int) -> None:
-    """Forget what belongs to the world: its signal handlers and all its descriptors."""
+    """Reset the world's signal handlers, and close its descriptors except `gate`."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -95,7 +95,7 @@ def _live(state: State, node: Node, visible_folders: list[str], gate: int) -> in
         try:
             pid, status = os.wait()
         except ChildProcessError:
-            time.sleep(1)  # nothing runs here now; what enters later may leave orphans
+            time.sleep(1)  # no process runs now; commands that enter later may leave orphans
             continue
         if pid == slurmd.pid and not (state.run / "booted").exists():
             return os.waitstatus_to_exitcode(status) & 0xFF or 1

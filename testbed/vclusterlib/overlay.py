@@ -8,16 +8,16 @@ from pathlib import Path
 from vclusterlib.errors import UserError
 from vclusterlib.state import State, write_atomically
 
-#: Keys of slurm.conf with which a line describes one thing of many.
+#: First keys of the lines of slurm.conf that each describe one of several nodes or partitions.
 _REPEATED_KEYS = ("NodeName", "PartitionName")
 _CONF = "slurm.conf"
 _OUR_FILES = (_CONF, "slurmdbd.conf")
 
 
 def take(folder: str, state: State) -> None:
-    """Copy the configuration files of `folder` into the state, for every boot; none without it.
+    """Replace the overlay in the state by the configuration files of `folder`; "" removes it.
 
-    UserError if there are none in `folder`.
+    UserError if `folder` has none.
     """
     overlay_folder = state.path / "overlay"
     shutil.rmtree(overlay_folder, ignore_errors=True)
@@ -30,10 +30,10 @@ def take(folder: str, state: State) -> None:
 
 
 def lay(state: State, text: str) -> str:
-    """`text` of slurm.conf under the one that was taken, if any.
+    """The `text` of slurm.conf, changed by the slurm.conf of the overlay, if any.
 
-    A line of a node or partition that is known changes the keys that it names, and leaves the
-    others; any other key stands for the one in `text`; what is not there yet is added.
+    A line of a node or partition in `text` changes only the keys that it names; any other key
+    replaces that in `text`; new nodes, partitions and keys are added.
     """
     file = state.path / "overlay" / _CONF
     if not file.is_file():
@@ -46,7 +46,7 @@ def lay(state: State, text: str) -> str:
 
 
 def write(state: State) -> None:
-    """Put the other files that were taken, such as topology.conf, beside slurm.conf."""
+    """Put the other files of the overlay, such as topology.conf, beside slurm.conf."""
     for old_file in (state.etc / "slurm").glob("*.conf"):
         if old_file.name not in _OUR_FILES:
             old_file.unlink()
@@ -70,7 +70,7 @@ def _put(lines: list[str], new_line: str, fields: dict[str, str]) -> None:
 
 
 def _fields(line: str) -> dict[str, str]:
-    """``Key=value`` by key; only the first where the line describes no node and no partition."""
+    """The values of a line by key; only the first unless it is of a node or partition."""
     pairs = [word.split("=", 1) for word in line.split() if "=" in word]
     if pairs and pairs[0][0] not in _REPEATED_KEYS:
         pairs = pairs[:1]

@@ -1,4 +1,4 @@
-"""Switching a node off and on while the cluster runs: nothing on it says good-bye."""
+"""Switches a node off and on while the cluster runs, without any message to its peers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vclusterlib.state import State
 
 
 class Power:
-    """The switches of all nodes; used by the world alone, whose children the nodes are."""
+    """The power switches of all nodes; only the world, the parent of the nodes, uses it."""
 
     def __init__(
         self, state: State, spec: Spec, daemons: Daemons, visible_folders: list[str]
@@ -25,12 +25,12 @@ class Power:
         self._visible_folders = visible_folders
 
     def switch(self, name: str, on: bool) -> None:
-        """UserError if there is no such node, or it is on (off) already."""
+        """Switch a node on or off; UserError if there is none, or it is on (off) already."""
         node = self._spec.node(name)
         if on != (self._daemons.exit_code(name) is not None):
             raise UserError(f"node {name} is {'on' if on else 'off'} already")
         if not on:
-            # first the cable: the kernel would tell its peers that the processes have ended
+            # cable first: else the kernel notifies peers of the end of the processes
             self._plug(name, "down")
             self._daemons.stop(name, 10, signal.SIGKILL)
             return
@@ -41,8 +41,8 @@ class Power:
         os.close(gate)
 
     def _plug(self, name: str, link_state: str) -> None:
-        """The end in the head's namespace: the node keeps its addresses and neighbours."""
+        """Set the end in the head's namespace: the node keeps its addresses and neighbours."""
         cables = [f"f-{name}", *([f"m-{name}"] if self._spec.managed else [])]
-        # a hub's ports are those of the link, which does not outlive one that goes down
+        # not the ports of a hub: its link program ends if one of them goes down
         plugs = [cable for cable in cables if self._spec.fabric == "wan" or cable.startswith("m-")]
         network.run_batch("ip", "".join(f"link set dev {plug} {link_state}\n" for plug in plugs))

@@ -1,4 +1,4 @@
-"""Which daemons run, however they were started: by the world, or again after a fault."""
+"""Finds the daemons that run, whether the world or somebody else started them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _name(pid: str) -> str:
 
 
 def namespace_pids(pid: int) -> list[int]:
-    """All processes in the PID namespace of process `pid`, itself too."""
+    """All processes in the PID namespace of process `pid`, including itself."""
     namespace = _namespace(str(pid))
     pids = [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
     return [int(name) for name in pids if namespace and _namespace(name) == namespace]
@@ -39,7 +39,7 @@ def _running_processes(names: Iterable[str]) -> set[tuple[str, str]]:
 
 
 def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
-    """For each name: does such a process run in our PID namespace?"""
+    """For each name, whether such a process runs in our PID namespace."""
     # the kernel keeps 15 characters of a process's name
     names = {name: name[:15] for name in daemons}
     namespace = _namespace("self")
@@ -48,7 +48,7 @@ def daemons_alive(daemons: Iterable[str]) -> dict[str, bool]:
 
 
 def slurmd_alive(first_processes: dict[str, int]) -> dict[str, bool]:
-    """For each node, given the pid of its first process: does its slurmd run?"""
+    """For each node, by the pid of its first process, whether its slurmd runs."""
     processes = _running_processes(["slurmd"])
     return {
         node: (_namespace(str(pid)), "slurmd") in processes for node, pid in first_processes.items()

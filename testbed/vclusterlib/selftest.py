@@ -1,4 +1,4 @@
-"""Does the fabric do what was asked?  ping from a1 to b1, against the arithmetic."""
+"""Tests the fabric: compares ping from a1 to b1 with the expected round-trip time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _PINGS = 25
 _ATTEMPTS = 3
 #: Bits on the wire of one 56-byte ping: 98 of frame, 24 of preamble, FCS and gap.
 _PING_BITS = 8 * (98 + 24)
-#: The best ping may exceed what was asked by this, or by a twentieth.
+#: The fastest ping may exceed the expected time by this, or by a twentieth.
 _TOLERANCE_MS = 0.5
-#: None may be faster, but ping prints three digits: 0.031, 2.03, 40.1, 100.
+#: It may not be faster, within the three digits that ping prints: 0.031, 2.03, 40.1, 100.
 _CLOCK_MS = 0.02
 _TYPICAL_MS = 0.25
 
@@ -44,7 +44,7 @@ class SelfTest:
 
     @property
     def disturbed(self) -> bool:
-        """Right at best, but late as a rule: the machine is busy."""
+        """Whether the fastest ping is right, but the median is late: the machine is busy."""
         return self.passed and self.p50_ms - self.asked_ms > _TYPICAL_MS
 
     def to_json(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class SelfTest:
 
 
 def expected_ms(settings: LinkSettings) -> float:
-    """Round trip of a ping that the link adds: delay, and serialisation both ways."""
+    """The round-trip time that the link adds to a ping: delay, and serialisation both ways."""
     serialisation = 2 * _PING_BITS / settings.rate if settings.rate else 0.0
     return (settings.rtt + serialisation) * 1e3
 
@@ -83,7 +83,7 @@ def _ping(target: str, count: int, interval: float, patience: float) -> str:
 
 
 def run(settings: LinkSettings, target: str) -> SelfTest:
-    """Measure, up to three times; VclusterError if the link never did what was asked."""
+    """Measure up to three times; VclusterError if no test passes."""
     if not settings.up:
         return _silence(target)
     rtt_ms = expected_ms(settings)

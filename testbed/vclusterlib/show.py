@@ -9,7 +9,7 @@ from vclusterlib.units import show_rate, show_size
 
 
 def show_link(link: dict[str, Any]) -> str:
-    """Two lines: what the link is set to, and what the self-test found."""
+    """Two lines: the settings of the link, and the result of the self-test."""
     line = f"{link['fabric']} ({link['engine']}): "
     if link["fabric"] == "wan":
         line += f"RTT {link['rtt_ms']:g} ms, "
@@ -37,7 +37,7 @@ def _node_state(node: dict[str, Any]) -> str:
 
 
 def show_status(status: dict[str, Any]) -> str:
-    """A few lines; the nodes of one cluster and state together."""
+    """A few lines; nodes of the same cluster and state share one."""
     lines = [f"cluster {status['name']}: {status['state']}"]
     lines[0] += f" ({status['why']})" if "why" in status else ""
     if "nodes" in status:

@@ -127,7 +127,7 @@ def hosts(spec: Spec) -> str:
 
 
 def write(spec: Spec, state: State, first_job: int = 1) -> None:
-    """All files below the state's etc/; a munge key is made once, for its owner only."""
+    """Write all files below the state's etc/; the munge key is made once, for its owner only."""
     for folder in ("slurm", "munge"):
         (state.etc / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomically(state.etc / "slurm" / "slurm.conf", slurm(spec, state, first_job), 0o644)

@@ -1,4 +1,4 @@
-"""What a virtual cluster is made of: its nodes, their addresses, its fabric and its options."""
+"""The description of a virtual cluster: nodes, their addresses, fabric and options."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Spec:
-    """One cluster as asked for by ``up``; rates in bit/s, memory in MiB."""
+    """The cluster that ``up`` requests; rates in bit/s, memory in MiB."""
 
     nodes_a: int = 4
     nodes_b: int = 4
@@ -88,7 +88,7 @@ class Spec:
 
     @property
     def managed(self) -> bool:
-        """Slurm has a network of its own: else it would share the hub's 10 Mbit/s with the jobs."""
+        """Whether Slurm has its own network: else it would share the hub's 10 Mbit/s with jobs."""
         return self.fabric == "hub"
 
     @property
@@ -96,7 +96,7 @@ class Spec:
         return "10.77.0.1" if self.managed else "10.78.0.1"
 
     def address(self, node: Node) -> str:
-        """Where Slurm reaches the node."""
+        """The address at which Slurm reaches the node."""
         return node.management_address if self.managed else node.fabric_address
 
     def to_json(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class Spec:
 
 
 def parse_nodes(text: str) -> tuple[int, int]:
-    """``4+4``: nodes of cluster A and of cluster B."""
+    """Parse ``4+4``, the numbers of nodes of cluster A and of cluster B."""
     match = re.fullmatch(r"(\d{1,6})\+(\d{1,6})", text)
     if not match:
         raise UserError(f"--nodes {text!r}: write the nodes of A and of B: 4+4")

@@ -1,4 +1,4 @@
-"""A cluster's state directory, the lock on it, and who lives in it.
+"""A cluster's state directory, the lock on it, and the world's first process.
 
 ``$XDG_STATE_HOME/roundtrip/vcluster/<name>/``, mode 0700:
   lock         held by ``up`` and ``down``           cluster.json  the Spec, and the shared folders
@@ -22,7 +22,7 @@ from typing import Any
 from vclusterlib.errors import UserError
 from vclusterlib.spec import Spec
 
-#: Set inside the cluster: its state directory.
+#: Environment variable inside the cluster: its state directory.
 STATE_VARIABLE = "ROUNDTRIP_VCLUSTER_STATE"
 
 
@@ -33,7 +33,7 @@ def root() -> Path:
 
 
 def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
-    """Write a whole file or none; it has its mode before it has its content."""
+    """Write a file completely or not at all; its mode is set before its content."""
     temporary_path = path.with_name(f".{path.name}.{os.getpid()}")
     temporary_path.unlink(missing_ok=True)
     descriptor = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -43,7 +43,7 @@ def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
 
 
 def process_start(pid: int | str) -> str:
-    """Start time of a process in clock ticks since boot, or ``""``: tells a recycled pid."""
+    """Start time of a process in clock ticks since boot, or ``""``; it reveals a recycled pid."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -52,7 +52,7 @@ def process_start(pid: int | str) -> str:
     return "" if fields[0] in "ZX" else fields[19]
 
 
-#: Of Unix, without the zero at the end.
+#: Maximum bytes of a unix socket's path, without the final zero.
 LONGEST_SOCKET = 107
 
 
@@ -74,7 +74,7 @@ class State:
 
     @staticmethod
     def from_name(name: str | None) -> State:
-        """The cluster `name`; without a name the one we are inside of, else ``default``."""
+        """The cluster `name`; by default the cluster that we run in, else ``default``."""
         path = os.environ.get(STATE_VARIABLE)
         if name is None and path:
             return State(Path(path))
@@ -85,12 +85,12 @@ class State:
 
     @property
     def is_inside(self) -> bool:
-        """Are we in this cluster ourselves?"""
+        """Whether this process runs in this cluster."""
         return os.environ.get(STATE_VARIABLE) == str(self.path)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the state directory, when another command that does has ended."""
+        """Lock the state directory, after waiting for another command that holds the lock."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = (self.path / "lock").open("a")
@@ -106,7 +106,7 @@ class State:
             yield
 
     def require_short_path(self) -> None:
-        """Slurm holds a job that it cannot make a socket for, and never says so to its user."""
+        """UserError for a path too long for Slurm's sockets: Slurm would hold jobs silently."""
         longest_path = self.spool / "head" / f"head_999999.{2**32 - 1}"
         if (excess := len(os.fsencode(longest_path)) - LONGEST_SOCKET) > 0:
             raise UserError(
@@ -115,7 +115,7 @@ class State:
             )
 
     def prepare(self, spec: Spec) -> None:
-        """Folders and the record of a new boot; logs and run files of the last one go."""
+        """Make the folders and record of a new boot; remove logs and run files of the last one."""
         self.path.chmod(0o700)
         for folder in (self.run, self.log, self.spool):
             shutil.rmtree(folder, ignore_errors=True)
@@ -127,13 +127,13 @@ class State:
         return Spec.from_json(json.loads((self.path / "cluster.json").read_text()))
 
     def record_world(self, **more: Any) -> None:
-        """Written by the world's first process while it still sees the /proc it came from."""
+        """Write world.json, in the world's first process while it still sees the outer /proc."""
         pid = Path("/proc/self").readlink().name
         record = {"pid": int(pid), "start": process_start(pid), "boot": boot_id(), **more}
         write_atomically(self.path / "world.json", json.dumps(record) + "\n")
 
     def world(self) -> int | None:
-        """Pid of the world's first process, if it lives; call from outside."""
+        """Pid of the world's first process, None if it has ended; call from outside."""
         try:
             record = json.loads((self.path / "world.json").read_text())
         except (OSError, ValueError):
@@ -142,7 +142,7 @@ class State:
         return int(record["pid"]) if is_alive else None
 
     def forget_boot(self) -> None:
-        """Remove what belongs to one boot only."""
+        """Remove the files that belong to one boot only."""
         shutil.rmtree(self.run, ignore_errors=True)
         shutil.rmtree(self.spool, ignore_errors=True)
         (self.path / "world.json").unlink(missing_ok=True)

@@ -34,7 +34,7 @@ def mount(source: str, target: Path | str, kind: str = "", flags: int = 0, data:
 
 
 def unmount(target: Path | str) -> None:
-    """Detach now, free when the last user is gone."""
+    """Detach `target` now; the kernel frees it after its last use."""
     _check(_libc.umount2(os.fsencode(target), 2), f"unmount {target}")
 
 

@@ -1,4 +1,4 @@
-"""The programs we stand on, and the Debian packages they come in."""
+"""The programs that the cluster needs, and their Debian packages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def require_for(spec: Spec) -> None:
 
 
 def user_namespace(rootless: bool) -> list[str]:
-    """Options of unshare that put a user namespace in front."""
+    """Options of unshare that add a user namespace, if `rootless`."""
     return ["--user", "--map-root-user"] if rootless else []
 
 
@@ -77,7 +77,7 @@ def require_namespaces(rootless: bool) -> None:
 
 
 def has_netem(rootless: bool) -> bool:
-    """Does this kernel have the netem queue?  Tried on the loopback of a fresh namespace."""
+    """Whether this kernel has the netem queue, by a trial on the loopback of a new namespace."""
     probe = ["tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
     command = ["unshare", *user_namespace(rootless), "--net", *probe]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0

@@ -37,13 +37,13 @@ def rtt(text: str) -> float:
 
 
 def cut(text: str) -> float:
-    """How long a link stays cut, in seconds, 1 ms to 1 hour."""
+    """Duration of a cut of the link in seconds, 1 ms to 1 hour."""
     value = _parse(text, "cut", _TIMES, "5s")
     return _within(value, 1e-3, 3600, "cut", text, "1ms to 3600s")
 
 
 def wait(text: str) -> float:
-    """How long to wait, in seconds, 0 to 1 day."""
+    """Waiting time in seconds, 0 to 1 day."""
     value = 0.0 if text.strip() == "0" else _parse(text, "wait", _TIMES, "60s")
     return _within(value, 0, 86400, "wait", text, "0 to 86400s")
 
@@ -69,7 +69,7 @@ def loss(text: str) -> float:
 
 
 def cpu(text: str) -> float:
-    """Share of a processor, 0.25 to 64: more than there are takes nothing away."""
+    """Share of a processor, 0.25 to 64; more than the machine has is no limit."""
     value = _parse(text, "cpu", {"%": 0.01}, "25%")
     return _within(value, 0.25, 64, "cpu", text, "25% to 6400%")
 

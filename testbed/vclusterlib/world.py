@@ -37,7 +37,7 @@ _SLURMCTLD_PORT = 6817
 
 
 class Terminated(Exception):  # noqa: N818  not an error
-    """SIGTERM: end in good order."""
+    """SIGTERM arrived: end in good order."""
 
 
 class World:
@@ -56,7 +56,7 @@ class World:
         self._scheduler = ""
 
     def boot(self) -> Control:
-        """Start all; VclusterError or OSError names what failed."""
+        """Boot the cluster; VclusterError or OSError names the part that failed."""
         spec, daemons = self._spec, self._daemons
         with self._timed("files"):
             head.prepare(self._state, spec, self._visible_folders)
@@ -96,13 +96,13 @@ class World:
         return {"times": times, "scheduler": self._scheduler}
 
     def stop(self) -> None:
-        """End what writes to disk; the kernel ends the rest."""
+        """End the daemons that write to disk; the kernel ends the rest."""
         if self._spec.accounting:
             self._daemons.stop("slurmctld", 5)
             accounting.stop(self._daemons)
 
     def serve(self, control: Control, listener: socket.socket) -> None:
-        """Reap and answer until SIGTERM."""
+        """Reap children and answer requests until SIGTERM."""
         wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -161,7 +161,7 @@ def _tell(pipe: int, word: str, content: object) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """``__world STATE REPORT_FD ACCEPT_FD SETUP``; SETUP is a JSON object, see lifecycle."""
+    """``__world STATE REPORT_FD ACCEPT_FD SETUP``; SETUP is a JSON object, see launch."""
     report, accept = int(arguments[1]), int(arguments[2])
     os.set_inheritable(report, False)
     os.set_inheritable(accept, False)

@@ -24,7 +24,7 @@ FIGURES = {**USUAL, "aa": aa.measure, "sequential": sequential.measure, "blame":
 
 
 def main(names: list[str]) -> int:
-    """Print the figures called `names`; the exit status, 2 for an unknown or unmeasured figure."""
+    """Print the figures `names`; return the exit status, 2 for an unknown or unmeasured one."""
     figures = [name.partition("=") for name in names or USUAL]
     for name, equals, _ in figures:
         if name not in FIGURES or (equals and name != "aa"):

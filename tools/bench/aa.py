@@ -1,8 +1,8 @@
-"""How often reports call one toolchain faster than itself, drawn from an A/A run.
+"""The rate of reports that call one toolchain faster than itself, drawn from an A/A run.
 
 An A/A run measures one toolchain under two names.  Each report takes ten rounds of the run and is
-judged as any report is.  For comparison, the same launches are judged without their rounds: paired
-with launches of other rounds, and in two blocks, one after the other.
+judged as any other report.  For comparison, the same launches are judged without their rounds:
+paired with launches of other rounds, and in two blocks, one after the other.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def by_round(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """As `by_round`, columns too, but the second toolchain's launches are dealt to other rounds."""
+    """As `by_round`, with the same columns, but with the second toolchain's rounds permuted."""
     sample = by_round(launches, rng)
     rounds = _rounds(sample)
     permutation = dict(zip(rounds, rng.permutation(rounds).tolist(), strict=True))
@@ -113,7 +113,7 @@ def of_other_rounds(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
 
 
 def in_blocks(launches: pl.DataFrame, rng: Rng) -> pl.DataFrame:
-    """`ROUNDS` rounds of the first toolchain and the `ROUNDS` after them of the second.
+    """Return `ROUNDS` rounds of the first toolchain and the next `ROUNDS` of the second.
 
     The columns are those of `launches`.
     """
@@ -154,7 +154,7 @@ def _renumbered(
 
 
 def launch() -> Path:
-    """Run the A/A campaign on site `local`; the path of its tree, which stays below the runs.
+    """Run the A/A campaign on site `local`; return its tree, which stays in the folder of runs.
 
     UserError if the toolchain is missing or the campaign fails.
     """

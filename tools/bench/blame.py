@@ -1,9 +1,8 @@
-"""Searches for the cause of a step, simulated: how often they are right, and how many launches
-they take, at the noise of real launches.
+"""Simulated searches for the cause of a step: accuracy and launches, at the noise of real ones.
 
 The noise is that of the series in samples/sixty-nights: the residuals of 40 nights in their order,
-from a place drawn at random, so that drifts and outliers stay as they were.  Beside it stand one
-fact at a time, each as `roundtrip ab`, and a plain bisection with a fixed number of launches.
+from a random position, so that drifts and outliers are preserved.  For comparison: one fact at a
+time, each as by `roundtrip ab`, and a plain bisection with a fixed number of launches.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Rng = np.random.Generator
 
 
 def real_noise() -> Noise:
-    """Noise as launches of the sample had it: each search gets a series, and a place in it."""
+    """Return the noise of the sample's launches: each search gets a series and a position in it."""
     nights = pl.read_parquet(paths.checkout() / "samples/sixty-nights/nights.parquet")
     series = [
         np.log(frame["median"].head(_QUIET).to_numpy())
@@ -54,7 +53,7 @@ def real_noise() -> Noise:
 
 
 def effect_of(kind: str, causes: tuple[str, ...], size: float) -> Callable[[object], float]:
-    """The log time of an arm in which `causes` act as `kind` says."""
+    """Return the function of the log time of an arm, in which `causes` act by `kind`."""
 
     def effect(arm: object) -> float:
         assert isinstance(arm, frozenset)  # noqa: S101
@@ -70,7 +69,7 @@ def single_fact_search(
     draw: Callable[[int], Floats],
     full_effect: float,
 ) -> tuple[set[str], int]:
-    """Each fact alone against all old until it differs or has less than half of the step."""
+    """Compare each single fact with all old until it differs or has less than half of the step."""
     answers, launches = set(), 0
     for fact in facts:
         logs: list[float] = []
@@ -91,8 +90,10 @@ def single_fact_search(
 def plain_bisection(
     facts: list[str], effect: Callable[[object], float], draw: Callable[[int], Floats]
 ) -> tuple[set[str], int]:
-    """Bisection over the facts in their order, each probe of `_FIXED` launches against a threshold
-    half-way between all old and all new."""
+    """Bisect the facts in their order by probes of `_FIXED` launches each.
+
+    The threshold of a probe is half-way between the medians of all old and all new.
+    """
 
     def median(arm: list[str]) -> float:
         return float(np.median(effect(Facts(arm)) + draw(_FIXED)))
@@ -168,7 +169,7 @@ def _order_row(noise: Noise, count: int, size: float, rng: Rng, total: Counter[s
         )
         is_whole = result.ends_differ and not result.open_intervals
         is_right = [change.after for change in result.changes] == [change_version]
-        # What is open still must hold the change; else the turn was wrong.
+        # An open interval must hold the change; else a decision was wrong.
         is_wrong = result.ends_differ is False or (
             any(change.after != change_version for change in result.changes)
             or (

@@ -1,4 +1,4 @@
-"""What Roundtrip costs: a campaign beside its jobs, a report, a start, a history."""
+"""The costs of Roundtrip: of a campaign without its jobs, a report, a start, a history."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _page(records: ledger.Ledger, verdicts: nights.NightVerdicts) -> str:
 
 
 def _opening(text: str, file: Path) -> str:
-    """Processor time of Chromium's thread of the page, or why it was not measured."""
+    """Return the processor time of Chromium's page thread, or why it was not measured."""
     file.write_text(text, encoding="utf-8")
     program = paths.checkout() / "tests" / "support" / "browser.py"
     process = subprocess.run(
@@ -154,7 +154,7 @@ def _generate(program: str, folder: Path, *numbers: int) -> None:
 
 
 def _spent(work: Callable[[], _Result]) -> tuple[float, _Result]:
-    """Processor time of `work` and of what it starts, s; and what it returns."""
+    """Return the processor time of `work` and its child processes, s, and its result."""
     start_s = _processor_s()
     result = work()
     return _processor_s() - start_s, result

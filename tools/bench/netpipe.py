@@ -21,8 +21,8 @@ from roundtrip.toolchains.spec import catalogue
 from tools.bench import run
 
 VARIANTS, RUNS, LEVEL = 5, 9, 0.95
-_RANGES = ((1, 1), (131072, 8 << 20))  # bytes: where the latency is, and where the peak can be
-#: Seconds after which a run is given up.
+_RANGES = ((1, 1), (131072, 8 << 20))  # bytes: of the latency, and of the possible peak
+#: Time limit of a run, s.
 _LIMIT = 900
 
 
@@ -146,7 +146,7 @@ def _ours(pair: Pair, netpipe: str) -> list[Point]:
         output = pair.launch(netpipe, "--exact", "mpi", *span)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "np.out"
-            file.write_text("\n".join(output.splitlines()[:-1]) + "\n")  # less the end marker
+            file.write_text("\n".join(output.splitlines()[:-1]) + "\n")  # without the end marker
             points += parse(file, Schedule(first, last, perturbation=0))
     return points
 

@@ -1,8 +1,8 @@
-"""Verdicts of ``roundtrip ab``, simulated: how often they are false, and how many rounds they take.
+"""Simulated verdicts of ``roundtrip ab``: their false claims, and the rounds that they need.
 
-The order of the two is drawn anew in each round; or it is ABBA, one coin for two rounds.  Equal
-toolchains are looked at after each of 200 rounds; a false claim is one at any of these looks.
-The signed-rank test, which may be asked once only, stands beside.
+The order of both toolchains is drawn in each round, or it is ABBA, with one coin for two rounds.
+Equal toolchains are judged after each of 200 rounds; a claim at any of these looks is false.
+The signed-rank test, which is valid for one look only, is shown for comparison.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from roundtrip.stats.sequential import Floats, log_wealth
 
 SEED, SERIES, ROUNDS, LEVEL, CLAIMS = 1, 2000, 200, 0.05, 8
 RANDOM, ABBA = "random", "abba"
-#: By its name, how many rounds an order takes for one coin.
+#: By order, the number of rounds for one coin.
 ORDERS = {RANDOM: 1, ABBA: 2}
-#: Of the comparison of both orders: drifts inside rounds, noise of a launch, and series.
+#: Comparison of both orders: drifts inside rounds, noise of a launch, and number of series.
 _DRIFTS, _SPREAD, _FEWER = (0.0, 0.01, 0.02, 0.03, 0.05), 0.01, 1000
-#: What one launch after the other does to the logarithm of a time: shape (series, launches).
+#: Noise of successive launches on the logarithm of a time: shape (series, launches).
 Rng = np.random.Generator
 Noise = Callable[[Rng, tuple[int, int]], Floats]
 
 
 def correlated(phi: float) -> Noise:
-    """Each launch keeps the part `phi` of what disturbed the one before: AR(1), sd 3 %."""
+    """AR(1) noise: each launch keeps the part `phi` of the last one's deviation; sd 3 %."""
 
     def noise(rng: Rng, shape: tuple[int, int]) -> Floats:
         steps = 0.03 * math.sqrt(1 - phi**2) * rng.standard_normal(shape)
@@ -40,7 +40,7 @@ def correlated(phi: float) -> Noise:
 
 
 def steady(drift: float, spread: float) -> Noise:
-    """Each launch is slower by `drift` than the one before; noise of `spread`; logarithms."""
+    """Each launch is slower by `drift` than the last one, with noise of `spread`; logarithms."""
     return lambda rng, shape: drift * np.arange(shape[1]) + spread * rng.standard_normal(shape)
 
 
@@ -70,7 +70,7 @@ def equal_log_ratios(
 ) -> Floats:
     """Log ratios of two equal toolchains in rounds of this `order`: shape (series, rounds).
 
-    Of ABBA the means over two rounds: shape (series, rounds / 2).
+    For ABBA, the means over two rounds: shape (series, rounds / 2).
     """
     launches = noise(rng, (series, 2 * rounds))
     coin_rounds = ORDERS[order]
@@ -82,16 +82,16 @@ def equal_log_ratios(
 
 
 def false_claims(logs: Floats, level: float = LEVEL) -> int:
-    """Series, of shape (series, rounds), that are called different at any round."""
+    """Count the series in `logs`, of shape (series, rounds), called different at any round."""
     wealth = log_wealth(logs, np.zeros(1))[:, 0]
     return int((wealth.max(axis=1) >= -math.log(level)).sum())
 
 
 def false_reports(rng: Rng, reports: int) -> int:
-    """Reports of CLAIMS equal claims that make a claim at any round: e-BH at each, AR(1) 0.3."""
+    """Count reports on CLAIMS equal pairs with a claim at any round: e-BH at each, AR(1) 0.3."""
     false_count = 0
     for _ in range(reports):
-        launches = np.sort(correlated(0.3)(rng, (CLAIMS, 2 * ROUNDS)), axis=0)  # alike: dependent
+        launches = np.sort(correlated(0.3)(rng, (CLAIMS, 2 * ROUNDS)), axis=0)  # dependent
         gap = launches[:, 0::2] - launches[:, 1::2]
         logs = np.where(rng.random(ROUNDS) < 0.5, gap, -gap)  # one order for all claims
         wealth = np.sort(log_wealth(logs, np.zeros(1))[:, 0], axis=0)[::-1]
@@ -101,7 +101,7 @@ def false_reports(rng: Rng, reports: int) -> int:
 
 
 def wilcoxon_false_claims(logs: Floats) -> int:
-    """As `false_claims`, by the test of Wilcoxon that is asked after each round from the 6th on."""
+    """As `false_claims`, by Wilcoxon's test after each round from the 6th on."""
     return sum(
         any(stats.wilcoxon(row[:n], method="approx").pvalue < LEVEL for n in range(6, len(row)))
         for row in logs
@@ -109,7 +109,7 @@ def wilcoxon_false_claims(logs: Floats) -> int:
 
 
 def rounds_needed(effect: float, spread: float, rng: Rng, series: int = 500) -> tuple[float, float]:
-    """(median, 90 % of series): rounds until a single claim of this `effect` is told."""
+    """Return (median, 90 % of series) of the rounds until one claim of this `effect` is decided."""
     logs = math.log1p(effect) + spread * rng.standard_normal((series, 2 * ROUNDS))
     return _first_rounds(log_wealth(logs, np.zeros(1))[:, 0])
 
@@ -122,7 +122,7 @@ def rounds_on_par(margin: float, spread: float, rng: Rng, series: int = 500) -> 
 
 
 def launches_needed(order: str, effect: float, noise: Noise, rng: Rng, series: int = 300) -> float:
-    """Median number of launches until a single claim of this `effect` is told."""
+    """Return the median number of launches until one claim of this `effect` is decided."""
     logs = equal_log_ratios(noise, rng, series, order=order) + math.log1p(effect)
     return 2 * ORDERS[order] * _first_rounds(log_wealth(logs, np.zeros(1))[:, 0])[0]
 
@@ -140,7 +140,7 @@ def rate(count: int, total: int) -> str:
 
 
 def _orders(rng: Rng) -> Iterator[str]:
-    """Both orders beside each other, with and without a drift inside rounds."""
+    """Yield a comparison of both orders, with and without a drift inside rounds."""
     for drift, order in itertools.product(_DRIFTS, ORDERS):
         noise = steady(drift, _SPREAD)
         false_count = false_claims(equal_log_ratios(noise, rng, _FEWER, order=order))

@@ -1,6 +1,6 @@
-"""How often detection raises a false alarm, and what it finds: simulations with fixed seeds.
+"""False alarms and power of the detection: simulations with fixed seeds.
 
-A table yields lines to print, and an estimate for each row, with what is demanded of it.
+A table yields lines to print, and an estimate for each row, with its demand.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Demand:
-    """The share of trials that a row may have at most, or must have at least."""
+    """The largest (`is_most`) or the smallest share of events in a row that meets the demand."""
 
     share: float
     is_most: bool = False
@@ -24,7 +24,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of `trials`, which do not depend on each other, `events` had what `row` names."""
+    """The number of `events` of the kind `row` in independent `trials`."""
 
     row: str
     events: int
@@ -35,8 +35,8 @@ class Estimate:
     def verdict(self) -> str:
         """``failed``, ``met`` or ``cannot be told``; "" if nothing is demanded.
 
-        A demand fails only where the exact 95 % interval of the estimate lies wholly on its wrong
-        side.  So few series cannot fail it by chance: they cannot tell.
+        A demand fails only if the exact 95 % interval of the estimate lies wholly on its wrong
+        side.  With too few series, the verdict is ``cannot be told``, not a failure by chance.
         """
         if self.demand is None:
             return ""
@@ -47,7 +47,7 @@ class Estimate:
         return "met" if is_met else "cannot be told"
 
 
-#: A line to print, or a number that a demand may be made of.
+#: A line to print, or an estimate that may have a demand.
 Output = str | Estimate
 
 
@@ -65,7 +65,7 @@ def failures(estimates: Sequence[Estimate]) -> Iterator[str]:
 
 
 def summary(estimates: Sequence[Estimate]) -> str:
-    """How many demands are met, failed, or cannot be told from so few series."""
+    """Return the numbers of demands that are met, cannot be told, and failed."""
     counts = Counter(estimate.verdict for estimate in estimates)
     verdicts = ("met", "cannot be told", "failed")
     return f"demands: {', '.join(f'{counts[verdict]} {verdict}' for verdict in verdicts)}"

@@ -1,7 +1,7 @@
 """``python -m tools.calibration``: false alarms and power of detection over nights.
 
 The thresholds are those of the package.  Nothing here tunes them: they were fixed on other seeds.
-With ``--real FILE``: also what is found in real series.
+With ``--real FILE``, also detections in real series.
 Exit status: 0 no demand failed; 1 one did; 2 bad input.
 """
 
@@ -18,7 +18,7 @@ from tools.calibration import Estimate, Output, failures, nights, nodes, real, s
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables asked for, and each demand that failed; the exit status."""
+    """Print the requested tables, and each demand that failed; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.calibration")
     parser.add_argument("--series", type=int, default=20_000, help="quiet series a model")
     parser.add_argument("--processes", type=int, default=2)
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def tables(
     series: int, processes: int, file: Path | None = None
 ) -> dict[str, Callable[[], Iterator[Output]]]:
-    """What computes each table, by its name, for `series` quiet series a model."""
+    """Return the computation of each table, by name, for `series` quiet series a model."""
     thresholds = analysis.default()
     power_series, look_series = max(nights.SITE, series // 20), max(1, series // 5)
     quiet_nights = max(nodes.NIGHTS, series // 200)

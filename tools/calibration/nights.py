@@ -1,7 +1,7 @@
-"""False alarms on quiet series, and the power to tell changes, counted on simulated sites.
+"""False alarms on quiet series, and the power to detect changes, counted on simulated sites.
 
-A model of noise makes a table [series, nights] in units of its standard deviation from night to
-night, which is 1 % of the level (2 % where the name says so).
+A model of noise generates a table [series, nights] in units of its standard deviation from night to
+night, which is 1 % of the level (2 % if its name says so).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Model = Callable[[Rng, int, int], np.ndarray]
 
 SEED, SD = 70_000, 0.01
 _WARM_UP = 600
-#: Series that are judged together, as those of one campaign are.
+#: Series that are judged together, as in one campaign.
 SITE = 500
 LENGTHS = (90, 365)
-#: Quiet series are looked at after each of these nights, as a site looks at them.
+#: Nights after which quiet series are judged, as at a site.
 LOOKS = tuple(range(12, 92, 2))
-#: One series in so many has the step; it is told at its place within so many nights.
+#: One series in this many has the step; a detection is at its place within this many nights.
 _CHANGED, _NEAR = 5, 5
 
 
@@ -40,7 +40,7 @@ def gauss(rng: Rng, series: int, nights: int) -> np.ndarray:
 
 
 def autoregressive(phi: float) -> Model:
-    """AR(1): a night is `phi` times the last one, and normal noise."""
+    """AR(1): a night is `phi` times the last one, plus normal noise."""
 
     def model(rng: Rng, series: int, nights: int) -> np.ndarray:
         noise = rng.standard_normal((series, nights + _WARM_UP)) * np.sqrt(1 - phi**2)
@@ -50,7 +50,7 @@ def autoregressive(phi: float) -> Model:
 
 
 def fractional(d: float) -> Model:
-    """ARFIMA(0, d, 0), truncated: noise whose memory has no end."""
+    """ARFIMA(0, d, 0), truncated: noise with long memory."""
 
     def model(rng: Rng, series: int, nights: int) -> np.ndarray:
         lag = np.arange(1, _WARM_UP)
@@ -76,13 +76,13 @@ def weekday(rng: Rng, series: int, nights: int) -> np.ndarray:
 
 
 def season(rng: Rng, series: int, nights: int) -> np.ndarray:
-    """A wave of a year, 1.5 deviations to either side."""
+    """A sine wave with a period of a year and an amplitude of 1.5 deviations."""
     phase = np.arange(nights)[None] / 365 + rng.random((series, 1))
     return np.asarray(gauss(rng, series, nights) + 1.5 * np.sin(2 * np.pi * phase))
 
 
 def quantised(grid: float) -> Model:
-    """Normal, rounded to a grid of so many deviations."""
+    """Normal, rounded to a grid of `grid` deviations."""
 
     def model(rng: Rng, series: int, nights: int) -> np.ndarray:
         place = rng.random((series, 1))
@@ -133,10 +133,10 @@ MODELS: dict[str, tuple[Model, tuple[int, int]]] = {
 
 @dataclass(frozen=True)
 class Change:
-    """What is planted in the newest `new` of `nights` nights of one series in five.
+    """A change in the newest `new` of `nights` nights of one series in five.
 
-    A "step" adds `size` standard deviations; a "level" is that of all new nights, whatever they
-    were; a "spread" makes them scatter `size` times as far, around the same level.
+    A "step" adds `size` standard deviations; a "level" replaces the new nights by noise around
+    `size`; a "spread" multiplies their spread by `size`, around the same level.
     """
 
     nights: int
@@ -167,16 +167,16 @@ _STEPS = (
     *((100, 2, 10), (365, 2, 10), (100, 3, 10), (100, 5, 1), (100, 5, 2)),
     *((100, 5, 3), (100, 10, 2), (365, 5, 3), (365, 10, 2)),
 )
-#: By model: the changes that are counted, in standard deviations from night to night.
+#: By model: the changes whose detection is counted, in standard deviations from night to night.
 CHANGES: Mapping[str, Sequence[Change]] = {
     "Gauss": [Change(*fields) for fields in _STEPS],
     "AR(1) 0.3": [Change(*fields) for fields in _STEPS],
     "weekday": [Change(100, 2, 10), Change(100, 5, 3), Change(100, 5, 10)],
     "two modes": [Change(100, 10, new, "level") for new in (1, 2, 5)],
 }
-#: A change of spread alone is no step: any that is said of these is false.
+#: A change of spread is no step: every change point in these is false.
 SPREADS = [Change(100, 4, new, "spread") for new in (3, 12, 40)]
-#: The power that is demanded.
+#: The demanded power.
 _POWER = {
     "Gauss, +2 sd, 10 of 100 nights": 0.88,
     "Gauss, +2 sd, 10 of 365 nights": 0.80,
@@ -187,7 +187,7 @@ _POWER = {
 
 @dataclass(frozen=True)
 class Task:
-    """One simulated site; `seed` and `number` say its random numbers."""
+    """One simulated site; `seed` and `number` determine its random numbers."""
 
     model: str
     nights: int
@@ -199,11 +199,11 @@ class Task:
 
     @property
     def change_mask(self) -> np.ndarray:
-        """Which series have the change."""
+        """Mask of the series with the change."""
         return np.asarray((np.arange(self.series) % _CHANGED == 0) & (self.change is not None))
 
     def logs(self) -> np.ndarray:
-        """Its nights [series, nights]."""
+        """Return the logarithms of all nights [series, nights]."""
         key = [self.seed, list(MODELS).index(self.model), self.nights, self.number]
         model, _ = MODELS[self.model]
         rng = np.random.default_rng(key)
@@ -215,14 +215,14 @@ class Task:
         return SD * values
 
     def histories(self, nights: int | None = None) -> list[SeriesHistory]:
-        """What is known of each of its series, after so many nights; all by default."""
+        """Judge each series of the site after `nights` nights, by default after all."""
         logs = self.logs()[:, :nights]
         return judge(logs, np.full(logs.shape, -1), self.settings)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Of `series`: how many have a change point, stand out in the newest night, or either."""
+    """Numbers of series: all, with a change point, worse in the newest night, with either."""
 
     series: int
     steps: int
@@ -231,7 +231,7 @@ class Counts:
 
 
 def alarms(task: Task, looks: Sequence[int | None] = (None,)) -> Counts:
-    """What was said of a site where nothing changed, after any of these nights; None: the last."""
+    """Count the alarms on an unchanged site after any night in `looks`; None: the last night."""
     by_series = list(zip(*(task.histories(nights) for nights in looks), strict=True))
     step_count = sum(any(history.steps for history in histories) for histories in by_series)
     worse_count = sum(any(map(_is_worse, histories)) for histories in by_series)
@@ -239,9 +239,9 @@ def alarms(task: Task, looks: Sequence[int | None] = (None,)) -> Counts:
 
 
 def count_detections(task: Task) -> Counts:
-    """Of the series with a change: how many are said to have it at its place, or are worse.
+    """Count the series with a change that have a change point at its place, or are worse.
 
-    Of a change of spread: how many have a change point anywhere.
+    For a change of spread, count change points at any place.
     """
     histories = [
         history
@@ -268,7 +268,7 @@ def _is_worse(history: SeriesHistory) -> bool:
 
 
 def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
-    """Of every model and length, how many quiet series have a change point after the last night."""
+    """Yield by model and length the quiet series with a change point after the last night."""
     yield f"false alarms, {series} quiet series a model and length, after the last night:"
     with ProcessPoolExecutor(processes) as pool:
         for model, (_, limits) in MODELS.items():
@@ -286,7 +286,7 @@ def false_alarms(series: int, processes: int, settings: NightSettings) -> Iterat
 
 
 def alarms_at_looks(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
-    """Of each model, how many quiet series had an alarm on any morning."""
+    """Yield by model the quiet series with an alarm at any look."""
     yield f"alarms at any of {len(LOOKS)} looks, {series} quiet series a model:"
     with ProcessPoolExecutor(processes) as pool:
         for model in MODELS:
@@ -300,7 +300,7 @@ def alarms_at_looks(series: int, processes: int, settings: NightSettings) -> Ite
 
 
 def power(series: int, processes: int, settings: NightSettings) -> Iterator[Output]:
-    """Of each model and change, how many series are said to have it; one in five has."""
+    """Yield by model and change the detected share of changed series, one series in five."""
     with ProcessPoolExecutor(processes) as pool:
 
         def count(model: str, change: Change) -> Counts:
@@ -332,7 +332,7 @@ def power(series: int, processes: int, settings: NightSettings) -> Iterator[Outp
 def _sites(
     series: int, model: str, nights: int, settings: NightSettings, change: Change | None = None
 ) -> Iterator[Task]:
-    """Sites with `series` in all."""
+    """Yield sites with `series` series in total."""
     for number, first in enumerate(range(0, series, SITE)):
         yield Task(model, nights, min(SITE, series - first), SEED, number, settings, change)
 

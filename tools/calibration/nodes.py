@@ -1,10 +1,10 @@
-"""False namings on nights of 32 healthy nodes, and how soon sick and flaky nodes are named.
+"""False namings on nights of 32 healthy nodes, and the time until sick and flaky nodes are named.
 
-The nights are asked one after the other, with all nights before them, as an operator asks.  Noise
-is that of launches on shared virtual machines: 10 % from launch to launch, with heavy tails, with
-disturbed launches, or with two peaks; the level of each round is its own.  Of flaky nodes each
-night has four rounds of pairs and each node alone; a launch fails at the usual rate of its site,
-and with a node that crashes.
+Nights are judged one after the other, with all nights before, as by an operator.  Noise is that of
+launches on shared virtual machines: 10 % from launch to launch, normal, with heavy tails, with
+disturbed launches, or with two peaks; each round has its own level.  For flaky nodes, each night
+has four rounds of pairs and a launch on each single node; a launch fails at the usual rate of its
+site, and at the rate of a node that crashes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tools.calibration import Demand, Estimate, Output, interval
 
 NODES, NIGHTS, ROUNDS, MESSAGES = 32, 20, 4, 300
 _LATENCY, _SD = 50e-6, 0.1
-#: What a lost message waits for.
+#: Delay of a lost message, s.
 _TIMEOUT = 0.2
 #: Nights of a site without a flaky node, and days of a month.
 SITE_NIGHTS, MONTH = 60, 30
@@ -53,7 +53,7 @@ NOISES: Mapping[str, Noise] = {
 
 @dataclass(frozen=True)
 class NodeDefect:
-    """What is wrong with a node: seconds on each message, share of messages lost, a factor."""
+    """A defect of a node: added seconds a message, share of lost messages, slowdown factor."""
 
     added_s: float = 0.0
     loss: float = 0.0
@@ -70,9 +70,9 @@ PLANTED_DEFECTS: Mapping[int, tuple[str, NodeDefect]] = {
 
 @dataclass(frozen=True)
 class Site:
-    """A `failure_share` of the launches; `is_per_node`: each node has its own, up to that.
+    """A site where `failure_share` of the launches fail; in one night of ten, `bad_night_share`.
 
-    In one night of ten, `bad_night_share` of the launches fail.
+    `is_per_node`: each node has its own share, up to `failure_share`.
     """
 
     failure_share: float
@@ -88,7 +88,7 @@ SITES = {
     "each node 0 to 3 %": Site(0.03, is_per_node=True),
     "0.3 %, bad nights 20 %": Site(0.003, bad_night_share=0.2),
 }
-#: The node that crashes; what share of its launches fail, and within how many nights it is named.
+#: The node that crashes; the failing share of its launches, and the nights until it is named.
 _CRASHES = 5
 CRASHES = {"1/3 of launches": (1 / 3, 2), "5 % of launches": (0.05, 14)}
 
@@ -122,7 +122,7 @@ def slow_nodes(nights: int, processes: int, settings: NodeSettings) -> Iterator[
             false_count = sum(bool(naming - PLANTED_DEFECTS.keys()) for naming in namings)
             yield f"  {noise:<12} {shares}; {false_count} false"
             for name, hit in hits.items():
-                # Of two peaks, one is as far off as these nodes: nothing is promised.
+                # One of two peaks is as far off as these nodes: nothing is demanded.
                 is_demanded = noise != "two peaks" or name == "0.5 % loss"
                 row = f"named within two nights, {name}, {noise}"
                 yield Estimate(row, hit, len(namings), Demand(0.95) if is_demanded else None)
@@ -152,21 +152,21 @@ def flaky_nodes(months: int, processes: int, settings: NodeSettings) -> Iterator
 
 
 def false_naming_nights(noise: str, seed: int, settings: NodeSettings) -> int:
-    """Of `NIGHTS` quiet nights, asked one after the other, those with a naming."""
+    """Count the nights with a naming among `NIGHTS` quiet nights, judged one after the other."""
     rng = np.random.default_rng([1, list(NOISES).index(noise), seed])
     measures = _measures(rng, NOISES[noise], NIGHTS, {}, settings)
     return sum(bool(_named(measures, night, settings)) for night in range(NIGHTS))
 
 
 def named_nodes(noise: str, seed: int, settings: NodeSettings) -> set[int]:
-    """The nodes named after two nights with those of `PLANTED_DEFECTS`."""
+    """Return the nodes named after two nights with `PLANTED_DEFECTS`."""
     rng = np.random.default_rng([2, list(NOISES).index(noise), seed])
     defects = {node: defect for node, (_, defect) in PLANTED_DEFECTS.items()}
     return _named(_measures(rng, NOISES[noise], 2, defects, settings), 1, settings)
 
 
 def count_falsely_flaky(site: Site, settings: NodeSettings, seed: int) -> int:
-    """Nodes named in `SITE_NIGHTS` nights of a site where none is flaky."""
+    """Count the nodes named in `SITE_NIGHTS` nights of a site without flaky nodes."""
     rng = np.random.default_rng([3, seed])
     return len(_nights_of_naming(_outcomes(site, SITE_NIGHTS, {}, rng), settings))
 
@@ -257,7 +257,7 @@ def _outcomes(site: Site, nights: int, crash_rates: Mapping[int, float], rng: Rn
 
 
 def _nights_of_naming(outcomes: Outcomes, settings: NodeSettings) -> dict[int, int]:
-    """By node that is named: the first night in which it is."""
+    """Return the first night in which each named node is named, by node."""
     night_by_node: dict[int, int] = {}
     for last in range(int(outcomes.night.max()) + 1):
         first = max(0, last + 1 - max(settings.windows_nights))

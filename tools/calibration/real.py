@@ -43,20 +43,20 @@ _BESIDE, _UNSUPPORTED = 20, 0.65
 _NEAR, _ANOTHER = 7, 60
 _STRETCH, _MOST = 100, 600
 _FIELDS = ("source", "series", "night", "value")
-#: Pixels: the drawing area of a series, the lane of a detector, and what is around them.
+#: Pixels: the drawing area of a series, the lane of a detector, and the space around them.
 _WIDTH, _HEIGHT, _LANE, _HEAD, _GAP = 430.0, 84.0, 13.0, 22.0, 26.0
 _COLUMNS, _NAMES = 2, 120.0
-#: Of the points, of Roundtrip, and of the other detectors, on a light and on a dark page.
+#: Colours of points, Roundtrip, and other detectors, on a light and on a dark page.
 _POINTS, _OURS = ("#5b6675", "#a9b4c2"), ("#0b4f94", "#7db8f0")
 _OTHERS = (("#a4500f", "#f0a060"), ("#1d6b43", "#6fcf97"), ("#7a3b8f", "#d29be0"))
-_SHARE = 0.01  # so many of the nights are beyond the drawing area at most, on either side
+_SHARE = 0.01  # maximum share of nights outside the drawing area, on either side
 
 Detectors = Mapping[str, Sequence[int]]
 _OTHERS_FILE = TypeAdapter(dict[str, dict[str, list[int]]])
 
 
 def load(file: Path) -> dict[str, dict[str, np.ndarray]]:
-    """By source and series, logarithms in the order of the nights.
+    """Return logarithms in the order of the nights, by source and series.
 
     UserError unless `file` is parquet with the columns source, series, night and value (above 0).
     """
@@ -78,7 +78,7 @@ def load(file: Path) -> dict[str, dict[str, np.ndarray]]:
 def lines(
     sources: Mapping[str, Mapping[str, np.ndarray]], settings: NightSettings, seed: int
 ) -> Iterator[Output]:
-    """What is found in the series of each source, each source judged as a site."""
+    """Yield the detections in the series of each source, each source judged as a site."""
     rng = np.random.default_rng(seed)
     hits = total = near_hits = near_total = alarms = unsupported_count = stretches = (
         false_stretches
@@ -116,7 +116,7 @@ def lines(
 
 
 def obvious_steps(values: np.ndarray) -> Iterator[int]:
-    """Where the steps are that anyone sees at a glance, the clearest first."""
+    """Yield the positions of obvious steps, the clearest first."""
     score = np.zeros(values.size)
     for at in range(_WINDOW, values.size - _WINDOW + 1):
         before, after = values[at - _WINDOW : at], values[at : at + _WINDOW]
@@ -142,7 +142,7 @@ def _points(series: Sequence[np.ndarray], settings: NightSettings) -> list[list[
 
 
 def judge_series(series: Sequence[np.ndarray], settings: NightSettings) -> list[SeriesHistory]:
-    """What is known of series of any lengths, logarithms, that are judged as one site."""
+    """Judge series of any lengths, given as logarithms, as one site."""
     if not series:
         return []
     logs = np.full((len(series), max(map(len, series))), np.nan)
@@ -215,7 +215,7 @@ def _panel(
         colour = _OURS if not lane else _OTHERS[(lane - 1) % len(_OTHERS)]
         top = _HEAD + _HEIGHT + _LANE * lane
         places = [xs[night] for night in nights_by_detector.get(detector, ())]
-        begin = top + 3 if lane else _HEAD  # our own through the points, too
+        begin = top + 3 if lane else _HEAD  # Roundtrip's marks also cross the points
         ticks = "".join(svg.path(((x, begin), (x, top + _LANE - 1))) for x in places)
         axis = svg.path(((0.0, top + _LANE - 1), (_WIDTH, top + _LANE - 1)))
         yield element("path", {"stroke": MUTED, "stroke-opacity": ".35", "d": axis})
@@ -258,7 +258,7 @@ def draw(series: Path, others: Path) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the picture; the exit status."""
+    """Write the picture; return the exit status."""
     if len(arguments) != 3:
         print(__doc__, file=sys.stderr)
         return 2

@@ -1,1 +1,1 @@
-"""From a declared campaign to a tree of raw results: what ReFrame lacks, and no more."""
+"""From a declared campaign to a tree of raw results: only the parts that ReFrame lacks."""

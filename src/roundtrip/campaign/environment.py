@@ -1,7 +1,7 @@
-"""Records what a run is measured with, and finds what has changed since it began.
+"""Records the environment of a run, and finds changes since the run began.
 
-Host, toolchains, site and versions go into the folder ``env``; digests of its campaign, of
-spack.lock, of its programs and of the shared libraries that these link into `pins` of state.json.
+Host, toolchains, site and versions go into the folder ``env``; digests of campaign, spack.lock,
+programs and their shared libraries go into `pins` of state.json.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ _TOOLS = ("roundtrip", "reframe-hpc", "polars", "scipy")
 def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
     """Write ``host.json``, ``toolchains.json``, ``tools.json``, ``site-config.json`` to `folder`.
 
-    The last is ReFrame's configuration of the site, whatever files it was made of.  Of an active
-    Spack environment, ``spack.lock`` is copied.  ``tuning.json`` has what the user tunes, if
-    anything.
+    The last one is ReFrame's configuration of the site.  ``spack.lock`` is copied from an active
+    Spack environment.  ``tuning.json`` has the MPI settings of the user, if any.
 
-    A resumed run records again: a file that differs from the first one is written beside it as
-    ``<file>.resumed-<n>``, and nothing is overwritten.
+    A resumed run records again: a file that differs from the first one is written as
+    ``<file>.resumed-<n>``; no file is overwritten.
     """
     folder.mkdir(exist_ok=True)
     environs = sorted({item.case.environ for item in plan.expected})
@@ -48,13 +47,13 @@ def record_environment(site: Site, plan: Matrix, folder: Path) -> None:
 
 
 def tuning_warnings(site: Site) -> Iterator[str]:
-    """A line for each thing that tunes MPI from outside of site and toolchains."""
+    """Yield a line for each MPI setting of the user that neither site nor toolchain sets."""
     for name, value in find_tuning(site).items():
         yield f"{name} tunes MPI, and neither site nor toolchain sets it: {value[:80]}"
 
 
 def find_tuning(site: Site) -> dict[str, str]:
-    """What tunes MPI in launches of this site, and neither the site nor a toolchain sets."""
+    """Return the user's MPI settings that neither the site nor a toolchain sets, by name."""
     places = [site.system, *site.partitions.values(), *site.toolchains.values()]
     variables = {str(name) for place in places for name in dict(place.get("env_vars") or ())}
     file = site.folder / "environment"
@@ -63,7 +62,7 @@ def find_tuning(site: Site) -> dict[str, str]:
 
 
 def _toolchains(site: Site, names: list[str]) -> dict[str, object]:
-    """By name: ReFrame's configuration of each toolchain, and what its installer recorded."""
+    """Return ReFrame's configuration and the installer's record of each toolchain, by name."""
     toolchains: dict[str, object] = {}
     for name in names:
         extras = site.toolchains[name].get("extras", {})
@@ -85,7 +84,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def record_pins(tree: RunTree) -> None:
-    """Record the digests once everything is built.  A run that goes on keeps those that it has."""
+    """Record the digests after all builds; a resumed run keeps its digests."""
     if tree.state.get("pins"):
         tree.write_state(stopped=None)
         return
@@ -98,7 +97,7 @@ def record_pins(tree: RunTree) -> None:
 
 
 def find_change(tree: RunTree) -> str:
-    """What is not as it was when the run began, in one line; "" if everything is."""
+    """Return the first change since the run began, in one line; "" without one."""
     for pin in tree.state.get("pins") or ():
         file, old = Path(pin["file"]), pin["sha256"]
         new = programs.digest(file)
@@ -110,8 +109,10 @@ def find_change(tree: RunTree) -> str:
 
 
 def require_unchanged(tree: RunTree, campaign: Path) -> None:
-    """UserError if something has changed since the run began, `campaign` included: a run that goes
-    on would mix what was measured before with something else."""
+    """UserError if `campaign` or a pinned file has changed since the run began.
+
+    A resumed run would mix results of different versions.
+    """
     copy = tree.path / "campaign.toml"
     if programs.digest(campaign) != programs.digest(copy):
         line, old_line, new_line = _first_difference(
@@ -131,7 +132,7 @@ def _pinned(tree: RunTree) -> Iterator[tuple[str, Path]]:
     if lock := active_lock():
         yield "lock file", lock
     lists = sorted(tree.path.glob(f"builds/*/*/*/*/*/*/{programs.PROGRAMS_FILE}"))
-    # A full disk leaves an empty one of a build that failed.
+    # A full disk leaves an empty list of a failed build.
     listings = (file for file in lists if file.stat().st_size)
     executables = {Path(program) for file in listings for program in files.read_json(file)}
     libraries = {file for program in executables for file in programs.libraries(program).values()}

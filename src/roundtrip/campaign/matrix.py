@@ -13,13 +13,13 @@ from roundtrip.errors import UserError
 from roundtrip.sites import scales
 from roundtrip.sites.site import Case, Site, TestSelection
 
-#: The part of a message of a check's type that says what would be right.
+#: The part of a message of a check's type that names the legal values.
 _RIGHT = re.compile(r"right is .*")
 
 
 @dataclass(frozen=True)
 class NodePair:
-    """Two nodes of a round of a round robin, or one node alone.
+    """Two nodes, or a single node, of a round of a round robin.
 
     `pair_round` counts from 0 over the whole round robin, `pair_night_round` from 1 in a night.
     """
@@ -31,7 +31,7 @@ class NodePair:
 
 @dataclass(frozen=True)
 class SkippedCase:
-    """A case that the campaign asks for and that cannot run on this site."""
+    """A case that the campaign declares and that cannot run on this site."""
 
     case: str
     reason: str
@@ -39,12 +39,11 @@ class SkippedCase:
 
 @dataclass(frozen=True)
 class ExpectedCase:
-    """A case that must complete: the file and the study of its check, its variables, and whether
-    its values come from a simulator.
+    """A case that must complete, with the file and the study of its check, and its variables.
 
-    `nodes` is how many nodes a launch takes, 0 if only the partition or the check decides it.
-    `pairs` are the nodes that its launches take in turn, `nodelist` those that each of them takes;
-    () leaves the choice to the scheduler.
+    `simulated`: its values come from a simulator.  `nodes` is the number of nodes of a launch, 0 if
+    the partition or the check decides it.  `pairs` are the nodes of its launches in turn,
+    `nodelist` the nodes of every launch; () leaves the choice to the scheduler.
     """
 
     case: Case
@@ -58,7 +57,7 @@ class ExpectedCase:
 
     @property
     def key(self) -> tuple[str, tuple[str, ...]]:
-        """What is launched: the case, and the nodes if there is one choice of them."""
+        """Key of a launch: the case, and the nodes if it has exactly one node pair."""
         return self.case.id, self.pairs[0].hosts if len(self.pairs) == 1 else ()
 
     def launches(self, per_pair: int) -> int:
@@ -75,17 +74,17 @@ class Matrix:
 
 
 def build_matrix(campaign: Campaign, site: Site) -> Matrix:
-    """Compare every combination that the campaign declares with what ReFrame lists on the site.
+    """Return the declared combinations: cases that ReFrame lists on the site, and skipped cases.
 
     UserError for a check, parameter, variable, partition or toolchain that does not exist, for a
-    case that is declared twice, and for a campaign of which nothing can run on the site.
+    case that is declared twice, and for a campaign without a case that can run on the site.
     """
     files = _files(campaign, site)
     selection = _selection(campaign)
     cases = {case.id: case for case in site.cases(files, selection)}
     tests = site.describe(files, selection)
     if not all(_offered(plan, tests) for plan in campaign.checks):
-        tests = site.describe(files)  # to say what there is
+        tests = site.describe(files)  # all tests, for the list of choices in the message
     if not tests:
         names = dict.fromkeys(name for plan in campaign.checks for name in plan.toolchains or ())
         build = "spack install" if site.spack else " ".join(["roundtrip toolchains", *names])
@@ -148,7 +147,7 @@ def _selection(campaign: Campaign) -> TestSelection:
 
 
 def _offered(plan: CheckPlan, tests: list[dict[str, Any]]) -> bool:
-    """Whether every value that `plan` names is that of a test."""
+    """Whether every parameter value in `plan` is that of a test."""
     parameter_sets = [dict(_parameters(test)) for test in tests if test["@class"] == plan.name]
     return bool(parameter_sets) and all(
         {*values} <= {test.get(key) for test in parameter_sets}
@@ -186,15 +185,15 @@ def _tests(
 
 
 def _require_values(campaign: Campaign, site: Site, tests: list[dict[str, Any]]) -> None:
-    """UserError for a value that ReFrame does not take for a variable of a check.
+    """UserError for a value that ReFrame refuses for a variable of a check.
 
-    ReFrame is asked once for all checks, and again for each value only if it refuses one.
+    ReFrame runs once for all checks, and again for each value only if it refuses one.
     """
     test_by_check = {test["@class"]: test for test in tests}
     batches: list[list[CheckPlan]] = []
     for plan in campaign.checks:
         if not plan.variables.keys() <= test_by_check.get(plan.name, {}).keys():
-            continue  # `_tests` says which it does not have
+            continue  # `_tests` reports the missing variable
         batch = next((batch for batch in batches if plan.name not in {p.name for p in batch}), None)
         if not plan.variables or any(plan in batch for batch in batches):
             continue
@@ -231,7 +230,7 @@ def _require_value(
 def _set(
     batch: Sequence[CheckPlan], site: Site, test_by_check: Mapping[str, dict[str, Any]]
 ) -> None:
-    """Have ReFrame set the variables of `batch`, of one test a check; UserError if it refuses."""
+    """Let ReFrame set the variables of `batch`, in one test a check; UserError if it refuses."""
     files = sorted({str(test_by_check[plan.name]["@file"]) for plan in batch})
     selection = {
         plan.name: [{key: [value] for key, value in _parameters(test_by_check[plan.name])}]
@@ -271,7 +270,7 @@ def _case(test: dict[str, Any], system: str, partition: str, environ: str) -> Ca
 
 
 def _nodes(test: dict[str, Any]) -> int:
-    """How many nodes a launch takes; 0 if the partition says it, or the check where they are."""
+    """Return the number of nodes of a launch; 0 if the partition or the check decides it."""
     tasks, per_node = test.get("num_tasks"), test.get("num_tasks_per_node")
     if not isinstance(tasks, int) or not per_node or "wan" in test.get("needs", []):
         return 0
@@ -301,9 +300,9 @@ def _why_not(test: dict[str, Any], site: Site, partition: str, environ: str) -> 
 
 
 def shared_cases(plan: Matrix, campaign: Campaign) -> Matrix:
-    """The cases that both toolchains of ``roundtrip ab`` can run; others are skipped with reason.
+    """Return the matrix of the cases that both toolchains can run; others are skipped with reason.
 
-    UserError if there is none, and for what is simulated.
+    UserError if there is none, or for a simulated case.
     """
     if simulation := next((item for item in plan.expected if item.simulated), None):
         raise UserError(

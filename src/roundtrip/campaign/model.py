@@ -18,7 +18,7 @@ from roundtrip.model import NAME_WORDS, is_name
 from roundtrip.tables import Places
 from roundtrip.toolchains.spec import SMOKE, catalogue
 
-#: Rounds of `roundtrip ab` at most, whatever the budget.
+#: Maximum number of rounds of `roundtrip ab`, for any budget.
 MOST_ROUNDS = 200
 _ASSIGNED = re.compile(r"(?P<key>\w+)=(?P<value>[^,]+)")
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
@@ -64,11 +64,11 @@ class Campaign:
 
     @property
     def in_pairs(self) -> bool:
-        """Whether launches take pairs of all nodes, and each node alone."""
+        """Whether launches run on pairs of all nodes, and on each single node."""
         return self.nodes_line is not None
 
     def fault(self, message: str, plan: CheckPlan) -> UserError:
-        """The error that says what is wrong with the table of `plan`."""
+        """Return a UserError about the table of `plan`."""
         return UserError(message, self.file, plan.line)
 
 
@@ -116,7 +116,7 @@ def load_campaign(file: Path) -> Campaign:
 
 
 def parse_minutes(text: str) -> float | None:
-    """``90s``, ``20m``, ``1h30m`` in minutes; None for another form, for 0 and for too long."""
+    """``90s``, ``20m``, ``1h30m`` in minutes; None for another form, 0, or more than a week."""
     match = _DURATION.fullmatch(text.strip())
     hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0, 0, 0)
     total = 60 * hours + minutes + seconds / 60
@@ -124,7 +124,7 @@ def parse_minutes(text: str) -> float | None:
 
 
 def _minutes(key: str, text: str | None, places: Places, file: Path) -> float | None:
-    """The minutes of a key whose value is a time; None without one."""
+    """Return the time `text` of `key` in minutes; None without one, UserError if it is none."""
     minutes = parse_minutes(text) if text is not None else None
     if text is not None and minutes is None:
         raise tables.fault(f"{key}: {DURATION}, not {text!r:.60}", (key,), places, file)
@@ -132,7 +132,7 @@ def _minutes(key: str, text: str | None, places: Places, file: Path) -> float | 
 
 
 def _confirm(campaign: CampaignTable, places: Places, file: Path) -> float | None:
-    """The minutes for launches that confirm; UserError for what is no time within the limit."""
+    """Return the minutes for confirmation; UserError if they are no time or exceed the limit."""
     minutes = _minutes("confirm", campaign.confirm, places, file)
     if minutes is not None and minutes > campaign.time_limit_minutes:
         limit = f"time_limit_minutes = {campaign.time_limit_minutes:g}"
@@ -142,7 +142,7 @@ def _confirm(campaign: CampaignTable, places: Places, file: Path) -> float | Non
 
 
 def _require_whole(campaign: CampaignTable, places: Places, file: Path) -> None:
-    """UserError for a key without the key that it belongs to, or beside one that excludes it."""
+    """UserError for a key without a key that it requires, or with a key that excludes it."""
 
     def fault(key: str, reason: str) -> UserError:
         return tables.fault(f"{key} is {reason}", (key,), places, file)
@@ -177,7 +177,7 @@ def _plan(table: CheckTable, path: tables.Path_, places: Places, file: Path) -> 
 
 
 def _toolchains(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """`names`, with those that ``roundtrip toolchains`` builds here instead of ``smoke``."""
+    """Replace ``smoke`` in `names` by the toolchains that it means on this machine."""
     if names is None or SMOKE not in names:
         return names
     smoke_names = catalogue().smoke
@@ -198,7 +198,7 @@ def _as_option(value: object) -> str:
 
 
 def campaign_name(base: str, new: str) -> str:
-    """The name of the campaign of ``roundtrip ab``, below which its runs lie."""
+    """The name of the campaign of ``roundtrip ab``, and of the folder of its runs."""
     return f"ab-{base}-{new}"
 
 
@@ -210,14 +210,14 @@ def select_checks(
     Parameters
     ----------
     campaign_plans
-        Those of a campaign; all of them are launched without `specs`.
+        The checks of a campaign; all are launched if `specs` is empty.
     specs
-        ``NAME`` or ``NAME:parameter=value,...``, a parameter with several values as often.  Other
-        parameters stay as the campaign declares them for a check of that name.
+        ``NAME`` or ``NAME:parameter=value,...``; a parameter is repeated for several values.  Other
+        parameters keep the campaign's values for a check of that name.
     variables
         ``variable=value``, set for all checks.
 
-    UserError for another form.
+    UserError for a text of another form.
     """
     plans = [_changed(spec, campaign_plans) for spec in specs] or list(campaign_plans)
     changes = {key: values[-1] for key, values in _assigned(variables, "--set").items()}
@@ -248,7 +248,7 @@ def campaign_text(
     partitions: Sequence[str] = (),
     abba_seed: int | None = None,
 ) -> str:
-    """The TOML file of the campaign of ``roundtrip ab``; `load_campaign` reads the same checks."""
+    """Return the campaign of ``roundtrip ab`` as TOML; `load_campaign` reads the same checks."""
     base, new = toolchains
     lines = [
         f"title = {json.dumps(f'{new} against {base}')}",
@@ -274,7 +274,7 @@ def _inline_table(table: Mapping[str, object]) -> str:
 
 
 def write_campaign(folder: Path, toolchains: tuple[str, str], content: str) -> Path:
-    """Write the campaign that compares both toolchains into `folder`; its file."""
+    """Write the campaign that compares both toolchains into `folder`; return its file."""
     file = folder / f"{campaign_name(*toolchains)}.toml"
     file.write_text(content, encoding="utf-8")
     return file

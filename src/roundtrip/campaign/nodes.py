@@ -18,7 +18,7 @@ from roundtrip.sites.site import Site
 
 _TOKEN = re.compile(r"\s*([()&|,]|[^()&|,\s]+)")
 _COUNTED = re.compile(r"[\[\]*]")
-#: States in which a node runs jobs, now or after those that it has.
+#: States in which a node runs jobs, now or after its current ones.
 _IN_USE = ("idle", "allocated", "mixed", "completing", "planned")
 #: Marks after a state: no answer, a maintenance reservation, powering down.
 _OUT = {"*": "not responding", "$": "in maintenance", "%": "powering down"}
@@ -29,8 +29,8 @@ _FIELDS = "%N|%T|%f|%E"
 def satisfies(expression: str, features: Collection[str]) -> bool:
     """Whether a node with these `features` satisfies ``--constraint=`` `expression`.
 
-    ``&`` (or a comma) and ``|`` count from left to right, as in Slurm, with parentheses.
-    ValueError for what is asked of several nodes together (brackets, counts), or cannot be read.
+    ``&`` (or a comma) and ``|`` are evaluated from left to right, as in Slurm, with parentheses.
+    ValueError for a condition on several nodes together (brackets, counts), or a syntax error.
     """
     if _COUNTED.search(expression):
         raise ValueError("brackets and counts are asked of several nodes together")
@@ -73,7 +73,7 @@ class Node:
 
 
 def partition_nodes(site: Site, partition: str) -> list[Node]:
-    """The nodes of a partition of ReFrame's that its options choose, by name and number.
+    """Return the nodes that the options of a ReFrame partition choose, sorted by name and number.
 
     UserError if its scheduler is not Slurm, Slurm does not list them, or the options choose none.
     """
@@ -118,7 +118,7 @@ def _sinfo(site: Site, partition: str, queue: str | None) -> str:
     command += [f"--partition={queue}"] if queue else []
     wait = scheduler.SlurmWait(time.time() + _LONGEST_WAIT_S, site.checkout)
     environment = wait.environment(site.environment)
-    del environment["ROUNDTRIP_SLURM_LOG"]  # there is no run yet to note it in
+    del environment["ROUNDTRIP_SLURM_LOG"]  # there is no run yet that has a log
     try:
         process = subprocess.run(command, capture_output=True, text=True, env=environment)
     except FileNotFoundError:
@@ -130,7 +130,7 @@ def _sinfo(site: Site, partition: str, queue: str | None) -> str:
 
 
 def parse_sinfo(listing: str) -> list[Node]:
-    """The nodes of ``sinfo --Node``, a line each of name, state, features and reason; each once."""
+    """Parse ``sinfo --Node``: lines of name, state, features and reason; return each node once."""
     nodes = {}
     for line in listing.splitlines():
         name, state, feature_list, reason = line.split("|", 3)
@@ -143,7 +143,7 @@ def parse_sinfo(listing: str) -> list[Node]:
 
 
 def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
-    """Note in the tree of a run what Slurm reported of the nodes of each partition."""
+    """Write Slurm's report on the nodes of each partition into the tree of a run."""
     partitions = {
         partition: {
             "hosts": [node.name for node in node_list if not node.down_reason],
@@ -161,12 +161,12 @@ def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
 
 
 def nodes_by_partition(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
-    """The nodes of each of the `partitions`, by its name; UserError as of `partition_nodes`."""
+    """Return the nodes of each of `partitions`, by its name; UserError as in `partition_nodes`."""
     return {name: partition_nodes(site, name) for name in sorted(set(partitions))}
 
 
 def known_nodes(site: Site, partitions: Iterable[str]) -> dict[str, list[Node]]:
-    """The nodes of the `partitions` of Slurm, by name; none if Slurm does not list them."""
+    """Return the nodes of each Slurm partition in `partitions`; {} if Slurm does not list them."""
     kinds = {name: site.partitions[name]["scheduler"] for name in partitions}
     try:
         return nodes_by_partition(site, [n for n, kind in kinds.items() if slurm.is_slurm(kind)])
@@ -180,6 +180,6 @@ def _why(reason: str, mark: str) -> str:
 
 
 def _numbered(name: str) -> list[tuple[bool, int, str]]:
-    """For sorting: ``n9`` before ``n10``."""
+    """Return a sort key: ``n9`` before ``n10``."""
     parts = re.findall(r"\d+|\D+", name)
     return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]

@@ -1,4 +1,4 @@
-"""What a campaign can claim, said before it runs; and how its run ended."""
+"""The claims that a campaign can make, assessed before its run, and the outcome of the run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from roundtrip.studies.study import PlannedCase, PlannedClaims
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a campaign can claim: its primary claims, and the toolchains that share a case.
+    """The possible claims of a campaign: primary claims, and toolchains that share a case.
 
-    Nothing is claimed of what is `simulated`: it gives the same values each time.
+    A `simulated` campaign makes no claims, because it gives the same values each time.
     """
 
     campaign: Campaign
@@ -46,7 +46,7 @@ class Outlook:
 
     @property
     def reach(self) -> Reach:
-        """Which of the primary claims can get a verdict with the launches of the campaign."""
+        """Whether the launches of the campaign are enough for verdicts on its primary claims."""
         return reach(self.campaign.launches, self.claim_count, self.levels)
 
     @property
@@ -57,7 +57,7 @@ class Outlook:
         return f"{minimum}{suffix} are enough"
 
     def require_enough_launches(self) -> None:
-        """UserError if so few launches can support no primary claim, however large a difference."""
+        """UserError if the launches cannot support any primary claim, whatever the difference."""
         if self.claim_count and self.reach is Reach.UNDERPOWERED:
             raise UserError(
                 f"launches = {self.campaign.launches} is too few for a verdict on any of the "
@@ -68,7 +68,7 @@ class Outlook:
             )
 
     def warning(self) -> str | None:
-        """What too few launches mean for the claims; None if each claim can get a verdict alone."""
+        """Return the effect of too few launches; None if each claim can get a verdict by itself."""
         if not self.claim_count or self.reach is Reach.ALONE:
             return None
         count = self.campaign.launches
@@ -82,7 +82,7 @@ class Outlook:
         )
 
     def lines(self) -> Iterator[str]:
-        """The lines of ``--dry-run`` that say what can be claimed."""
+        """Yield the lines of ``--dry-run`` about claims."""
         for claim in self.claims:
             yield f"claim {claim.count} x {claim.case}: {claim.description}"
         if len(self.toolchains) > 1:
@@ -105,7 +105,7 @@ class Outlook:
 
 
 def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis) -> Outlook:
-    """Ask each study what launches of `plan` will support, with the thresholds `settings`."""
+    """Return the claims that launches of `plan` will support, with the thresholds `settings`."""
     cases = [
         PlannedCase(
             id=item.case.id,
@@ -129,7 +129,7 @@ def assess_claims(campaign: Campaign, plan: Matrix, settings: analysis.Analysis)
 
 
 def _compared_toolchains(cases: list[PlannedCase]) -> tuple[str, ...]:
-    """Toolchains with a case that differs from another case in the toolchain alone."""
+    """Return the toolchains of cases that differ from another case only in the toolchain."""
     groups: dict[tuple[object, ...], set[str]] = defaultdict(set)
     for case in cases:
         groups[case.check, case.place, tuple(sorted(case.parameters.items()))].add(case.environ)
@@ -147,11 +147,11 @@ def primary_claims(
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many launches were planned and passed, and why others failed or are partial.
+    """Numbers of planned and passed launches, and why others failed or are partial.
 
-    `outage_note` says how long Slurm did not answer, `displacement_note` how many launches it
-    displaced; each is "" if there is nothing to say.  `disturbances` has a tuple of reasons for
-    each disturbed launch.
+    `outage_note` has the duration of Slurm's outages, `displacement_note` the number of launches it
+    displaced; each is "" if there were none.  `disturbances` has a tuple of reasons for each
+    disturbed launch.
     """
 
     counts: Counts
@@ -190,12 +190,12 @@ class Outcome:
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many launches each case lacks."""
+        """Missing launches, by case."""
         return self.counts.missing
 
     @property
     def is_complete(self) -> bool:
-        """Whether every case has its launches; False without cases: nothing is no success."""
+        """Whether every case has its launches; False without cases."""
         return bool(self.counts.targets) and not self.missing
 
     def lines(self) -> Iterator[str]:
@@ -219,7 +219,7 @@ class Outcome:
 
 
 def _kinds(reason_sets: Iterable[tuple[str, ...]]) -> list[tuple[str, int]]:
-    """The first reason of each kind, whatever its numbers, and how many launches it disturbed."""
+    """Return the first reason of each kind (numbers ignored) and the launches that it disturbed."""
     examples: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for reasons in reason_sets:

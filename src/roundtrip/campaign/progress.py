@@ -13,14 +13,14 @@ from rich.text import Text
 
 #: More refreshes would take processor time from the program that is measured.
 _REFRESHES_PER_SECOND = 1.0
-#: What takes longer gets the clock time of its end.
+#: Remaining time, s, from which the clock time of the end is shown.
 _CLOCK_FROM_S = 100.0
 
 
 class TerminalProgress:
-    """Shows what is done, what runs now, and how long it will take; prints failures at once.
+    """Shows completed work, the current test and the remaining time; prints failures at once.
 
-    A campaign has two stages, which the calls `begin_builds` and `begin_launches` begin.
+    A campaign has two stages, which `begin_builds` and `begin_launches` begin.
     """
 
     def __init__(self, title: str, console: Console, every_s: float = 60.0) -> None:
@@ -55,20 +55,20 @@ class TerminalProgress:
         self._bar.stop()
 
     def begin_builds(self, builds: int, now: Callable[[], str]) -> None:
-        """`builds` programs will be built; `now()` says which one, how far, and how long yet."""
+        """Begin `builds` builds; `now()` returns the current one, its progress, and time left."""
         self._say(f"{self._title}: building what it launches")
         self._begin(f"{self._title}: building", builds, now)
 
     def end_builds(self, seconds: float) -> None:
-        """Every build has succeeded or failed, after so many seconds."""
+        """Show the duration of all builds, failed ones included."""
         self._say(f"built in {duration(seconds)}")
 
     def begin_launches(
         self, cases: int, launches: int, limit_s: float, note: Callable[[], str] = str
     ) -> None:
-        """The time limit of the campaign starts: `limit_s` seconds for so many launches.
+        """Begin `launches` launches, and their time limit of `limit_s` seconds.
 
-        `note()` says what the campaign waits for, or "" if it does not wait.
+        `note()` returns what the campaign waits for, or "" if it does not wait.
         """
         cases_text = f"{cases} case{'s' if cases != 1 else ''}"
         self._say(f"{self._title}: {cases_text}, {launches} launches, at most {duration(limit_s)}")
@@ -76,31 +76,31 @@ class TerminalProgress:
         self._limit_s, self._note = limit_s, note
 
     def set_remaining(self, launches: int) -> None:
-        """`launches` are still to come."""
+        """Set the number of remaining launches."""
         self._bar.update(self._task, total=self._bar.tasks[0].completed + launches)
 
     def show_test(self, name: str) -> None:
-        """ReFrame begins the test `name`."""
+        """Show the test `name` as the current one."""
         self._now = lambda: name
 
     def show_wait(self, reason: str) -> None:
-        """Nothing runs; `reason` says why."""
+        """Show the `reason` why nothing runs."""
         self._now = lambda: reason
         self._say(reason)
 
     def show_result(self, verdict: str, name: str, counts: bool = True) -> None:
-        """ReFrame finished the test `name`; one that does not count is shown only if it failed."""
+        """Show the result of the test `name`; without `counts`, only if it failed."""
         if counts:
             self._bar.advance(self._task)
         if verdict != "OK":
             self._say(f"{self._count()} {verdict}: {name}", style="red")
 
     def __rich__(self) -> Text:
-        """The status, asked for whenever the bar is drawn."""
+        """Return the status; called whenever the bar is drawn."""
         return Text(self.status())
 
     def status(self) -> str:
-        """What runs now, and how long the rest will take if that is known."""
+        """Return the current test, and the remaining time if it is known."""
         parts = [self._now(), self._note()]
         if self._limit_s is not None:
             parts = [self._left(self._limit_s), *parts]

@@ -1,9 +1,9 @@
-"""Which node pairs a night launches: some rounds of a round robin that goes on over the nights.
+"""The node pairs of a night: some rounds of a round robin that continues over the nights.
 
 A campaign with ``nodes = "all"`` launches checks of two nodes on node pairs, and checks of one node
-on each node alone.  In a round no node takes part twice.  Pairs follow `pairs_in_round`; alone,
-half of the nodes make a round.  The round robin is one of all nodes of a partition, whether they
-work this night or not, so that it stays the same when one is drained.
+on each single node.  In a round, no node takes part twice.  Pairs follow `pairs_in_round`; a round
+of single nodes has half of the nodes.  The round robin has all nodes of a partition, even those
+that are down this night, so that it stays the same when a node is drained.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ PLAN_FILE = Path("env", "pairs.json")
 
 
 def round_count(count: int) -> int:
-    """How many rounds it takes until each pair of `count` nodes had its launch."""
+    """Return the number of rounds in which each pair of `count` nodes has a launch."""
     return count - 1 + count % 2 if count > 1 else 0
 
 
 def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
-    """The pairs of round `number` of `count` nodes, by their numbers, the smaller first.
+    """Return the pairs of round `number` of `count` nodes, as numbers, the smaller first.
 
-    The circle method: one node stays, the others turn by one place a round.  With an odd count one
+    Circle method: one node stays, the others rotate by one place a round.  With an odd count, one
     node has a bye.
     Kirkman, "On a problem in combinations", 1847; Wallis, "One-Factorizations", 1997.
     """
@@ -48,7 +48,7 @@ def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
         raise ValueError(f"round {number} of {rounds}")
     turns = [((number + step) % rounds, (number - step) % rounds) for step in range(1, rounds)]
     pairs = {(min(pair), max(pair)) for pair in turns}
-    if count % 2 == 0:  # else the one in the middle has a bye
+    if count % 2 == 0:  # else the node in the middle has a bye
         pairs.add((number, count - 1))
     return sorted(pairs)
 
@@ -57,7 +57,7 @@ def pairs_in_round(count: int, number: int) -> list[tuple[int, int]]:
 class RoundRobin:
     """A round robin of the nodes of a partition, `size` nodes a launch: 1 or 2.
 
-    `before` says how often each round was launched in earlier nights, `rounds` are this night's.
+    `before` counts the launches of each round in earlier nights; `rounds` are this night's rounds.
     """
 
     size: int
@@ -66,7 +66,7 @@ class RoundRobin:
     rounds: tuple[int, ...]
 
     def pairs(self, down_hosts: frozenset[str] = frozenset()) -> list[NodePair]:
-        """This night's node pairs, without those of a node in `down_hosts`."""
+        """Return this night's node pairs, except pairs with a node in `down_hosts`."""
         return [
             NodePair(number, night, tuple(self.hosts[place] for place in places))
             for night, number in enumerate(self.rounds, 1)
@@ -117,11 +117,11 @@ def plan_night(
     budget: int | None,
     last_run: Path | None,
 ) -> NightPlan:
-    """The night of `expected` on the nodes of each partition, `node_lists`.
+    """Plan the night of the cases `expected` on the nodes of each partition, `node_lists`.
 
-    `budget` is the number of rounds, None for all; `last_run` is the tree of the last night, where
-    there is one: rounds that were launched least often come first.  UserError if too few nodes of
-    a partition work.
+    `budget` is the number of rounds, None for all; `last_run` is the tree of the last night, if
+    any.  The rounds with the fewest launches come first.  UserError if too few nodes of a partition
+    are up.
     """
     sizes: dict[str, set[int]] = {}
     for item in expected:
@@ -148,7 +148,7 @@ def plan_night(
 
 
 def split_by_pair(expected: Sequence[ExpectedCase]) -> list[ExpectedCase]:
-    """The cases, one for each of its node pairs."""
+    """Split each case into one case for each of its node pairs."""
     return [
         pair_item
         for item in expected
@@ -157,7 +157,7 @@ def split_by_pair(expected: Sequence[ExpectedCase]) -> list[ExpectedCase]:
 
 
 def read_plan(run_dir: Path) -> NightPlan:
-    """The night that the run of a tree began with; UserError if it cannot be read."""
+    """Read the plan with which the run in `run_dir` began; UserError if it cannot be read."""
     file = run_dir / PLAN_FILE
     try:
         return TypeAdapter(NightPlan).validate_python(files.read_json(file))
@@ -166,7 +166,7 @@ def read_plan(run_dir: Path) -> NightPlan:
 
 
 def newest_plan(folder: Path) -> Path | None:
-    """The newest run in `folder` that has such a plan; None without one."""
+    """Return the newest run in `folder` with a plan; None without one."""
     plans = sorted(folder.glob(f"*/{PLAN_FILE}"))
     return plans[-1].parents[1] if plans else None
 
@@ -183,9 +183,9 @@ def _next_rounds(
 
 
 def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin | None:
-    """The round robin after the night in `run_dir`: a round counts if half of its pairs completed.
+    """Return the round robin after the night in `run_dir`; a round counts if half its pairs passed.
 
-    None without such a night, or if its plan is lost: then all begins again.
+    None without such a night or a readable plan: the round robin then starts anew.
     """
     if run_dir is None:
         return None
@@ -206,7 +206,7 @@ def _last_rounds(run_dir: Path | None, partition: str, size: int) -> RoundRobin 
 
 
 def _completed(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple[str, ...]]]:
-    """Round and hosts of the launches of a night that passed, each pair once."""
+    """Return (round, hosts) of the passed launches of a night, each pair once."""
     launches = set()
     for file in run_dir.glob(f"rounds/*/output/*/{partition}/*/*/case.json"):
         case: Any = files.read_json(file)
@@ -218,9 +218,9 @@ def _completed(run_dir: Path, partition: str, size: int) -> set[tuple[int, tuple
 
 @dataclass(frozen=True)
 class Night:
-    """What a campaign launches in a night: its matrix and, where it runs on all nodes, its plan.
+    """The launches of a campaign in a night: its matrix and, if it runs on all nodes, its plan.
 
-    `nodes` are those that Slurm listed, if any.
+    `nodes` are the nodes that Slurm listed, if any.
     """
 
     matrix: Matrix
@@ -229,18 +229,18 @@ class Night:
 
     @property
     def launch_items(self) -> list[ExpectedCase]:
-        """What the runner launches: each case, or each case for each node pair."""
+        """The items to launch: each case, or each case on each of its node pairs."""
         return split_by_pair(self.matrix.expected)
 
     def write(self, run_dir: Path) -> None:
-        """Note plan and nodes in the tree of a new run."""
+        """Write plan and nodes into the tree of a new run."""
         if self.plan:
             self.plan.write(run_dir)
         if self.nodes:
             nodes.record_nodes(self.nodes, run_dir)
 
     def lines(self) -> Iterator[str]:
-        """The node pairs and the nodes without any, for ``--dry-run``."""
+        """Yield the lines of ``--dry-run`` about node pairs and nodes that are down."""
         for partition, plan in (self.plan.partitions if self.plan else {}).items():
             for pair in plan.pairs:
                 hosts = (
@@ -254,7 +254,7 @@ class Night:
 
 
 def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
-    """UserError for a campaign on all nodes of a partition whose nodes no Slurm lists."""
+    """UserError for a campaign on all nodes of a partition whose scheduler is not Slurm."""
     if not campaign.in_pairs:
         return
     for partition in sorted({item.case.partition for item in plan.expected}):
@@ -271,10 +271,10 @@ def require_slurm(campaign: Campaign, site: Site, plan: Matrix) -> None:
 def arrange_night(
     campaign: Campaign, site: Site, plan: Matrix, runs: Path, resumed_run: RunTree | None
 ) -> Night:
-    """The night of a campaign: that of `resumed_run`, or the one after the last below `runs`.
+    """Return the night of a campaign: that of `resumed_run`, or the one after the last in `runs`.
 
-    UserError, of a campaign on all nodes, if Slurm does not list them, or too few of a partition
-    work.  Any other campaign has them listed if Slurm lists them.
+    For a campaign on all nodes, UserError if Slurm does not list them or too few of a partition are
+    up.  For any other campaign, the night has the nodes if Slurm lists them.
     """
     partitions = {item.case.partition for item in plan.expected}
     if not campaign.in_pairs:

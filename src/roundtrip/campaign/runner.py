@@ -22,9 +22,9 @@ from roundtrip.collect.launches import Launch, scan
 from roundtrip.sites import slurm
 from roundtrip.sites.site import Site
 
-#: What is launched: a case, or a case on a node pair.
+#: Key of a launch: a case, or a case on a node pair.
 Key = tuple[str, tuple[str, ...]]
-#: A case that failed so often in one invocation, and never passed, is given up.
+#: Failures in one invocation after which a case that never passed is given up.
 GIVE_UP_AFTER = 2
 _NO_ANSWER = "Slurm did not answer"
 _NODE_FAILED = "a node failed under the launch"
@@ -33,7 +33,7 @@ _LIMIT = "Slurm takes no more jobs of this user or account now (a limit of submi
 
 @dataclass
 class Runner:
-    """Launches what is missing, one performance job at a time, until nothing is missing.
+    """Runs missing launches, one performance job at a time, until none is missing.
 
     A round launches every case that still needs a launch once, in random order, so that a drift
     of the machine affects all cases alike (a randomised block design); or in the order of
@@ -47,7 +47,7 @@ class Runner:
     progress: TerminalProgress
     #: Called before each round; True ends the run, whatever is missing.
     should_stop: Callable[[], bool] = lambda: False
-    #: When the time limit is over, on the clock ``time.monotonic``; known once it runs.
+    #: End of the time limit on the clock ``time.monotonic``; set when the run starts.
     deadline: float = 0.0
     _failures: Counter[Key] = field(default_factory=Counter)
     _launch_s: list[float] = field(default_factory=list)
@@ -56,10 +56,10 @@ class Runner:
     def run(self) -> bool:
         """Run rounds until every case has its launches or is given up; False if time ended first.
 
-        It ends before a launch of what is not as it was when the run began.
+        The run ends before a launch if a pinned file has changed since it began.
 
-        A round is the unit of pairing.  It does not begin if, by the length of the others, it would
-        not end in time.  Time for building and for waiting for Slurm is not part of its length.
+        A round is the unit of pairing.  It does not begin if it would exceed the time limit, by the
+        median length of earlier rounds without builds and waits for Slurm.
         """
         limit_s = 60 * self.campaign.time_limit_minutes
         self.deadline = time.monotonic() + limit_s
@@ -72,7 +72,7 @@ class Runner:
         try:
             self._cancel()
             in_time = self._rounds()
-            # A job that Slurm took back into the queue would run for no session.
+            # A job that Slurm requeued would run without a session.
             self._cancel()
         except scheduler.NoAnswerError:
             return False
@@ -82,7 +82,7 @@ class Runner:
 
     @property
     def launch_s(self) -> float:
-        """How long a launch took in the middle round of this invocation; 0 before the first."""
+        """Duration of a launch, s: median over rounds of this invocation; 0 before the first."""
         return statistics.median(self._launch_s) if self._launch_s else 0.0
 
     def _rounds(self) -> bool:
@@ -107,7 +107,7 @@ class Runner:
         return True
 
     def _is_changed(self) -> bool:
-        """Whether something is not as it was when the run began; recorded, as nothing follows."""
+        """Whether a pinned file has changed since the run began; record it, as the run stops."""
         if change := environment.find_change(self.tree):
             self.tree.write_state(stopped=change)
         return bool(change)
@@ -116,7 +116,7 @@ class Runner:
         scheduler.cancel(self._label, self.site.environment, self._wait)
 
     def _waits_for(self) -> str:
-        """What the run waits for: an answer of Slurm, or a place in its queue."""
+        """Return what the run waits for: an answer of Slurm, or the start of a job."""
         silence = self._wait.status() if self._wait else ""
         return silence or self._queue.status()
 
@@ -131,7 +131,7 @@ class Runner:
     def _round(self, items: Sequence[ExpectedCase]) -> tuple[float, str]:
         """Launch each case once.  Return the duration, s, and why no launch completed.
 
-        The reason is the most frequent one by which Slurm alone prevented launches, "" if a launch
+        The reason is the most frequent one if Slurm prevented every launch, "" if a launch
         completed or failed by itself.  A launch that failed while Slurm did not answer, or that
         Slurm displaced, does not count against its case.
         """
@@ -180,7 +180,7 @@ class Runner:
         return order
 
     def _excused(self, round_: str) -> dict[Key, str]:
-        """Why Slurm displaced or did not take a launch of that session, or was silent, by case."""
+        """Return the reasons, by case, for which Slurm prevented a launch of that session."""
         reasons = {}
         for launch in scan(self.tree.path):
             if launch.round != round_:
@@ -202,7 +202,7 @@ class Runner:
             self.progress.show_result(kind, words, counts=not session.is_fixture(name))
 
     def _passed(self) -> tuple[Counter[Key], Counter[Key]]:
-        """Numbers of launches that passed, by case; and of those that were not disturbed."""
+        """Return the numbers of passed launches and of passed undisturbed launches, by case."""
         launches = [launch for launch in scan(self.tree.path) if launch.status == "passed"]
         return (
             Counter(launch.key for launch in launches),
@@ -210,7 +210,7 @@ class Runner:
         )
 
     def _wanted(self) -> list[ExpectedCase]:
-        """Cases that need another launch: first those with too few, then the disturbed ones."""
+        """Return the cases with too few launches, or if none, with too few undisturbed ones."""
         pass_counts, clean_counts = self._passed()
         candidates = [item for item in self.expected if not self._given_up(item, pass_counts)]
         shortfall = [item for item in candidates if pass_counts[item.key] < self.campaign.launches]
@@ -231,7 +231,7 @@ class Runner:
 
 
 def _words(launch: Launch) -> str:
-    """Why a launch failed, and the end of what its job wrote to standard error."""
+    """Return why a launch failed, and the end of its job's standard error."""
     try:
         error = (launch.folder / "rfm_job.err").read_bytes()[-4096:] if launch.folder else b""
     except OSError:
@@ -240,11 +240,11 @@ def _words(launch: Launch) -> str:
 
 
 def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -> str:
-    """Launch each of `cases` so often, in rounds; why none was launched, "" if one was.
+    """Launch each of `cases` `launches` times, in rounds; return why not, "" if launched.
 
-    `runner` has run, and was given ``confirm``.  Each case is launched on the nodes that its
-    launches of the night ran on, where Slurm has them in use.  A round that would not end in time
-    is not begun; the first one is expected to take as long as launches of the night did.
+    `runner` has run, and its campaign has ``confirm``.  Each case is launched on the nodes of its
+    launches of the night if they are up.  A round begins only if it can end in time; the expected
+    time of the first one is that of the night's launches.
     """
     items = [item for item in runner.expected if item.case.id in cases and not item.simulated]
     budget_s = min(
@@ -272,7 +272,7 @@ def launch_confirmation(runner: Runner, cases: Collection[str], launches: int) -
 
 
 def _on_same_nodes(runner: Runner, items: Sequence[ExpectedCase]) -> Iterator[ExpectedCase]:
-    """The cases, with the node list of their launches of the night where Slurm has all in use."""
+    """Yield the cases, with the node list of their launches of the night if all nodes are up."""
     node_lists = nodes.known_nodes(runner.site, {item.case.partition for item in items})
     host_names = {
         partition: {

@@ -1,4 +1,4 @@
-"""Slurm in a campaign: its jobs, what they wait for, times without an answer, maintenance."""
+"""Slurm in a campaign: its jobs and their waits, outages, maintenance."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from roundtrip.sites.slurm import NO_REQUEUE, is_slurm, scontrol_records
 
 #: Wrappers of Slurm's commands that try again while Slurm does not answer.
 _COMMANDS = Path(__file__).parent / "slurm"
-#: sbatch's words, and the names of limits of accounting; a job that may never run has other words.
+#: sbatch's message and the limits on submitted jobs; a job that may never run has others.
 _LIMIT = re.compile(
     r"job submit limit|(?:Assoc|QOS)\w*MaxSubmit\w*|(?:Assoc|QOS)GrpSubmit\w*|MaxJobCount"
 )
-#: Job, state, reason, expected start, time of submission; a comment may hold any sign.
+#: Job, state, reason, expected start, submission time, comment, which may hold any character.
 _FORMAT = "%i|%T|%r|%S|%V|%k"
 _TIMEOUT_S = 5.0
 #: First pause, s; each further pause is twice as long.
@@ -39,13 +39,13 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True)
 class SlurmWait:
-    """Until when (seconds since 1970) a run waits for Slurm, and the folder of the run's log."""
+    """Deadline (seconds since 1970) for waiting for Slurm, and the folder of the run's log."""
 
     deadline: float
     run_dir: Path
 
     def environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """`base` with a PATH whose Slurm commands wait, and log that they do."""
+        """Return `base` with a PATH whose Slurm commands wait for an answer and log waits."""
         return {
             **base,
             "PATH": f"{_COMMANDS}:{base['PATH']}",
@@ -58,7 +58,7 @@ class SlurmWait:
         return time.time() >= self.deadline
 
     def status(self) -> str:
-        """What to show while Slurm does not answer; "" while it answers."""
+        """Return the text to show while Slurm does not answer; "" while it answers."""
         waits = [item for item in scheduler_log.read(self.run_dir) if item.end is None]
         if not waits:
             return ""
@@ -79,14 +79,14 @@ def is_no_answer(text: str) -> bool:
 
 
 def is_submit_limit(text: str) -> bool:
-    """Whether `text` is how sbatch says that a user or account may submit no more jobs now."""
+    """Whether `text` is sbatch's message that a user or account may submit no more jobs now."""
     return _LIMIT.search(text) is not None
 
 
 def job_options(scheduler: str, label: str) -> list[str]:
-    """ReFrame options that mark each job of run `label` and forbid Slurm to requeue it.
+    """Return ReFrame options that mark each job of run `label` and forbid Slurm to requeue it.
 
-    A job that ends is launched again by the campaign.
+    The campaign itself repeats the launch of a job that ended.
     """
     if not is_slurm(scheduler):
         return []
@@ -96,9 +96,9 @@ def job_options(scheduler: str, label: str) -> list[str]:
 def cancel(label: str, environment: Mapping[str, str], wait: SlurmWait | None) -> list[str]:
     """Cancel the jobs that sessions of run `label` left in the queue, and return their ids.
 
-    No session would collect the launch of such a job.  Without Slurm nothing is done, nor without
-    `wait` if Slurm does not answer.  NoAnswerError when the wait is over; UserError if Slurm
-    refuses for another reason.
+    No session would collect the launch of such a job.  Do nothing without Slurm, or if Slurm does
+    not answer and `wait` is None.  NoAnswerError when the wait is over; UserError if Slurm refuses
+    for another reason.
     """
     if shutil.which("squeue", path=environment.get("PATH")) is None:
         return []
@@ -131,8 +131,8 @@ def _require(process: subprocess.CompletedProcess[str], problem: str) -> None:
 def cancel_and_wait(label: str, environment: Mapping[str, str], wait: SlurmWait) -> None:
     """Cancel the jobs of run `label`, and return when none is left.
 
-    A job that outlives its session would run beside the next launch.  NoAnswerError when the
-    wait is over; UserError as of `cancel`.
+    A job that outlives its session would run concurrently with the next launch.  NoAnswerError when
+    the wait is over; UserError as in `cancel`.
     """
     while cancel(label, environment, wait):
         if wait.is_over:
@@ -147,7 +147,7 @@ def job_comment(label: str) -> str:
 
 @dataclass
 class Queue:
-    """The jobs with one comment; Slurm is asked for them at most every `every_s` seconds."""
+    """The pending jobs with one comment; Slurm is queried at most every `every_s` seconds."""
 
     comment: str
     environment: Mapping[str, str]
@@ -156,7 +156,7 @@ class Queue:
     _known: str = field(default="", init=False)
 
     def status(self) -> str:
-        """For people; "" if none of them waits, or Slurm does not say."""
+        """Return what the first job waits for; "" if none waits, or Slurm does not answer."""
         if time.monotonic() - self._asked >= self.every_s:
             self._known = describe_wait(self._ask(), self.comment, time.time())
             self._asked = time.monotonic()
@@ -175,7 +175,7 @@ class Queue:
 
 
 def describe_wait(listing: str, comment: str, now: float) -> str:
-    """What the first of those jobs in the output of squeue waits for, at `now` (since 1970)."""
+    """Return what the first job with `comment` in squeue's output waits for at `now`, Unix time."""
     for line in listing.splitlines():
         fields = line.split("|", 5)
         if len(fields) != 6 or fields[1] != "PENDING" or fields[5].strip() != comment:
@@ -202,7 +202,7 @@ class Maintenance:
     end: float
 
     def __str__(self) -> str:
-        """For people: until when, and for which nodes."""
+        """Nodes and end of the maintenance, for people."""
         end_text = datetime.fromtimestamp(self.end).strftime("%Y-%m-%d %H:%M")
         return (
             f"Slurm keeps {self.nodes} for maintenance until {end_text} (reservation {self.name})"
@@ -210,9 +210,9 @@ class Maintenance:
 
 
 def parse_maintenances(text: str) -> list[Maintenance]:
-    """Maintenances in the output of ``scontrol show reservation --oneliner``, by their end.
+    """Parse ``scontrol show reservation --oneliner``: maintenances, sorted by end.
 
-    Times there are in the local zone, or seconds since 1970 with ``SLURM_TIME_FORMAT=%s``.
+    Times are in the local zone, or seconds since 1970 with ``SLURM_TIME_FORMAT=%s``.
     """
     maintenances = []
     for fields in scontrol_records(text):
@@ -234,7 +234,7 @@ def _seconds(text: str) -> float | None:
 
 @dataclass
 class Pauses:
-    """Waits after rounds that measured nothing through no fault of theirs, as in a maintenance.
+    """Pauses after rounds in which Slurm prevented all launches, e.g. by a maintenance.
 
     The run must end at `deadline` (of the monotonic clock).
 
@@ -247,11 +247,11 @@ class Pauses:
     _next_s: float = field(default_factory=lambda: _FIRST_S)
 
     def end(self) -> None:
-        """Something was measured: the next pause is a short one."""
+        """Reset the length of the next pause, after a round that measured something."""
         self._next_s = _FIRST_S
 
     def take(self, reason: str) -> bool:
-        """Pause, because of `reason` a round measured nothing; False if the time is over before."""
+        """Pause after a round without results because of `reason`; False if the time is over."""
         if reason == completion.MAINTENANCE and (maintenances := self._maintenances()):
             return self._wait_for(maintenances[0])
         pause_s = min(self._next_s, self.deadline - time.monotonic())
@@ -263,7 +263,7 @@ class Pauses:
         return True
 
     def _wait_for(self, maintenance: Maintenance) -> bool:
-        """Wait for its end, which may be moved; False if that is beyond the time limit."""
+        """Wait for the end of `maintenance`, which may move; False if it exceeds the time limit."""
         last_line = ""
         current: Maintenance | None = maintenance
         while current:
@@ -286,7 +286,7 @@ class Pauses:
         return True
 
     def _maintenances(self) -> list[Maintenance]:
-        """Maintenances that are not over; none if Slurm does not say."""
+        """Return the maintenances that are not over; none if Slurm does not answer."""
         try:
             process = subprocess.run(
                 ["scontrol", "show", "reservation", "--oneliner"],

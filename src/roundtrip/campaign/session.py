@@ -31,18 +31,17 @@ _PR_SET_PDEATHSIG = 1
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
 
 #: Called with the events of ReFrame: (RUN, OK, FAIL, ABORT or SKIP; name of the test).  They are
-#: read off its console, since ReFrame offers no other while it runs, and only shown: what counts is
-#: in its report.
+#: parsed from its console, the only source during a run, and only shown: results are in its report.
 Listener = Callable[[str, str], None]
 
 
 def is_fixture(name: str) -> bool:
-    """Whether the test `name` is a fixture, which only prepares what others launch."""
+    """Whether the test `name` is a fixture, which only prepares other tests."""
     return " ~" in name
 
 
 def case_label(name: str) -> str:
-    """The name of a test for people: as ReFrame has it, but without hash and place."""
+    """Return ReFrame's name of a test, for people: without hash and partition."""
     match = _NAME.match(name)
     return f"{match['test'].replace(' %', ' ')} with {match['environ']}" if match else name
 
@@ -71,11 +70,11 @@ def blocks(items: Sequence[ExpectedCase]) -> list[list[ExpectedCase]]:
 
 
 def abba_order(items: Sequence[ExpectedCase], seed: int, number: int) -> list[list[ExpectedCase]]:
-    """The cases of round `number`, from 1 on, by toolchain, in the order to launch them.
+    """Return the cases of round `number`, from 1 on, by toolchain, in launch order.
 
-    Two rounds, 1 and 2, then 3 and 4, share a coin: AB BA or BA AB, so that a steady drift leaves
-    their mean ratio as it is.  The coins follow from a seed in the campaign's file, so a resumed
-    run goes on with them, whatever rounds it lost.
+    Rounds 1 and 2, 3 and 4, ... share a coin: AB BA or BA AB, so that a steady drift does not
+    change their mean ratio.  The coins follow from a seed in the campaign's file, so that a resumed
+    run continues with them, whatever rounds it lost.
     """
     environs = sorted({item.case.environ for item in items})
     coin = random.Random(f"{seed} {(number + 1) // 2}").random() < 0.5  # noqa: S311  no secret
@@ -108,26 +107,30 @@ def _case_arguments(site: Site, block: Sequence[ExpectedCase], folder: Path) -> 
         f"--perflogdir={folder / 'perflogs'}",
         f"--report-file={folder / _REPORT}",
         f"--system={site.name}:{block[0].case.partition}",
-        # In random order, because a fixed order would confound cases with time.  A mode in
-        # ReFrame's settings would not do: ReFrame 4.10 ignores --prgenv together with --mode.
+        # In random order, because a fixed order would confound cases with time.  Not by a mode in
+        # ReFrame's settings, because ReFrame 4.10 ignores --prgenv together with --mode.
         "--exec-order=random",
     ]
-    if not block[0].pairs:  # else no other tests are made, and these have hashes of their own
+    if not block[0].pairs:  # with pairs, no other tests exist, and their hashes differ
         arguments += [f"--name=/{hash_}" for hash_ in sorted({item.case.hash for item in block})]
     environs = "|".join(sorted({item.case.environ for item in block}))
     return [*arguments, f"--prgenv=^({environs})$"]
 
 
 def _side_by_side(site: Site, block: Sequence[ExpectedCase]) -> bool:
-    """Whether the launches of a block may run together: its nodes share no link, and the site
-    says that this is enough.  All others run one at a time, so that none disturbs another."""
+    """Whether the launches of a block may run concurrently: on node pairs, if the site allows it.
+
+    All others run one at a time, so that none disturbs another.
+    """
     partition = site.partitions[block[0].case.partition]
     return bool(block[0].pairs and partition.get("extras", {}).get("side_by_side"))
 
 
 def _pair_variables(site: Site, block: Sequence[ExpectedCase]) -> dict[str, str]:
-    """Environment variables by which ReFrame makes each test once for each node pair of `block`,
-    and knows how many jobs may run at a time; none without pairs, which are all of one round."""
+    """Return the variables for the node pairs of `block`, all of one round; {} without pairs.
+
+    ReFrame instantiates each test once for each pair, and limits the number of concurrent jobs.
+    """
     pairs = [pair for item in block for pair in item.pairs]
     if not pairs:
         return {}
@@ -140,7 +143,7 @@ def _pair_variables(site: Site, block: Sequence[ExpectedCase]) -> dict[str, str]
 
 
 def _test_variables(block: Sequence[ExpectedCase]) -> dict[str, str]:
-    """Environment variables that select the tests of a block: all products of their parameters."""
+    """Return variables that select the tests of a block: the product of their parameters."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for item in block:
         for key, value in item.case.parameters:
@@ -158,10 +161,10 @@ def run_session(
     on_event: Listener,
     wait: scheduler.SlurmWait | None = None,
 ) -> float:
-    """Run one block and return the seconds that it took, without the seconds of building.
+    """Run one block and return its duration without builds, s.
 
     `on_event(kind, name)` is called when ReFrame begins or ends a test.  ``session.json`` in
-    `folder` gets both times and ReFrame's exit status, ``console.log`` all that ReFrame prints.
+    `folder` gets the wall and build times and ReFrame's exit status, ``console.log`` its output.
     When this process dies or is interrupted, the session gets TERM and cancels its jobs.  While
     Slurm does not answer, its commands `wait`; NoAnswerError when the wait is over.
     """
@@ -186,7 +189,7 @@ def build_session(
     lock_descriptor: int,
     on_event: Listener,
 ) -> None:
-    """Build what the cases of `block` need, and launch none of them; otherwise as `run_session`."""
+    """Build the programs of the cases in `block`, without a launch; otherwise as `run_session`."""
     block = [replace(item, pairs=()) for item in block]
     arguments = [*_case_arguments(site, block, folder), "--exec-policy=serial"]
     arguments += ["--setvar=build_only=yes", "--run"]
@@ -249,7 +252,7 @@ def _stop(process: subprocess.Popen[str], patience_s: float = 20.0) -> None:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Delivers what comes in between at the end: Python swallows an interrupt inside a fork."""
+    """Delay INT and TERM to the end of the block: Python loses an interrupt inside a fork."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         yield
@@ -265,9 +268,9 @@ def _die_with_parent() -> None:
 def build_all(
     site: Site, expected: Iterable[ExpectedCase], tree: RunTree, progress: TerminalProgress
 ) -> None:
-    """Let ReFrame build all that `expected` needs, and launch nothing.
+    """Let ReFrame build all programs that `expected` needs, without a launch.
 
-    A failed build is shown and is no error here: its launches will fail and give the reason.
+    A failed build is shown and is no error here: its launches will fail with the reason.
     """
     groups = build_representatives(expected)
     watch = _BuildWatch(sum(len(group) for group in groups), progress)
@@ -298,7 +301,7 @@ def build_representatives(expected: Iterable[ExpectedCase]) -> list[list[Expecte
 
 
 class _BuildWatch:
-    """How far the build is, by the steps that Ninja counts in the output that ReFrame captures."""
+    """The progress of the builds, from Ninja's step counts in the output that ReFrame captures."""
 
     def __init__(self, builds: int, progress: TerminalProgress) -> None:
         self.builds = builds

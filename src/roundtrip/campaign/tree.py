@@ -2,8 +2,8 @@
 
 One campaign measures on a site at a time: two would disturb each other.  The lock of a site is the
 file ``$XDG_STATE_HOME/roundtrip/sites/<site>.lock`` (by default below ``~/.local/state``), so that
-all checkouts and run folders of a user share it.  It ends with its process.  The scheduler keeps
-jobs of other users away: launches ask for their nodes exclusively.
+all checkouts and run folders of a user share it.  It is released when its process ends.  Launches
+request exclusive nodes, so that the scheduler excludes jobs of other users.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RunTree:
     """A run tree; as a context manager it holds the tree's lock, UserError if another run does.
 
     The ReFrame session inherits `lock_descriptor`, so that a session that outlives a killed runner
-    still keeps others out.
+    still holds the lock.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,11 +88,11 @@ class RunTree:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The content of state.json: what the run must produce, and when it ended."""
+        """The content of state.json: the launches that the run must produce, and its end."""
         return records.read_record(self.path / "state.json")
 
     def write_state(self, **changes: Any) -> None:
-        """Change keys of state.json, by rename, so that a reader never sees half of it."""
+        """Change keys of state.json atomically, by rename."""
         file = self.path / "state.json"
         state = {**(self.state if file.exists() else {}), **changes}
         partial = file.with_suffix(".partial")
@@ -104,12 +104,12 @@ class RunTree:
         self.write_state(finished=_utc(datetime.now(UTC)))
 
     def record_launch_count(self, launches: int) -> None:
-        """Record that so many launches of each case are all that the run wanted."""
+        """Record `launches` as the number of launches of each case that the run needs."""
         cases = [{**item, "launches": launches} for item in self.state["expected"]]
         self.write_state(expected=cases)
 
     def record_report(self, page: Path) -> None:
-        """Record where the report is."""
+        """Record the place of the report."""
         self.write_state(report=str(page))
 
     @property
@@ -153,11 +153,11 @@ def create_tree(
     report: bool = False,
     night: str | None = None,
 ) -> RunTree:
-    """Make the tree of a new run, and record what is expected of it.
+    """Make the tree of a new run, and record the cases and launches that it must produce.
 
-    The run keeps `thresholds`, by which it is judged whenever it is collected.  `report` says
-    whether a report is wanted, `night` under which name the run begins.  UserError if the collector
-    would refuse the record, or a run began in the same second.
+    The run keeps `thresholds`, which apply whenever it is collected.  `report` is whether a report
+    is wanted, `night` the name under which the run begins.  UserError if the collector would refuse
+    the record, or a run began in the same second.
     """
     start = datetime.now(UTC)
     state = {
@@ -200,9 +200,9 @@ def create_tree(
 def inner_tree(
     tree: RunTree, name: str, expected: Sequence[ExpectedCase], launches: int
 ) -> RunTree:
-    """A tree inside that of a run, new or resumed, for launches that are no part of the run.
+    """Make or resume a tree inside that of a run, for launches that are not part of the run.
 
-    It expects `launches` of each case `expected`, and is judged by the thresholds of the run.
+    It expects `launches` launches of each case in `expected`, and has the run's thresholds.
     """
     inner = RunTree(tree.path / name)
     (inner.path / "env").mkdir(parents=True, exist_ok=True)
@@ -221,7 +221,7 @@ def inner_tree(
 def require_same_matrix(tree: RunTree, matrix: Matrix) -> None:
     """UserError if the campaign or the site has changed since the run of `tree` began.
 
-    A state.json without variables, which the collector accepts, is of another matrix.
+    A state.json without variables, which the collector accepts, counts as another matrix.
     """
     old_variables = {item["case"]: item.get("variables") for item in tree.state["expected"]}
     new_variables = {item.case.id: dict(item.variables) for item in matrix.expected}
@@ -251,7 +251,7 @@ def newest_unfinished(runs: Path, campaign: str, site: str) -> RunTree:
 def find_night(runs: Path, campaign: str, site: str, night: str) -> RunTree | None:
     """The newest run of `campaign` on `site` that began under the name `night`; None without one.
 
-    The number of a Slurm job would not do as a name, because Slurm uses numbers again.
+    The number of a Slurm job is no suitable name, because Slurm reuses numbers.
     """
     trees = _newest_first(runs / campaign / site)
     return next((tree for tree in trees if tree.state.get("night") == night), None)
@@ -270,8 +270,8 @@ def _utc(moment: datetime) -> str:
 def hold_site(site: Site, campaign: str, wait: bool, tell: Callable[[str], None]) -> Iterator[None]:
     """Hold the lock of `site` for `campaign` while the block runs.
 
-    If another campaign holds it: UserError with its name, or, with `wait`, wait for its end and
-    `tell` so now and then.  UserError too if the lock file cannot be written.
+    If another campaign holds it, UserError with its name or, with `wait`, wait for its end and
+    report that by `tell` from time to time.  UserError also if the lock file cannot be written.
     """
     # A machine without a scheduler has its own lock, even if its home is shared.
     local = all(partition["scheduler"] == "local" for partition in site.partitions.values())

@@ -1,9 +1,9 @@
-"""Launches one case of a campaign by ReFrame, with the variables, options of the launcher, nodes
-and toolchain of an arm.
+"""Launches one case of a campaign by ReFrame with the variables, launcher options, nodes and
+toolchain of an arm.
 
-Each arm is a run tree of its own below that of the search: inside it every launch is alike, so that
-what a launch reports of itself is compared with its own kind.  The variables of an arm are set by
-the job's script after those of site and toolchain.
+Each arm has its own run tree below that of the search.  All launches in a run tree have the same
+settings, so that the facts they report can be compared.  The job script sets the variables of an
+arm after those of site and toolchain.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from roundtrip.errors import UserError
 from roundtrip.sites import slurm
 from roundtrip.sites.site import Site
 
-#: Launches of an arm at most.
+#: Maximum number of launches of an arm.
 _MOST = 10_000
 _VARIABLES = "variables.sh"
-#: Columns of samples that say which series a row is of.
+#: Columns of samples that identify the series of a row.
 _SERIES = ("case", "variant", "size_bytes", "phase", "metric")
 
 
 @dataclass
 class Checks:
-    """Launches `item` on `site`, below `root`; the result is the median of the series `names`.
+    """Launches `item` on `site`, below `root`; a result is the median of the series `names`.
 
-    `toolchain_items`: the same case of other toolchains, by their names.
+    `toolchain_items`: the same case with other toolchains, by toolchain name.
     """
 
     site: Site
@@ -51,7 +51,7 @@ class Checks:
     names: dict[str, Any]
     lower_is_better: bool
     minutes: float
-    #: Of each set of nodes of `switches`, the names of its hosts.
+    #: The host names of each node set in `switches`.
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     toolchain_items: Mapping[str, ExpectedCase] = field(default_factory=dict)
     _wait: scheduler.SlurmWait | None = field(default=None, init=False)
@@ -67,13 +67,13 @@ class Checks:
         return f"{place.parent.parent.name}/{self.site.name}/{place.name}"
 
     def build(self, arm: Hashable) -> str:
-        """Nothing: all arms launch the same program, which is built before."""
+        """Return "": all arms launch the same program, which is built before the search."""
         return ""
 
     def launch(self, arm: Hashable) -> float:
-        """Launch an arm once: the median of the series, its reciprocal if higher is better.
+        """Launch an arm once; return the series' median, or its reciprocal if higher is better.
 
-        UserError if the launch failed, or has no sample of the series above 0.
+        UserError if the launch failed, has no sample of the series, or its median is not above 0.
         """
         base_item = self._item(arm)
         arm_tree = self._tree(arm, base_item)
@@ -138,7 +138,7 @@ class Checks:
 
 
 def variables(switches: Sequence[Switch], arm: Hashable) -> str:
-    """The lines of a shell that set each variable to the value that it has in an arm."""
+    """Shell commands that set each variable to its value in an arm, or unset it."""
     values = {switch.variable: switch.value(arm) for switch in switches if switch.is_variable}
     lines = [
         f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
@@ -150,9 +150,9 @@ def variables(switches: Sequence[Switch], arm: Hashable) -> str:
 def find_hosts(
     site: Site, item: ExpectedCase, switches: Sequence[Switch]
 ) -> dict[str, tuple[str, ...]]:
-    """The hosts of each set of nodes on which `item` can be launched now, by its pseudonyms.
+    """The hosts of each node set on which `item` can be launched now, by the set's pseudonyms.
 
-    Slurm has all of them in use, the key of the site is at hand, and their number is right.
+    For such a set, no node is down in Slurm, the site's key is available, and its size fits `item`.
     """
     node_sets = [
         node_set

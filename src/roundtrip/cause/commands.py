@@ -1,8 +1,8 @@
 """Versions that commands build and launch: commits of a git repository, specs of Spack, values of
 an environment variable.
 
-Each version has a folder, which is kept for the next search; a build that succeeded or failed is
-not tried again.  A launch prints its result, or its wall time is taken.
+Each version has a folder, which is kept for the next search; no build is repeated, not even a
+failed one.  The result of a launch is a number in its output, or its wall time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from roundtrip.errors import UserError, printable
 
-#: The last line of output that explains a failure.
+#: Maximum length of the output line that explains a failure, in characters.
 _LONGEST = 200
 _BUILT, _LOG = "built.json", "build.log"
 Process = subprocess.CompletedProcess[str]
@@ -29,8 +29,8 @@ Process = subprocess.CompletedProcess[str]
 
 @dataclass(frozen=True)
 class Version:
-    """A version: its name, the commands that fetch it into an empty folder and that prepare each
-    command in it, and the environment variables that it sets."""
+    """A version: its name, the command that fetches it into an empty folder, the command that runs
+    before each build and launch there, and the environment variables that it sets."""
 
     name: str
     fetch: str = ":"
@@ -40,10 +40,10 @@ class Version:
 
 @dataclass
 class Commands:
-    """Builds and launches versions, which are arms by their places.
+    """Builds and launches versions; an arm is the index of a version.
 
-    `metric`: what finds the result in the output of a launch, by its first group; "" takes the wall
-    time.
+    `metric`: a regular expression; the group of its last match in the output of a launch is the
+    result.  "" stands for the wall time.
     """
 
     versions: Sequence[Version]
@@ -56,7 +56,7 @@ class Commands:
     builds: int = field(default=0)
 
     def build(self, arm: Hashable) -> str:
-        """Fetch and build a version, unless that was done; why it cannot be built, else ""."""
+        """Fetch and build a version unless that was done; return why it failed, else ""."""
         version, folder = self._locate(arm)
         record = folder / _BUILT
         if not record.exists():
@@ -72,7 +72,7 @@ class Commands:
         return str(json.loads(record.read_text()).get("why_not", ""))
 
     def launch(self, arm: Hashable) -> float:
-        """The result of a launch, turned round if more of it is better; UserError if it failed."""
+        """The result of a launch, its reciprocal if higher is better; UserError if it failed."""
         version, folder = self._locate(arm)
         start = time.monotonic()
         process = self._run(version, folder, f"{version.prepare} && {self.launch_command}")
@@ -153,9 +153,9 @@ _SPEC = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)@=?(?P<version>[\w.-]+)(?P<rest
 
 
 def spack_versions(old: str, new: str, candidates: Sequence[str] = ()) -> list[Version]:
-    """Specs of a package from `old` to `new`, of the versions that Spack knows or of `candidates`.
+    """Specs of a package from `old` to `new`; its versions are `candidates`, or those of Spack.
 
-    UserError for another form, two packages, or versions that Spack does not list.
+    UserError for another form, two packages, unknown versions, or if `old` is not older than `new`.
     """
     ends = [_SPEC.fullmatch(spec) for spec in (old, new)]
     if not ends[0] or not ends[1] or ends[0]["name"] != ends[1]["name"]:
@@ -198,10 +198,10 @@ def _package_versions(name: str) -> list[str]:
 
 
 def variable_versions(name: str, old: str, new: str, values: Sequence[str]) -> list[Version]:
-    """The `values` of a variable from `old` to `new`; of two numbers, by default, those between
-    them that double.
+    """Versions that set variable `name` to `old`, to each of `values`, and to `new`.
 
-    UserError for other values, or a name that no variable has.
+    By default, `values` are the doublings of the number `old` below the number `new`.  UserError
+    for an illegal name, for no values, or if `old` and `new` are not the first and the last.
     """
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         raise UserError(f"--variable {name!r}: right is the name of an environment variable")

@@ -1,4 +1,4 @@
-"""Runs a search to its end: its folder, what is said before it begins, and its report."""
+"""Runs a search: its folder, the forecast before it begins, its launches, and its report."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from roundtrip.cause.simulation import normal, simulate
 from roundtrip.cause.steps import SeriesStep, search_name
 from roundtrip.errors import UserError, printable, writing
 
-#: Searches that are simulated for a forecast, and launches of each at most.
+#: Number of simulated searches for a forecast, and maximum number of launches of each.
 _SIMULATIONS, _MOST = 3, 3000
 Tell = Callable[[str], None]
 
 
 def now() -> str:
-    """The time, UTC, to the second."""
+    """The current UTC time, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def plan_blame(step: SeriesStep, site: str) -> Plan:
-    """The plan of a new search for what made a step."""
+    """The plan of a new search for the cause of a step."""
     return Plan(
         kind="blame",
         title=step.title,
@@ -50,7 +50,7 @@ def plan_blame(step: SeriesStep, site: str) -> Plan:
 
 
 def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> None:
-    """UserError if launches of so many seconds leave no time to decide anything."""
+    """UserError if `minutes` are too few to decide anything by launches of `launch_s` seconds."""
     min_launches = journal.MIN_SEARCH_ROUNDS * launches_a_round
     min_minutes = min_launches * launch_s / 60
     if min_minutes > minutes:
@@ -61,7 +61,7 @@ def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> No
 
 
 def is_begun(plan: Plan) -> bool:
-    """Whether the newest search asks the same of the same facts; one that ended has a report."""
+    """Whether the newest search has the title and arms of `plan`; an ended one has a report."""
     newest = _newest_journal(plan)
     saved_plan = newest.read() if newest else plan
     return newest is not None and (saved_plan.title, saved_plan.arms) == (plan.title, plan.arms)
@@ -73,9 +73,9 @@ def _newest_journal(plan: Plan) -> Journal | None:
 
 
 def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
-    """The folder of a new search; with `resume`, the newest of that name, and its plan.
+    """The plan and journal of a new search or, with `resume`, of the newest search of that name.
 
-    UserError if there is none, or if it asks something else than `plan`.
+    UserError if there is none to resume, or if its plan differs from `plan`.
     """
     place = paths.runs() / plan.name / plan.site
     if not resume:
@@ -99,7 +99,7 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
 
 @contextmanager
 def hold_search(search_journal: Journal) -> Iterator[None]:
-    """Hold the folder of a search; UserError if another process does."""
+    """Lock the folder of a search; UserError if another process holds the lock."""
     with (search_journal.folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -109,8 +109,9 @@ def hold_search(search_journal: Journal) -> Iterator[None]:
 
 
 def forecast(plan: Plan, noise: float, log_ratio: float) -> str:
-    """How many launches a search with this plan takes, if launches scatter by `noise` and the step
-    has the log ratio `log_ratio`; the middle of some simulated ones."""
+    """A sentence with the expected number of launches of a search: the median of simulated searches
+    with normal noise of standard deviation `noise` and a step of `log_ratio`, both in logarithms.
+    """
     rng = np.random.default_rng(plan.seed)
 
     def effect(arm: Hashable) -> float:
@@ -137,13 +138,13 @@ def forecast(plan: Plan, noise: float, log_ratio: float) -> str:
 def conduct(
     plan: Plan, search_journal: Journal, launcher: Launcher, minutes: float, tell: Tell
 ) -> Causes | Changes:
-    """Search for so many minutes of launching at most; what was found.  Interrupted, it raises."""
+    """Search by at most `minutes` of launches; return the result, or raise KeyboardInterrupt."""
     with hold_search(search_journal), writing(search_journal.folder):
         return journal.run_search(plan, search_journal, launcher, minutes, tell)
 
 
 def publish(search_journal: Journal, tell: Tell) -> Path:
-    """Publish the report of a search; its page."""
+    """Publish the report of a search; return the path of its page."""
     from roundtrip.cause import page
     from roundtrip.report import publish as reports
 

@@ -53,17 +53,16 @@ from roundtrip.stats.summaries import Interval
 
 #: Share of the step that named facts must be proven to explain.
 MOST = 2 / 3
-#: Parts of `ERROR`: naming facts, confirming them, telling how they act together, and saying that
-#: the step is not there any more.
+#: Parts of `ERROR`: to name facts, to confirm them, to decide how they combine, and to decide that
+#: the step no longer exists.
 _NAMING, _CONFIRMING, _RELATION, _ABSENT = (part * ERROR for part in (0.4, 0.2, 0.2, 0.2))
-#: Evidence from which on the effect of a fact is subtracted from what is bet on others.
+#: Evidence from which the effect of a fact is subtracted before the bets on other facts.
 _LIKELY_EVIDENCE = 1.0
-#: Estimated share of the step from which on named facts are confirmed, in place of a search for
-#: more.
+#: Estimated share of the step from which named facts are confirmed; below it, more are searched.
 _CONFIRM_SHARE = 0.6
 
 Facts = frozenset[str]
-#: Rounds after which how several facts act is left open: their sum may lie between two answers.
+#: Maximum number of rounds to decide how facts combine: their sum may lie between two answers.
 _MAX_SINGLE_ROUNDS = 16
 #: Mixed pairs in a round.
 SPLITS = 2
@@ -72,7 +71,7 @@ LAUNCHES_A_ROUND = 2 + 2 * SPLITS
 
 
 class Kind(StrEnum):
-    """What a round of launches is to show."""
+    """The purpose of a round of launches."""
 
     SCREEN = "which facts"
     CONFIRM = "whether these"
@@ -88,7 +87,7 @@ class Ending(StrEnum):
 
 
 class Relation(StrEnum):
-    """How several facts act."""
+    """How several facts combine."""
 
     ADD = "each adds its part"
     TOGETHER = "only together"
@@ -98,10 +97,10 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True)
 class Causes:
-    """What a search over facts found: the `causes`, and which `share` of the step they explain.
+    """The result of a search over facts: the `causes`, and the `share` of the step they explain.
 
-    `single_shares`: the share of each when it alone is new.  `step`: all new over all old, in
-    times.  `ranking` orders all facts by evidence, with the share that each seems to have.
+    `single_shares`: the share of each cause when only it is new.  `step`: the ratio of the times of
+    all new and all old.  `ranking`: all facts by evidence, each with its estimated share.
     """
 
     ending: Ending
@@ -116,46 +115,46 @@ class Causes:
 
 @dataclass
 class _RoundRecord:
-    """The rounds of a search, by what they were to show, and the facts named so far."""
+    """The rounds of a search by their purpose, and the facts named so far."""
 
     facts: Sequence[str]
     named_facts: tuple[str, ...] = ()
     steps: list[float] = field(default_factory=list)
     coins: list[list[int]] = field(default_factory=list)
     splits: list[float] = field(default_factory=list)
-    #: For each split: the effect of each fact as it shows there, and the step beside it.
+    #: For each split: its estimate of the effect of each fact, and the step of its round.
     effects: list[list[float]] = field(default_factory=list)
     screen_steps: list[float] = field(default_factory=list)
-    #: What the named facts do not explain, and the step beside it.
+    #: For each confirming round: the effect that the named facts do not explain, and the step.
     residuals: list[float] = field(default_factory=list)
     confirm_steps: list[float] = field(default_factory=list)
     is_confirmed: bool = False
-    #: The effect of each named fact alone, and of all of them.
+    #: For each round of single facts: the effect of each named fact alone, and of all together.
     single_effects: list[list[float]] = field(default_factory=list)
     joint_effects: list[float] = field(default_factory=list)
     launches: int = 0
     evidence: Floats = field(default_factory=lambda: np.zeros(0))
 
     def look(self) -> bool:
-        """Judge each fact anew, if it is time to."""
+        """Update the evidence of each fact if a look is due; return whether it was."""
         if is_due := is_look(len(self.splits)):
             self.evidence = log_wealth(np.asarray(self.effects).T, np.zeros(1))[:, 0, -1]
         return is_due
 
     def strong_facts(self, error: float) -> list[str]:
-        """The facts with an effect, but those that no pair sets apart from another one of them."""
+        """Facts with an effect, except those whose coins equal or mirror those of another one."""
         indices = np.flatnonzero(self.evidence >= evidence_threshold(error))
         coins = np.asarray(self.coins, dtype=int).reshape(-1, len(self.facts))[:, indices]
         matches = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
         return [self.facts[index] for index in indices[matches == 1].tolist()]
 
     def forget(self, named_facts: tuple[str, ...]) -> None:
-        """Other facts are named: what was to confirm the earlier ones says nothing of them."""
+        """Set the named facts, and drop the rounds that were to confirm the earlier ones."""
         self.named_facts, self.is_confirmed = named_facts, False
         self.residuals, self.confirm_steps, self.single_effects, self.joint_effects = [], [], [], []
 
     def add_split(self, coins: list[int], split: float) -> None:
-        """Add a mixed pair; what likely facts contribute to it follows from the earlier ones."""
+        """Add a mixed pair; the contribution of likely facts is estimated from earlier pairs."""
         effects = self._likely_effects()
         total = float(np.dot(coins, effects))
         pairs = zip(coins, effects, strict=True)
@@ -164,7 +163,7 @@ class _RoundRecord:
         self.splits.append(split)
 
     def _likely_effects(self) -> Floats:
-        """The effects of the likely facts, by least squares; 0 of the others."""
+        """Least-squares estimates of the effects of the likely facts; 0 for the others."""
         effects = np.zeros(len(self.facts))
         indices = np.flatnonzero(self.evidence >= _LIKELY_EVIDENCE)
         if indices.size and len(self.splits) > indices.size:
@@ -174,9 +173,9 @@ class _RoundRecord:
 
 
 def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
-    """Search for the facts that made the step: log ratio `step` in times, positive if slower.
+    """Search for the causes of a step; `step` is its log ratio of times, positive if slower.
 
-    Its arms are sets of facts that are new.  `seed` draws the coins.
+    An arm is the set of the facts that are new in it.  `seed`: the seed of the coins.
     """
     old, new = Facts(), frozenset(facts)
     record, sign = _RoundRecord(facts), math.copysign(1.0, step)
@@ -210,7 +209,7 @@ def _coins(count: int, seed: str) -> list[int]:
 
 
 def _arms(kind: Kind, record: _RoundRecord, coins: Sequence[Sequence[int]]) -> list[Facts]:
-    """What is launched besides all old and all new."""
+    """The arms of a round besides all old and all new."""
     new, named_facts = frozenset(record.facts), frozenset(record.named_facts)
     if kind is Kind.ALONE:
         return [named_facts, *(frozenset([fact]) for fact in record.named_facts)]
@@ -243,7 +242,7 @@ def _add(
 
 
 def _next_kind(record: _RoundRecord, error: float, sign: float) -> Kind | None:
-    """What the next round is to show; None if all is."""
+    """The purpose of the next round; None if the search is complete."""
     named_facts = record.named_facts
     if not named_facts:
         return Kind.SCREEN
@@ -265,7 +264,7 @@ def _next_kind(record: _RoundRecord, error: float, sign: float) -> Kind | None:
 
 
 def _relation(record: _RoundRecord, sign: float) -> Relation:
-    """How the named facts act: the sum of each alone against all of them together."""
+    """How the named facts combine: compares the sum of single effects with the joint effect."""
     if not record.single_effects:
         return Relation.UNKNOWN
     single_sum = sign * np.asarray(record.single_effects).sum(axis=1)
@@ -283,7 +282,7 @@ def _relation(record: _RoundRecord, sign: float) -> Relation:
 
 
 def _ranking(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:
-    """By fact, the share of the step that its splits show, the most evident first."""
+    """Each fact with its share of the step by the splits, strongest evidence first."""
     if not record.effects:
         return ()
     effects, level = np.asarray(record.effects), ERROR / len(record.facts)

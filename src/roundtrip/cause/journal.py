@@ -1,7 +1,7 @@
-"""A search on disk: what it asks (search.json) and each launch that was made (launches.jsonl).
+"""A search on disk: its plan (search.json) and its launches (launches.jsonl).
 
-A launch is written as soon as it ended, in the order that the seed draws for its round, so that a
-search that was killed goes on with the next one.
+A launch is written as soon as it ends, in the order that the seed draws for its round, so that a
+killed search resumes with the next launch.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from roundtrip.history import published
 from roundtrip.model import Name, Record, Table, Text, Time
 
 PLAN, LAUNCHES = published.SEARCH, "launches.jsonl"
-#: Rounds without which no search decides anything.
+#: Minimum number of rounds of a search that decides anything.
 MIN_SEARCH_ROUNDS = 10
-#: Characters of a reason that are kept.
+#: Maximum length of a reason, in characters.
 _LONGEST = 300
 
 
@@ -55,7 +55,7 @@ class Plan(Table):
     others: list[list[Text]] = Field(default_factory=list)
 
     def search(self) -> Search[Causes | Changes]:
-        """A new search that asks this."""
+        """A new search with this plan."""
         if self.kind == "blame":
             return facts.find_causes(self.arms, self.step, self.seed)
         return order.find_changes(len(self.arms), abs(self.step))
@@ -73,13 +73,13 @@ class Entry(Record):
 
 
 class Launcher(Protocol):
-    """What builds and launches the arms of a search."""
+    """Builds and launches the arms of a search."""
 
     def build(self, arm: Hashable) -> str:
-        """Build an arm, unless it is built; why it cannot be, "" if it is."""
+        """Build an arm unless it is built already; return why that failed, else ""."""
 
     def launch(self, arm: Hashable) -> float:
-        """The time of a launch, above 0; less is better.  UserError if it failed."""
+        """The result of a launch, above 0; lower is better.  UserError if the launch failed."""
 
 
 @dataclass
@@ -90,9 +90,9 @@ class Journal:
     entries: list[Entry] = field(default_factory=list)
 
     def read(self) -> Plan:
-        """Read what is there, and drop a line that was not written to its end.
+        """Read the entries, remove an incomplete last line, and return the plan.
 
-        UserError, with the line, for what is no search.
+        UserError, with the line, if a file is invalid.
         """
         self.entries = read_entries(self.folder)
         file = self.folder / LAUNCHES
@@ -106,7 +106,7 @@ class Journal:
         write_plan(plan, self.folder)
 
     def add(self, entry: Entry) -> None:
-        """Append a line, which is on the disk when this returns."""
+        """Append an entry, and sync it to the disk."""
         with (self.folder / LAUNCHES).open("a", encoding="utf-8") as stream:
             stream.write(entry.model_dump_json(exclude_defaults=True) + "\n")
             stream.flush()
@@ -121,7 +121,7 @@ def write_plan(plan: Plan, folder: Path) -> None:
 
 
 def read_plan(folder: Path) -> Plan:
-    """Read search.json; UserError for another content."""
+    """Read search.json; UserError for invalid content."""
     data = files.read_json(folder / PLAN)
     if fault := model.fault(Plan, data):
         raise UserError(str(fault), folder / PLAN)
@@ -129,7 +129,7 @@ def read_plan(folder: Path) -> Plan:
 
 
 def read_entries(folder: Path) -> list[Entry]:
-    """Read launches.jsonl; the last line counts only if it is whole.  UserError for other lines."""
+    """Read launches.jsonl without an incomplete last line.  UserError for an invalid line."""
     file = folder / LAUNCHES
     if not file.exists():
         return []
@@ -155,12 +155,12 @@ def answers(entries: Sequence[Entry], question: Question, number: int) -> Answer
 
 
 def arm_name(arm: Hashable) -> str:
-    """An arm in a journal: the place of a version, or the facts that are new."""
+    """The name of an arm in a journal: the index of a version, or the facts that are new."""
     return " + ".join(sorted(arm)) or "all old" if isinstance(arm, frozenset) else str(arm)
 
 
 def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list[Question]]:
-    """What a search found by these launches, and its questions; it ends where launches do."""
+    """Repeat a search until its entries end; return its result and its questions."""
     search, questions = plan.search(), []
     question = next(search)
     while True:
@@ -179,9 +179,9 @@ def run_search(
     minutes: float,
     tell: Callable[[str], None],
 ) -> Causes | Changes:
-    """Run a search, from where its journal ends, to its end or until the time for launches is over.
+    """Run a search from the end of its journal by at most `minutes` of launches; return its result.
 
-    Time for building is not part of it.  UserError for a budget that cannot suffice.
+    Build time does not count.  UserError for a budget that is too short.
     """
     search = plan.search()
     question = next(search)
@@ -223,7 +223,7 @@ def _build(question: Question, launcher: Launcher, tell: Callable[[str], None]) 
 def _launch(
     plan: Plan, journal: Journal, launcher: Launcher, question: Question, number: int
 ) -> None:
-    """Make those launches of a round that are missing."""
+    """Make the missing launches of a round."""
     places = list(range(len(question.arms)))
     random.Random(f"{plan.seed} order {number}").shuffle(places)  # noqa: S311  no secret
     entry_places = {entry.at for entry in journal.entries if entry.round == number}

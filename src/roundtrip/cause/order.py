@@ -36,24 +36,24 @@ from roundtrip.cause.questions import (
 )
 from roundtrip.stats.summaries import Interval
 
-#: Parts of `ERROR`: the ends, the probes of the first search (each further one has half of it), and
-#: the looks for a further change behind it (likewise).
+#: Parts of `ERROR`: the test of the ends, the probes of the first search, and its tests for further
+#: changes.  In each further search, both parts halve.
 _ENDS, _PROBES, _BEYOND = (part * ERROR for part in (0.15, 0.35, 0.075))
 #: A gap smaller than this share of the step is no second change.
 _LEAST_SHARE = 1 / 3
-#: Rounds that measure the size of a change at least: with fewer, it often has no interval.
+#: Minimum number of rounds for the size of a change: with fewer, it often has no interval.
 _FOR_SIZE = 8
-#: Launches of a round that asks whether first and last differ; a later one has more.
+#: Launches of a round that compares the first and the last version; later rounds have more.
 LAUNCHES_A_ROUND = 2
-#: Which way a probe turns: the version is slow already, or still fast.
+#: Verdicts of a probe: its version is already slow, or still fast.
 SLOW, FAST = "slow", "fast"
 
 
 @dataclass(frozen=True)
 class Change:
-    """Between `before` and `after`, places in the order; what lies between them cannot be built.
+    """A change between versions `before` and `after`, by index; none between them can be built.
 
-    `step`: the ratio of their times; None until a further change was looked for.
+    `step`: the ratio of their times; None until further changes were searched for.
     """
 
     before: int
@@ -63,8 +63,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Probe:
-    """A version that was launched between two others, `low` and `high`: whether it is slow already;
-    at which share of their gap it lies, 0 at `low`, and after how many rounds that was decided."""
+    """A test of version `place` between `low` and `high`, all by index: its `verdict`, its `share`
+    of their gap, 0 at `low`, and the number of `rounds` until the verdict."""
 
     low: int
     place: int
@@ -76,29 +76,28 @@ class Probe:
 
 @dataclass
 class Changes:
-    """What a search over an order found, and how."""
+    """The result of a search over ordered versions, with its probes."""
 
     changes: list[Change] = field(default_factory=list)
-    #: The change lies between these, if time was over first.
+    #: Intervals of versions with a change that was not located in time.
     open_intervals: list[tuple[int, int]] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     skip_reasons: dict[int, str] = field(default_factory=dict)
-    #: The last version over the first, in times.
+    #: The ratio of the times of the last and the first version.
     step: Interval | None = None
-    #: Whether first and last are proven to differ; None if that is not known.
+    #: Whether first and last version differ; None if neither is proven.
     ends_differ: bool | None = None
     launches: int = 0
 
 
-#: Where the answers end: the time is over.
 class _OverError(Exception):
-    """No more launches."""
+    """The search must stop: the time is over, or a version besides the probed one fails."""
 
 
 def find_changes(count: int, min_step: float) -> Search[Changes]:
-    """Search for the first slow ones of `count` versions, whose places 0, 1, ... are the arms.
+    """Search for the changes among `count` ordered versions; an arm is the index of a version.
 
-    `min_step`: a log ratio of the ends that is nearer to 0 than this is no step.
+    `min_step`: the smallest absolute log ratio of the ends that counts as a step.
     """
     result = Changes()
     with contextlib.suppress(_OverError):
@@ -143,7 +142,7 @@ def _search(result: Changes, count: int, min_step: float) -> Search[None]:
 
 
 def _halve(result: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
-    """The neighbours between which a change lies, of the versions that can be built."""
+    """The two versions around a change that are neighbours among those that can be built."""
     probe_error = error / max(1, (high - low - 1).bit_length())
     while candidates := [at for at in range(low + 1, high) if at not in result.skip_reasons]:
         at = min(candidates, key=lambda candidate: abs(2 * candidate - low - high))
@@ -157,7 +156,7 @@ def _halve(result: Changes, low: int, high: int, error: float) -> Search[tuple[i
 
 
 def _probe(result: Changes, low: int, at: int, high: int, error: float) -> Search[Probe | None]:
-    """Which of both ends version `at` differs from; None if it cannot be launched."""
+    """Test which end version `at` differs from; None if it cannot be launched."""
     pairs = [(low, at), (at, high)]
     gaps: list[list[float]] = []
     while True:
@@ -180,7 +179,7 @@ def _further_gaps(
     margin: float,
     error: float,
 ) -> Search[tuple[list[tuple[int, int]], Interval | None]]:
-    """Those of `gaps` whose ends are proven to differ too, and the size of the change itself."""
+    """The `gaps` whose ends are proven to differ too, and the size of `change`."""
     rows: list[list[float]] = []
     open_places, further_gaps = list(range(len(gaps))), []
     while open_places or len(rows) < _FOR_SIZE:
@@ -200,10 +199,10 @@ def _further_gaps(
 def _gaps(
     result: Changes, kind: str, pairs: Sequence[tuple[int, int]], middle: int | None = None
 ) -> Search[list[float]]:
-    """Of a round, the log ratio of the second version of each pair over the first.
+    """For each pair, the log ratio of the times of its second and first version in a round.
 
-    If the `middle` version cannot be built, or fails `PATIENCE` times in turn, it is skipped, and
-    no number is right; if another, the search is over.
+    If the `middle` version cannot be built or fails in `PATIENCE` rounds, it is skipped, and the
+    returned numbers are void; if another version does, the search is over.
     """
     arms = tuple(dict.fromkeys(at for pair in pairs for at in pair))
     failures: Counter[int] = Counter()

@@ -1,7 +1,7 @@
-"""The report of a search: the sentence that answers it, the picture, the probes, and the method.
+"""The report of a search: the sentence that answers it, the figure, the probes, and the method.
 
-It is a pure function of its bundle, which holds what was asked and every launch: the search is run
-again on these.
+It is a pure function of its bundle, which holds the plan and all launches: the search is repeated
+with these.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ from roundtrip.report.units import Unit
 from roundtrip.studies.study import BLUE
 
 _TOOLS = ("roundtrip", "numpy", "scipy", "jinja2")
-#: Rows of the picture at most, and characters of their names.
+#: Maximum number of rows of the figure, and of characters of their names.
 _MOST_ROWS, _LONGEST = 24, 48
-#: Both ends of the picture, in percent of the step, if no interval reaches farther.
+#: Ends of the axis in percent of the step: the default, and the limits for longer intervals.
 _ENDS = (-25.0, 125.0)
 _FARTHEST = (-100.0, 200.0)
 
@@ -59,7 +59,7 @@ _FARTHEST = (-100.0, 200.0)
 def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -> manifest.Manifest:
     """Write the bundle of the search in `folder` to the empty folder `target`, and sign it.
 
-    Why launches failed stays on the site: what programs print may name anything.
+    The reasons of failures are left out, because the output of programs may name anything.
     """
     plan, entries = read_plan(folder), read_entries(folder)
     redact = disclosure.withhold_private
@@ -184,7 +184,7 @@ def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
 
 
 def _short(name: str, suffix: str = "") -> str:
-    """A name in the picture; of a long one the middle is left out, and its values are kept."""
+    """A name in the figure; a long one loses its middle, because the values are at its end."""
     room = _LONGEST - len(suffix)
     half = (room - 1) // 2
     return (name if len(name) <= room else f"{name[: room - 1 - half]}…{name[-half:]}") + suffix
@@ -214,7 +214,7 @@ def _strip(result: Causes | Changes) -> tuple[float, float] | None:
 
 
 def _table(caption: str, columns: str, rows: Iterable[Sequence[object]]) -> Table:
-    """A table of texts; a column whose name ends with ``>`` has numbers."""
+    """A table; ``|`` separates the names in `columns`, ``>`` ends that of a column of numbers."""
     heads = tuple(
         Column(name.rstrip(">"), "right" if name.endswith(">") else "left")
         for name in columns.split("|")
@@ -264,7 +264,7 @@ def _failed_entries(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question]) -> Part:
-    """How many rounds and launches each question took, and each arm has."""
+    """The number of rounds of each question, and of launches of each arm."""
     kinds = Counter(question.kind for question in questions)
     completions: Counter[str] = Counter()
     failures: Counter[str] = Counter()
@@ -285,7 +285,7 @@ def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question])
 
 
 def _arm(plan: Plan, arm: Hashable) -> str:
-    """The version, or which facts are new in the arm; if most of them are, those that are not."""
+    """The version or the new facts of an arm; if most facts are new, the old ones."""
     if not isinstance(arm, frozenset):
         return plan.arms[int(str(arm))]
     old = frozenset(plan.arms) - arm

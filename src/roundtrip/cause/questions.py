@@ -20,7 +20,7 @@ from roundtrip.stats.summaries import Interval
 
 #: Probability of a wrong statement in a whole search, at whatever round it stops.
 ERROR = 0.05
-#: Rounds of which one launch failed that a search takes for the same question.
+#: Number of rounds with a failed launch that a search accepts for one question.
 PATIENCE = 3
 #: Fewer rounds decide nothing.
 LEAST_ROUNDS = 4
@@ -28,9 +28,9 @@ LEAST_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Question:
-    """A round: one launch for each of `arms`, in random order; an arm may stand there twice.
+    """A round: one launch for each of `arms`, in random order; an arm may occur twice.
 
-    `kind`: what it is to show.
+    `kind`: the purpose of the round.
     """
 
     kind: str
@@ -39,9 +39,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The logarithms of the times of the arms of a question, None of a launch that failed.
+    """The logarithms of the times of a question's arms; None for a failed launch.
 
-    `unbuilt`: why an arm cannot be built; then nothing was launched.
+    `unbuilt`: the reason for each arm that cannot be built; then nothing was launched.
     """
 
     values: Sequence[float | None]
@@ -49,7 +49,7 @@ class Answer:
 
     @property
     def launches(self) -> int:
-        """How many launches completed."""
+        """The number of completed launches."""
         return sum(value is not None for value in self.values)
 
     def complete_values(self) -> list[float] | None:
@@ -64,8 +64,7 @@ Search = Generator[Question, Answer | None, Result]
 
 @dataclass(frozen=True)
 class Span:
-    """An estimate, and the interval that holds the true value whenever one stops; without ends
-    after too few rounds."""
+    """An estimate and its interval, valid at any stopping time; no ends after too few rounds."""
 
     middle: float
     low: float | None
@@ -78,18 +77,18 @@ class Span:
 
 
 def is_look(rounds: int) -> bool:
-    """Whether to judge after so many rounds: after each of the first twenty, then ever less."""
+    """Whether to judge after `rounds` rounds: each one from 4 to 20, then fewer and fewer."""
     return rounds >= LEAST_ROUNDS and rounds % max(1, rounds // 10) == 0
 
 
 def evidence(logs: Sequence[float] | Floats, at: float = 0.0) -> float:
-    """The logarithm of the wealth of who bet on the signs of `logs` - `at`, after the last."""
+    """The log wealth of bets on the signs of `logs` - `at`, after the last of `logs`."""
     values = np.asarray(logs, dtype=float)
     return float(log_wealth(values, np.array([at]))[0, -1]) if values.size else 0.0
 
 
 def evidence_threshold(error: float) -> float:
-    """The evidence that exceeds chance at any time with a probability of `error` at most."""
+    """The evidence that chance exceeds at any time with a probability of at most `error`."""
     return -math.log(error)
 
 
@@ -106,9 +105,9 @@ def is_within(logs: Sequence[float] | Floats, margin: float, error: float) -> bo
 
 
 def share(part: Sequence[float] | Floats, whole: Sequence[float] | Floats, error: float) -> Span:
-    """What share of `whole` is `part`, one value of each for each round.
+    """The ratio of `part` to `whole`, which have one value for each round.
 
-    As Fieller's interval: it has the shares s for which part - s whole may be centred at 0.
+    Like Fieller's interval, it holds the shares s for which part - s whole may be centred at 0.
     """
     parts, wholes = np.asarray(part, dtype=float), np.asarray(whole, dtype=float)
     size = float(np.median(wholes)) if wholes.size else 0.0
@@ -127,5 +126,5 @@ def share(part: Sequence[float] | Floats, whole: Sequence[float] | Floats, error
 
 
 def ratio(logs: Sequence[float]) -> Interval | None:
-    """The ratio that `logs` are logarithms of, and its interval; None without one."""
+    """The median ratio of the log ratios `logs`, and its interval; None without any."""
     return sequential.interval(np.exp(logs).tolist(), 1 - ERROR) if len(logs) else None

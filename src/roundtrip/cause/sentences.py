@@ -1,4 +1,4 @@
-"""What a search found, in sentences: the answer first, then what is left open."""
+"""Sentences about the result of a search: the answer first, then the open questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from roundtrip.stats.summaries import Interval
 
 
 def describe(plan: Plan, result: Causes | Changes) -> Iterator[Text]:
-    """What was found, a sentence each, the answer first."""
+    """The sentences about the result of a search, the answer first."""
     if isinstance(result, Changes):
         yield from _describe_changes(plan, result)
     else:
@@ -22,13 +22,13 @@ def describe(plan: Plan, result: Causes | Changes) -> Iterator[Text]:
 
 
 def sentence(bundle: Path) -> str:
-    """What the search of a bundle found, in one sentence."""
+    """The answer of the search in a bundle, in one sentence."""
     plan = read_plan(bundle)
     return plain_sentences(plan, replay(plan, read_entries(bundle))[0])[0]
 
 
 def plain_sentences(plan: Plan, result: Causes | Changes) -> list[str]:
-    """`describe` as plain lines."""
+    """The sentences of `describe` as plain text."""
     return [
         "".join(getattr(part, "text", str(part)) for part in sentence)
         for sentence in describe(plan, result)
@@ -78,7 +78,7 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
 
 
 def _describe_others(plan: Plan, result: Causes) -> str:
-    """What is said of facts that cannot be switched."""
+    """The sentence about facts that cannot be switched."""
     names = ", ".join(row[0] for row in plan.others)
     low = result.step.low if result.step and plan.step > 0 else None
     if result.step and plan.step < 0 and result.step.high:

@@ -1,4 +1,4 @@
-"""Searches with simulated launches: how many launches to expect, and how often one is wrong."""
+"""Searches with simulated launches, to estimate their number of launches and their error rate."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Effect = Callable[[Hashable], float]
 
 
 class Noise(Protocol):
-    """The noise of so many launches, one after the other; `begin` says that a new search begins."""
+    """Returns the noise of `count` successive launches; `begin`: a new search begins."""
 
     def __call__(self, rng: np.random.Generator, count: int, begin: bool = False) -> Floats: ...
 
 
 def normal(spread: float) -> Noise:
-    """Normal noise of this standard deviation."""
+    """Normal noise of standard deviation `spread`."""
 
     def noise(rng: np.random.Generator, count: int, begin: bool = False) -> Floats:
         return spread * rng.standard_normal(count)
@@ -36,7 +36,7 @@ def simulate(
     rng: np.random.Generator,
     budget: int = 2000,
 ) -> Result:
-    """Run a search to its end, or until it has made `budget` launches."""
+    """Run a search to its end or for at most `budget` launches; return its result."""
     launch_count = 0
     question = next(search)
     while True:

@@ -1,5 +1,5 @@
-"""A step in the nights of a site: which facts differ there, which of them can be switched from
-here, and what would test the others.
+"""A step in the nights of a site: the facts that differ, the facts among them that can be switched
+from here, and tests for the others.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from roundtrip.stats.summaries import robust_sd
 _VARIABLE = re.compile(
     r"variable (?P<own>\w+)|(?P<partition>[A-Z_]\w*) of partition .+|(?P<user>\w+) of the user"
 )
-#: A value that only its digest stands for cannot be set.
+#: Matches a value that is known only by its digest, and so cannot be set.
 _DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST}(?: |$)")
 _NODES = re.compile(rf"{PSEUDONYM}(?:, {PSEUDONYM})*")
-#: What changes whenever something that the site sets does.
+#: Facts that change with any other setting of the site.
 _DEPENDENTS = ("site configuration",)
-#: What changes with the launcher's options, or with a variable that binds ranks.
+#: A fact that changes with the launcher's options, or with a variable that binds ranks.
 _BINDING = "binding"
 _MAX_LABELS = 4
 #: The variable of a switch between two toolchains.
@@ -44,7 +44,7 @@ TOOLCHAIN = "toolchain"
 _INSTALL = (
     "install the old one as a toolchain of its own, and search again with --old-toolchain NAME"
 )
-#: What would test a fact, by words in its name.
+#: Tests of a fact, by words in its name.
 _TESTS = (
     (
         (
@@ -78,10 +78,10 @@ _DEFAULT_TEST = "set it back for a night, and run the campaign"
 
 @dataclass(frozen=True)
 class Switch:
-    """A variable that is launched with its old and its new value; None where it is not set.
+    """A variable with its old and its new value; None where it is not set.
 
-    `variable` may be `NODE_SET`: the values are pseudonyms of the nodes that are launched on;
-    `TOOLCHAIN`: they are names of toolchains; or `LAUNCHER_OPTIONS`.
+    `variable` may be `NODE_SET`, with pseudonyms of nodes as values; `TOOLCHAIN`, with names of
+    toolchains; or `LAUNCHER_OPTIONS`.
     """
 
     variable: str
@@ -109,7 +109,7 @@ class Switch:
         return not (self.is_nodes or self.is_toolchain or self.is_options)
 
     def value(self, arm: Hashable) -> str | None:
-        """Its value in an arm: a set of the names that are new."""
+        """The value in `arm`, the set of the names of switches that are new."""
         return self.new if isinstance(arm, frozenset) and self.name in arm else self.old
 
     @property
@@ -121,7 +121,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class SeriesStep:
-    """A step of a series of `campaign`: `log_ratio` of times, positive if slower; since `night`."""
+    """A step at `night` in a series of `campaign`; `log_ratio` of times, positive if slower."""
 
     campaign: str
     line: Line
@@ -138,12 +138,12 @@ class SeriesStep:
 
     @property
     def title(self) -> str:
-        """What a search for its cause asks."""
+        """The question that a search for its cause answers."""
         return f"What changed {self.label} on {self.night[:10]}?"[:1000]
 
 
 def without_nodes(step: SeriesStep) -> SeriesStep:
-    """The same where launches cannot be sent to the nodes of before and those of now."""
+    """The step without the switch of node sets, which becomes a fact that cannot be switched."""
     switches = tuple(switch for switch in step.switches if not switch.is_nodes)
     if switches == step.switches:
         return step
@@ -153,9 +153,10 @@ def without_nodes(step: SeriesStep) -> SeriesStep:
 
 
 def with_toolchain(step: SeriesStep, old: str) -> SeriesStep:
-    """The same where toolchain `old` is that of the series as it was before the step.
+    """The step with a switch from toolchain `old`, which the series had before the step.
 
-    It stands for all facts of which installing the old one is the test.  UserError if none differs.
+    The switch replaces all facts whose test is to install the old one.  UserError if there are
+    none, or if `old` is the toolchain of the series.
     """
     new = str(step.line.series.names["case_id"]).rpartition("+")[2]
     others = tuple(fact for fact in step.others if fact[1] != _INSTALL)
@@ -166,14 +167,14 @@ def with_toolchain(step: SeriesStep, old: str) -> SeriesStep:
 
 
 def search_name(campaign: str) -> str:
-    """The name of the searches for what made steps of a campaign."""
+    """The name of the searches for causes of a campaign's steps."""
     return f"blame-{campaign}"[:100]
 
 
 def find(site: str, series: str, night: str, campaign: str | None, reports: Path) -> SeriesStep:
-    """The step of the one series whose name holds `series`, on date `night` or the newest.
+    """The step on date `night`, by default the newest, of the series whose name has `series` in it.
 
-    UserError without such a series or step, with several, and if facts contradict each other.
+    UserError for no such series or step, several series with steps, or contradictory facts.
     """
     lines = list(_lines(site, series, campaign, reports))
     if not lines:
@@ -201,10 +202,10 @@ def find(site: str, series: str, night: str, campaign: str | None, reports: Path
 def largest_unexplained(
     site: str, campaign: str, confirmed_keys: Collection[str], reports: Path
 ) -> SeriesStep | None:
-    """The largest step of a campaign on a site that a search can explain and none was made for.
+    """The largest step of a campaign that a search can explain and that has no search yet, if any.
 
-    It is worse, nobody accepted it, and launches of the last night confirmed it (its key is in
-    `confirmed_keys`) or nights did; something that can be switched from here changed with it.
+    It is worse, nobody accepted it, and nights or launches of the last night (its key is in
+    `confirmed_keys`) confirmed it; a fact that can be switched from here changed with it.
     """
     titles = {
         read_plan(revision / published.BUNDLE).title
@@ -229,7 +230,7 @@ def largest_unexplained(
     return max(candidates, key=lambda candidate: abs(candidate.log_ratio), default=None)
 
 
-#: Since which night, by which ratio, and what changed there.
+#: First night of a step, its ratio, and the facts that changed.
 _Step = tuple[str, float, Sequence[Change]]
 
 
@@ -249,7 +250,7 @@ def _series_step(campaign: str, line: Line, step: _Step) -> SeriesStep:
 
 
 def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
-    """How long a launch of its case ran in the newest night, s; 0 if that is not known.
+    """The median duration of a launch of its case in the newest night, s; 0 if unknown.
 
     UserError for a damaged bundle.
     """
@@ -280,15 +281,15 @@ def _lines(
 
 
 def _noise(line: Line) -> float:
-    """How nights scatter around the one before, in logarithms."""
+    """The standard deviation of nights, in logarithms, by differences of successive nights."""
     values = [point.median for point in line.series.points if point.median > 0]
     return float(robust_sd(np.diff(np.log(values))) / math.sqrt(2)) if len(values) > 2 else 0.02
 
 
 def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[str, str], ...]]:
-    """Those that can be switched from here; the others, with what would test them.
+    """Split changes into switches, and into other facts with their tests.
 
-    UserError for two that give one variable different values.
+    UserError if two changes give one variable different values.
     """
     switches: dict[str, Switch] = {}
     others: list[tuple[str, str]] = []

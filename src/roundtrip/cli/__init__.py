@@ -15,7 +15,7 @@ import roundtrip
 from roundtrip import __version__
 from roundtrip.errors import UserError
 
-#: The commands in the order of use: what for, name, its module in this package, and its help.
+#: The commands by purpose and name, in the order of use: module in this package, and help.
 COMMANDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Before the first run": {
         "init": ("setup", "Lay out a campaign folder, where roundtrip came as a wheel."),
@@ -111,14 +111,14 @@ def _global_options(
 
 
 def main() -> None:
-    """Run the command that the arguments name; `roundtrip.cli.process` says how it may end."""
+    """Run the command that the arguments name; `roundtrip.cli.process` lists exit statuses."""
     from roundtrip.cli.process import status_of
 
     sys.exit(status_of(_command))
 
 
 def _require_arguments(words: Sequence[str]) -> None:
-    """UserError for an argument that is empty, or that no report could name."""
+    """UserError for an argument that is empty or not UTF-8."""
     for previous, word in zip(("", *words), words, strict=False):
         option = previous if previous.startswith("--") else word.partition("=")[0]
         place = f" after {option}" if option.startswith("--") else ""

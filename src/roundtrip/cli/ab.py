@@ -98,7 +98,7 @@ def ab(
     declaration = replace(declaration, time_limit_minutes=minutes)
     try:
         plan = matrix.shared_cases(matrix.build_matrix(declaration, here), declaration)
-    except UserError as error:  # of a file that the user never sees
+    except UserError as error:  # without the name of a generated file
         raise UserError(error.message) if error.file == str(declaration.file) else error from None
     context.with_resource(tree.hold_site(here, declaration.name, wait, say))
     if run_tree:

@@ -1,4 +1,4 @@
-"""``roundtrip bisect``, ``blame``: what made a step, a version or facts, by launches."""
+"""``roundtrip bisect``, ``blame``: find the version or facts that caused a step, by launches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class VersionKind(StrEnum):
-    """What the versions are."""
+    """The kind of the versions that are searched."""
 
     GIT = "git"
     SPACK = "spack"
@@ -213,11 +213,10 @@ def blame(
 
 
 def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collection[str]) -> None:
-    """Search for what made the largest confirmed step of a campaign, as its `blame` declares.
+    """Search for the cause of a campaign's largest confirmed step, within its `blame` minutes.
 
-    `confirmed_keys` are keys of series.  Each step is searched for once; a search that a night
-    could not end goes on in the next one.  What prevents one is a warning: the night has its
-    report.
+    `confirmed_keys`: keys of series.  Each step has one search; the next night continues a search
+    that was not completed.  A UserError becomes a warning: the night has its report.
     """
     from roundtrip.cause import conduct, steps  # as above
     from roundtrip.cause.facts import LAUNCHES_A_ROUND
@@ -244,7 +243,7 @@ def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collect
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
-        pass  # interrupted, which says nothing of the night
+        pass  # an interrupted search does not change the status of the night
     finally:
         process.ignore_term()
 
@@ -255,7 +254,7 @@ def _percent(step: SeriesStep) -> str:
 
 @dataclass(frozen=True)
 class _CaseSetup:
-    """The case of a step; the same of other toolchains; the hosts of each set of nodes."""
+    """The case of a step, the same case with other toolchains, and the hosts of each node set."""
 
     item: matrix.ExpectedCase
     toolchain_items: dict[str, matrix.ExpectedCase]
@@ -265,9 +264,9 @@ class _CaseSetup:
 def _prepare(
     declaration: model.Campaign, here: Site, step: SeriesStep
 ) -> tuple[_CaseSetup, SeriesStep]:
-    """What is launched for a step, and what of the step can be launched now.
+    """The case setup of a step, and the step with only the switches that can be launched now.
 
-    UserError if the campaign does not launch the case here, or simulates it, or if nothing is left.
+    UserError if the campaign does not launch the case here, or simulates it, or no switch is left.
     """
     from roundtrip.cause import checks, steps
 
@@ -299,7 +298,7 @@ def _prepare(
 def _with_toolchain(
     declaration: model.Campaign, here: Site, item: matrix.ExpectedCase, name: str
 ) -> matrix.ExpectedCase:
-    """The same case with another toolchain; UserError if the site cannot launch it."""
+    """The case of `item` with toolchain `name`; UserError if the site cannot launch it."""
     if name not in here.toolchains:
         names = ", ".join(sorted(here.toolchains))
         raise UserError(f"unknown toolchain '{name}'; site '{here.name}' has: {names}")
@@ -330,9 +329,9 @@ def _search(
     minutes: float,
     resume_command: str,
 ) -> Causes:
-    """Launch until the cause is known or the time is over, and publish what was found.
+    """Launch until the cause is known or the time is over; publish and return the result.
 
-    Exit with status 130, saying that `resume_command` goes on, if it is interrupted.
+    If interrupted, print `resume_command` and exit with status 130.
     """
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
@@ -377,7 +376,7 @@ def _search(
 def _root(
     folder: Path, declaration: model.Campaign, here: Site, case_matrix: matrix.Matrix
 ) -> tree.RunTree:
-    """The run tree in the folder of the search, below which the arms have theirs."""
+    """The run tree in the folder of a search, the parent of the arms' run trees."""
     state_files = sorted((folder / "tree").glob("*/*/*/state.json"))
     if state_files:
         return tree.RunTree(state_files[-1].parent)

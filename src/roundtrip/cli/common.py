@@ -1,4 +1,4 @@
-"""What commands share: parameters that several of them have, and lines for people."""
+"""Shared by the commands: common parameters, and output for people."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ console = Console(stderr=True, markup=False, emoji=False)
 #: Wider than any row.
 _ANY_WIDTH = 100_000
 
-#: A site that is not given is `current.site()`.
+#: The default site is `current.site()`.
 SITE_OPTION = Annotated[
     str,
     typer.Option(
@@ -61,14 +61,14 @@ WAIT = Annotated[
 
 
 def require_names(*names: str | None) -> None:
-    """UserError for a name of a site or campaign that none can have."""
+    """UserError for an illegal name of a site or campaign."""
     for name in filter(None, names):
         if not is_name(name):
             raise UserError(f"{name!r}: {NAME_WORDS}")
 
 
 def minutes(length: str, option: str = "--budget") -> float:
-    """``90s``, ``20m``, ``1h30m`` in minutes; UserError for anything else, and for nothing."""
+    """Parse ``90s``, ``20m`` or ``1h30m`` into minutes; UserError for other forms and for 0."""
     from roundtrip.campaign import model  # commands that launch nothing do not need it
 
     value = model.parse_minutes(length)
@@ -78,7 +78,7 @@ def minutes(length: str, option: str = "--budget") -> float:
 
 
 def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Path, list[str]]:
-    """The folder of the reports, and the campaign that was named or all that the site has."""
+    """The folder of the reports, and `campaign` if given, else all campaigns of the site."""
     require_names(site, campaign)
     folder = reports or paths.reports()
     names = sorted(path.parent.name for path in folder.glob(f"*/{site}"))
@@ -86,7 +86,7 @@ def campaigns(reports: Path | None, site: str, campaign: str | None) -> tuple[Pa
 
 
 def no_night(folder: Path, site: str, campaign: str | None, kind: str = "") -> UserError:
-    """What to raise where a site has no published night, or none of this `kind`."""
+    """The UserError for a site without a published night, or without one of this `kind`."""
     prefix = f"campaign '{campaign}' on " if campaign else ""
     return UserError(f"no published night of {prefix}site '{site}'{kind}", folder)
 
@@ -94,7 +94,7 @@ def no_night(folder: Path, site: str, campaign: str | None, kind: str = "") -> U
 def read_ledger(
     folder: Path, campaign: str, site: str, annotations: Sequence[Annotation] = ()
 ) -> Ledger:
-    """The nights of a campaign on a site; what was left out is printed as warnings."""
+    """The ledger of a campaign's nights on a site; omitted nights are printed as warnings."""
     from roundtrip.history import ledger  # it loads polars
 
     nights = ledger.read_ledger(folder, campaign, site, annotations)
@@ -104,17 +104,17 @@ def read_ledger(
 
 
 def warn(text: str) -> None:
-    """One line on standard error."""
+    """Print a warning as one line on standard error."""
     print(f"warning: {text}", file=sys.stderr)
 
 
 def say(line: str) -> None:
-    """One line on standard error, above a progress bar that is shown there."""
+    """Print one line on standard error, above a progress bar that is shown there."""
     console.print(line, highlight=False, soft_wrap=True)
 
 
 def show(table: Table) -> None:
-    """Print `table`, nothing of it cut off: folded to a terminal, else one line for each row."""
+    """Print `table` without truncation: folded on a terminal, else with one line for each row."""
     for column in table.columns:
         column.overflow = "fold"
     page = Console(markup=False, highlight=False)

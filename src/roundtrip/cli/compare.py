@@ -1,4 +1,4 @@
-"""``roundtrip compare``: what changed between two things that were measured."""
+"""``roundtrip compare``: the changes between two measured sides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PERCENT = re.compile(r"(?P<number>\d+(\.\d+)?)\s*%")
 
 
 class Format(StrEnum):
-    """How a comparison is written."""
+    """The format of a comparison."""
 
     TABLE = "table"
     JSON = "json"
@@ -101,7 +101,7 @@ def _sides_by_key(sources: Sources, source: str, key: str) -> tuple[Side, Side]:
 
 
 def fraction(text: str | None, option: str = "--fail-on") -> float | None:
-    """``3%`` as a fraction; None for None.  UserError for what is no percentage above 0."""
+    """Parse ``3%`` into a fraction; None for None.  UserError unless between 0 and 100 %."""
     if text is None:
         return None
     match = _PERCENT.fullmatch(text.strip())

@@ -1,4 +1,4 @@
-"""What a night does at its end: launch again what was worse, and say what that confirms."""
+"""The end of a night: launch the cases of worse series again, and print which it confirms."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from roundtrip.stats.nights.newest import Confirmation
 from roundtrip.stats.planning import recommended_launches
 from roundtrip.stats.settings import Levels
 
-#: Series that are printed, the worst first.
+#: Maximum number of series that are printed, the worst first.
 _MOST = 12
 
 
 def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
-    """Launch again what the nights before did not predict; what prevents it is printed.
+    """Launch the cases of series that were worse last night again, with their controls.
 
-    A night that cannot has its report nevertheless.
+    A UserError becomes a warning: the night still gets its report.
     """
     if not Outcome.from_tree(night.tree).passed:
         return
@@ -45,9 +45,9 @@ def launch(night: Runner, levels: Levels, tell: Callable[[str], None]) -> None:
 
 
 def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> frozenset[str]:
-    """Say in lines what the published report of a night confirms, nothing if nothing was worse.
+    """Print what the published report of a night confirms; nothing if no series was worse.
 
-    Returns the keys of the series that it confirms.
+    Returns the keys of the confirmed series.
     """
     if not (run_dir / "env" / records.CONFIRMATION_FILE).is_file():
         return frozenset()
@@ -66,7 +66,7 @@ def tell(run_dir: Path, revision: Path, say: Callable[[str], None]) -> frozenset
 
 
 def _judge_night(run_dir: Path) -> NightVerdicts:
-    """Every series after this night, as its report will judge them."""
+    """The verdicts on all series after this night, as its report will give them."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-night-") as folder:
         bundle_path = bundle.build(run_dir, Path(folder))
         bundle_manifest = manifest.verify(bundle_path)

@@ -1,4 +1,4 @@
-"""What is here, for those who gave no site or no command: the site, the newest run and night."""
+"""The default site, and the newest run and night, for calls without a site or a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from roundtrip import paths
 from roundtrip.errors import UserError
 
 VARIABLE = "ROUNDTRIP_SITE"
-#: The site that this machine is without a cluster.
+#: The site of a machine without a cluster.
 _LOCAL = "local"
 
 
@@ -38,14 +38,14 @@ def site() -> str:
 
 
 def sites(incomplete: str) -> list[str]:
-    """Names of sites that begin so, for the shell's completion."""
+    """Names of sites that begin with `incomplete`, for the shell's completion."""
     folder = paths.checkout() / "site-configs"
     names = sorted(path.parent.name for path in folder.glob("*/site.toml"))
     return [name for name in names if name.startswith(incomplete)]
 
 
 def campaigns(incomplete: str) -> list[str]:
-    """Names of campaigns that begin so, for the shell's completion."""
+    """Names of campaigns that begin with `incomplete`, for the shell's completion."""
     names = sorted(path.stem for path in (paths.checkout() / "campaigns").glob("*.toml"))
     return [name for name in names if name.startswith(incomplete)]
 
@@ -75,7 +75,7 @@ def newest_night() -> Path | None:
 
 
 def lines() -> Iterator[str]:
-    """What is here, and the command to go on with."""
+    """Lines with the site, the newest run and night, and the next command to use."""
     site_name, run, night = site(), newest_run(), newest_night()
     origin = "activated" if os.environ.get(VARIABLE) else "default"
     yield f"site    {site_name} ({origin})"

@@ -1,4 +1,4 @@
-"""``roundtrip history``, ``calibrate``: what changed over the nights, and how noisy they are."""
+"""``roundtrip history``, ``calibrate``: changes of series over the nights, and their noise."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _COLUMNS = ("verdict", "series", "ratio", "since", "what differed then; remarks", "would have seen")
 #: Verdicts that only ``--all`` shows.
 _QUIET_VERDICTS = ("unchanged", "wandering", "too few nights")
-#: Pairs of values that are printed of series that cannot be judged; ``--all`` shows every series.
+#: Maximum number of pairs of values printed if no series can be judged; ``--all`` prints all.
 _MAX_PAIRS = 20
-#: So many series are named that changed by less than the least effect.
+#: Maximum number of series printed that changed by less than the least effect.
 _MAX_SMALL = 5
-#: In place of a name of a series: every series.
+#: The value of ``--accept`` for all series.
 _ALL = "--all"
-#: Simulated histories are the same each time.
+#: A fixed seed, so that simulated histories are the same each time.
 _SEED = 1
 
 
@@ -107,7 +107,7 @@ def history(
 def _judge_campaign(
     reports: Path, campaign: str, site: str, since: str
 ) -> tuple[NightVerdicts, list[str]] | None:
-    """The series of a campaign on a site, and who signed its nights; None without a night.
+    """The verdicts on a campaign's series, and the signatures of its nights; None without a night.
 
     Warnings are printed.
     """
@@ -130,7 +130,7 @@ def _judge_campaign(
 def _read_relaunch(
     reports: Path, campaign: str, site: str, verdicts: NightVerdicts
 ) -> ConfirmationResult:
-    """What the newest night launched again; nothing, and a warning, if it cannot be read."""
+    """The confirmation by the newest night; empty, with a warning, if it cannot be read."""
     from roundtrip.report import confirmation
 
     try:
@@ -141,7 +141,7 @@ def _read_relaunch(
 
 
 def _require_consistent_options(accept: str, reason: str, since: str) -> None:
-    """UserError for options that do not fit each other."""
+    """UserError for inconsistent options, or for a `since` that is no date."""
     if bool(accept) != bool(reason):
         raise UserError("--accept SERIES and --reason TEXT belong together")
     try:
@@ -151,7 +151,7 @@ def _require_consistent_options(accept: str, reason: str, since: str) -> None:
 
 
 def _accept(site: str, text: str, reason: str, verdicts_of: Mapping[str, NightVerdicts]) -> None:
-    """Write the annotations that accept the level of series; UserError if none is meant."""
+    """Write the annotations that accept the level of series; UserError if `text` matches none."""
     from roundtrip.history import annotations
 
     pattern = "" if text == _ALL else text
@@ -183,7 +183,7 @@ def _print(
     everything: bool,
     hosts: HostNames,
 ) -> None:
-    """All series in a line, then a row for each that is shown, with the names of `hosts`."""
+    """Print a summary line, then a row for each series to show, with host names from `hosts`."""
     from roundtrip.report import units
 
     first, last = verdicts.calendar.nights[0], verdicts.calendar.nights[-1]
@@ -221,7 +221,7 @@ def _print(
 def _pairs(
     verdicts: NightVerdicts, lines: Sequence[Line], everything: bool, hosts: HostNames
 ) -> None:
-    """The two newest nights side by side, where no series can be judged."""
+    """Print the two newest nights side by side, where no series can be judged."""
     from roundtrip.report.pages import answers
 
     print(f"  {printable(answers.too_few_nights_sentence(verdicts))}")
@@ -240,7 +240,7 @@ def _pairs(
 
 
 def _is_shown(line: Line) -> bool:
-    """Whether the series changed, its newest night stands alone, or a change point is revised."""
+    """Whether the series changed, has a ratio to print, or has a revised change point."""
     is_changed = line.judgement.verdict not in _QUIET_VERDICTS
     return is_changed or bool(line.judgement.ratio) or bool(line.revisions)
 

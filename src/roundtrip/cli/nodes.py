@@ -1,4 +1,4 @@
-"""``roundtrip nodes``: which node of a site is sick or flaky, by all published nights."""
+"""``roundtrip nodes``: the sick or flaky nodes of a site, by all published nights."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from roundtrip.stats.nodes.failures import FlakyNode
     from roundtrip.stats.nodes.judge import NodeVerdicts, Outlier
 
-#: More characters of a reason to drain a node tell an operator nothing.
+#: Maximum length of a reason to drain a node, in characters: operators need no more.
 _MAX_REASON = 200
 
 
 @dataclass(frozen=True)
 class _Verdict:
-    """What the nights of a campaign say, and which nodes the newest of them did not measure.
+    """The verdicts of a campaign's nights on nodes, and the nodes that the newest did not measure.
 
-    `slow_processors`: nodes whose processor is slow.  `marks`: what is not real hardware, by
-    environment.
+    `slow_processors`: nodes whose processor is slow.  `marks`: labels of simulated or emulated
+    environments.
     """
 
     node_verdicts: NodeVerdicts
@@ -123,7 +123,7 @@ def _lines(verdict: _Verdict) -> list[str]:
 
 
 def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) -> None:
-    """One command a node that is named; on standard error, why there is none for the others."""
+    """Print a command for each named node; on standard error, why other targets have none."""
     reasons: dict[str, list[str]] = {}
     for campaign, verdict in verdicts.items():
         for target, fault in _reasons(verdict):
@@ -148,7 +148,7 @@ def _no_command(target: str) -> str:
 
 
 def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
-    """Who is to be drained, and why, without a pseudonym or a space that is not plain."""
+    """The targets to drain and their reasons, which have no pseudonyms and only plain spaces."""
     from roundtrip.report import nodes as words
     from roundtrip.report import units
 
@@ -164,7 +164,7 @@ def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:
 
 
 def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
-    """What all nights of a campaign say; None for one that is not over pairs of nodes."""
+    """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.collect import analysis
     from roundtrip.history import nodes
     from roundtrip.report import labels
@@ -194,7 +194,7 @@ def _describe_absent(absence: AbsentNode) -> str:
 
 
 def _record(site: str, verdicts: Mapping[str, _Verdict], hosts: HostNames) -> dict[str, Any]:
-    """What ``--json`` prints; `hosts`, by pseudonym, of the nodes that it names."""
+    """The record that ``--json`` prints, with the hosts of the nodes in it, by pseudonym."""
     record: dict[str, Any] = {
         "site": site,
         "labels": {name: verdict.marks for name, verdict in verdicts.items()},

@@ -1,8 +1,8 @@
-"""How a command begins and ends: what it needs of the system, TERM, and the exit status.
+"""The start and the end of a command: required resources, SIGTERM, and the exit status.
 
-2: the user can mend it: wrong arguments, bad input, or a refusal of the operating system.
+2: an error that the user can fix: wrong arguments, bad input, or a refusal of the operating system.
 70: a bug of Roundtrip; the line names the file with the traceback.  130: interrupted.  141: the
-reader of the output has gone."""
+reader of the output closed it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from roundtrip.errors import UserError, refusal
 
 #: Processes besides the two threads for each processor: the programs that a command runs.
 _PROGRAMS = 8
-#: Address space that a report of a small bundle reserves, bytes, and more for each processor.  It
-#: uses an eighth of that as memory.
+#: Address space that the report of a small bundle reserves, bytes, and the addition for each
+#: processor.  An eighth of it is used as memory.
 _SPACE, _SPACE_PER_PROCESSOR = 1600 << 20, 16 << 20
 
 
 def require_resources() -> None:
-    """UserError if this user may not start the threads, or reserve the space, of a command."""
+    """UserError if the user's limits of threads or address space are too low for a command."""
     max_threads = os.environ.get("POLARS_MAX_THREADS", "1")
     if not re.fullmatch("0*[1-9][0-9]{0,4}", max_threads):
         raise UserError(
@@ -65,21 +65,21 @@ def require_resources() -> None:
 
 
 class Terminated(KeyboardInterrupt):
-    """TERM arrived: stop, but still report."""
+    """SIGTERM arrived: stop measuring, and report."""
 
 
 def on_term() -> None:
-    """Raise `Terminated` in the main thread when TERM arrives, once."""
+    """Raise `Terminated` in the main thread when SIGTERM arrives, once."""
     signal.signal(signal.SIGTERM, _terminate)
 
 
 def ignore_term() -> None:
-    """Nothing is left to stop: what was measured is being reported."""
+    """Ignore SIGTERM: measuring has ended, and the report is being written."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the report must get done
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # only once: the report must be completed
     raise Terminated
 
 
@@ -139,7 +139,7 @@ def _print_error(message: str, status: int) -> int:
 
 
 def _bug(error: BaseException) -> str:
-    """The line about an unforeseen exception, whose traceback is written to a file."""
+    """Write the traceback of an unforeseen exception to a file; return the line about it."""
     trace = "".join(traceback.format_exception(error))
     text = f"roundtrip {__version__}, Python {sys.version}\n{sys.argv}\n{trace}"
     try:
@@ -155,7 +155,7 @@ def _bug(error: BaseException) -> str:
 def _open_streams() -> None:
     """Open the null device for each standard stream that the caller has closed.
 
-    Else the next file that is opened would take its number, and get what is printed.
+    Otherwise the next opened file would get the stream's number, and receive its output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -165,5 +165,5 @@ def _open_streams() -> None:
 
 
 def _silence() -> None:
-    """Discard what is still buffered: to write it would fail once more, with a second message."""
+    """Discard buffered output: writing it would fail again, with a second message."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -87,7 +87,7 @@ def run(
     from roundtrip.cli.share import publish_run
     from roundtrip.history import annotations
 
-    annotations.load_site(site)  # a fault in them ends it before anything is measured
+    annotations.load_site(site)  # a fault in them ends the run before any launch
     if allow_mute:
         say("warning: --allow-mute is called --allow-underpowered now")
     may_be_underpowered = allow_underpowered or allow_mute or declaration.allow_untold
@@ -162,7 +162,7 @@ def run(
 
 
 def _is_decided(bundle: Path, declaration: model.Campaign) -> bool:
-    """Whether the report of this bundle decides anything; says why if it does not."""
+    """Whether the report of this bundle decides anything; prints the reason if it does not."""
     from roundtrip.report import build, data
 
     report_data = data.read(bundle)
@@ -177,9 +177,9 @@ def _is_decided(bundle: Path, declaration: model.Campaign) -> bool:
 def _can_resume(
     run_tree: tree.RunTree, plan: matrix.Matrix, campaign: Path, night: str | None
 ) -> bool:
-    """Whether the run is of this matrix, and nothing has changed since it began.
+    """Whether the run has this matrix, and nothing has changed since it began.
 
-    A night that is not begins anew: nobody is there to ask.  UserError without `night`.
+    If not, a night begins a new run, as no user is there to decide; UserError without `night`.
     """
     try:
         tree.require_same_matrix(run_tree, plan)
@@ -195,7 +195,7 @@ def _can_resume(
 def _run_to_resume(
     campaign: str, site: str, resume: bool, path: Path | None, night: str | None
 ) -> tree.RunTree | None:
-    """The run to resume; None to begin one.
+    """The run to resume; None to begin a new one.
 
     A requeued night may have stopped before it began a run or after it finished one, so the newest
     unfinished run could belong to another night.

@@ -1,4 +1,4 @@
-"""``roundtrip init``, ``doctor``, ``toolchains``, ``study``: what is needed before measuring."""
+"""``roundtrip init``, ``doctor``, ``toolchains``, ``study``: preparations for measuring."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from roundtrip.toolchains.plan import BuildError, Store, states
 from roundtrip.toolchains.spec import Toolchain, catalogue
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
-#: What a wheel holds of a campaign folder; a checkout has these folders itself.
+#: The contents of a campaign folder in a wheel; a checkout is a campaign folder itself.
 _SHIPPED_FOLDER = Path(studies.__file__).parents[1] / "shipped"
 
 
@@ -123,7 +123,8 @@ def _show(selection: Iterable[Toolchain], store: Store) -> None:
 
 
 class _Board:
-    """One line for each toolchain: redrawn on a terminal, else printed when it begins and ends."""
+    """One line for each toolchain: redrawn on a terminal, else printed when its build begins and
+    ends."""
 
     def __init__(self) -> None:
         columns = (SpinnerColumn(finished_text="✓"), TextColumn("{task.description}", markup=False))

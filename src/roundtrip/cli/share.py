@@ -1,4 +1,4 @@
-"""``roundtrip collect``, ``report``, ``publish``, ``import``, ``schema``: what others can read."""
+"""``roundtrip collect``, ``report``, ``publish``, ``import``, ``schema``: results for others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _PAGE, _FACTS, _SUMMARY = "report.html", "report.json", "summary.md"
-#: How many of the rows that an import sets aside are printed; set-aside.txt has all of them.
+#: Maximum number of rejected rows of an import that are printed; set-aside.txt has all.
 _MAX_PRINTED = 20
 _OUTPUTS = ", ".join(outputs.OUTPUTS)
 
@@ -85,10 +85,9 @@ def publish_run(run_dir: Path) -> Path:
 
 
 def write_pages(reports: Path) -> bool:
-    """Write the index and the history pages of `reports`; whatever fails is only a warning.
+    """Write the index and the history pages of `reports`; return whether that succeeded.
 
-    They are derived from the reports, which are published by then, and can be written again.
-    Whether they were written.
+    A failure is only a warning: the reports are published already, and pages can be written again.
     """
     from roundtrip.report.pages import write  # as below
 
@@ -117,7 +116,7 @@ def _revision_of(source: Path, reports: Path, supersedes: str | None, reason: st
 
 
 def _annotations(site: str) -> tuple[Annotation, ...]:
-    """Those of the site; none, and a warning, if they cannot be read: a night has its report."""
+    """The annotations of the site; none, with a warning, if they cannot be read."""
     from roundtrip.history import annotations  # as above
 
     try:
@@ -205,7 +204,7 @@ def publish_reports(
 
 
 def _preview(revisions: Sequence[Path], to: Path) -> bool:
-    """Print what of `revisions` would leave; whether one of them would be refused."""
+    """Print the fields of `revisions` that would be published; return whether one is refused."""
     from roundtrip.report import public
 
     is_refused = False
@@ -251,7 +250,7 @@ def bring(
     What is damaged is set aside with file and line, and the rest is taken.  What was imported
     before counts once.  Exit status: 0 all taken; 1 some set aside; 2 bad input, or nothing usable.
     """
-    from roundtrip.imported.bring import Options  # takes a second, and others need not
+    from roundtrip.imported.bring import Options  # takes a second to load
     from roundtrip.imported.bring import bring as bring_in
     from roundtrip.sites.site import Site
 

@@ -1,4 +1,4 @@
-"""``roundtrip site``: write a site's folder from what the cluster says, or check one."""
+"""``roundtrip site``: write a site's folder from facts of the cluster, or check one."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(
 
 
 def _try(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] = ()) -> int:
-    """Live findings; with `write`, all those of the site with the lines in it that mend it."""
+    """Print live findings; with `write`, mend site.toml and check again; return the status."""
     result = live.check_live(site, lambda jobs: typer.echo(f"submitting   {jobs}"))
     status = max(status, print_findings(result.findings))
     lines = [line for line in result.lines if line not in old_lines]
@@ -146,7 +146,7 @@ def mirror(words: Annotated[list[str], typer.Argument()]) -> None:
 
 
 def print_findings(findings: list[Finding]) -> int:
-    """Print a line for each finding; 1 if one is a fault, else 0."""
+    """Print a line for each finding; return 1 if one is a fault, else 0."""
     for item in findings:
         typer.echo(f"{_MARKS[item.verdict]}  {item.subject}: {item.detail}")
     return status_of(findings)

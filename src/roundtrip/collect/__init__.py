@@ -1,1 +1,1 @@
-"""From the raw files of a campaign run to its bundle."""
+"""Builds the bundle of a campaign run from its raw files."""

@@ -1,4 +1,4 @@
-"""Every threshold of a report, from one file: analysis.toml."""
+"""All thresholds of a report, from one file: analysis.toml."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ class _Shared(Table):
 
 @dataclass(frozen=True)
 class Analysis:
-    """The whole file; `text` is copied into the bundle and printed in the report.
+    """The content of analysis.toml; `text` is copied into the bundle and printed in the report.
 
-    `defaults` is TOML with the thresholds that the file does not have, because it is older than
-    they are; "" if it has all.
+    `defaults` is TOML with the thresholds that tables of an older file lack; "" if it has all.
     """
 
     disturbance: Disturbance
@@ -61,17 +60,17 @@ class Analysis:
     studies: Mapping[type, Any] = field(default_factory=dict)
 
     def study_thresholds(self, kind: type[_Thresholds]) -> _Thresholds:
-        """The thresholds of the study whose class of them is `kind`."""
+        """Return a study's thresholds, which are of class `kind`."""
         table: _Thresholds = self.studies[kind]
         return table
 
 
-#: Tables that a file may lack, beside those of studies: it is then older than the table.
+#: Tables, besides those of studies, that an older file may lack.
 _OPTIONAL_TABLES = ("history", "nodes")
 
 
 def default_text() -> str:
-    """The thresholds that come with the package: the shared ones, then those of each study."""
+    """Return the package's thresholds as TOML: the shared ones, then those of each study."""
     shared_file = resources.files("roundtrip.report").joinpath(FILE_NAME)
     packages = [resources.files(study.__module__) for study in studies.load() if study.thresholds]
     parts = [shared_file, *(package.joinpath("thresholds.toml") for package in packages)]
@@ -79,12 +78,12 @@ def default_text() -> str:
 
 
 def default() -> Analysis:
-    """The thresholds that come with the package, parsed."""
+    """Return the package's thresholds, parsed."""
     return parse(default_text(), Path(FILE_NAME))
 
 
 def for_site(site: str) -> Analysis:
-    """Those of ``site-configs/<site>/analysis.toml`` in this checkout, else those of the package.
+    """Return ``site-configs/<site>/analysis.toml`` of this checkout, else the package's thresholds.
 
     UserError, with the line, if the file is no analysis.toml.
     """
@@ -96,7 +95,7 @@ def for_site(site: str) -> Analysis:
 
 
 def for_run(run_dir: Path) -> Analysis:
-    """Those that a run began with: its own copy of its site's, else those of the package."""
+    """Return a run's own copy of its site's analysis.toml, else the package's thresholds."""
     file = run_dir / FILE_NAME
     return load(file) if files.stamp(file) else default()
 
@@ -107,13 +106,12 @@ def load(file: Path) -> Analysis:
 
 
 def parse(text: str, file: Path) -> Analysis:
-    """Parse and validate; no table or key may be unknown, none of a table may be missing.
+    """Parse and validate; UserError with the line of the first fault, as an unknown or missing key.
 
-    UserError with the line of the first fault.  A key that came later than its table has a default
-    in the class of the table, and a file may lack it.
+    A file may lack a key that is newer than its table: the class of the table has its default.
 
-    A study that the file does not know (it is older than the study) gets the package's
-    thresholds: a bundle with such a file has no launches of it.  So do the history and the nodes.
+    A file may also lack the tables of newer studies, of the history and of the nodes, which then
+    get the package's thresholds.  A bundle with such a file has no launches of such a study.
     """
     file_tables, places = tables.parse(text, file)
     study_models = {study.name: study.thresholds for study in studies.load() if study.thresholds}
@@ -138,7 +136,7 @@ def _file() -> type[_Shared]:
 
 
 def _missing_toml(file_tables: Mapping[str, Any], thresholds: Mapping[str, Table]) -> str:
-    """As TOML: what is used of the tables given, and not given."""
+    """Return as TOML the keys, with their defaults, that tables of the file lack."""
     lines: list[str] = []
     for name, values in thresholds.items():
         missing = vars(values).keys() - file_tables[name].keys() if name in file_tables else set()

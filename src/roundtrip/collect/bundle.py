@@ -40,8 +40,8 @@ def build(
     """Build the bundle of `run_dir` as ``<bundles>/<first 16 digits of its digest>/``, and sign it.
 
     `bundles` is ``run_dir/bundles`` by default; `tell` gets the reason if it is not signed.
-    UserError if `run_dir` is not the tree of a campaign run, or if no launch of it completed: a
-    report of nothing must not look like a success.
+    UserError if `run_dir` is not the tree of a campaign run, or if none of its launches completed:
+    an empty report must not look like a success.
     """
     folder = bundles or run_dir / "bundles"
     if folder.is_symlink():
@@ -66,7 +66,7 @@ def build(
 
 
 def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
-    """The launches of a tree; UserError if it is none, or none of them completed."""
+    """Return the launches of a run tree; UserError if it is invalid, or no launch completed."""
     records.read_record(run_dir / "state.json")
     launches = scan(run_dir, thresholds)
     if not any(item.status == "passed" for item in launches):
@@ -78,7 +78,7 @@ def _scan(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
 
 
 def _confirmation(run_dir: Path, thresholds: analysis.Analysis) -> list[Launch]:
-    """Launches that were to confirm the run's; none if none of them completed."""
+    """Return the launches that confirm the run's results; [] if none of them completed."""
     inner = run_dir / records.CONFIRMATION
     if inner.is_symlink() or not (inner / "state.json").is_file():
         return []
@@ -153,7 +153,7 @@ def _facts(state: dict[str, Any], names: Disclosure) -> dict[str, Any]:
 def nodes_not_measured(run_dir: Path, names: Disclosure) -> dict[str, Any]:
     """The manifest's entry ``nodes_not_measured``: node (a pseudonym), state and reason of each.
 
-    Nothing of a run that did not ask the scheduler.  UserError for a file that cannot be read.
+    {} if the run did not ask the scheduler.  UserError for a file that cannot be read.
     """
     if not (run_dir / records.NODES_FILE).exists():
         return {}

@@ -1,4 +1,4 @@
-"""A row of each table of a bundle: its columns, and what their cells must be.
+"""Models of the rows of a bundle's tables: their columns, and the rules for their cells.
 
 docs/reference.md is generated from them.
 
@@ -45,14 +45,14 @@ _Cell = Annotated[str, Field(max_length=20_000)]
 NodeSet = Annotated[str, Field(max_length=100_000)]
 
 SIMULATION = {f"simulated_{name}": field for name, field in Simulation.model_fields.items()}
-#: What simulated a launch, by its column, in words.
+#: Displayed names of the columns about a launch's simulation.
 TITLES = {name: f"simulated: {field.title}" for name, field in SIMULATION.items()}
 NODE_FACTS = tuple(name for name in NodeFacts.model_fields if name not in ("host", "adapters"))
 TIMING = tuple(f"timing_{name}" for name in Timing.model_fields)
 
 
 def _simulation_rule(name: str, is_required: bool) -> Rule:
-    """Stands with each simulated launch that passed, unless it may be missing, and no other."""
+    """Rule: only simulated launches that passed have a cell, and all of them if it is required."""
     is_simulated = (pl.col("simulated") & (pl.col("status") == "passed")).fill_null(False)
     cell = pl.col(name)
     condition = cell.is_not_null() == is_simulated if is_required else cell.is_null() | is_simulated
@@ -216,7 +216,7 @@ class DisturbanceRow(RankDisturbance, _Rank):
     """A rank of a launch, and what disturbed it."""
 
 
-#: Of a row with columns median, low and high.
+#: Rule for rows with columns median, low and high.
 INTERVAL = Rule(
     "low",
     (pl.col("low").is_null() & pl.col("high").is_null())
@@ -264,7 +264,7 @@ class Median(Row):
     high: Amount | None = optional("its upper end", "of the row")
 
 
-#: All tables but the samples, the medians and the details, by name.
+#: Rows of all tables except the samples, the medians and the details, by name.
 ROWS: Mapping[str, type[Row]] = {
     "cases": Case,
     "points": PointRow,
@@ -276,7 +276,7 @@ ROWS: Mapping[str, type[Row]] = {
 }
 #: Tables that a bundle may lack.
 OPTIONAL_TABLES = ("nodes",)
-#: Of the studies whose workload says something of its own: a row a launch.
+#: Rows, one per launch, of studies whose workload records details of its own.
 DETAIL_ROWS: Mapping[str, type[Row]] = {
     study: create_model(f"{study} row", __base__=(cast(type[Row], record), _InLaunch))
     for study, record in DETAILS.items()
@@ -285,15 +285,15 @@ ALL: Mapping[str, Schema] = {name: columns(row) for name, row in ROWS.items()}
 CASES, POINTS, SETTINGS = ALL["cases"], ALL["points"], ALL["parameters"]
 PLACEMENT, NODES, DISTURBANCE = ALL["placement"], ALL["nodes"], ALL["disturbance"]
 SAMPLES, MEDIANS = columns(Sample), columns(Median)
-#: What is said of a launch that a row elsewhere belongs to.
+#: Columns of a launch that rows of other tables repeat.
 LABELS: Schema = {name: CASES[name] for name in _OfLaunch.model_fields}
 
 
 @dataclass(frozen=True)
 class Tables:
-    """All tables of a bundle but its samples; rows are in the order of `cases`.
+    """All tables of a bundle except samples and medians; rows are in the order of `cases`.
 
-    `frames` has those of `ROWS`, `details` those that the bundle has of `DETAIL_ROWS`.
+    `frames` has the tables of `ROWS`, `details` those of `DETAIL_ROWS` that the bundle contains.
     """
 
     frames: Mapping[str, pl.DataFrame]

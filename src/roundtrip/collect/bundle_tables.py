@@ -1,8 +1,7 @@
-"""The tables of a bundle: made of the records of launches, written, read and checked.
+"""Makes the tables of a bundle from records of launches, and writes, reads and checks them.
 
 Each is a parquet file without JSON in its cells, see docs/reference.md; column `launch` joins
-them.  A correct checksum does not make data valid: what a report relies on is checked, whoever
-wrote it.
+them.  A correct checksum does not make data valid, so all data that a report relies on are checked.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from roundtrip.collect.run_record import DETAILS, RankDisturbance
 from roundtrip.errors import UserError, printable
 
 _ROW_GROUP = 1 << 18
-#: Rows of a table that is read as a whole: far more than any campaign has.
+#: Row limit of a table that is read as a whole; campaigns have far fewer rows.
 _MOST_ROWS = 1 << 22
 _OTHER_TYPES = "columns of other types than this version of roundtrip writes"
 
@@ -70,7 +69,7 @@ def write_frame(frame: pl.DataFrame, file: Path) -> None:
 
 
 def read_tables(bundle: Path) -> Tables:
-    """The tables of a verified bundle, checked; UserError for what is none."""
+    """Return the checked tables of a verified bundle; UserError for an invalid table."""
     tables = Tables(
         {
             name: _whole(file, row)
@@ -103,9 +102,9 @@ def decoding(file: Path) -> Iterator[Path]:
 
 
 def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.LazyFrame:
-    """A table of rows `row`; UserError, or SchemaError when it is collected, for another.
+    """Scan a table of rows `row`; UserError, or SchemaError on collection, for another table.
 
-    The columns `missing`, by default those that came later, may be missing.
+    The columns `missing`, by default the newer columns, may be missing.
     """
     schema = columns(row)
     optional_columns = newer_columns(row) if missing is None else missing
@@ -120,9 +119,9 @@ def scan_table(file: Path, row: type[Row], missing: Collection[str] | None = Non
 
 
 def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -> pl.DataFrame:
-    """All rows of `file`, a table of rows `row`; UserError for any other.
+    """Return all rows of `file`, a table of rows `row`; UserError for another table.
 
-    All columns, or `names`; those that came later may be missing, and are empty then.
+    Return all columns, or `names`; newer columns may be missing, and are then null.
     """
     schema = columns(row)
     with decoding(file):
@@ -143,7 +142,7 @@ def read_table(file: Path, row: type[Row], names: Sequence[str] | None = None) -
 
 
 def _whole(file: Path, row: type[Row], missing: Collection[str] | None = None) -> pl.DataFrame:
-    """A table of rows `row` that may lack the columns `missing`."""
+    """Read a table of rows `row` that may lack the columns `missing`."""
     with decoding(file):
         frame = scan_table(file, row, missing)
         _require_few(frame.select(pl.len()).collect().item(), file)
@@ -164,7 +163,7 @@ def _require_few(rows: int, file: Path) -> None:
         raise UserError(f"{rows} rows; right are at most {_MOST_ROWS}", file)
 
 
-#: Columns that no launch that passed lacks.
+#: Columns that are never null for a launch that passed.
 _PASSED = (
     *("check", "system", "partition", "environ", "toolchain", "started"),
     *("ranks", "hosts", "emulated", "disturbed", "simulated"),
@@ -174,7 +173,7 @@ _PASSED = (
 def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
     """UserError for the first value that no launch can have.
 
-    `file` gives the file of a table, for messages: of ``cases``, or ``details/<study>``.
+    `file` returns the file of a table, ``cases`` or ``details/<study>``, for messages.
     """
     launches = tables.frames["cases"]
     passed_launches = launches.filter(pl.col("status") == "passed")
@@ -203,7 +202,7 @@ def require_tables(tables: Tables, file: Callable[[str], Path]) -> None:
 
 
 def require_samples(rows: pl.LazyFrame, launches: pl.DataFrame, file: Path) -> None:
-    """UserError for samples that no reader would have accepted, or of no launch that passed."""
+    """UserError for invalid samples, or samples without a launch that passed."""
     passed_launches = launches.filter(pl.col("status") == "passed").select(*LABELS)
     keys = rows.select(*LABELS).unique().sort("launch")
     require_launches(keys.collect(), passed_launches, "no launch that passed", file)
@@ -218,7 +217,7 @@ def _require_once(frame: pl.DataFrame, keys: Sequence[str], fault: str, file: Pa
 
 
 def require_rows(frame: pl.DataFrame, row: type[Row], file: Path) -> None:
-    """UserError for the first cell of a table of rows `row` that breaks one of their rules."""
+    """UserError for the first cell of `frame` that breaks a rule of `row`."""
     for rule in rules(row):
         violations = frame.filter(rule.violation)
         if not violations.is_empty():
@@ -235,7 +234,7 @@ def _describe_violation(cell: Any, rule: Rule) -> str:
 
 
 def require_launches(rows: pl.DataFrame, launches: pl.DataFrame, reason: str, file: Path) -> None:
-    """UserError unless every row is of one of `launches`, by all its columns."""
+    """UserError unless each row matches one of `launches` in all columns of `launches`."""
     unknown_rows = rows.join(launches, on=launches.columns, how="anti", nulls_equal=True)
     if not unknown_rows.is_empty():
         name = printable(str(unknown_rows["launch"][0])[:200])
@@ -256,9 +255,9 @@ _RANK = tuple(RankDisturbance.model_fields)
 
 
 def make_tables(records: Iterable[Record]) -> Tables:
-    """The tables of a run, sorted by case and launch, of a record for each launch.
+    """Return the tables of a run, sorted by case and launch, from one record per launch.
 
-    A record has the plain columns of `CASES` that are known, and those known of `parameters`,
+    A record has the known plain columns of `CASES`, and the known entries of `parameters`,
     `emulated`, `clock`, `timing`, `simulation` (`simulated` of run.json), `disturbance`,
     `placement`, `nodes`, `points` and `details`.  An error of polars if a value fits no column.
     """
@@ -288,7 +287,7 @@ def make_tables(records: Iterable[Record]) -> Tables:
 
 
 def frame(rows: Sequence[Record], schema: Schema) -> pl.DataFrame:
-    """A table of rows that may lack columns, or have more."""
+    """Return a table with columns `schema` from rows that may lack columns, or have more."""
     return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)
 
 
@@ -336,20 +335,20 @@ def _ranks(record: Record) -> Iterator[Record]:
 
 
 MEDIANS_FILE = "medians.parquet"
-#: What tells the series of one launch apart; study, case and unit follow from launch and metric.
+#: Columns that identify a series of a launch; launch and metric determine `case_id` and unit.
 _KEYS = ["launch", "case", "variant", "size_bytes", "phase", "metric"]
 _ORDER = ["case_id", *_KEYS]
-#: How far two versions of polars may differ where they form the middle of two samples.
+#: Relative tolerance of medians: versions of polars differ in the mean of two samples.
 _NEAR = 1e-12
 
 
 def launch_medians(rows: pl.LazyFrame, launches: pl.DataFrame, level: float) -> pl.DataFrame:
-    """The launch medians of `rows`, columns `MEDIANS`, by case, launch and series.
+    """Return the launch medians of `rows`, columns `MEDIANS`, sorted by case, launch and series.
 
-    `rows` has the columns of samples.parquet, `launches` those of cases.parquet; `level` is that
-    of the rank intervals within a launch, which are null with too few samples.
+    `rows` has the columns of samples.parquet, `launches` those of cases.parquet; `level` is the
+    level of the rank intervals within a launch, which are null with too few samples.
     """
-    from roundtrip.stats.summaries import median_intervals  # scipy; a check's sanity needs it not
+    from roundtrip.stats.summaries import median_intervals  # scipy, which sanity checks do not need
 
     units = rows.select("metric", "unit").unique("metric").collect()
     hosts = pl.col("hosts").list.unique().list.sort().list.join("+")
@@ -367,10 +366,10 @@ def write_medians(medians: pl.DataFrame, bundle: Path) -> None:
 
 
 def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataFrame:
-    """The launch medians of a verified bundle, columns `MEDIANS`; `launches`, `level` as in `of`.
+    """Return the launch medians of a verified bundle, columns `MEDIANS`.
 
-    A bundle from before they had a table has them in its samples.  UserError for a table that no
-    collector wrote.
+    They are computed from the samples, as in `launch_medians`, if an older bundle lacks the table.
+    UserError for an invalid table.
     """
     if (medians := stored_medians(bundle, launches)) is not None:
         return medians
@@ -381,9 +380,9 @@ def read_medians(bundle: Path, launches: pl.DataFrame, level: float) -> pl.DataF
 
 
 def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
-    """The table of a verified bundle, columns `MEDIANS`, checked by itself; None without one.
+    """Return the table of a verified bundle, columns `MEDIANS`; None without one.
 
-    UserError for a table that no collector wrote.
+    UserError for an invalid table; it is not compared with the samples.
     """
     file = bundle / MEDIANS_FILE
     if not file.exists():
@@ -397,9 +396,9 @@ def stored_medians(bundle: Path, launches: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def require_medians(medians: pl.DataFrame, derived_medians: pl.DataFrame, bundle: Path) -> None:
-    """UserError unless the launch medians of a bundle are those of its samples.
+    """UserError unless the launch medians of a bundle are those derived from its samples.
 
-    Both have the columns `MEDIANS` in the order of `of`.
+    Both have the columns `MEDIANS` in the order of `launch_medians`.
     """
     numbers = ["median", "low", "high"]
     same = medians.drop(numbers).equals(derived_medians.drop(numbers))

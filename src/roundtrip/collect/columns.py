@@ -1,7 +1,7 @@
-"""From the model of a row: the columns of its table, the rules for their cells, and its cells.
+"""Derives from the model of a row the columns of its table, their rules, and the row's cells.
 
 An object becomes a struct, a list a list, and a map a list of name and value.  Settings are such a
-map with values of any type: parameters of a check, facts of what was emulated for a launch.
+map with values of any type: parameters of a check, facts of a launch's emulation.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import polars as pl
 
 from roundtrip.model import TIME, WORDS, Record, json_schema
 
-#: The columns of a table with their types of polars.
+#: The columns of a table with their polars types.
 Schema = dict[str, Any]
-#: By the type of JSON Schema: that of polars, and its name for people.
+#: Polars type and displayed name of each JSON Schema type.
 _TYPES: Mapping[str, tuple[Any, str]] = {
     "string": (pl.String, "text"),
     "integer": (pl.Int64, "integer"),
@@ -30,8 +30,8 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """`condition` is true of every good cell of `column`, which may be null if it is `nullable`;
-    `requirement` says in words what it must be."""
+    """`condition` is true of each valid cell of `column`, which may be null if it is `nullable`;
+    `requirement` describes a valid cell in words."""
 
     column: str
     condition: pl.Expr
@@ -57,7 +57,7 @@ class Row(Record):
 
 @cache
 def columns(model: type[Record]) -> Schema:
-    """The columns of a table of such rows."""
+    """Return the columns of a table of rows `model`."""
     return {name: _dtype(schema) for name, schema in _properties(model).items()}
 
 
@@ -68,7 +68,7 @@ def newer_columns(model: type[Record]) -> frozenset[str]:
 
 @cache
 def rules(model: type[Row]) -> tuple[Rule, ...]:
-    """What the cells of a table of such rows must be."""
+    """Return the rules for the cells of a table of rows `model`."""
     column_rules = []
     for name, schema in _properties(model).items():
         condition, requirement = _condition(_bare(schema), pl.col(name))
@@ -94,7 +94,7 @@ def cells(model: type[Record], value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def value(model: type[Record], row: Mapping[str, Any]) -> dict[str, Any]:
-    """The object that the cells of a row were made of, without its nulls."""
+    """Return the object of a row's cells, without nulls: the inverse of `cells`."""
     return _object(_properties(model), row)
 
 
@@ -108,7 +108,7 @@ def _is_nullable(schema: Mapping[str, Any]) -> bool:
 
 
 def _bare(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of what is not null.  TypeError where several types are left."""
+    """Return the schema without null; TypeError if several types remain."""
     if "anyOf" in schema:
         kinds = [option for option in schema["anyOf"] if option != {"type": "null"}]
         schema = kinds[0] if len(kinds) == 1 else schema
@@ -134,7 +134,7 @@ def _dtype(schema: Mapping[str, Any]) -> Any:
 
 
 def _condition(schema: Mapping[str, Any], cell: pl.Expr) -> tuple[pl.Expr, str]:
-    """Whether a cell that is not null fits, and what it must be in words."""
+    """Return the condition for a cell that is not null, and the requirement in words."""
     low = schema.get("exclusiveMinimum", schema.get("minimum"))
     match schema["type"]:
         case _ if "enum" in schema:
@@ -213,13 +213,13 @@ def _value(schema: Mapping[str, Any], cell: Any) -> Any:
     return cell
 
 
-#: What `settings_by_launch` makes of the settings of a launch.
+#: Type of a cell of `settings_by_launch`.
 SETTINGS_CELL = pl.List(pl.Struct({"name": pl.String, "value": pl.String, "number": pl.Float64}))
 _NUMBER = re.compile(r"[+-]?\d{1,300}(\.\d{0,300})?([eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def setting_rows(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Columns name, value (as text) and number (None if it is none), by name."""
+    """Return rows of name, value (as text) and number (None without one), sorted by name."""
     return [
         {"name": name, "value": str(value), "number": _number(value)}
         for name, value in sorted(facts.items())
@@ -227,7 +227,7 @@ def setting_rows(facts: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def settings_by_launch(settings: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Columns launch and `name`, a list of the settings' structs; launches without any are left."""
+    """Return columns launch and `name`, a list of structs, for each launch with settings."""
     cells = pl.struct("name", "value", "number").alias(name)
     return settings.group_by("launch", maintain_order=True).agg(cells)
 
@@ -238,7 +238,7 @@ def setting_texts(settings: Sequence[Mapping[str, Any]] | None) -> dict[str, str
 
 
 def setting_number(settings: Sequence[Mapping[str, Any]] | None, name: str) -> float | None:
-    """The number of that name; None if there is none."""
+    """Return the number of the setting `name`; None if there is none."""
     return next((setting["number"] for setting in settings or () if setting["name"] == name), None)
 
 

@@ -1,8 +1,8 @@
 """Which launches completed, how many, and why the others did not.
 
-The reasons are those of the run report of ReFrame, and of what a launcher wrote to standard error:
-the rank that fails ends without a word, or says why.  Its healthy partner then complains that the
-connection is gone, and is ended: its words come last.
+The reasons come from ReFrame's run report and from the launcher's standard error.  A failing rank
+ends silently or writes why.  Its healthy partner then reports a lost connection and is killed, so
+the partner's messages come last.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from roundtrip import files
 from roundtrip.collect import identity, records
 from roundtrip.errors import UserError, printable
 
-#: The largest report that is read, bytes; ReFrame writes megabytes about every test and fixture.
+#: Size limit of a report, bytes; ReFrame writes megabytes about every test and fixture.
 _MOST_REPORT = 3 << 23
-#: The largest output of a build that is searched, bytes; errors of compilers, linkers and CMake.
+#: Size limit of a build's output, bytes, and errors of compilers, linkers and CMake in it.
 _MOST_BUILD = 1 << 22
 _ERROR = re.compile(r"^.*\berror: .*$|^.*undefined reference to .*$|^CMake Error.*$", re.MULTILINE)
 
 
 def _line(text: str) -> str:
-    """The first line of a text, made printable, because it may come from a job's output.
+    """Return the first line of a text, printable, because it may come from a job's output.
 
-    Of a command that failed, ReFrame tells its words below: then also the last of them.
+    If it is ReFrame's message of a failed command, append the last line of the command's output.
     """
     first, *rest = text.strip().splitlines() or [""]
     words = [line for line in rest if line.strip() and not _MARK.fullmatch(line.strip())]
@@ -41,7 +41,7 @@ def _line(text: str) -> str:
     return printable(first)[:500]
 
 
-#: How ReFrame begins, and divides, what it tells of a command that failed.
+#: Beginning and separators of ReFrame's message of a failed command.
 _COMMAND_FAILURE = re.compile(r"command '.*' failed with exit code \d+:$")
 _MARK = re.compile(r"--- std(out|err) ---")
 
@@ -64,7 +64,7 @@ class TestCase:
 
     @staticmethod
     def from_entry(entry: dict[str, Any]) -> TestCase:
-        """From an entry of ``testcases`` in ReFrame's report; a missing text is "" or "unknown"."""
+        """Parse an entry of a report's ``testcases``; a missing text is "" or "unknown"."""
 
         def text(key: str, default: str = "") -> str:
             return _line(str(entry.get(key) or default))
@@ -115,7 +115,7 @@ class SessionReport:
     def read(file: Path, root: Path | None = None) -> SessionReport:
         """Read a report.json of the run tree `root`; a broken one counts as absent."""
         try:
-            # Not by `files`, which refuses halves of characters: ReFrame's texts may hold them.
+            # Not `files.parse_json`: it refuses lone surrogates, which ReFrame's texts may contain.
             data = json.loads(files.read_in_tree(file, root, _MOST_REPORT))
             entries = [entry for run in data["runs"] for entry in run["testcases"]]
             tests = (TestCase.from_entry(entry) for entry in entries)
@@ -127,7 +127,7 @@ class SessionReport:
 
     @property
     def build_s(self) -> float:
-        """How long the fixtures took together, which build what others launch."""
+        """Total time of the fixtures, which build the programs of launches, seconds."""
         return sum(test.seconds for test in self.tests if test.is_fixture)
 
     def find(self, environ: str, folder: str) -> TestCase | None:
@@ -144,7 +144,7 @@ class SessionReport:
 
 
 def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
-    """A build that failed in the session of `folder`, with the first error in what it printed."""
+    """Return `test`, with the first error of its output if it is a build that failed."""
     if not (test.is_fixture and test.fail_phase == "compile" and test.result == "fail"):
         return test
     for file in sorted(folder.glob(f"stage/*/*/*/{glob.escape(test.folder)}/rfm_build.*")):
@@ -157,7 +157,7 @@ def _with_error(test: TestCase, folder: Path, root: Path | None) -> TestCase:
     return test
 
 
-#: How launchers name a rank: Slurm's srun, Open MPI's mpirun (before and since release 5), MPICH.
+#: Messages about the failed rank: Slurm's srun, Open MPI's mpirun (before and since 5), MPICH.
 _FAILED_RANK = re.compile(
     r"^(?:srun: error: (?P<host>\S+): tasks? (?P<ranks>[\d,-]+): (?P<how>[^\n]+)"
     r"|[^\n]*noticed that process rank (?P<ranks2>\d+) with PID \d+ on node (?P<host2>\S+) exited"
@@ -168,20 +168,20 @@ _FAILED_RANK = re.compile(
     r"|Abort\((?P<code5>\d+)\) on node \d+ \(rank (?P<ranks5>\d+) in comm \d+\))",
     re.MULTILINE,
 )
-#: Lines that are no words of the rank that failed: stack traces, and what a launcher adds.
+#: Lines that are no message of the failed rank: stack traces, and messages of the launcher.
 _NOISE = re.compile(
     r"\*\*\* |\[[^\]]+\] \[ *\d+\] |^ *\d+ +/|==== backtrace"
     r"|Failing at address|Signal code|^slurmstepd|^srun: "
 )
-#: Lines, and blocks between rules, in which a partner complains or a launcher explains.
+#: Lines, and blocks between rules, with messages of a partner or the launcher.
 _PARTNER_WORDS = re.compile(
     r"connection|peer|broken pipe|unreachable|endpoint|Primary job +terminated"
     r"|detected that one or more processes exited",
     re.IGNORECASE,
 )
-#: What our own wrapper of each rank writes first is nobody's last word.
+#: Beginning of the first line of our own wrapper of each rank, which is no error message.
 _WITNESS = "ROUNDTRIP RANK ON "
-#: How srun says that Slurm took nodes for down, and that one, by its number, knows no step.
+#: srun's messages that nodes are down, and that a node, by its number, lost its step.
 _NODE_DOWN = re.compile(r"^srun: error: Node failure on (\S+)$", re.MULTILINE)
 _STEP_GONE = re.compile(r"^srun: error: Aborting, .*missing step on node (\d{1,6})$", re.MULTILINE)
 _RULE = re.compile(r"^[-=]{20,}$", re.MULTILINE)
@@ -189,9 +189,9 @@ _MOST_WORDS = 160
 
 
 def first_failure(error: str) -> str:
-    """``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of a standard error.
+    """Return ``rank 1 on n7 failed first: Segmentation fault; last words: ...`` of an `error`.
 
-    Where it names no rank, the last words alone; "" of an empty one.
+    Return only the last words if it names no rank; "" if it is empty.
     """
     match = _FAILED_RANK.search(error)
     if match is None:
@@ -207,7 +207,7 @@ def first_failure(error: str) -> str:
 
 
 def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
-    """Which of `nodes`, those of the step in their order, failed by what srun says."""
+    """Return which of `nodes`, the nodes of the step in order, failed according to srun."""
     node_numbers = {int(number) for number in _STEP_GONE.findall(error)}
     down_nodes = {node for number, node in enumerate(nodes) if number in node_numbers}
     for node_list in _NODE_DOWN.findall(error):
@@ -218,7 +218,7 @@ def nodes_down(error: str, nodes: Sequence[str]) -> set[str]:
 def _own(error: str) -> list[str]:
     """The lines that the failed rank may have written itself."""
     blocks = _RULE.split(error)
-    # What is between two rules is one message.
+    # Two rules enclose one message.
     own_blocks = [
         block for n, block in enumerate(blocks) if n % 2 == 0 or not _PARTNER_WORDS.search(block)
     ]
@@ -242,20 +242,20 @@ _DISPLACED_BY = {
     MAINTENANCE: "for a maintenance",
     FORGOTTEN: "lost by a controller that restarted without its state",
 }
-#: What slurmstepd appends to the standard error of a job that it ends (slurmstepd/mgr.c's words).
+#: slurmstepd's message in the standard error of a preempted job (slurmstepd/mgr.c).
 _PREEMPTION = re.compile(
     r"^slurmstepd\S*: error: \*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED AT \S+ DUE TO PREEMPTION",
     re.MULTILINE,
 )
-#: Slurm's reason of a job that waits, with which ReFrame cancels it.
+#: Slurm's reason of a pending job, for which ReFrame cancels it.
 _MAINTENANCE_REASON = re.compile(r"ReqNodeNotAvail, ?Reserved for maintenance")
 
 
 def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> str:
-    """Why a launch that did not complete was displaced; "" if it failed.
+    """Return why a launch that did not complete was displaced; "" if it failed.
 
-    `reason` is what ReFrame says of it, `error` the end of what its job wrote to standard error;
-    `is_forgotten`: Slurm's controller no longer knew its job.
+    `reason` is ReFrame's reason, `error` the end of the job's standard error; `is_forgotten` says
+    that Slurm's controller no longer knew the job.
     """
     if is_forgotten:
         return FORGOTTEN
@@ -265,7 +265,7 @@ def displacement(reason: str, error: str = "", is_forgotten: bool = False) -> st
 
 
 def describe_displaced(reasons: Iterable[str]) -> str:
-    """For people: how many launches were displaced, by reason; "" if none was."""
+    """Describe how many launches were displaced, by reason; "" if none was."""
     all_reasons = list(reasons)
     if not all_reasons:
         return ""
@@ -281,41 +281,41 @@ def describe_displaced(reasons: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Counts:
-    """Launches asked for and launches that passed, by case.
+    """Target launches and passed launches, by case.
 
-    A case gets more launches than asked for when some of its launches were disturbed.
+    A case gets more launches than its target if some of its launches were disturbed.
     """
 
     targets: Mapping[str, int]
     passed: Mapping[str, int]
-    #: Launches that measured only a part of their sizes; none of these has passed.
+    #: Launches that measured only a part of their sizes, which did not pass.
     partial: int = 0
 
     @property
     def target(self) -> int:
-        """Launches asked for, of all cases."""
+        """Target launches of all cases."""
         return sum(self.targets.values())
 
     @property
     def completed(self) -> int:
-        """Launches asked for that completed; an extra launch of one case replaces no other case."""
+        """Target launches that completed; an extra launch counts for no other case."""
         return sum(min(self.passed.get(case, 0), count) for case, count in self.targets.items())
 
     @property
     def surplus(self) -> int:
-        """Launches that passed beyond those asked for."""
+        """Passed launches beyond the targets."""
         return sum(self.passed.values()) - self.completed
 
     @property
     def missing(self) -> dict[str, int]:
-        """How many launches each case lacks; cases that lack none are left out."""
+        """Number of launches that each incomplete case lacks."""
         shortfalls = {
             case: count - self.passed.get(case, 0) for case, count in self.targets.items()
         }
         return {case: count for case, count in shortfalls.items() if count > 0}
 
     def describe(self) -> str:
-        """For people: ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
+        """Return ``16 of 16 launches completed; 2 more repeat disturbed ones``."""
         more = ""
         if self.surplus:
             more = (
@@ -327,9 +327,9 @@ class Counts:
 
 
 def count_launches(rows: Iterable[tuple[str, str, int | None]]) -> Counts:
-    """Counts of (case, status, launches asked for), one for each row of cases.parquet.
+    """Return the counts of (case, status, target launches), one for each row of cases.parquet.
 
-    An older bundle does not say how many were asked for: then it is what completed and is missing.
+    An older bundle has no targets: then the target is the sum of passed and missing launches.
     """
     launch_counts: dict[str, int] = {}
     cases: defaultdict[str, Counter[str]] = defaultdict(Counter)

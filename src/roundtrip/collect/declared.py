@@ -1,7 +1,6 @@
-"""What people declared for a run: the keys of a campaign's file, and what a bundle has of it and of
-analysis.toml.
+"""Declarations for a run: keys of a campaign's file, public text of this file and analysis.toml.
 
-Values stay; comments and keys that nobody reads do not, because a site may write anything there.
+Values stay; comments and unknown keys do not, because a site may write anything there.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ class CampaignTable(Table):
 
 
 def public_campaign(text: str, names: Disclosure) -> str:
-    """The text of a campaign's file with its named keys alone; "" for what is no TOML."""
+    """Return the text of a campaign's file with only its known keys; "" if it is no TOML."""
     try:
         data = files.parse_toml(text)
     except UserError:
@@ -122,7 +121,7 @@ def public_campaign(text: str, names: Disclosure) -> str:
 
 
 def public_thresholds(text: str, names: Disclosure) -> str:
-    """The text of an analysis.toml, without comments that are not of the package's own file."""
+    """Return the text of an analysis.toml with only the comments of the package's own file."""
     package_comments = {
         match[2] for line in analysis.default_text().splitlines() if (match := _split(line))
     }
@@ -148,7 +147,7 @@ def _lines(data: Mapping[str, Any], table: type[Table], names: Disclosure) -> li
 
 
 def _value(value: Any) -> str:
-    """As TOML; what JSON and TOML write alike is written as JSON."""
+    """Return `value` as TOML, with JSON's syntax where both agree."""
     if isinstance(value, dict):
         keys = {key: key if _BARE.fullmatch(key) else _quoted(key) for key in value}
         pairs = ", ".join(f"{keys[key]} = {_value(item)}" for key, item in value.items())

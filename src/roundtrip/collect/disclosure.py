@@ -1,4 +1,4 @@
-"""What of a text, a variable or a record may leave the site; the rest becomes a digest.
+"""Replaces private parts of texts, variables and records by digests before they leave the site.
 
 A digest is ``private-3fa2c1d9e5b7``, the beginning of an HMAC-SHA256 with the key of the site: the
 same value has the same digest every night, and nobody without the key can guess the value.
@@ -14,7 +14,7 @@ from typing import Any
 
 from roundtrip.collect.pseudonyms import HOST_FIELDS, Pseudonyms
 
-#: Beginnings of the names of variables that tune MPI, its transports and its threads.
+#: Prefixes of variables that tune MPI, its transports and its threads.
 TUNING = (
     *("FI_", "GOMP_", "HCOLL_", "HFI_", "HYDRA_", "I_MPI_", "KMP_", "MPICH_", "MPIR_", "MV2_"),
     *("MVP_", "NCCL_", "OMP_", "OMPI_", "OPENBLAS_", "OPAL_", "PMIX_MCA_", "PRTE_", "PSM2_"),
@@ -32,7 +32,7 @@ _VALUE = re.compile(r"[\w.,:;=+^*%{}()\[\]'\" -]{0,300}", re.ASCII)
 
 _CALLED = r"pass(?:word|wd|phrase)|token|secret|credentials?|api[_-]?key|private[_-]?key"
 _SECRETIVE = re.compile(rf"(?:{_CALLED}|auth|cookie|_key)(?![a-z])", re.IGNORECASE)
-#: What looks like a credential; a group is the part that does, without it all is.
+#: Patterns of credentials: the group if there is one, else the whole match.
 _CREDENTIALS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END[A-Z -]*-----|\Z)"),
     re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s/@]*:[^\s/@]*@[^\s\"'<>]*", re.IGNORECASE),
@@ -45,7 +45,7 @@ _CREDENTIALS = (
     re.compile(r"\b(?:gh[oprsu]_|github_pat_|glpat-|hf_|npm_|pypi-|sk-|xox[abeprs]-)[\w-]{10,}"),
     re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"),
-    # A long word in which digits, small and capital letters are mixed; digests have no capitals.
+    # A long word of digits, lower- and upper-case letters; digests have no upper case.
     re.compile(
         r"(?<![\w+])(?=[a-zA-Z+]*\d)(?=[A-Z\d+]*[a-z])(?=[a-z\d+]*[A-Z])[A-Za-z\d+]{24,}(?!\w)=*"
     ),
@@ -56,9 +56,9 @@ _HOST_WORD = (
 _NAMES_OF = r"accounts?|bank|comment|login|mail|project|qos|reservation|user(?:name)?|wckey"
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _URL = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
-#: What names a person, an account, a host or a folder.
+#: Patterns of names of persons, accounts, hosts and folders.
 _PRIVATE = (
-    # user@host and mail; of package@1.2, and of case@system:partition+environ, nothing.
+    # user@host and mail; neither package@1.2 nor case@system:partition+environ.
     re.compile(
         r"(?<![\w.+-])[\w.+-]+@(?![\w.-]*:[\w.-]*\+|(?:develop|main|master|stable)\b)"
         r"(?:[A-Za-z][\w.-]*|\d+\.\d+\.\d+\.\d+|\d{4}-\d\d-\d\dT[\d:]+)"
@@ -77,7 +77,7 @@ _PRIVATE = (
     re.compile(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", re.IGNORECASE),
     re.compile(r"(?<![\w./~])~[\w.-]*/[^\s:;,\"'()<>=|]+"),
 )
-#: An absolute path begins so, also behind -I and its like; what every system has is no secret.
+#: Beginning of an absolute path, also after -I and the like; standard folders are public.
 _ROOT = (
     r"(?:(?<![\w./~-])|(?<=[\s\"',]-[BFIL])|(?<=^-[BFIL]))"
     r"(?!/usr(?![\w./-])|/usr/(?:bin|include|lib(?:32|64|exec)?|sbin|share)(?![\w.-])"
@@ -86,18 +86,18 @@ _ROOT = (
 _PATH = re.compile(rf"{_ROOT}/[\w.~+-][^\s:;,\"'()<>=|\[\]]*")
 #: In a title, a slash before a single word begins no path: ``[/b]``, ``latency /bandwidth``.
 _PATH_IN_TITLE = re.compile(rf"{_ROOT}/[\w.~+-][^\s/:;,\"'()<>=|\[\]]*/[^\s:;,\"'()<>=|\[\]]*")
-#: The name of a shared library, which stays behind the digest of its path.
+#: The name of a shared library, which follows the digest of its path.
 _LIBRARY = re.compile(r"/lib[A-Za-z_-]{1,40}\.so(?:\.\d{1,6}){0,4}$")
 _USER_AT_HOST = re.compile(r"\s*[\w.+-]+@[A-Za-z][\w.-]*")
 _MANY = 1 << 16
-#: Characters of the longest text that is looked through; no program says more of itself.
+#: Length limit of a text that is searched, characters; a longer text becomes a digest.
 _LONGEST = 10_000
 
 
 class Disclosure:
-    """The rules of one site.  It names hosts as `names` does.
+    """The disclosure rules of a site, with the pseudonyms of `names`.
 
-    `words` are names that stand in private fields (accounts, users): no text keeps them.
+    `words` are names from private fields (accounts, users), which are removed from all texts.
     `credential_places` lists the places, as ``file field``, of values that looked like credentials.
     """
 
@@ -109,7 +109,7 @@ class Disclosure:
     ) -> None:
         self.pseudonym, self.switch_pseudonym = names.pseudonym, names.switch_pseudonym
         self.credential_places: set[str] = set()
-        #: ``private-`` and 12 hex digits; another `digest` where there is no key of a site.
+        #: ``private-`` and 12 hex digits, or the caller's `digest` if there is no key of a site.
         self.digest = digest or (lambda value: f"private-{names.digest(value)[:12]}")
         self._message = names.message
         sorted_words = sorted({word for word in words if len(word) > 2}, key=lambda w: (-len(w), w))
@@ -118,9 +118,9 @@ class Disclosure:
         self._cut = functools.lru_cache(_MANY)(self._cut_once)
 
     def text(self, text: str, place: str = "") -> str:
-        """A text with a pseudonym for each host, and a digest for whatever is private.
+        """Return `text` with pseudonyms for hosts and digests for private parts.
 
-        A credential in it is put down under `place`.
+        If it contains a credential, `place` is added to `credential_places`.
         """
         return self.redact(self._message(text), place)
 
@@ -129,7 +129,7 @@ class Disclosure:
         return self.redact(self._message(text), place, _PATH_IN_TITLE)
 
     def redact(self, text: str, place: str = "", path: re.Pattern[str] = _PATH) -> str:
-        """As `text`, for what names no host of the run by its name alone."""
+        """As `text`, for a text that contains no bare name of a host of the run."""
         public_text, is_credential = self._cut(text, path)
         if is_credential and place:
             self.credential_places.add(place)
@@ -140,11 +140,11 @@ class Disclosure:
         return self.text(_USER_AT_HOST.sub("", text), "cases.parquet mpi_library")
 
     def fields(self, data: Any, place: str = "") -> Any:
-        """JSON data: names of hosts and switches in their fields, and all texts, as `text`."""
+        """Return JSON data with pseudonyms in fields of hosts and switches; texts as `text`."""
         return self._value(data, place, "")
 
     def variable(self, name: str, value: Any, place: str) -> list[str]:
-        """Name and value of an environment variable; the value if it tunes MPI, else its digest."""
+        """Return name and value of a variable; the value's digest unless it tunes MPI."""
         text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
         public_name = name if _NAME.fullmatch(name) else self.digest(name)
         if _SECRETIVE.search(name) or self._cut(text, _PATH)[1]:
@@ -173,14 +173,14 @@ class Disclosure:
         return self.switch_pseudonym(data) if key == "switch" else self.text(data, place)
 
     def _cut_once(self, text: str, path: re.Pattern[str]) -> tuple[str, bool]:
-        """The text with digests, and whether there was a credential in it."""
+        """Return the text with digests, and whether it contained a credential."""
         if len(text) > _LONGEST:
             return self.digest(text), False
         public_text = text
         for pattern in _CREDENTIALS:
             public_text = pattern.sub(self._digested, public_text)
         is_credential = public_text != text
-        # Paths before mail, which takes the digest of a path behind an @ for a host.
+        # Paths precede mail, whose pattern takes the digest of a path after @ for a host.
         for pattern in (_URL, path, *_PRIVATE, self._words):
             public_text = pattern.sub(self._digested, public_text)
         return public_text, is_credential
@@ -196,5 +196,5 @@ class Disclosure:
 
 
 def withhold_private(text: str) -> str:
-    """What a person wrote to be published, such as an annotation: what is private is withheld."""
+    """Return a person's text for publication, such as an annotation, without its private parts."""
     return Disclosure(Pseudonyms((), b""), digest=lambda _: "[withheld]").redact(text)

@@ -1,4 +1,4 @@
-"""Whether a launch was disturbed, by what, and whether it measured what it was to measure."""
+"""Finds disturbances of a launch, and launches that measured only a part of their sizes."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from typing import Any
 from roundtrip import files
 from roundtrip.collect.analysis import Disturbance
 
-#: A signal that lets a rank go on, and less time than this without the processor: it never stopped.
+#: A rank that got SIGCONT, and had no processor for less time than this, was never stopped.
 _LEAST_STOP_S = 0.05
-#: Times of two clocks that the same rank reads one after the other differ by less.
+#: Two clocks that a rank reads one after the other differ by less than this.
 _LEAST_STEP_S = 0.01
-#: A rank that waits for messages without sleeping sleeps less often.
+#: A rank that polls for messages sleeps less often than this.
 _FEW_SLEEPS_PER_S = 20.0
 
 
 def reasons(
     run: Mapping[str, Any], limits: Disturbance, cores: int | None, one_machine: bool = False
 ) -> tuple[str, ...]:
-    """Why the launch with this run.json counts as disturbed; empty if it does not.
+    """Return why the launch with this run.json counts as disturbed; () if it does not.
 
-    `cores` is the number of cores of a node; None, if it is not known, leaves the load average
-    out.  `one_machine` says that its nodes are emulated on one.  Facts that the launch did not
-    record are left out as well.
+    `cores` is the number of cores of a node; None, if it is unknown, skips the load average.
+    `one_machine` says that one machine emulates the nodes.  Unrecorded facts are skipped as well.
     """
     facts = run.get("disturbance") or {}
     placement = run.get("placement") or []
@@ -37,7 +36,7 @@ def reasons(
         *_machine_reasons(facts, run, limits, cores),
         *throttle_reasons,
         *_stop_reasons(facts, limits),
-        # Who is throttled waits for a processor, too: for the kernel both are one.
+        # The kernel counts a throttled rank as waiting for a processor, too.
         *(() if throttle_reasons else _starvation_reasons(facts, placement, limits)),
         *_clock_reasons(facts, limits),
         *_tracer_reasons(facts),
@@ -53,9 +52,9 @@ def processors(file: Path, root: Path | None = None) -> int | None:
 
 
 def partial_reason(run: Mapping[str, Any], limits: Disturbance) -> str:
-    """Why the launch with this run.json is only a part of one; "" if it is whole.
+    """Return why the launch with this run.json is partial; "" if it is complete.
 
-    Whole is one that measured the coarse grid of its sizes, which its programs measure first.
+    A complete launch measured the coarse grid of its sizes, which its programs measure first.
     """
     coverage = run.get("coverage") or {}
     sizes, grid = coverage.get("measured", 0), coverage.get("wanted", 0)
@@ -87,7 +86,7 @@ def _machine_reasons(
 def _throttle_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
 ) -> Iterator[str]:
-    """The kernel sums over the processors of a cgroup, which all ranks of a host may share."""
+    """The kernel sums over the processors of a cgroup, which the ranks of a host may share."""
     ranks_on = Counter(place["host"] for place in placement)
     hosts = {place["rank"]: place["host"] for place in placement}
     worst, words = 0.0, ""
@@ -133,7 +132,7 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
 def _starvation_reasons(
     facts: Mapping[str, Any], placement: Sequence[Mapping[str, Any]], limits: Disturbance
 ) -> Iterator[str]:
-    """Ranks that share processors with each other wait for each other, which disturbs nothing."""
+    """Ranks that share processors wait for each other, which is no disturbance."""
     if not _has_own_processors(placement):
         return
     fraction, rank = max(_waits(facts), default=(0.0, 0))
@@ -147,9 +146,9 @@ def _starvation_reasons(
 
 
 def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
-    """Which part of its time each rank waited for a processor.
+    """Yield the share of its time that each rank waited for a processor, and the rank.
 
-    Where the kernel does not tell, it is the time without one, unless the rank sleeps in its MPI.
+    Without a record of the kernel, it is the time without one, unless the rank sleeps in its MPI.
     """
     waits = dict(_by_rank(facts, "waited_s"))
     off_cpu = {
@@ -192,7 +191,7 @@ def _tracer_reasons(facts: Mapping[str, Any]) -> Iterator[str]:
 def _crowding_reasons(
     run: Mapping[str, Any], placement: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Two ranks that are bound to the one processor, where the node has one for each rank."""
+    """Two ranks are bound to one processor although the node has one for each rank."""
     counts = [node["logical"] for node in run.get("nodes") or () if node.get("logical")]
     ranks_on = Counter(place["host"] for place in placement)
     ranks_by_cpu: dict[tuple[str, int], int] = {}
@@ -207,7 +206,7 @@ def _crowding_reasons(
 
 
 def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether each rank may have a processor for itself; False where nobody knows."""
+    """Whether each rank may have a processor for itself; False if unknown."""
     if not placement or not all(place.get("cpus") for place in placement):
         return False
     sharers = Counter((place["host"], cpu) for place in placement for cpu in place["cpus"])
@@ -218,7 +217,7 @@ def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _by_rank(facts: Mapping[str, Any], *names: str) -> Iterator[tuple[int, tuple[float, ...]]]:
-    """By rank the values of these facts, where the rank has all of them."""
+    """Yield each rank that has all of these facts, with their values."""
     columns = [_idle(facts) if name == "idle_s" else facts.get(name) or () for name in names]
     for rank, values in enumerate(zip(*columns, strict=False)):
         if None not in values:
@@ -226,7 +225,7 @@ def _by_rank(facts: Mapping[str, Any], *names: str) -> Iterator[tuple[int, tuple
 
 
 def _idle(facts: Mapping[str, Any]) -> list[float]:
-    """By rank the seconds in which it had no processor and did not wait for one."""
+    """Return the seconds that each rank neither had a processor nor waited for one."""
     waits = [value or 0.0 for value in facts.get("waited_s") or ()]
     times = zip(facts.get("duration_s") or (), facts.get("cpu_s") or (), waits, strict=False)
     return [(duration or 0.0) - (cpu or 0.0) - waited_s for duration, cpu, waited_s in times]

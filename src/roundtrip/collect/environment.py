@@ -1,7 +1,7 @@
-"""What a run recorded about its machine and software, ``env/``, as its bundle has it.
+"""The public part of ``env/``, a run's records of its machine and software, for its bundle.
 
-A file of ``env/`` that is not in `_FILES` stays in the run tree, and so does a field that its shape
-does not name; of all such fields of an object one digest is kept, so that a change of them shows.
+A file of ``env/`` that is not in `_FILES` stays in the run tree, and so does a field that its rule
+does not name.  One digest replaces all such fields of an object, so that a change is visible.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from roundtrip.collect.disclosure import SLURM, TUNING, Disclosure
 from roundtrip.collect.pseudonyms import host_names
 from roundtrip.errors import UserError
 
-#: The file in ``env/`` of a bundle that lists values which looked like credentials.
+#: The file in ``env/`` of a bundle with the places of values that looked like credentials.
 WITHHELD = "withheld.json"
-#: The key of the digest of all fields that have no name here.
+#: The key of the digest of all fields that a rule does not name.
 _REST = "withheld"
-#: ``<file>.resumed-<n>`` is what a resumed run recorded where it differs.
+#: ``<file>.resumed-<n>`` is a differing record of a resumed run.
 _RESUMED_SUFFIX = ".resumed-"
-#: What of a value may leave: of data at a place.
+#: A function that returns the public part of data at a place.
 Rule = Callable[[Disclosure, Any, str], Any]
 
 
 def _text(names: Disclosure, data: Any, place: str) -> Any:
-    """Numbers and texts at any depth; the texts as `Disclosure.text`."""
+    """Return numbers and texts at any depth; the texts as `Disclosure.text`."""
     return names.fields(data, place)
 
 
@@ -38,7 +38,7 @@ def _host(names: Disclosure, data: Any, place: str) -> Any:
 
 
 def _private(names: Disclosure, data: Any, place: str) -> Any:
-    """A digest; what looks like a credential in it is put down."""
+    """Return a digest of the data; record the place if they contain a credential."""
     if data in (None, "", []):
         return data
     text = data if isinstance(data, str) else json.dumps(data, sort_keys=True, ensure_ascii=False)
@@ -59,7 +59,7 @@ def _variables(names: Disclosure, data: Any, place: str) -> Any:
 
 
 def _each(rule: Rule) -> Rule:
-    """Every item of a list, or of an object with any keys."""
+    """Return the rule that applies `rule` to each item of a list or of an object with any keys."""
 
     def apply(names: Disclosure, data: Any, place: str) -> Any:
         if isinstance(data, list):
@@ -75,7 +75,7 @@ def _each(rule: Rule) -> Rule:
 
 
 def _only(texts: str = "", **rules: Rule) -> Rule:
-    """The fields of an object that are in `texts` or have a rule, and a digest of all others."""
+    """Return the rule that keeps fields in `texts` or `rules`, and one digest of all others."""
     shape = {**dict.fromkeys(texts.split(), _text), **rules}
 
     def apply(names: Disclosure, data: Any, place: str) -> Any:
@@ -182,14 +182,14 @@ _FILES: Mapping[str, Rule] = {
 
 @dataclass(frozen=True)
 class Environment:
-    """The texts of the files of ``env/``, by name, and the name of the tree's owner, "" unknown."""
+    """The texts of the files of ``env/`` by name, and the owner of the run tree, "" if unknown."""
 
     texts: dict[str, str]
     owner: str = ""
 
     @staticmethod
     def read(run_dir: Path) -> Environment:
-        """The regular files in ``env/`` itself; UserError if one of them cannot be read."""
+        """Read the regular files in ``env/`` itself; UserError if one of them cannot be read."""
         folder = run_dir / "env"
         if folder.is_symlink():
             raise UserError("a symbolic link: not followed", folder)
@@ -201,19 +201,19 @@ class Environment:
         return Environment(texts, _owner(run_dir))
 
     def hosts(self) -> Iterator[str]:
-        """Names of hosts in fields that hold one."""
+        """Yield the names in fields of host names."""
         for text in self.texts.values():
             yield from host_names(_json(text))
 
     def words(self) -> Iterator[str]:
-        """Words of private fields, which no text may hold: accounts, users, values of variables."""
+        """Yield words of private fields, which no text may contain: accounts, users, values."""
         yield self.owner
         for name, text in self.texts.items():
             if (data := _json(text)) is not None and _rule_of(name):
                 yield from _words(data, "")
 
     def write(self, folder: Path, names: Disclosure) -> None:
-        """Write the files to a new folder, as far as they may leave the site."""
+        """Write the public parts of the files to a new folder."""
         folder.mkdir()
         for name, text in self.texts.items():
             rule, data = _rule_of(name), _json(text)
@@ -254,7 +254,7 @@ def _words(data: Any, key: str) -> Iterator[str]:
 
 
 def _private_value(name: str, value: str) -> Iterator[str]:
-    """The value of a private variable, unless it is a number, a word of every day or a path."""
+    """Yield the value of a private variable, unless it is short or all lower-case letters."""
     is_open = name.startswith(TUNING) or name in SLURM
     if not is_open and len(value) >= _LONG_ENOUGH and re.search(r"[^a-z]", value):
         yield value
@@ -269,7 +269,7 @@ def _owner(run_dir: Path) -> str:
 
 
 def _plain(file: Path) -> str:
-    """The name of a file, which a manifest must be able to list."""
+    """Return the name of a file; UserError if a manifest cannot list it."""
     if not file.name.isprintable() or "\\" in file.name:
         raise UserError(f"{file.name!a} is not a name that a file in env/ may have", file.parent)
     return file.name

@@ -1,7 +1,7 @@
-"""Whether a launch ran what it was to run, and where: each rank against the others, against what
-the toolchain promises, against the nodes that Slurm allocated, and against earlier launches.
+"""Checks program, MPI library and nodes of a launch: ranks against each other, the toolchain, the
+nodes that Slurm allocated, and earlier launches.
 
-A fault begins with `MISMATCH` and names both sides.  What a launch does not record is not judged.
+A fault begins with `MISMATCH` and names both sides.  Unrecorded facts are not checked.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from roundtrip.errors import UserError, printable
 from roundtrip.sites import slurm
 
 MISMATCH = "mismatch: "
-#: Written by the script of a job: what Slurm allocated to it.
+#: The file in which the script of a job records Slurm's allocation.
 ALLOCATION = "allocation.txt"
-#: What a rank says of itself, in words; all ranks of a launch say the same.
+#: Facts of a rank, in words; they are equal for all ranks of a launch.
 _OF_RANK = {
     "library": "runs",
     "standard": "has an MPI of standard",
@@ -30,35 +30,34 @@ _OF_RANK = {
     "file": "loaded",
     "program_sha256": "runs a program of sha256",
 }
-#: What the kernel says of a node, in words; it stays the same within a run.
+#: Facts of a node from its kernel, in words; they are constant within a run.
 _OF_NODE = {
     **NODE_WORDS,
     "logical": "number of processors online",
     "huge_pages": "transparent huge pages",
 }
-#: And what a rank says of its MPI library.
+#: Facts of a rank's MPI library, in words; they are constant within a run, too.
 _OF_LIBRARY = {
     "library": "MPI library",
     "build": "build of the MPI library",
     "file": "file of the MPI library",
 }
-#: Transports that pass the kernel's network interfaces by.
+#: Transports that bypass the kernel's network interfaces.
 _RDMA = ("rc", "dc", "ud")
-#: Fewer bytes say nothing: a scheduler and file systems send some too.
+#: Fewer bytes are inconclusive: a scheduler and file systems send some, too.
 _LEAST_BYTES = 4_000_000
-#: Of the bytes that were measured, that a network must have sent at least.  Some samples measure
-#: work within a node, such as packing.
+#: The least share of measured bytes that a network sends; some samples measure local work.
 _LEAST_SHARE = 1 / 20
-#: And that RDMA lets pass an interface of the kernel at most.
+#: With RDMA, an interface of the kernel sends less than this share of the measured bytes.
 _MOST_SHARE = 1 / 2
-#: Characters of a value that are shown, of a sentence and of a word (a path, a digest).
+#: Length limits of a value in a message, characters: a sentence, a word (a path, a digest).
 _LONGEST, _LONGEST_WORD = 80, 200
-#: As Slurm writes a list of nodes, and how far a range of them may go.
+#: Lines of squeue, Slurm's lists of nodes, and the size limit of a range of nodes.
 _OTHER_JOB = re.compile(r"OTHER_JOB=(\d{1,18})\|(\d{1,10})\|(\S+)")
 _RANGES = r"\d{1,9}(-\d{1,9})?"
 _HOSTS = re.compile(rf"([\w.-]{{1,255}}(\[{_RANGES}(,{_RANGES})*\])?(,|\Z)){{0,10000}}", re.ASCII)
 _MOST_NODES = 100_000
-#: So many nodes are named.
+#: Number of nodes that a message names.
 _FEW_NODES = 4
 
 Record = Mapping[str, Any]
@@ -66,11 +65,9 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Allocation:
-    """The nodes of a job by their names in Slurm, the host where it was submitted, or "", and the
-    job's number, or "".
+    """The nodes of a job by Slurm's names; its submission host and its number, "" if unknown.
 
-    `other_jobs`: which other jobs ran on these nodes when the launch began or ended, in words, or
-    "".
+    `other_jobs` describes other jobs on these nodes when the launch began or ended, or is "".
     """
 
     nodes: tuple[str, ...]
@@ -80,7 +77,7 @@ class Allocation:
 
     @staticmethod
     def read(folder: Path, root: Path | None = None) -> Allocation:
-        """From the file that the job's script left; UserError if it cannot be read."""
+        """Read the file that the job's script wrote; UserError if it cannot be read."""
         lines = files.read_text_in_tree(folder / ALLOCATION, root).splitlines()
         variables = dict(line.split("=", 1) for line in lines if "=" in line)
         node_list = variables.get("SLURM_JOB_NODELIST", "")
@@ -92,7 +89,7 @@ class Allocation:
         return Allocation(nodes, submit_host, job, _other_jobs(lines, nodes, variables))
 
     def job_mismatch(self, submitted_job: str | None) -> str:
-        """That the launch ran in another job than the `submitted_job`; "" if it did not."""
+        """Return a fault if the launch did not run in job `submitted_job`; "" if it did."""
         if not submitted_job or self.job == submitted_job:
             return ""
         place = f"in job {self.job}" if self.job else "outside of any job of Slurm"
@@ -100,7 +97,7 @@ class Allocation:
 
 
 def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[str, str]) -> str:
-    """The other jobs that squeue has listed in `lines`, in words; "" without one."""
+    """Describe the other jobs on `nodes` by squeue's `lines`; "" without one."""
     jobs = [match.groups() for match in map(_OTHER_JOB.fullmatch, lines) if match]
     shared_nodes = {
         (job, uid): {*nodes} & {*(expand_nodes(node_list) or ())}
@@ -120,7 +117,7 @@ def _other_jobs(lines: Iterable[str], nodes: Sequence[str], variables: Mapping[s
 
 
 def expand_nodes(node_list: str) -> tuple[str, ...] | None:
-    """The nodes of a list as Slurm writes it; None if it is none."""
+    """Return the nodes of Slurm's `node_list`; None if it is invalid."""
     spans = re.findall(r"(\d+)-(\d+)", node_list)
     if not _HOSTS.fullmatch(node_list) or any(int(b) - int(a) > _MOST_NODES for a, b in spans):
         return None
@@ -131,12 +128,12 @@ def expand_nodes(node_list: str) -> tuple[str, ...] | None:
 
 
 def needs_allocation(case: Record) -> bool:
-    """Whether the job of this case.json was one of Slurm."""
+    """Whether the launch of this case.json ran in a job of Slurm."""
     return case.get("scheduler") == "slurm" and not case["simulated"]
 
 
 def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes: int) -> str:
-    """Why this is not the launch that was asked for, in one line; "" if nothing says so.
+    """Return why this is not the requested launch, in one line; "" if no check fails.
 
     `moved_bytes` is the sum of the sizes of its samples [bytes].
     """
@@ -153,15 +150,14 @@ def fault(case: Record, run: Record, allocation: Allocation | None, moved_bytes:
 
 
 def is_version(library: str, prefix: str, version: str, exactly: bool = False) -> bool:
-    """Whether an MPI library that describes itself so is of the family whose description begins
-    with `prefix`, blanks and colons after it apart, and of `version`, or of one that begins with it
-    unless `exactly`."""
+    """Whether the description `library` of an MPI library begins with `prefix`, optional blanks and
+    colons, and `version`; unless `exactly`, further parts of the version may follow."""
     end = r"(?!\.?\d)" if exactly else r"(?!\d)"
     return re.match(re.escape(prefix) + r"[\s:]*" + re.escape(version) + end, library) is not None
 
 
 def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
-    """What may not change within a run: (subject, name in words) and the value, known ones only."""
+    """Yield known facts that must not change within a run: (subject, name in words) and value."""
     if case["simulated"]:
         return
     environ = f"environment {case['environ']}"
@@ -187,7 +183,7 @@ def facts(case: Record, run: Record) -> Iterator[tuple[tuple[str, str], Any]]:
 
 
 def preload_reason(case: Record, run: Record) -> str:
-    """That a variable of the user brings code into the ranks that no site declares; "" if none."""
+    """Describe code that a user's variable preloads and the site does not declare; "" if none."""
     for rank in run.get("identity") or () if case.get("links") else ():
         if rank.get("preload"):
             return f"preloaded: {_who(rank)} runs with {_shown(rank['preload'])}, not of the site"
@@ -195,12 +191,12 @@ def preload_reason(case: Record, run: Record) -> str:
 
 
 def describe_file(file: str) -> str:
-    """A file by its name, which all may know, and its path, which leaves no site."""
+    """Return the name of a file, which is public, and its path, which stays at the site."""
     return f"{Path(file).name} ({file})"
 
 
 def change(subject: tuple[str, str], before: Any, since: str, now: Any) -> str:
-    """In words, that a fact was another in the launch, or at the time, `since`."""
+    """Return the fault that a fact changed since the launch, or the time, `since`."""
     owner, fact = subject
     return MISMATCH + printable(
         f"{owner}: {fact} was {_shown(before)} {since}, and is {_shown(now)}"
@@ -245,7 +241,7 @@ def _describe_library(rank: Record, file: str, library: str, cause: str) -> str:
 
 
 def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
-    """Of a program of ours: what stands between check and program has changed its arguments."""
+    """Return how the arguments of a program of ours differ from those of the check."""
     arguments, command = case.get("arguments"), run.get("command")
     is_ours = any(rank.get("program_sha256") for rank in ranks)
     if (
@@ -265,10 +261,10 @@ def _argument_fault(case: Record, run: Record, ranks: Sequence[Record]) -> str:
 
 
 def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -> str:
-    """A rank on no node of the job.
+    """Return the fault of a rank on no node of the job.
 
-    A host may have another name than Slurm's for its node.  Launchers pass variables on, so a name
-    that several hosts say Slurm gave them is nobody's.
+    The name of a host may differ from Slurm's name of the node.  Launchers pass variables on, so a
+    Slurm name that several hosts report identifies none of them.
     """
     hosts = {rank["host"]: rank.get("slurm_node") for rank in ranks}
     hosts = hosts or dict.fromkeys(run["hosts"])
@@ -287,11 +283,10 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
 
 
 def _transport_fault(case: Record, run: Record, moved_bytes: int) -> str:
-    """Of a launch with one rank on each of several nodes: its data took another way than asked.
+    """Return the fault of a launch, one rank per node, whose data took another transport.
 
-    What the kernel's interfaces sent tells it, whatever MPI says.  Where the nodes share a kernel
-    and have no adapter, nothing else than an interface can carry data from one to another but
-    memory.
+    The evidence is the traffic of the kernel's interfaces, whatever MPI reports.  Between nodes
+    that share a kernel and have no adapter, only an interface or memory can carry data.
     """
     nodes = run.get("nodes") or ()
     if len(nodes) < 2 or len(nodes) != run["ranks"] or moved_bytes < _LEAST_BYTES:
@@ -330,7 +325,7 @@ def _shown(value: Any) -> str:
 
 
 def _few(nodes: Sequence[str], most: int = 8) -> str:
-    """Each with the word before it by which a name is known and can be replaced."""
+    """List nodes, each after the word "node", by which `Pseudonyms` finds names."""
     more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
     return ", ".join(f"node {node}" for node in nodes[:most]) + more
 

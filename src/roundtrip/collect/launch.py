@@ -1,4 +1,4 @@
-"""A launch: what its folder holds, and the record of it that the tables of a bundle are made of."""
+"""A launch: the content of its folder, and its record for the tables of a bundle."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FILES = ("case.json", "run.json", SAMPLES, link.FILE_NAME, identity.ALLOCATION)
 
 @dataclass(frozen=True)
 class Launch:
-    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it left none.
+    """One job.  `id` is ``<round>/<environ>/<folder name>``; `folder` is None if it has none.
 
     `case` and `run` are the contents of case.json and run.json, empty if they cannot be read.
-    `nodes` are what Slurm allocated to it.  `disturbances` say why its timings are doubtful; a
+    `nodes` are Slurm's allocation.  `disturbances` are the reasons to doubt its timings; a
     disturbed launch is kept.  `digest` is the sha256 of samples.csv, "" if the launch failed,
-    `rows_digest` that of its rows alone.  `nodes_down` are the nodes that Slurm blames for its
+    `rows_digest` that of its rows only.  `nodes_down` are the nodes that Slurm blames for its
     failure.  `round` is the folder of its session, `campaign_round` the round of that session, None
     if it is not recorded.
     """
@@ -51,19 +51,19 @@ class Launch:
 
     @property
     def key(self) -> tuple[str, tuple[str, ...]]:
-        """The case, and the nodes that the launch was to take; () if the scheduler chose."""
+        """The case, and the nodes that the launch requested; () if the scheduler chose them."""
         return self.case_id, tuple(self.case.get("hosts", ()))
 
     @property
     def sealed(self) -> bool:
-        """Whether run.json has a seal of the samples."""
+        """Whether run.json has a full seal of the samples."""
         return bool(self.run) and samples.is_full_seal(self.run["samples"])
 
 
 @dataclass(frozen=True)
 class Contents:
-    """case.json and run.json (empty if bad), the nodes of its job, the other jobs on them in words
-    or "", the digest of samples.csv and that of its rows, the first fault or ""."""
+    """Content of a folder: case.json and run.json (empty if bad), nodes of the job, other jobs on
+    them in words or "", digests of samples.csv and of its rows, the first fault or ""."""
 
     case: dict[str, Any]
     run: dict[str, Any]
@@ -108,7 +108,7 @@ def _contents(root: Path, folder: Path, stamps: tuple[tuple[int, ...], ...]) -> 
 
 
 def identity_fault(folder: Path) -> str:
-    """Whether the launch in `folder` ran something else, or elsewhere, than was asked for; "" if
+    """Return how program or nodes of the launch in `folder` differ from the request; "" if they do
     not.  UserError if its files cannot be read."""
     case, run = records.read_record(folder / "case.json"), records.read_record(folder / "run.json")
     sample_file = samples.read(folder / SAMPLES)
@@ -130,7 +130,7 @@ def _identity_fault(
 
 
 def _budget_fault(run: dict[str, Any]) -> str:
-    """Why a launch whose budget was spent too early has no row."""
+    """Return the reason of a launch without rows whose budget was spent too early."""
     budget, loads = run.get("budget_s"), (run.get("disturbance") or {}).get("load_average_start")
     seconds = f" of {budget:g} s" if isinstance(budget, int | float) else ""
     numbers = [number for number in loads or () if number is not None]
@@ -160,7 +160,7 @@ def _fault(
 
 
 def _simulator_fault(case: dict[str, Any], run: dict[str, Any]) -> str:
-    """In words, that one of case.json and run.json says "simulated" and the other does not; ""."""
+    """Describe a contradiction of case.json and run.json about simulation; "" without one."""
     if case["simulated"] == bool(run.get("simulated")):
         return ""
     if case["simulated"]:
@@ -174,25 +174,25 @@ _CASE_ID = re.compile(
 )
 
 
-#: Columns that are names and numbers of ours, or that `_record` has replaced names in.
+#: Columns with our own names and numbers, or with pseudonyms from `_record`.
 _OURS = (
     *("launch", "study", "status", "round", "hosts", "nodes_down"),
     *("placement", "nodes", "started"),
 )
-#: Entries of run.json that a record has as they are.
+#: Entries of run.json that a record copies unchanged.
 _COPIED = (
     *("boost", "clock", "disturbance", "elapsed_s", "points", "ranks", "timing"),
     "warmup_discarded",
 )
-#: Columns that say which case it is: no host of the run is looked for in them.
+#: Columns that identify the case; bare names of hosts in them are not replaced.
 _IDENTITY = ("case_id", "check", "system", "partition", "environ")
 
 
 def launch_records(
     launches: Sequence[Launch], state: dict[str, Any], names: Disclosure
 ) -> list[dict[str, Any]]:
-    """A record a launch, as `bundle_tables.make_tables` takes them: those scanned, then of `state`
-    those that are missing, and the cases that were skipped.  No text in them is private."""
+    """Return the records for `bundle_tables.make_tables`, without private texts: the scanned
+    launches, then the missing launches and the skipped cases of `state`."""
     studies = {launch.case_id: launch.case["study"] for launch in launches if launch.case}
     by_check = {case_id.split("/")[0]: study for case_id, study in studies.items()}
     rows = [_record(launch, by_check, names) for launch in launches]
@@ -205,7 +205,7 @@ def launch_records(
 
 
 def _disclosed(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
-    """The record with pseudonyms for hosts in its texts, and digests for what is private."""
+    """Return the record with pseudonyms for hosts and digests for private parts in its texts."""
     cells = {name: row[name] for name in _OURS if name in row}
     cells |= {n: names.redact(row[n], f"cases.parquet {n}") for n in _IDENTITY if n in row}
     texts = {name: value for name, value in row.items() if name not in cells}
@@ -213,7 +213,7 @@ def _disclosed(row: dict[str, Any], names: Disclosure) -> dict[str, Any]:
 
 
 def require_fits(launch: Launch) -> None:
-    """Make the rows of one launch; raises if a value does not fit its column."""
+    """Make the rows of one launch; raise if a value does not fit its column."""
     bundle_tables.make_tables([_record(launch, {}, Disclosure(Pseudonyms((), b"")))])
 
 
@@ -253,10 +253,10 @@ def _record(launch: Launch, by_check: dict[str, str], names: Disclosure) -> dict
             "compiler": " ".join(str(part) for part in version if part) or None,
             "compiler_flags": compiler.get("flags"),
             "placement": names.fields(run.get("placement")),
-            # Of a simulated launch, the kernel is that of the machine that simulated it.
+            # The kernel of a simulated launch is that of the machine that simulates it.
             "nodes": None if case["simulated"] else names.fields(run.get("nodes")),
             "simulation": run.get("simulated") if launch.status == "passed" else None,
-            "details": run.get(case["study"]),  # what only this study's workload writes
+            "details": run.get(case["study"]),  # entries of this study's workload only
         }
     return row
 

@@ -1,11 +1,11 @@
-"""Scans a run tree: every launch that completed, and why the others failed.
+"""Scans a run tree for all launches that completed, and the reasons why others failed.
 
 A launch passed if its folder below ``rounds/*/output`` holds a valid case.json, a complete run.json
 and exactly the samples of its seal; it is partial if it measured too few of its sizes.  All others
-failed, or Slurm displaced them: their files are below ``rounds/*/stage``, and
-``rounds/*/report.json`` has what ReFrame says about them.
+failed, or Slurm displaced them: their files are below ``rounds/*/stage``, and ReFrame's reasons in
+``rounds/*/report.json``.
 
-Each launch is read by itself: whatever its files hold, only this launch fails.
+Bad files of a launch fail only this launch.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ __all__ = ["Launch", "scan"]
 
 #: ReFrame's folders: <system>/<partition>/<toolchain>/<launch>.
 _LEVELS = 4
-#: Of a standard error, so many bytes are read: a trace of each rank comes after the first failure.
+#: Bytes that are read of standard error: a trace of each rank follows the first failure.
 _ERROR = 1 << 16
-#: Facts that stay the same within a run, by subject and name; and when they were so.
+#: Constant facts of a run by subject and name: the value, and where or when it was recorded.
 _Facts = dict[tuple[str, str], tuple[Any, str]]
 #: A panic of polars is not an Exception.
 _ANYTHING = (Exception, pl.exceptions.PanicException)
 
 
 def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]:
-    """All launches of a run tree, in the order of its sessions; empty if there are none.
+    """Return all launches of a run tree, in the order of its sessions.
 
-    `limits` say which are disturbed; by default those of the run.  UserError if these are damaged.
+    `limits`, by default the run's, define disturbed launches.  UserError if the run's are damaged.
     """
     limits = limits or analysis.for_run(run_dir)
     cores = disturbance.processors(run_dir / "env" / "host.json", run_dir)
@@ -68,21 +68,21 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
 
 
 def _session_order(session: str) -> tuple[bool, int, str]:
-    """For sorting: by number, 999 before 1000; what is no number, last."""
+    """Sort key: by number, 999 before 1000; other names last."""
     is_number = session.isdecimal()
     return not is_number, int(session) if is_number else 0, session
 
 
 @dataclass
 class _Predecessors:
-    """The launches before one, with which it must agree: `facts` may not change within a run."""
+    """Earlier launches, with which a launch must agree; `facts` are constant within a run."""
 
     facts: _Facts
     digests: dict[str, str] = field(default_factory=dict)
     simulated: dict[str, Launch] = field(default_factory=dict)
 
     def check(self, item: Launch) -> Launch:
-        """The launch; failed if it does not agree."""
+        """Return the launch, failed if it disagrees with earlier launches."""
         if not (reason := self._fault(item)):
             return item
         return replace(item, status="failed", reason=reason, disturbances=(), digest="")
@@ -105,7 +105,7 @@ class _Predecessors:
 
 
 def _pinned_programs(run_dir: Path) -> _Facts:
-    """The programs that the run began with; none if state.json does not say it."""
+    """Return the programs with which the run began; {} if state.json does not record them."""
     try:
         pins = records.read_record(run_dir / "state.json").get("pins", [])
     except UserError:
@@ -120,7 +120,7 @@ def _pinned_programs(run_dir: Path) -> _Facts:
 def _unknown_launch(
     folder: Path, session: str, reason: str, test: TestCase | None = None
 ) -> Launch:
-    """A failed launch of which only the place is known, and ReFrame's report if there is one."""
+    """Return a failed launch with a known folder only, and ReFrame's entry `test`, if any."""
     environ, name, round_ = map(printable, (folder.parent.name, folder.name, session))
     case_id = test.case_id if test else _unknown_case(name, environ)
     return Launch(f"{round_}/{environ}/{name}", case_id, "failed", reason, round_, environ)
@@ -132,14 +132,14 @@ def _unknown_case(name: str, environ: str) -> str:
 
 @dataclass(frozen=True)
 class _Session:
-    """One folder of ``rounds/``: what ReFrame launched in it, and what its report says."""
+    """One folder of ``rounds/``: ReFrame's launches in it, and its report."""
 
     folder: Path
     root: Path
     report: SessionReport
     limits: analysis.Disturbance
     cores: int | None
-    #: By folder below `root`: jobs that Slurm lost, and nodes that went down.
+    #: Folders below `root` of jobs that Slurm lost; nodes that went down, by folder.
     lost_jobs: frozenset[str]
     down_nodes: Mapping[str, tuple[str, ...]]
 
@@ -159,7 +159,7 @@ class _Session:
                 yield self._without_folder(test)
 
     def _read(self, folder: Path, is_output: bool) -> Launch:
-        """The launch of a folder; a failed one if anything goes wrong while it is read."""
+        """Return the launch of a folder; a failed launch if reading it raises anything."""
         try:
             item = self._launch(folder, is_output)
             launch.require_fits(item)
@@ -200,7 +200,7 @@ class _Session:
             if down_nodes
             else ""
         )
-        # Where a node is gone, the ranks that were left blame each other.
+        # After a node failed, the surviving ranks blame each other.
         parts = [
             reason or contents.fault or "left unfinished",
             node_failure or completion.first_failure(error),
@@ -208,14 +208,14 @@ class _Session:
         return replace(item, reason="; ".join(filter(None, parts)), nodes_down=down_nodes)
 
     def _nodes_down(self, folder: Path, error: str, contents: launch.Contents) -> tuple[str, ...]:
-        """Which of the launch's nodes failed, by Slurm's queue or by what srun wrote."""
+        """Return the launch's nodes that failed according to Slurm's queue or srun."""
         nodes = contents.nodes or contents.case.get("hosts", ())
         down_nodes = {*self.down_nodes.get(str(folder.relative_to(self.root)), ())} & {*nodes}
         return tuple(sorted(down_nodes | completion.nodes_down(error, nodes)))
 
     def _completed_launch(self, item: Launch, contents: launch.Contents) -> Launch:
-        """A launch that completed or is partial, disturbed or not."""
-        if contents.case["simulated"]:  # nothing disturbs it, and a second one measures no more
+        """Return the launch as passed or partial, with its disturbances."""
+        if contents.case["simulated"]:  # nothing disturbs it, and a repetition measures no more
             return replace(
                 item, status="passed", digest=contents.digest, rows_digest=contents.rows_digest
             )
@@ -240,7 +240,7 @@ class _Session:
         return Launch(launch_id, test.case_id, status, reason, round_, test.environ)
 
     def _error(self, folder: Path) -> str:
-        """The end of what the job wrote to standard error, or ""."""
+        """Return the end of the job's standard error, or ""."""
         try:
             end = files.read_tail_in_tree(folder / "rfm_job.err", self.root, _ERROR)
         except UserError:

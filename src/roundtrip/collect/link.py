@@ -1,4 +1,4 @@
-"""link.json: what an emulated link was before and after a launch, and whether the launch is valid.
+"""link.json: an emulated link before and after a launch, and whether the launch is valid.
 
 ``testbed/vcluster lease --record`` writes it.  A launch is valid only if nobody changed the link.
 """
@@ -15,9 +15,9 @@ from roundtrip.collect import records
 from roundtrip.model import Count, Record, Text
 
 FILE_NAME = "link.json"
-#: The mean lateness of frames from which a launch fails, µs.
+#: Mean lateness of frames at which a launch fails, µs.
 LATENESS_US = 500.0
-#: A program may see a delay of so many times the link's own, and of so many ms in any case.
+#: A program may see so many times the link's own delay, or so many ms if that is more.
 _SLOWER, _SLACK_MS = 10.0, 1.0
 _SETTINGS = {
     "rtt_ms": "RTT {:g} ms",
@@ -71,16 +71,16 @@ class Link(Record):
 
 
 def read(folder: Path, root: Path | None = None) -> dict[str, Any] | None:
-    """The record of the launch in `folder`, None if its link was not leased; UserError if bad.
+    """Return the record of the launch in `folder`, None if no link was leased; UserError if bad.
 
-    `root` as in `records.read`.
+    `root` is as in `records.read_record`.
     """
     file = folder / FILE_NAME
     return records.read_record(file, root, Link) if files.stamp(file) else None
 
 
 def fault(record: dict[str, Any]) -> str:
-    """Why a launch over this link is not valid; "" if it is."""
+    """Return why a launch over this link is not valid; "" if it is."""
     settings, before, after = record["asked"], record["before"], record["after"]
     if after is None:
         return "the link did not answer when the launch ended"
@@ -109,9 +109,9 @@ def fault(record: dict[str, Any]) -> str:
 
 
 def slowest_ms(record: dict[str, Any]) -> float | None:
-    """The longest plausible half of the fastest round trip, ms; None if it is not known.
+    """Return the longest plausible half of the fastest round trip, ms; None if unknown.
 
-    It is the link's own ping, before or after, with ample room for the software above it.
+    It is half the requested RTT, plus ample time according to the link's own pings.
     """
     tests = [record["before"]["self_test"], (record["after"] or {}).get("self_test")]
     excesses = [t["p50_ms"] - t["asked_ms"] for t in tests if t and t["p50_ms"] is not None]

@@ -31,14 +31,14 @@ from roundtrip.model import (
 )
 
 FILE_NAME = "manifest.json"
-#: What `signature` lays beside a manifest that names its signer.
+#: The file of `signature` beside a manifest that names its signer.
 SIGNATURE = f"{FILE_NAME}.sig"
 SCHEMA = 2
-#: The folder of what a bundle holds besides its own measurement: the nights before it.
+#: The folder of earlier nights, which a bundle contains besides its own measurement.
 HISTORY = "history/"
 _MEASURED = ("samples.parquet", "cases.parquet")
 _LONGEST = 200  # bytes of a path in a bundle: every file system takes a path of that length
-#: Of these keys, what was measured does not depend: the night before, and who signed.
+#: Keys that are no part of the measurement: the night before, and the signer.
 _ABOUT = ("before", "signer")
 
 
@@ -98,19 +98,19 @@ class Manifest:
 
     @property
     def measurement(self) -> str:
-        """The digest of the bundle without the nights before it: it names what was measured."""
+        """The digest of the bundle without earlier nights and signer: that of the measurement."""
         entries = {n: e for n, e in self.data["files"].items() if not n.startswith(HISTORY)}
         facts = {key: value for key, value in self.data.items() if key not in _ABOUT}
         return _digest(_text({**facts, "files": entries}))
 
     @property
     def samples(self) -> str:
-        """What two bundles of one run have in common, whatever date they give."""
+        """Digests of samples and launches: equal for bundles of one run, whatever their dates."""
         return samples(self.data)
 
 
 def samples(data: Any) -> str:
-    """The digests of samples and launches by the data of a manifest; "" if it lists none."""
+    """Return the digests of samples and launches in a manifest's data; "" if it lacks one."""
     listing = data.get("files") if isinstance(data, dict) else None
     entries = [listing.get(name) for name in _MEASURED] if isinstance(listing, dict) else []
     return json.dumps(entries, sort_keys=True) if entries and all(entries) else ""
@@ -119,8 +119,7 @@ def samples(data: Any) -> str:
 def write(bundle: Path, facts: dict[str, Any], signer: str | None = None) -> Manifest:
     """Hash every file in `bundle` and write its manifest with `facts`, which may name a schema.
 
-    What is written anew is not signed: a signature is removed, and `signer` is the public key of
-    who will sign.
+    An old signature is removed, because it is invalid; `signer` is the public key of the next one.
     """
     (bundle / SIGNATURE).unlink(missing_ok=True)
     entries = {

@@ -1,4 +1,4 @@
-"""A row of each table of a history, which is made of the bundles of many nights."""
+"""Models of the rows of a history's tables, which are derived from the bundles of many nights."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Fact(Row):
 
 NIGHTS, PAIRS, NOTES = columns(Night), columns(Pair), columns(Note)
 ACCEPTANCES, PROVENANCE = columns(Acceptance), columns(Fact)
-#: What tells one series of a campaign on a site from all others.
+#: Columns that identify a series of a campaign on a site.
 SERIES: Schema = {
     name: NIGHTS[name]
     for name in ("case_id", "study", "case", "variant", "size_bytes", "phase", "metric", "unit")

@@ -1,8 +1,8 @@
-"""Names of hosts: where they stand in JSON, the pseudonyms that replace them, and the way back.
+"""Names of hosts: their fields in JSON, their pseudonyms, and the hosts of known pseudonyms.
 
-A pseudonym is made with the key of the site, a file with mode 0400 that goes into no bundle, report
-or message: nobody can guess the name, and it is the same every night.  Only who has the key can
-make the pseudonyms of all names that are known at the site, and so find the host behind one.
+A pseudonym derives from the key of the site, a file with mode 0400 that goes into no bundle, report
+or message: nobody can guess the name, and it is the same every night.  Only a holder of the key can
+compute the pseudonyms of all names that are known at the site, and so identify a host.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HOST_FIELDS = ("host", "hosts", "hostname")
 
 
 def host_names(data: Any) -> Iterator[str]:
-    """Every host name in the fields `FIELDS` of JSON data, at any depth."""
+    """Yield each host name in the fields `HOST_FIELDS` of JSON data, at any depth."""
     if isinstance(data, dict):
         for key, value in data.items():
             values = value if isinstance(value, list) else [value]
@@ -42,14 +42,14 @@ def host_names(data: Any) -> Iterator[str]:
 
 
 _KEYWORD = r"\b(?:on|from|nodes?|hosts?|hostname)[\"']?(?:\s*[=:]\s*|\s+)[\"'(]?"
-#: A pseudonym.  Older bundles count: node1, node2, ..., other hosts in each bundle.
+#: A pseudonym.  Older bundles have node1, node2, ..., which are other hosts in each bundle.
 PSEUDONYM = r"node-[0-9a-f]{8}"
 
 
 class Pseudonyms:
-    """``node-3fa2c1d9`` for the name of a host: always the same with the same `key`.
+    """Pseudonyms of hosts, such as ``node-3fa2c1d9``, which depend only on name and `key`.
 
-    It is the beginning of the HMAC-SHA256 of the name, in small letters and without its domain.
+    Each has the first digits of the HMAC-SHA256 of the name in lower case, without its domain.
     """
 
     def __init__(self, names: Iterable[str], key: bytes) -> None:
@@ -65,8 +65,8 @@ class Pseudonyms:
                 short_name = host
             self._names[host] = self._names[short_name] = f"node-{self._short_digest(short_name)}"
         hosts = sorted({*self._names, *spellings.values()}, key=lambda host: (-len(host), host))
-        # A name with a dot, or with letters and digits, is a host wherever it is.  A name of
-        # letters may be English, and is a host only where one is expected.  A number never is.
+        # Names with a dot, or with letters and digits, are hosts anywhere.  Names of letters may be
+        # English words, and are hosts only where one is expected.  Numbers are never hosts.
         mixed_names = _any_of(host for host in hosts if not host.isalpha() and not host.isdecimal())
         words = _any_of(host for host in hosts if host.isalpha())
         self._anywhere = _pattern(rf"(?P<before>(?<![\w.-]))(?P<host>{mixed_names})(?![\w-])")
@@ -80,7 +80,7 @@ class Pseudonyms:
         return self._names.get(host.casefold(), host)
 
     def switch_pseudonym(self, name: str) -> str:
-        """The pseudonym of a switch, ``switch-5b0e77aa``, made as that of a host."""
+        """The pseudonym of a switch, ``switch-5b0e77aa``, computed as that of a host."""
         return f"switch-{self._short_digest(name)}"
 
     def _short_digest(self, name: str) -> str:
@@ -88,12 +88,12 @@ class Pseudonyms:
         return hmac.digest(self._key, content, hashlib.sha256).hex()[:8]
 
     def digest(self, value: str) -> str:
-        """64 hex digits that tell two private values apart, and that need the key."""
+        """Return 64 hex digits that identify a private value and depend on the key."""
         content = f"private\0{value}".encode(errors="surrogateescape")
         return hmac.digest(self._key, content, hashlib.sha256).hex()
 
     def message(self, text: str) -> str:
-        """A message of a program, with host names replaced."""
+        """Return a message of a program with host names replaced."""
         for pattern in (*self._anywhere, *self._expected):
             text = pattern.sub(lambda m: m["before"] + self.pseudonym(m["host"]), text)
         return text
@@ -108,14 +108,14 @@ def _pattern(*alternatives: str) -> tuple[re.Pattern[str], ...]:
 
 
 KEY_VARIABLE = "ROUNDTRIP_SITE_KEY"
-#: Bytes of a key: of one that is made, and of any that is taken.
+#: Bytes of a new key, and limits of the bytes of any key.
 _NEW, _FEWEST, _MOST_KEY = 32, 16, 4096
 
 
 def site_key(site: str) -> bytes:
-    """The key of `site`: that of the file which ``ROUNDTRIP_SITE_KEY`` names, else the user's own.
+    """Return the key of `site` from the file in ``ROUNDTRIP_SITE_KEY``, else the user's own.
 
-    The user's own, ``sites/<site>.key`` in `paths.state`, is made when it is first needed.
+    The user's own, ``sites/<site>.key`` in `paths.state`, is created at its first use.
     UserError for a file that others can read, that cannot be read, or that is no key.
     """
     if path := os.environ.get(KEY_VARIABLE):
@@ -127,19 +127,19 @@ def site_key(site: str) -> bytes:
 
 
 def existing_site_key(site: str) -> bytes | None:
-    """The key of `site`, as `site_key`, but none is made: None where there is none."""
+    """As `site_key`, without creating a key: None if there is none."""
     return site_key(site) if os.environ.get(KEY_VARIABLE) or site_key_file(site).exists() else None
 
 
 def site_key_file(site: str) -> Path:
-    """Where the user's own key of `site` is, made or not."""
+    """Return the path of the user's own key of `site`, which may not exist."""
     return paths.state() / "sites" / f"{site}.key"
 
 
 def proof(site: str, *parts: bytes) -> str:
-    """The HMAC-SHA256 of `parts` by the key of `site`, hex; "" if there is no key to be had.
+    """Return the HMAC-SHA256 of `parts` with the key of `site`, hex; "" if no key is available.
 
-    Who cannot read the key cannot write a derived file that we take for our own.
+    It proves that the writer of a derived file could read the key.
     """
     try:
         key = site_key(site)
@@ -169,7 +169,7 @@ def _read_key(file: Path) -> bytes:
 
 
 def _make_key(file: Path) -> None:
-    """Make a key; if another process makes one at the same time, its key stays."""
+    """Create a key; if another process creates one at the same time, its key stays."""
     with writing(file.parent):
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=".key-", dir=file.parent)
@@ -185,7 +185,7 @@ def _make_key(file: Path) -> None:
             Path(name).unlink()
 
 
-#: The newest run trees of each campaign in which names are looked for, and files of a tree.
+#: Number of newest run trees of each campaign that are searched for names, and their files.
 _TREES = 16
 _FILES = ("env/nodes.json", "env/pairs.json", "env/host.json")
 _SINFO = ("sinfo", "--noheader", "--Node", "--format=%N")
@@ -195,13 +195,13 @@ _PSEUDONYM_WORD = re.compile(rf"(?<![\w-]){PSEUDONYM}(?![\w-])")
 
 @dataclass(frozen=True)
 class HostNames:
-    """`by_pseudonym`: hosts; `has_key`: whether the key of the site is at hand."""
+    """Hosts by pseudonym; `has_key` says whether the key of the site is available."""
 
     by_pseudonym: dict[str, str]
     has_key: bool
 
     def insert_names(self, text: str) -> str:
-        """`text` with ``HOST (node-3fa2c1d9)`` for each pseudonym whose host is known."""
+        """Return `text` with ``HOST (node-3fa2c1d9)`` for each pseudonym of a known host."""
 
         def shown(match: re.Match[str]) -> str:
             host = self.by_pseudonym.get(match[0])
@@ -211,7 +211,7 @@ class HostNames:
 
 
 def known_hosts(site: str, runs: Path) -> HostNames:
-    """Of `site`, whose run trees are below `runs`; nothing is known without the site's key.
+    """Return the known hosts of `site`, with run trees below `runs`; none without the site's key.
 
     UserError for a key that cannot be used.
     """
@@ -223,7 +223,7 @@ def known_hosts(site: str, runs: Path) -> HostNames:
 
 
 def _slurm_nodes() -> list[str]:
-    """The nodes that Slurm lists; none where it does not answer."""
+    """Return the nodes that Slurm lists; [] if it does not answer."""
     try:
         process = subprocess.run(
             _SINFO, capture_output=True, text=True, timeout=_SINFO_S, check=True
@@ -234,7 +234,7 @@ def _slurm_nodes() -> list[str]:
 
 
 def _recorded_hosts(site: str, runs: Path) -> Iterator[str]:
-    """The hosts that the newest run trees of the site name, whatever campaign they are of."""
+    """Yield the hosts in the newest run trees of each campaign of the site."""
     for folder in sorted(runs.glob(f"*/{site}")):
         for tree in sorted(path for path in folder.iterdir() if path.is_dir())[-_TREES:]:
             for name in _FILES:

@@ -1,8 +1,8 @@
 """Decodes untrusted files in a subprocess, within limits of memory, processor time and rows.
 
-A small file can be made to unpack to gigabytes, to compute for hours, or to make polars abort its
-process, which no exception can catch.  So whatever is packed or computed (parquet, gzip, sqlite,
-zip) and every large text is read here.  Then a UserError names the file and the limit.
+A small malicious file can unpack to gigabytes, compute for hours, or make polars abort its process,
+which no exception handler can catch.  So packed and computed files (parquet, gzip, sqlite, zip) and
+large texts are read here.  A UserError names the file and the limit.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from roundtrip.errors import UserError
 if TYPE_CHECKING:
     import polars as pl
 
-#: Limits for a file of 0 bytes, and what each byte of a file adds.  Measured data hardly shrinks
-#: when it is packed, so that a file with far more than this per byte was made to unpack so.
+#: Limits for a file of 0 bytes, and their increase per byte.  Measured data hardly compresses, so
+#: only a malicious file needs far more than this per byte.
 MEMORY, MEMORY_PER_BYTE, MOST_MEMORY = 640 << 20, 32, 4 << 30
 SECONDS, SECONDS_PER_BYTE = 6, 0.25e-6
 ROWS, ROWS_PER_BYTE = 1 << 20, 1
-#: Raises all limits, as a factor, for a site whose files really are so large.
+#: Variable with a factor of all limits, for a site with larger files.
 FACTOR = "ROUNDTRIP_READER_FACTOR"
-#: Seconds without an answer, such as those of a file system that hangs.
+#: Timeout of an answer, seconds, in case a file system hangs.
 _ANSWER_TIMEOUT_S = 180.0
-#: Seconds in which the process ends when nothing is asked any more.
+#: Timeout of the end of the process after its last job, seconds.
 _EXIT_TIMEOUT_S = 1.0
 _TABLES = "roundtrip.collect.reader:tables"
 _PROGRAM = "from roundtrip.collect import reader; reader.serve()"
@@ -50,7 +50,7 @@ _LENGTH = 8
 
 @dataclass(frozen=True)
 class Limits:
-    """What reading some files may take: bytes of memory, processor seconds, rows."""
+    """Limits of reading some files: bytes of memory, processor seconds, rows."""
 
     memory: int
     seconds: int
@@ -58,7 +58,7 @@ class Limits:
 
     @staticmethod
     def for_size(size: int) -> Limits:
-        """Those for files of `size` bytes in all; UserError for a factor that is no number."""
+        """Return the limits for files of `size` bytes in total; UserError for an invalid factor."""
         factor = _factor()
         memory = min(MEMORY + MEMORY_PER_BYTE * size, MOST_MEMORY)
         return Limits(
@@ -68,7 +68,7 @@ class Limits:
         )
 
     def require_rows(self, rows: int) -> None:
-        """UserError for more rows than that."""
+        """UserError for more rows than the limit."""
         if rows > self.rows:
             raise UserError(f"{rows} rows; right are at most {self.rows}; {_raise()}")
 
@@ -85,7 +85,7 @@ def _factor() -> float:
 def require(bundle: Path) -> None:
     """UserError for a table in the folder `bundle` that reaches a limit or kills its decoder.
 
-    The tables count together.  Other faults are left to the reader of the table.
+    The limits apply to all tables together.  The reader of a table reports its other faults.
     """
     require_tables(sorted(bundle.rglob("*.parquet")))
 
@@ -97,9 +97,9 @@ def require_tables(files: Sequence[Path]) -> None:
 
 
 class Reader:
-    """A subprocess that reads one file, or one set of files, after another.
+    """A subprocess that reads files, or sets of files, one after the other.
 
-    It begins with the first, and begins again after one that killed it.
+    It starts at the first, and restarts after one that killed it.
     """
 
     def __init__(self) -> None:
@@ -120,10 +120,10 @@ class Reader:
     def run(
         self, task: str, files: Sequence[Path], *arguments: str, content: bytes = b""
     ) -> Iterator[bytes]:
-        """What the function `task`, ``module:name``, yields for `files`: one answer for each.
+        """Yield the answers of the function `task`, ``module:name``, one for each of `files`.
 
-        It is called with the limits, the files, `content` and `arguments`.  UserError, with the
-        file whose answer is missing, where a limit is reached or the process dies.
+        `task` gets the limits, the files, `content` and `arguments`.  UserError, with the file
+        whose answer is missing, if `task` raises it, reaches a limit, or the process dies.
         """
         size = len(content) or sum(_size(file) for file in files)
         limits = Limits.for_size(size)
@@ -137,7 +137,7 @@ class Reader:
             while (kind := self._receive(1)) != _END:
                 answer = self._receive(int.from_bytes(self._receive(_LENGTH), "big"))
                 if kind == _BAD:
-                    self._end()  # what is left of its memory is of no use
+                    self._end()  # its remaining memory may be too small
                     raise UserError(answer.decode("utf-8", "replace"), files[number])
                 yield answer
                 number += 1
@@ -148,7 +148,7 @@ class Reader:
     def _begin(self) -> IO[bytes]:
         if self._process is None:
             self._errors = tempfile.TemporaryFile()  # noqa: SIM115  `_end` closes it
-            # -P: no module of the folder in which the user is.
+            # -P: no modules from the user's current folder.
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _PROGRAM],
                 stdin=subprocess.PIPE,
@@ -177,7 +177,7 @@ class Reader:
         return b"".join(parts)
 
     def _why(self, error: Exception, limits: Limits) -> str:
-        """Why no answer came from the process, which is ended."""
+        """End the process, and return why it did not answer."""
         status, words = self._end()
         if isinstance(error, TimeoutError):
             return f"reading it takes more than {_ANSWER_TIMEOUT_S:g} s: is its file system away?"
@@ -189,13 +189,13 @@ class Reader:
         return f"its decoder {how}"
 
     def _end(self) -> tuple[int, bytes]:
-        """End the process, if it runs; its status, and what it wrote to standard error."""
+        """End the process, if it runs; return its status and standard error."""
         process, errors = self._process, self._errors
         self._process = self._errors = None
         if process is None or errors is None:
             return 0, b""
         assert process.stdin is not None and process.stdout is not None  # noqa: S101  as above
-        with contextlib.suppress(BrokenPipeError):  # of what it did not read
+        with contextlib.suppress(BrokenPipeError):  # of unread input
             process.stdin.close()
         process.stdout.close()
         try:
@@ -210,7 +210,7 @@ class Reader:
 
 
 def pack(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
-    """An answer of a table and what goes with it, a JSON object."""
+    """Encode an answer: a JSON object and a table."""
     text, buffer = json.dumps(head).encode(), io.BytesIO()
     frame.write_ipc(buffer)
     return len(text).to_bytes(_LENGTH, "big") + text + buffer.getvalue()
@@ -218,14 +218,14 @@ def pack(head: Mapping[str, Any], frame: pl.DataFrame) -> bytes:
 
 def unpack(answer: bytes) -> tuple[dict[str, Any], pl.DataFrame]:
     """Decode what `pack` encoded: the JSON object, and the table with its own columns."""
-    import polars as pl  # takes long, and commands that read no table need it not
+    import polars as pl  # slow, and unnecessary for commands that read no table
 
     start = _LENGTH + int.from_bytes(answer[:_LENGTH], "big")
     return json.loads(answer[_LENGTH:start]), pl.read_ipc(io.BytesIO(answer[start:]))
 
 
 def _size(file: Path) -> int:
-    """Bytes of a file on its disk: holes, which cost nothing, allow nothing."""
+    """Return the bytes of a file on disk, without holes, which must not raise limits."""
     try:
         status = file.stat()
     except (OSError, ValueError):
@@ -242,11 +242,11 @@ def _raise() -> str:
 
 
 def serve() -> None:
-    """Answer the jobs on standard input until it ends; what `Reader` starts."""
+    """Answer the jobs on standard input until it ends; the program that `Reader` starts."""
     import polars as pl
 
     output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # a library may print to standard output
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     while head := sys.stdin.buffer.read(_LENGTH):
         task, numbers, files, arguments = json.loads(_receive(head))
@@ -279,7 +279,7 @@ def _send(output: IO[bytes], kind: bytes, content: bytes) -> None:
 
 
 def _confine(limits: Limits) -> None:
-    """Set the limits of this process: more of them than a stricter one of the user's are none."""
+    """Set the limits of this process, at most to the user's hard limits."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(usage.ru_utime + usage.ru_stime) + limits.seconds
     for kind, limit in ((resource.RLIMIT_DATA, limits.memory), (resource.RLIMIT_CPU, seconds)):
@@ -289,7 +289,7 @@ def _confine(limits: Limits) -> None:
 
 
 def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[bytes]:
-    """Decode tables, and keep them all until the last, as their reader does."""
+    """Decode tables, and keep all in memory until the last, as their reader does."""
     import polars as pl
 
     frames: list[pl.DataFrame] = []
@@ -301,7 +301,7 @@ def tables(limits: Limits, files: Sequence[str], content: bytes) -> Iterator[byt
                 limits.require_rows(rows)
                 frames.append(pl.read_parquet(source))
         except (pl.exceptions.PolarsError, OSError, zipfile.BadZipFile, zlib.error):
-            pass  # its reader says what is wrong
+            pass  # the table's reader reports it
         yield b""
 
 

@@ -1,7 +1,7 @@
-"""The files of a run tree: a model of each, and their reader; that of run.json is in `run_record`.
+"""The files of a run tree: their models and reader; the model of run.json is in `run_record`.
 
-A model names what the readers rely on.  Before its first launch, a campaign is checked against the
-same names and counts, so that what can be run can be reported.
+A model names what the readers rely on.  A campaign is checked against the same names and counts
+before its first launch, so that each campaign that runs can be reported.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from roundtrip.collect.run_record import Run, Texts
 from roundtrip.errors import UserError
 from roundtrip.model import Amount, Fault, Host, Label, Name, Record, Sha256, SmallCount, Text, Time
 
-#: The parameter of a check that says which pair of nodes it is launched on.
+#: The parameter of a check with the number of its pair of nodes.
 PAIR = "pair"
 
 
 def _plain(value: Any) -> Any:
-    """What a person chooses: ReFrame also has parameters that are tuples."""
+    """Require a value that a person can write; ReFrame also has parameters that are tuples."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, str | int | float | None) or len(str(item)) > 1000:
             message = "input should be a short text, a number, yes or no, or a list of these"
@@ -120,7 +120,7 @@ _MODELS: dict[str, type[Record]] = {"run.json": Run, "case.json": Case, "state.j
 def read_record(
     file: Path, root: Path | None = None, kind: type[Record] | None = None
 ) -> dict[str, Any]:
-    """The object in `file`, checked against the model `kind`, by default that of its name.
+    """Return the object in `file`, checked against the model `kind`, by default that of its name.
 
     No link between `root` (the file's own folder by default) and the file is followed.  UserError
     with file and line if the file does not fit its model.
@@ -130,7 +130,7 @@ def read_record(
 
 
 def validate(data: Any, kind: type[Record], file: Path, text: str = "") -> dict[str, Any]:
-    """`data` of `file`, which is a `kind`; UserError, with the line in `text`, if it is none."""
+    """Return `data` of `file`; UserError, with the line in `text`, if it is no `kind`."""
     if fault := model.fault(kind, data):
         raise UserError(f"{fault.where or 'the file'}: {fault.why}", file, _line(text, fault))
     result: dict[str, Any] = data
@@ -145,7 +145,7 @@ def case_id(case: dict[str, Any]) -> str:
 def named_case_id(display_name: str, system: str, partition: str, environ: str) -> str:
     """As `case_id`, from ReFrame's display name ``<check> %<k>=<v> %<k>=<v>``.
 
-    All pairs of nodes are launches of one case: the parameter that numbers them is left out.
+    The id omits the parameter `PAIR`, because all pairs of nodes are launches of one case.
     """
     check, *values = display_name.split(" %")
     parameters = [item for item in values if not item.startswith(f"{PAIR}=")]
@@ -161,10 +161,10 @@ def _line(text: str, fault: Fault) -> int | None:
     return text.count("\n", 0, match.start()) + 1 if match else None
 
 
-#: The folder, in a run tree and in its bundle, of launches that were made again to confirm what was
-#: worse: a tree, or a bundle, of its own.  They are no part of the night's values.
+#: The folder, in a run tree and in its bundle, of launches that confirm worse results: a tree, or
+#: a bundle, of its own.  They are no part of the night's values.
 CONFIRMATION = "confirmation"
-#: The file in ``env/`` that says how often they were planned, or why they were not made.
+#: The file in ``env/`` with the planned number of these launches, or why there are none.
 CONFIRMATION_FILE = "confirmation.json"
 _ROUND_FILE = "round.json"
 _MOST_ROUNDS = 2**31
@@ -184,7 +184,7 @@ def read_round(session: Path, root: Path | None = None) -> int | None:
     return number if is_valid else None
 
 
-#: In a run tree: what the scheduler said of the nodes of each partition before the launches.
+#: The file of a run tree with the scheduler's states of all nodes before the launches.
 NODES_FILE = Path("env", "nodes.json")
 
 

@@ -1,7 +1,7 @@
-"""run.json, which a workload writes: the model of it, and of its parts that become rows of tables.
+"""Models of run.json, which a workload writes, and of its parts that become rows of tables.
 
-A model names what the readers rely on.  What only one study's workload writes stands under the
-study's name, and the study has the model.
+A model names what the readers rely on.  Entries of only one study's workload are under the study's
+name, and the study has their model.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from roundtrip.model import (
     optional,
 )
 
-#: The words of ``workloads/core/timing_facts.cpp``.  Whose clock is read; how ranks wait for each
-#: other before a sample; whose time is the sample; the state of the caches before a sample.
-#: "several": not the same in all that the launch measured.
+#: The words of ``workloads/core/timing_facts.cpp``: ranks whose clock is read; synchronisation
+#: before a sample; ranks whose time is the sample; state of the caches before a sample.
+#: "several": it differs between samples of the launch.
 Clock = Literal["one rank", "each rank", "several"]
 Synchronisation = Literal["barrier", "message", "none", "several"]
 OverRanks = Literal["one rank", "maximum", "several"]
@@ -71,7 +71,7 @@ class Place(Record):
     )
 
 
-#: By name.
+#: Texts by name.
 Texts = Annotated[dict[str, Text], Field(max_length=10_000)]
 _Adapters = Annotated[list[Text], Field(max_length=100)]
 
@@ -96,7 +96,7 @@ class NodeFacts(Record):
     )
 
 
-#: The names of these facts, as users read them; without the host.
+#: Displayed names of these facts, without the host.
 NODE_WORDS = {
     **{name: name.replace("_", " ") for name in NodeFacts.model_fields if name != "host"},
     "smt": "SMT",
@@ -162,7 +162,7 @@ class _Host(Record):
     steal_s: Amount | None = None
 
 
-#: One value a rank, in a list for each of the columns.
+#: A list for each of the columns, with one value per rank.
 Disturbance: Any = model.extend_model(
     _Host,
     {
@@ -285,7 +285,7 @@ class _Run(Record):
     coverage: _Coverage | None = None
 
 
-#: By study: what only its workload writes, under the study's name; ``details/`` of a bundle.
+#: Models of the entries of only one study's workload, by study; ``details/`` of a bundle.
 DETAILS = {study.name: study.record for study in studies.load() if study.record}
 Run = model.extend_model(
     _Run,

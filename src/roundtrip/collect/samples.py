@@ -1,12 +1,12 @@
-"""The reader of samples.csv: all good rows, a list of ``file:line: reason``, and its seal.
+"""Reads samples.csv: all good rows, a list of ``file:line: reason``, and its seal.
 
-A clean file takes a fast path (polars).  If the fast path finds anything wrong, the file is read
-again line by line, to say what is wrong where and to keep every good row.  Both paths use the same
-patterns for a good row.
+A clean file takes a fast path (polars).  If the fast path finds a fault, the file is read again
+line by line, to locate all faults and keep all good rows.  Both paths use the same patterns for a
+good row.
 
-The seal, in run.json under `samples`, says whether these are the rows as the workload wrote them:
-``rows``; ``sha256`` of the file; ``counts``, the number of samples of each series.  Older launches
-have only ``rows``.
+The seal, `samples` in run.json, shows whether these are the rows that the workload wrote: ``rows``;
+``sha256`` of the file; ``counts``, the number of samples of each series.  Older launches have only
+``rows``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from roundtrip.errors import UserError
 from roundtrip.model import CHARACTER, MOST_AMOUNT, MOST_COUNT
 from roundtrip.studies.derivation import METRICS, metrics_by_study
 
-#: Columns of the file: those of samples.parquet, without what says whose launch it was.
+#: Columns of the file: those of samples.parquet, without the launch and its case.
 SCHEMA = {name: kind for name, kind in SAMPLES.items() if name not in ("launch", "case_id")}
 HEADER = ",".join(SCHEMA)
 _HEADER = HEADER.encode()
 _LINE_END = re.compile(rb"\r?\n")
-#: A row is text; polars and Python understand these patterns alike.
+#: Patterns of cells, with the same meaning in polars and Python.
 _PATTERNS = {
     "text": f"{CHARACTER}{{1,200}}",
     "count": r"0|[1-9][0-9]{0,17}",
@@ -45,9 +45,9 @@ _KINDS = {pl.String: "text", pl.Int64: "count", pl.Float64: "value"}
 _COMPILED = {kind: re.compile(pattern) for kind, pattern in _PATTERNS.items()}
 #: Limits of all values except 0.
 LEAST_VALUE, MOST_VALUE = 1e-15, MOST_AMOUNT
-#: The fault of a file that is good but for its rows.
+#: The fault of a file without a good row.
 NO_ROW = "no good row"
-#: Bytes of a content that can take little memory and time, whatever it holds.
+#: Size up to which any content takes little memory and time, bytes.
 _SMALL = 1 << 20
 _TASK = "roundtrip.collect.samples:answer"
 
@@ -75,7 +75,7 @@ class Samples:
 
 
 def parse(content: bytes, file: Path) -> Samples:
-    """Read the content of one samples.csv; it raises nothing: faults are in `problems`."""
+    """Parse the content of one samples.csv; raise nothing: faults are in `problems`."""
     metadata, body, first_line, problems = _head(content, file)
     if body is None:
         return Samples(pl.DataFrame(schema=SCHEMA), metadata, tuple(problems))
@@ -94,7 +94,7 @@ def read(file: Path) -> Samples:
 
 
 def parse_limited(content: bytes, file: Path) -> Samples:
-    """As `parse`; a large content in another process, UserError where that reaches a limit."""
+    """As `parse`, for a large content in another process; UserError if that reaches a limit."""
     if len(content) <= _SMALL:
         return parse(content, file)
     with Reader() as reader:
@@ -105,7 +105,7 @@ def parse_limited(content: bytes, file: Path) -> Samples:
 
 
 def answer(limits: Limits, names: Sequence[str], content: bytes) -> Iterator[bytes]:
-    """What `parse_limited` makes `Samples` of again, in the process of the reader."""
+    """Yield the packed `Samples` for `parse_limited`; runs in the process of the reader."""
     samples = parse(content, Path(names[0]))
     limits.require_rows(samples.frame.height)
     problems = [(problem.line, problem.reason) for problem in samples.problems]
@@ -122,7 +122,7 @@ def read_rows(file: str | Path) -> pl.DataFrame:
 
 
 def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int, list[Problem]]:
-    """Metadata, what follows the header (None without a header), its line number, problems."""
+    """Return metadata, the rows (None without a header), their first line number, problems."""
     metadata: dict[str, Any] = {}
     problems: list[Problem] = []
     if not content.strip():
@@ -150,16 +150,16 @@ def _head(content: bytes, file: Path) -> tuple[dict[str, Any], bytes | None, int
 
 
 def _fast(body: bytes) -> pl.DataFrame | None:
-    """All rows if every one is good and none is quoted, else None."""
+    """Return all rows if every row is good and none is quoted, else None."""
     if not body:
         return pl.DataFrame(schema=SCHEMA)
     body = _LINE_END.sub(b"\n", body) if b"\r" in body else body
     if not body.endswith(b"\n") or b'"' in body or body.startswith(codecs.BOM_UTF8):
         return None
-    if b"\r" in body:  # polars takes one away at the end of a field
+    if b"\r" in body:  # polars strips it at the end of a field
         return None
     try:
-        body.decode("utf-8")  # polars passes some bytes that are not
+        body.decode("utf-8")  # polars accepts some invalid bytes
         texts = pl.read_csv(
             io.BytesIO(body),
             has_header=False,
@@ -286,7 +286,7 @@ def is_full_seal(run_seal: dict[str, Any]) -> bool:
 
 
 def seal_fault(file_digest: str, frame: pl.DataFrame, run_seal: dict[str, Any]) -> str:
-    """How the rows differ from the seal `run_seal`; "" if they do not.
+    """Return how the rows differ from the seal `run_seal`; "" if they do not.
 
     `file_digest` is the digest of the file, `frame` has its rows, with the columns of samples.csv.
     """

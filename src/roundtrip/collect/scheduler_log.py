@@ -1,10 +1,10 @@
-"""What Slurm did to a campaign: ``scheduler.log`` of its run tree.
+"""Slurm's outages and job losses during a campaign: ``scheduler.log`` of its run tree.
 
 ``campaign/slurm/patient`` appends ``<seconds since 1970> lost <id> <command> <error>`` when a
-command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gave up, and
-``instead`` when accounting stayed away and scontrol answered for it.  Of the jobs it appends
-``<seconds> sent <job> <folder>``, ``unknown <job> <folder>`` of one that a restarted controller
-does not know, and ``down <job> <nodes> <folder>`` of one under which nodes went down.
+command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gives up, and
+``instead`` when scontrol answers in place of accounting.  It also appends
+``<seconds> sent <job> <folder>`` for each job, ``unknown <job> <folder>`` if a restarted controller
+does not know it, and ``down <job> <nodes> <folder>`` if nodes of it go down.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _FALLBACK_WORDS = "its accounting stayed away, so that scontrol said how jobs en
 
 @dataclass(frozen=True)
 class Silence:
-    """`start` and `end` in seconds since 1970; `end` is None while it lasts.
+    """A time without an answer, in seconds since 1970; `end` is None while it lasts.
 
-    `has_fallback`: it ended because another command answered.
+    `has_fallback` says that the silence ended because another command answered.
     """
 
     start: float
@@ -33,7 +33,7 @@ class Silence:
 
 
 def read(run_dir: Path) -> list[Silence]:
-    """All silences of a run tree, by start; lines that do not belong to the log are ignored."""
+    """Return all silences of a run tree, sorted by start; invalid lines are ignored."""
     open_silences: dict[str, tuple[float, str]] = {}
     silences: list[Silence] = []
     for moment, verb, identity, rest in _lines(run_dir / FILE_NAME):
@@ -59,9 +59,9 @@ def _lines(file: Path) -> Iterator[tuple[float, str, str, str]]:
 
 
 def unknown_jobs(run_dir: Path) -> frozenset[str]:
-    """Folders, below `run_dir`, of the launches whose jobs Slurm's controller has forgotten.
+    """Return folders, below `run_dir`, of the launches whose jobs Slurm's controller has forgotten.
 
-    One whose job later got the number of a forgotten one is among them: nodes may end it instead.
+    Later jobs with the number of a forgotten job are included, because nodes may end them instead.
     """
     numbers, folders = set(), set()
     for _, verb, job, folder in _lines(run_dir / FILE_NAME):
@@ -72,7 +72,7 @@ def unknown_jobs(run_dir: Path) -> frozenset[str]:
 
 
 def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
-    """By folder of a launch, below `run_dir`: the nodes that Slurm took for down when it ended."""
+    """Return, by folder of a launch below `run_dir`, its nodes that were down when it ended."""
     nodes_by_folder = {}
     for _, verb, _, rest in _lines(run_dir / FILE_NAME):
         if verb == "down":
@@ -82,10 +82,10 @@ def nodes_down(run_dir: Path) -> dict[str, tuple[str, ...]]:
 
 
 def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
-    """(start, end) of each time without an answer, in seconds since 1970.
+    """Return (start, end) of each time without an answer, in seconds since 1970.
 
-    Commands that waited at the same time count once.  A silence without an end counts 0 s, because
-    nobody saw how long it lasted.
+    Overlapping silences count once.  A silence without an end counts 0 s, because its duration is
+    unknown.
     """
     spans: list[tuple[float, float]] = []
     for silence in sorted(silences, key=lambda silence: silence.start):
@@ -98,7 +98,7 @@ def outages(silences: Sequence[Silence]) -> list[tuple[float, float]]:
 
 
 def describe(spans: Sequence[tuple[float, float]]) -> str:
-    """For people: ``Slurm did not answer 3 times, 41 s in total``; "" if it always did."""
+    """Return ``Slurm did not answer 3 times, 41 s in total``; "" if it always did."""
     if not spans:
         return ""
     seconds = sum(end - start for start, end in spans)
@@ -107,7 +107,7 @@ def describe(spans: Sequence[tuple[float, float]]) -> str:
 
 
 def describe_run(run_dir: Path) -> str:
-    """For people, of a run tree: as `describe`, and whether accounting stayed away."""
+    """As `describe`, for a run tree, with a note if scontrol replaced accounting."""
     silences = read(run_dir)
     return _with_fallback(
         describe(outages(silences)), any(silence.has_fallback for silence in silences)
@@ -121,7 +121,7 @@ def _with_fallback(words: str, has_fallback: bool) -> str:
 def record(run_dir: Path) -> None:
     """Write ``env/scheduler.json``, which goes into the bundle, if there was a silence.
 
-    It does not hold the errors, because they name hosts.
+    It does not contain the errors, because they name hosts.
     """
     silences = read(run_dir)
     if spans := outages(silences):
@@ -140,7 +140,7 @@ def record(run_dir: Path) -> None:
 
 
 def describe_record(content: object) -> str:
-    """What ``env/scheduler.json`` of a bundle says, for people; "" for any other content."""
+    """As `describe_run`, for the content of a bundle's ``env/scheduler.json``; "" if invalid."""
     items = content.get("silences") if isinstance(content, dict) else None
     is_away = isinstance(content, dict) and content.get("accounting_away") is True
     if not isinstance(items, list):

@@ -1,9 +1,8 @@
-"""Signs the manifest of a night with a key of its site, and says by whom one is signed.
+"""Signs the manifest of a night with a key of its site, and checks signatures.
 
-The signature is that of ``ssh-keygen -Y sign``, ``manifest.json.sig`` beside the manifest.  The
-manifest names the public key, so that a signature that was taken away is missed.  Whether a key is
-one of the site says ``site-configs/<site>/allowed_signers`` (see ssh-keygen(1)), besides the key of
-whoever asks.
+``ssh-keygen -Y sign`` writes the signature to ``manifest.json.sig`` beside the manifest.  The
+manifest names the public key, so that a removed signature is noticed.  Keys of the site are those
+in ``site-configs/<site>/allowed_signers`` (see ssh-keygen(1)), and the user's own key.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from roundtrip.collect.manifest import Manifest
 from roundtrip.errors import UserError, writing
 from roundtrip.files import read_bytes
 
-#: The file of the private key that signs, where it is not the user's own.
+#: Variable with the file of the private key, if it is not the user's own.
 KEY_VARIABLE = "ROUNDTRIP_SIGNING_KEY"
 KEYGEN = "ssh-keygen"
-#: What is signed is for this purpose alone.
+#: Signatures are valid for this purpose only.
 NAMESPACE = "roundtrip-night"
 ALLOWED_SIGNERS = "allowed_signers"
 _LARGEST = 1 << 16  # bytes of a signature
@@ -40,20 +39,20 @@ _HOW = "install openssh-client"
 
 
 State = Literal["signed", "foreign", "unchecked", "unsigned"]
-#: From what counts most to what counts least.
+#: In decreasing order of trust.
 STATES: tuple[State, ...] = get_args(State)
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Who signed a night: `key` is fingerprint and comment, "" of an unsigned one."""
+    """The signer of a night: `key` is fingerprint and comment, "" if the night is unsigned."""
 
     state: State
     key: str = ""
 
     @property
     def sentence(self) -> str:
-        """For people."""
+        """The state in words."""
         return {
             "signed": f"signed by {self.key}",
             "foreign": f"signed by {self.key}, which is no key that the site lists",
@@ -66,9 +65,9 @@ UNSIGNED = Signature("unsigned")
 
 
 def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -> Manifest:
-    """Sign the bundle with the key of its site; its manifest, which names the key.
+    """Sign the bundle with the key of its site; return its manifest, which names the key.
 
-    Where it cannot be signed, `tell` gets the UserError in one line, and it stays unsigned.
+    If signing fails, `tell` gets the reason in one line, and the bundle stays unsigned.
     """
     site = bundle_manifest.data["site"]
     try:
@@ -91,7 +90,7 @@ def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -
 
 
 def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
-    """Who signed a verified bundle; UserError if it is not signed by the key that it names."""
+    """Return the signer of a verified bundle; UserError if the key that it names did not sign."""
     signer = bundle_manifest.data.get("signer")
     if signer is None:
         return UNSIGNED
@@ -113,14 +112,14 @@ def check_signature(bundle: Path, bundle_manifest: Manifest) -> Signature:
 
 
 def is_own(bundle_manifest: Manifest) -> bool:
-    """Whether we hold the key that a manifest names; not, where asking for it is a UserError."""
+    """Whether a manifest names our own key; False if our key cannot be read."""
     signer = bundle_manifest.data.get("signer")
     public_key = _public_key(signing_key(str(bundle_manifest.data["site"])))
     return bool(signer) and _blob(str(signer)) == _blob(public_key)
 
 
 def fingerprint(signer: str) -> str:
-    """``SHA256:... (comment)`` of a public key; UserError for what is none."""
+    """Return ``SHA256:... (comment)`` of a public key; UserError if it is invalid."""
     kind, blob, *comment = signer.split(" ", 2)
     try:
         digest = hashlib.sha256(base64.b64decode(blob, validate=True)).digest()
@@ -131,7 +130,7 @@ def fingerprint(signer: str) -> str:
 
 
 def summary(signatures: Mapping[str, Signature]) -> list[str]:
-    """One line for each way in which nights, of `signatures` by their start, are signed."""
+    """Return a line for each kind of signature in `signatures`, which are by start of night."""
     nights: dict[str, list[str]] = {}
     for night, signature in sorted(signatures.items()):
         nights.setdefault(signature.sentence, []).append(night[:10])
@@ -143,7 +142,7 @@ def summary(signatures: Mapping[str, Signature]) -> list[str]:
 
 
 def cache_key(site: str) -> bytes:
-    """A key for caches of checked signatures of `site`, which never fails.
+    """Return a key for caches of checked signatures of `site`; it never raises.
 
     It changes with the signing key, with the signers that the site allows, and when
     ``ssh-keygen`` appears or disappears.
@@ -153,7 +152,7 @@ def cache_key(site: str) -> bytes:
 
 
 def signing_key(site: str) -> Path:
-    """The private key, of `ssh-keygen`, that signs the nights of `site`; it may not be there.
+    """Return the file of the private key that signs the nights of `site`; it may not exist.
 
     ``ROUNDTRIP_SIGNING_KEY`` names it, else it is the user's own ``sites/<site>.signing``.
     """
@@ -163,9 +162,10 @@ def signing_key(site: str) -> Path:
 
 
 def make_signing_key(site: str) -> Path:
-    """The private key that signs the nights of `site`, made if need be, its public half beside it.
+    """Return the file of the private key that signs the nights of `site`; create a missing key.
 
-    UserError if it cannot be made, or ``ROUNDTRIP_SIGNING_KEY`` names no file.
+    The public key is beside it.  UserError if the key cannot be created, or
+    ``ROUNDTRIP_SIGNING_KEY`` names no file.
     """
     file = signing_key(site)
     if file.is_file():
@@ -192,7 +192,7 @@ def make_signing_key(site: str) -> Path:
 
 
 def _public_key(key: Path) -> str:
-    """The public half of a private key, "" if there is none; its comment may leave the site."""
+    """Return the public key of a private key, "" if there is none; its comment is public."""
     try:
         stamp = key.stat()
     except OSError:
@@ -239,7 +239,7 @@ def _principal(site: str) -> str:
 
 
 def _keygen(arguments: Sequence[str], content: bytes) -> subprocess.CompletedProcess[bytes]:
-    """In a session of its own: it cannot ask for a passphrase."""
+    """Run ssh-keygen in a session of its own, so that it cannot ask for a passphrase."""
     try:
         return subprocess.run(
             [KEYGEN, *arguments],

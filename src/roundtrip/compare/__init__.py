@@ -1,1 +1,1 @@
-"""Compares any two things that were measured: what differs in provenance, then what in speed."""
+"""Compares any two measurements: first what differs in provenance, then what in speed."""

@@ -1,6 +1,6 @@
-"""Two sides become a comparison: provenance, ratios ranked by evidence, and what has no partner.
+"""Compares two sides: provenance, ratios ranked by evidence, and cases without a partner.
 
-A claim is made only where both sides were launched in the rounds of one run.  Everything else is
+A claim is made only if both sides were launched in the rounds of one run.  Everything else is
 shown without a claim: a machine drifts from night to night by more than most builds differ.
 """
 
@@ -28,7 +28,7 @@ from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
-#: What may differ besides, if the sides were chosen by this.
+#: Name fields in which cases may differ, by the key that selects the sides.
 _FREE_FIELDS = {
     "toolchain": ("toolchain",),
     "mpi": ("toolchain",),
@@ -39,7 +39,7 @@ _FREE_FIELDS = {
 }
 #: Fewer rounds never give a verdict.
 _FIRST_LOOK = 6
-#: After so many rounds in which one side did not complete, more would not help.
+#: A run stops after more than this many rounds in a row without a passed launch of both sides.
 _PATIENCE = 3
 _MOST_CLAIMS = 3
 _NAME_FIELDS = ("site", "partition", "toolchain")
@@ -48,7 +48,7 @@ _LIKENESS_FIELDS = (*_NAME_FIELDS, "mpi", "boost", "compiler", "flags", "spack")
 
 @dataclass(frozen=True)
 class _Matches:
-    """Pairs (base, new); cases of one side alone; and why some were not compared."""
+    """Pairs (base, new); cases that only one side has; and why some were not compared."""
 
     pairs: tuple[tuple[SideCase, SideCase], ...]
     removed: tuple[SideCase, ...]
@@ -57,7 +57,7 @@ class _Matches:
 
 
 def _match(base: Side, new: Side) -> _Matches:
-    """Match the cases of `base` with those of `new`, each with one at most."""
+    """Match the cases of `base` with those of `new`, each with at most one."""
     free = _free_fields(base, new)
     base_groups, new_groups = _group(base.cases), _group(new.cases)
     pairs: list[tuple[SideCase, SideCase]] = []
@@ -91,7 +91,7 @@ def _group(cases: Sequence[SideCase]) -> dict[tuple[str, str, str], list[SideCas
 
 
 def _free_fields(base: Side, new: Side) -> set[str]:
-    """What may differ between the two names of a case."""
+    """The name fields in which two matched cases may differ."""
     free = {name for key in (*base.selection, *new.selection) for name in _FREE_FIELDS.get(key, ())}
     if {case.site for case in base.cases}.isdisjoint(case.site for case in new.cases):
         free |= set(_FREE_FIELDS["site"])
@@ -104,7 +104,7 @@ def _free_fields(base: Side, new: Side) -> set[str]:
 def _best_match(
     case: SideCase, candidates: Sequence[SideCase], free: Collection[str]
 ) -> SideCase | None:
-    """The one that is most like `case`; None if there is none, or if two are as like."""
+    """The candidate most similar to `case`; None without one, or if two are equally similar."""
     matches = [
         candidate
         for candidate in candidates
@@ -131,7 +131,7 @@ def _kind_refusal(base: SideCase, new: SideCase) -> str:
 
 
 def with_minimum_effect(levels: Levels, regression: float | None) -> Levels:
-    """`levels` for which a difference of `regression` (a fraction) is the least that matters."""
+    """`levels` with `regression` (a fraction) as minimum effect and margin; unchanged if None."""
     if regression is None:
         return levels
     update = {"minimum_effect": regression, "equivalence_margin": regression}
@@ -141,9 +141,9 @@ def with_minimum_effect(levels: Levels, regression: float | None) -> Levels:
 def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
     """Compare `new` with `base`.
 
-    `fail_on`, a fraction, takes the place of the minimum effect and of the equivalence margin of
-    the bundle of `new`.  UserError if a side is empty, if both are the same, or if they share
-    launches: those are always on par with themselves.
+    `fail_on`: a fraction that replaces the minimum effect and the equivalence margin of the bundle
+    of `new`.  UserError if a side is empty, if both are the same, or if they share launches, which
+    are always on par with themselves.
     """
     is_one_run = base.data.manifest.digest == new.data.manifest.digest
     if is_one_run and dict(base.selection) == dict(new.selection):
@@ -206,13 +206,13 @@ def compare(base: Side, new: Side, fail_on: float | None = None) -> Comparison:
 
 
 def _shared_cases(base: Side, new: Side) -> list[SideCase]:
-    """The cases of `base` whose launches `new`, a side of the same run, has too."""
+    """The cases of `base` whose launches are also in `new`, a side of the same run."""
     launches = {str(row["launch"]) for case in new.cases for row in case.launches}
     return [case for case in base.cases if str(case.launches[0]["launch"]) in launches]
 
 
 def _points(base: SideCase, new: SideCase, values: list[Values]) -> list[Point]:
-    """What both sides measured and depends on what differs between them, in order."""
+    """The points that both sides measured and that depend on what differs between them, sorted."""
     depends_on = speeds.differing_factors((base.mpi, base.boost), (new.mpi, new.boost))
     side_points = [
         {point for row in case.launches for point in side_values.get(str(row["launch"]), {})}
@@ -225,7 +225,7 @@ def _points(base: SideCase, new: SideCase, values: list[Values]) -> list[Point]:
 def _round_ratios(
     pairing: Pairing, point: Point, values: list[Values], is_abba: bool
 ) -> list[float]:
-    """Speed of the new side over that of the base, one for each round that has both, or for two."""
+    """Speed of the new side over the base, one for each round (ABBA: two rounds) with both."""
     ratios = {}
     for number, (base_launch, new_launch) in zip(pairing.round_numbers, pairing.pairs, strict=True):
         base, new = (
@@ -275,16 +275,16 @@ def _row_with_verdict(
 
 
 def _rank(row: Row) -> tuple[bool, float, float]:
-    """Claims first, by p and then by size."""
+    """Sort key: claims first, by p and then by size of the ratio."""
     return row.verdict is None, row.verdict.p if row.verdict else 0.0, -abs(math.log(row.ratio))
 
 
 @dataclass
 class Watch:
-    """Looks at the run in `tree`, of toolchains `base` and `new`, after its rounds.
+    """Checks the run in `tree`, of toolchains `base` and `new`, after its rounds.
 
-    To look as often as one likes does no harm: the run is judged by the sequential test.  `tell`
-    shows a line to people, `fail_on` is as for `compare`.
+    The sequential test permits any number of checks.  `tell` shows a line to people; `fail_on` is
+    as for `compare`.
     """
 
     tree: Path
@@ -311,7 +311,7 @@ class Watch:
 
     @property
     def pairs(self) -> int:
-        """Rounds in which both toolchains have a launch that passed."""
+        """The number of rounds in which a launch of each toolchain passed."""
         rounds: dict[str, set[int | None]] = {self.base: set(), self.new: set()}
         for launch in scan(self.tree):
             if launch.status == "passed" and launch.environ in rounds:
@@ -319,7 +319,7 @@ class Watch:
         return len(rounds[self.base] & rounds[self.new])
 
     def compare(self) -> Comparison:
-        """The comparison of what is there; UserError if no launch completed."""
+        """The comparison of the launches so far; UserError if none completed."""
         with tempfile.TemporaryDirectory(prefix="roundtrip-ab-") as folder:
             bundle_data = data.read(bundle.build(self.tree, Path(folder)))
             base, new = (
@@ -335,7 +335,7 @@ def is_decided(comparison: Comparison) -> bool:
 
 
 def describe_status(comparison: Comparison, rounds: int) -> str:
-    """A line: how many claims have a verdict, and which are open for how long."""
+    """One line: how many claims have a verdict, and which open ones need how many rounds."""
     open_claims = _open_claims(comparison)
     decided_count = len(comparison.rows) - len(open_claims)
     line = f"round {rounds}: {decided_count} of {len(comparison.rows)} decided"

@@ -32,17 +32,17 @@ from roundtrip.report.plain_tables import terminal_table
 from roundtrip.report.units import printable
 
 _SKIPPED = (Status.CANNOT_TELL, Status.NO_CLAIM)
-#: Columns of a table in a file or a pipe; in fewer than `_WIDE`, rows have what decides alone.
+#: Columns of a table in a file or a pipe; below `_WIDE` columns, the narrow table is printed.
 _WIDTH, _WIDE = 160, 120
-#: So many facts that differ are shown; `--all` shows every one.
+#: Number of differing facts that are shown; `--all` shows every one.
 _FACTS = 3
 
 
 def as_text(comparison: Comparison, all_facts: bool = False, console: Console | None = None) -> str:
-    """The text of the comparison; `all_facts`: facts that do not differ too.
+    """The comparison as text; `all_facts`: include facts that do not differ.
 
-    `console` says how wide it is and whether there are colours; by default neither.  Where it is no
-    terminal, the variable COLUMNS says how wide.
+    `console` gives the width and whether there are colours; without it, width `_WIDTH` and no
+    colours.  The width of a console that is not a terminal counts only if COLUMNS is set.
     """
     is_terminal = bool(console and console.is_terminal)
     has_width = is_terminal or "COLUMNS" in os.environ
@@ -91,7 +91,7 @@ def _print_facts(page: Console, comparison: Comparison, all_facts: bool) -> None
 
 
 def _fact_table(title: str, facts: Sequence[Fact], same: str = "") -> Table:
-    """`same` follows the name of a fact that does not differ."""
+    """A table of `facts`; `same` follows the name of a fact that does not differ."""
     rows = ((fact.name + ("" if fact.differs else same), fact.base, fact.new) for fact in facts)
     return Table(
         title, text_columns("Fact", "Base", "New"), tuple(text_cells(*row) for row in rows)
@@ -99,7 +99,7 @@ def _fact_table(title: str, facts: Sequence[Fact], same: str = "") -> Table:
 
 
 def _wide_table(rows: Sequence[Row], cases: list[str]) -> Table:
-    """Of each case its number stands for its name."""
+    """All cells of each series, with the number of the case in place of its name."""
     table_rows = []
     for row in rows:
         series, _, *numbers = model.cells(row)
@@ -122,7 +122,7 @@ def _narrow_table(rows: Sequence[Row], cases: list[str]) -> Table:
 
 
 def as_json(comparison: Comparison, all_facts: bool = False) -> str:
-    """All of it as one object; `all_facts`: facts that do not differ too."""
+    """The comparison as a JSON object; `all_facts`: include facts that do not differ."""
     content = {
         "summary": model.summary(comparison),
         "exit_status": comparison.exit_status,
@@ -170,8 +170,8 @@ def _json_case(case: SideCase) -> dict[str, str]:
 
 
 def as_markdown(comparison: Comparison, all_facts: bool = False) -> str:
-    """A summary, what regressed, and the rest folded; `all_facts`: facts that are alike too."""
-    from roundtrip.report import renderers  # it loads a library of templates
+    """A summary, regressed series, and the rest folded; `all_facts`: not only differing facts."""
+    from roundtrip.report import renderers  # loads the template library
 
     lines = renderers.markdown_lines(tuple(_blocks(comparison, all_facts)))
     return "\n".join(map(printable, lines)) + "\n"
@@ -199,7 +199,7 @@ def _series_table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
-    """Regressed series failed; what has no verdict, and cases of one side alone, were skipped.
+    """JUnit XML: regressed series fail; series without a verdict and unmatched cases are skipped.
 
     Facts that differ are properties; `all_facts`: all facts.
     """

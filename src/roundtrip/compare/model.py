@@ -1,4 +1,4 @@
-"""A comparison: rows, facts, cases without a partner, and the words that every form of it shows."""
+"""A comparison: rows, facts, cases without a partner, and the texts that all its forms share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 
 
 class Status(StrEnum):
-    """What a series comes to; each is about the new side."""
+    """The outcome of a series, for the new side."""
 
     REGRESSED = "regressed"
     IMPROVED = "improved"
@@ -39,7 +39,7 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class Series:
-    """Names a value of a case that both sides have: the claim that is tested."""
+    """The identity of a value that both sides have: the claim to test."""
 
     base: SideCase
     new: SideCase
@@ -58,11 +58,11 @@ class Series:
 class Row:
     """A series: the median of each side in the unit of its point, and the ratio of speeds.
 
-    The ratio is that of the new side over the base; above 1 the new one is faster.  `verdict` is
-    None where nothing is claimed, and `why` says why; each of its ratios is of `rounds_per_ratio`
-    rounds.  `ratios_missing` is the number of ratios that an open claim of a sequential run still
-    needs: more than `sequential.FORECAST_ROUNDS` if not even these would do; None if nothing is
-    open or nothing can be said yet.
+    `ratio`: new side over base; above 1 the new side is faster.  `verdict`: None without a claim,
+    for the reason `why`; each of its ratios is of `rounds_per_ratio` rounds.  `ratios_missing`:
+    forecast of the ratios that an open claim of a sequential run still needs; above
+    `sequential.FORECAST_ROUNDS` if so many are not enough; None if the claim is not open or has too
+    few rounds for a forecast.
     """
 
     series: Series
@@ -76,7 +76,7 @@ class Row:
 
     @property
     def status(self) -> Status:
-        """Its outcome."""
+        """The outcome of the series."""
         return _STATUS[self.verdict.verdict] if self.verdict else Status.NO_CLAIM
 
     @property
@@ -106,10 +106,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows are ranked: claims by their evidence, then ratios without a claim by their size.
+    """Two sides, compared; `rows`: claims by evidence, then ratios without a claim by size.
 
-    `removed` and `added` are cases of the base and of the new side alone.  `advice` says what would
-    allow a claim where none was made, "" where all were.
+    `removed` and `added`: cases that only the base or only the new side has.  `advice`: what would
+    allow claims where there are none; "" if all rows have one.
     """
 
     base: Side
@@ -125,12 +125,12 @@ class Comparison:
 
     @property
     def counts(self) -> Mapping[Status, int]:
-        """How many rows came to each status."""
+        """The number of rows of each status."""
         return Counter(row.status for row in self.rows)
 
     @property
     def exit_status(self) -> int:
-        """1 if a series regressed, 0 if others have a verdict and none did, 2 without a verdict."""
+        """1 if a series regressed, else 0 if one improved or is on par, else 2."""
         if self.counts[Status.REGRESSED]:
             return 1
         return 0 if self.counts[Status.IMPROVED] or self.counts[Status.ON_PAR] else 2
@@ -146,7 +146,7 @@ _TONES: Mapping[Status, Tone] = {Status.REGRESSED: "bad", Status.IMPROVED: "good
 
 
 def summary(comparison: Comparison) -> str:
-    """One line: how many series came to what."""
+    """One line: the number of series of each status."""
     if not comparison.rows:
         return "nothing is comparable: no case completed on both sides"
     counts = comparison.counts
@@ -163,14 +163,14 @@ def describe_side(side: Side) -> str:
 
 
 def describe_series(row: Row) -> str:
-    """What was compared: the value and its case."""
+    """The compared value, with its size if it has one."""
     point = row.series.point
     size = "" if point.size_bytes is None else f", {units.size(point.size_bytes)}"
     return f"{point.what}{size}"
 
 
 def describe_case(row: Row) -> str:
-    """Check, parameters, place and toolchain; of both sides, the new one first, if they differ."""
+    """Check, parameters, place and toolchain; if the sides differ, of both, the new one first."""
     base, new = row.series.base, row.series.new
     check = f"{base.check}, {base.parameters}" if base.parameters else base.check
     places = dict.fromkeys(f"{case.site}:{case.partition}" for case in (new, base))
@@ -180,7 +180,7 @@ def describe_case(row: Row) -> str:
 
 
 def describe_outcome(row: Row) -> str:
-    """The status, who is faster, and what lacks where it is open."""
+    """The status, with the faster toolchain or, if the claim is open, what is missing."""
     if row.verdict is None:
         return str(row.status)
     if row.status in (Status.REGRESSED, Status.IMPROVED):
@@ -193,7 +193,7 @@ def describe_outcome(row: Row) -> str:
 
 
 def describe_missing_rounds(row: Row) -> str:
-    """How many more rounds, each of a launch of both sides, an open claim needs; a forecast."""
+    """A forecast of the rounds, each a launch of both sides, that an open claim still needs."""
     if row.ratios_missing is None:
         return "too few rounds to say how many more"
     if row.ratios_missing > FORECAST_ROUNDS:
@@ -223,12 +223,12 @@ def cells(row: Row) -> tuple[Cell, ...]:
 
 
 def facts_to_show(comparison: Comparison, all_facts: bool) -> list[Fact]:
-    """The facts to show: those that differ, or all."""
+    """The facts that differ, or all facts."""
     return [fact for fact in comparison.facts if all_facts or fact.differs]
 
 
 def unmatched_cases(comparison: Comparison) -> Iterator[str]:
-    """Cases that have no partner."""
+    """A line for each case without a partner."""
     for title, cases in (("Removed", comparison.removed), ("Added", comparison.added)):
         for case in cases:
             yield f"{title}: {case.label}"
@@ -258,7 +258,7 @@ _DRIFTS = "a machine drifts by more than most builds differ"
 
 
 def reason_without_claim(base: Side, new: Side, base_case: SideCase, new_case: SideCase) -> str:
-    """One sentence: why two cases, of two runs or simulated, are not claimed to differ."""
+    """One sentence: why there is no claim on two cases of different runs or simulated ones."""
     if base_case.simulated:
         return "simulated, which gives the same values each time: nothing is tested"
     if base_case.site != new_case.site:
@@ -272,7 +272,7 @@ def reason_without_claim(base: Side, new: Side, base_case: SideCase, new_case: S
 
 
 def advise(pairs: Sequence[tuple[SideCase, SideCase]]) -> str:
-    """What measures both sides interleaved, as far as one command can; in words where none can."""
+    """The command that measures both sides interleaved; a sentence if no single command can."""
     if pairs and all(case.simulated for pair in pairs for case in pair):
         return "simulated values have no noise: what differs, differs"
     sites = {case.site for pair in pairs for case in pair}

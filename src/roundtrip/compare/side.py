@@ -1,9 +1,8 @@
-"""A side of a comparison: a bundle, or the launches of it that a selector chooses; and the facts
-with which two sides were measured, and which of them differ.
+"""Sides of a comparison: bundles, or launches of them by selector; and the facts of two sides.
 
 ``SOURCE[:key=value[,key=value...]]`` names a side, with the keys `KEYS`.  A source is a published
-report or the folder of its date, a bundle, a run tree, or a night: ``SITE/CAMPAIGN/DATE`` of the
-published reports, whose newest revision is taken, or ``SITE/CAMPAIGN/DATE/rN``.
+report or the folder of its date, a bundle, a run tree, or a night of the published reports:
+``SITE/CAMPAIGN/DATE`` for its newest revision, or ``SITE/CAMPAIGN/DATE/rN``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from roundtrip.report import data, labels
 from roundtrip.report.data import Data
 from roundtrip.report.sections.provenance import leaves, revision
 
-#: What a selector may name, and what it means.
+#: The keys of a selector, and their meaning.
 KEYS = {
     "toolchain": "name of the environment",
     "mpi": "words of what the MPI library says of itself, such as `Open MPI v4.1`",
@@ -48,9 +47,9 @@ _UNKNOWN = "not recorded"
 
 @dataclass(frozen=True)
 class SideCase:
-    """A case that one side launched: `launches` are rows of cases.parquet that passed.
+    """A case of one side; `launches`: its rows of cases.parquet that passed.
 
-    `kind` says what is emulated or simulated, "" for measured.
+    `kind`: what is emulated or simulated, "" for measured.
     """
 
     study: str
@@ -69,17 +68,17 @@ class SideCase:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What was launched, wherever and with whatever: study, check and parameters."""
+        """The case without place and toolchain: study, check and parameters."""
         return self.study, self.check, self.parameters
 
     @property
     def simulated(self) -> bool:
-        """Whether its values come from a model, which gives the same ones each time."""
+        """Whether its values come from a model, which is deterministic."""
         return bool(self.launches[0]["simulated"])
 
     @property
     def label(self) -> str:
-        """The case for people."""
+        """The case as text: check, parameters, place, toolchain and kind."""
         case = f"{self.check}, {self.parameters}" if self.parameters else self.check
         place = f"on {self.site}:{self.partition} with {self.toolchain}"
         return f"{case}, {place}" + (f", {self.kind}" if self.kind else "")
@@ -87,7 +86,7 @@ class SideCase:
 
 @dataclass(frozen=True)
 class Side:
-    """`name` is what the user called it; `selection` has keys of `KEYS` and their values."""
+    """One side; `name`: as the user wrote it; `selection`: values by keys of `KEYS`."""
 
     name: str
     data: Data
@@ -152,12 +151,12 @@ def _cases(data: Data) -> list[SideCase]:
 
 
 def _joined_column(rows: list[dict[str, Any]], column: str) -> str:
-    """What the launches say; all of it, if they do not agree."""
+    """The value of a column of `rows`; all values if there are several."""
     return " / ".join(sorted({str(row.get(column) or _UNKNOWN) for row in rows}))
 
 
 def _specs(data: Data) -> dict[str, str]:
-    """By environment: the hash of its concrete Spack spec, where Spack built it."""
+    """The hash of the concrete Spack spec by environment, for environments that Spack built."""
     toolchains = data.environment.get("toolchains.json")
     specs: dict[str, str] = {}
     for name, entry in toolchains.items() if isinstance(toolchains, dict) else ():
@@ -170,8 +169,11 @@ def _specs(data: Data) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Sources:
-    """Opens sources, each once; `reports` is where reports are published, `scratch` is a folder
-    for the bundles of run trees, and `decoder` reads tables before this process does."""
+    """Opens each source once.
+
+    `reports`: folder of published reports; `scratch`: folder for the bundles of run trees;
+    `decoder`: decodes tables in a subprocess before this process reads them.
+    """
 
     reports: Path
     scratch: Path
@@ -179,9 +181,9 @@ class Sources:
     _data_by_folder: dict[Path, Data] = field(default_factory=dict)
 
     def side(self, spec: str, extra_selection: Mapping[str, str] | None = None) -> Side:
-        """The side that `spec` names, chosen by `extra_selection` besides.
+        """The side that `spec` names, restricted by `extra_selection` too.
 
-        UserError for a source that is not there or no source, and for an unknown key.
+        UserError for a missing or invalid source, and for an unknown key.
         """
         source, selection = parse_spec(spec)
         suffix = ",".join(f"{key}={value}" for key, value in (extra_selection or {}).items())
@@ -222,8 +224,7 @@ class Sources:
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
-    """The source of `spec`, and what its selector chooses; UserError for a key that is unknown or
-    stands twice."""
+    """Split `spec` into source and selection; UserError for an unknown or repeated key."""
     match = None if Path(spec).exists() else _SELECTOR.fullmatch(spec)
     if not match:
         return spec, {}
@@ -241,12 +242,12 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 @contextmanager
 def open_sources(reports: Path) -> Iterator[Sources]:
-    """Sources whose scratch folder lasts as long as the block."""
+    """Sources with a scratch folder that exists until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-compare-") as folder, Reader() as decoder:
         yield Sources(reports, Path(folder), decoder)
 
 
-#: Facts of the machine that change without a cause, or that other facts repeat.
+#: Beginnings of machine facts that vary without a cause, or that repeat other facts.
 _VOLATILE_FACTS = ("hostname", "load average", "steal share", "schema", "fingerprint")
 #: Names of the facts of a toolchain, by the field of a case.
 _CASE_FACTS = {
@@ -259,13 +260,13 @@ _CASE_FACTS = {
     "flags": "flags",
     "spack": "Spack hash",
 }
-#: Of ReFrame's configuration of a toolchain, what is no path of one machine.
+#: Facts of ReFrame's configuration of a toolchain that are not paths of one machine.
 _LAUNCHER_FACTS = tuple(f"reframe extras {name}" for name in ("launcher", "transport"))
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that both sides recorded."""
+    """A fact with its value on each side."""
 
     name: str
     base: str
@@ -278,7 +279,7 @@ class Fact:
 
 
 def facts(base: Side, new: Side, pairs: Sequence[tuple[SideCase, SideCase]]) -> tuple[Fact, ...]:
-    """Everything that is known of both sides' compared cases, toolchain first, then machine."""
+    """All recorded facts of the compared cases of both sides, toolchain first, then machine."""
     side_facts = [
         dict(_facts(side, [pair[number] for pair in pairs]))
         for number, side in enumerate((base, new))
@@ -315,7 +316,7 @@ def _rows(cases: Iterable[SideCase]) -> Iterator[Any]:
 
 
 def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
-    """What the kernels of the nodes of these launches reported."""
+    """The facts that the kernels of the nodes of these launches reported."""
     nodes = side.data.nodes.filter(pl.col("launch").is_in(list(launches)))
     if nodes.is_empty():
         return
@@ -329,7 +330,7 @@ def _nodes(side: Side, launches: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
-    """By launch: which processors each of its ranks may use."""
+    """For each launch, the processors that each of its ranks may use."""
     placement = side.data.placement.filter(pl.col("launch").is_in(list(launches)))
     for _, ranks in placement.sort("launch", "rank").group_by("launch", maintain_order=True):
         sets = (",".join(map(str, cpus or ["any"])) for cpus in ranks["cpus"].to_list())
@@ -337,7 +338,7 @@ def _bindings(side: Side, launches: set[str]) -> Iterator[str]:
 
 
 def _toolchain_facts(side: Side, environs: set[str]) -> Iterator[tuple[str, str]]:
-    """How the toolchains start ranks, and what their installer recorded: origin, key, flags."""
+    """Launcher facts of the toolchains, and those of their installer: origin, key, flags."""
     toolchains = side.data.environment.get("toolchains.json")
     values_by_name: dict[str, list[str]] = {}
     for environ in sorted(environs):

@@ -1,4 +1,4 @@
-"""What people say of nights: ``site-configs/<site>/annotations.yaml``, a list of annotations."""
+"""Annotations of nights by people: a list in ``site-configs/<site>/annotations.yaml``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PRINTABLE = r"^[^\x00-\x1f\x7f]+$"
 
 
 def _moment(value: Any) -> str:
-    """A date, or a UTC time to the second, as they stand in the nights of a history."""
+    """Convert to a date or a UTC time to the second, in the format of the nights of a history."""
     if isinstance(value, datetime.datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=datetime.UTC)
         return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -74,12 +74,12 @@ class Annotation(Table):
 
     @property
     def words(self) -> str:
-        """The text, after its kind."""
+        """The text, with its kind in front unless that is `note`."""
         return self.text if self.kind == "note" else f"{self.kind}: {self.text}"
 
 
 def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
-    """The annotations that a bundle holds, columns `ACCEPTANCES` of the schema."""
+    """The annotations that a bundle contains; `levels` has the columns `ACCEPTANCES`."""
     rows = levels.iter_rows(named=True)
     return [
         Annotation.model_construct(
@@ -96,7 +96,7 @@ class _File(Table):
 def load(file: Path) -> tuple[Annotation, ...]:
     """The annotations in `file`; none if there is no such file.
 
-    UserError, with the line, for what is no annotation.
+    UserError, with the line, for an invalid annotation.
     """
     if not file.exists():
         return ()
@@ -117,9 +117,9 @@ def load(file: Path) -> tuple[Annotation, ...]:
 
 
 def load_site(site: str) -> tuple[Annotation, ...]:
-    """Those of a site of this checkout; none outside of a checkout.
+    """The annotations of a site of this checkout; none outside a checkout.
 
-    UserError, with the line, for what is no annotation.
+    UserError, with the line, for an invalid annotation.
     """
     try:
         checkout = paths.checkout()
@@ -129,9 +129,9 @@ def load_site(site: str) -> tuple[Annotation, ...]:
 
 
 def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
-    """Append one annotation a glob to the site's file: what was, up to `night`, is accepted.
+    """Append one annotation per glob to the site's file: levels up to `night` are accepted.
 
-    UserError if there is no checkout with this site, or the reason is no text of one line.
+    UserError if there is no checkout with this site, or the reason is not one line of text.
     """
     folder = paths.checkout() / "site-configs" / site
     if not folder.is_dir():
@@ -156,14 +156,14 @@ def accept(site: str, globs: Sequence[str], night: str, reason: str) -> Path:
 
 
 def _quoted(text: str) -> str:
-    """A text as YAML (which JSON is)."""
+    """A text as YAML, of which JSON is a subset."""
     return json.dumps(text, ensure_ascii=False)
 
 
 def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
-    """`nights`, columns `NIGHTS`, with `left_out` said where an annotation leaves a row out.
+    """`nights`, columns `NIGHTS`, with `left_out` set where an annotation leaves a row out.
 
-    What is left out already keeps its reason; of two annotations the first counts.
+    Rows that are left out already keep their reason; the first of two annotations counts.
     """
     cases = nights["case_id"].unique().to_list()
     reason, night = pl.col("left_out"), pl.col("night")
@@ -185,10 +185,10 @@ def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFram
 
 
 def notes(nights: Sequence[str], annotations: Sequence[Annotation]) -> list[tuple[str, str]]:
-    """What is said of which night: (night, text), in the order of the nights.
+    """The notes on nights: (night, text), in the order of the nights.
 
-    An annotation stands at its first night; one without `to` whose day had none, at the next.  What
-    ended before the first of all nights is not said.
+    An annotation is placed at its first night; one without `to` on a day without a night, at the
+    next.  Annotations that ended before the first of all nights are dropped.
     """
     sorted_nights, night_notes = sorted(nights), []
     for annotation in annotations:

@@ -1,8 +1,8 @@
 """The cache of a campaign's nights on a site, which is derived from their bundles.
 
-It is a zip beside the nights, with a proof by the key of the site, so that one that anybody else
-wrote or changed is not taken.  A night is taken from it while no file of its bundle, and no key
-that may sign for the site, has changed since it was read.
+It is a zip file beside the nights, with a proof by the key of the site: a cache that anybody else
+wrote or changed is ignored.  A cached night is valid until a file of its bundle, or a key that may
+sign for the site, changes.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _CACHED = {"nights.parquet": NIGHTS, "provenance.parquet": PROVENANCE, "pairs.pa
 
 @dataclass(frozen=True)
 class Cache:
-    """Rows of columns `NIGHTS`, `PROVENANCE` and `PAIRS`; `stamps` of the bundles they are of.
+    """Tables of columns `NIGHTS`, `PROVENANCE` and `PAIRS`, and by digest data of their bundles.
 
-    A stamp is that of `Revision`, by the digest of the bundle; `signatures` says who signed it.
+    `stamps` are those of each `Revision`; `signatures` says who signed it.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
@@ -48,21 +48,21 @@ class Cache:
 
 @functools.cache
 def _code() -> str:
-    """The digest of this package's code, whose change makes a cache invalid."""
+    """A digest of this package's code; a cache of other code is invalid."""
     code = b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))
     return f"{__version__} {hashlib.sha256(code).hexdigest()}"
 
 
 def _format(site: str) -> str:
-    """What changes with this package's code, the site's thresholds, or whose signature counts."""
+    """A text that changes with this package's code, the site's thresholds, or its signers."""
     site_bytes = repr(night.thresholds(site)).encode() + signature.cache_key(site)
     return f"{_code()} {hashlib.sha256(site_bytes).hexdigest()}"
 
 
 def load(site: Path) -> Cache:
-    """What the folder of a campaign on a site has; an empty one if it is missing or not ours.
+    """The cache in the folder of a campaign on a site; an empty one if it is missing or not ours.
 
-    Its tables are decoded here, without the limits of a subprocess: the proof says that we wrote
+    Its tables are decoded here, without the limits of a subprocess: the proof shows that we wrote
     them.
     """
     file = site / CACHE_FILE
@@ -90,7 +90,7 @@ def load(site: Path) -> Cache:
 
 
 def store(site: Path, cache: Cache) -> None:
-    """Replace what is there at once; nothing if the folder cannot be written."""
+    """Replace the cache in a folder atomically; do nothing if the folder cannot be written."""
     signatures = {digest: [entry.state, entry.key] for digest, entry in cache.signatures.items()}
     index = {"format": _format(site.name), "stamps": dict(cache.stamps), "signed": signatures}
     parts = [json.dumps(index).encode()]

@@ -1,4 +1,4 @@
-"""What is known of each series of a history: its table as detection takes it."""
+"""Detection on the table of a history: verdicts on its series, their noise, and calibration."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ SeriesNames = tuple[Any, ...]
 
 
 def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[SeriesNames, SeriesHistory]:
-    """By series, in the order of their names; `nights` has the columns `NIGHTS`.
+    """Return the history of each series, in the order of names; `nights` has the columns `NIGHTS`.
 
-    Each has its `previous_history`, what was known before the newest night, judged anew: nothing
-    that was reported is stored.
+    Each has its `previous_history`, the state before the newest night.  It is computed anew: no
+    reported state is stored.
     """
     names, logs, nodes = series_table(nights)
     study, metric = (list(SERIES).index(name) for name in ("study", "metric"))
@@ -40,7 +40,7 @@ def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[SeriesNames
 def _judge_histories(
     logs: bytes, nodes: bytes, least_effects: bytes, shape: tuple[int, ...], settings: NightSettings
 ) -> tuple[SeriesHistory, ...]:
-    """A night judges the same values for its confirmation, its report and its page: once here."""
+    """Cached: the confirmation, the report and the page of a night judge the same values."""
     values = np.frombuffer(logs).reshape(shape)
     sets = np.frombuffer(nodes, int).reshape(shape)
     effects = np.frombuffer(least_effects)
@@ -55,10 +55,10 @@ def _judge_histories(
 
 
 def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, np.ndarray]:
-    """(series, logarithms of medians, numbers of node sets), both arrays [series, nights].
+    """Return (series, logarithms of medians, numbers of node sets), both arrays [series, nights].
 
-    All nights of the history are counted from 0, also those that a series lacks.  Of a night with
-    several sets of nodes, the one with the most launches stands for it.
+    All nights of the history are counted from 0, including nights that a series lacks.  For a night
+    with several node sets, the one with the most launches counts.
     """
     series = nights.select(SERIES.keys()).unique().sort(SERIES.keys())
     days = nights.select("night").unique().sort("night")
@@ -88,19 +88,19 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
 _DESCENDING = [*([False] * len(SERIES)), False, True, False]
 
 
-#: Fewer nights say too little of noise.
+#: Fewest nights for an estimate of the noise.
 FEWEST_NIGHTS = 40
-#: At most one false alarm in so many series, and how many simulated series are judged together.
+#: At most one false alarm in so many series; also the number of simulated series per call.
 SERIES_PER_ALARM = 500
-#: By how much the evidence is raised at a time, and at most.
+#: Steps in which the evidence is raised, and the most by which it is raised.
 _RISE, _MOST = 0.2, 3.0
 
 
 @dataclass(frozen=True)
 class Noise:
-    """One series: standard deviation from night to night, lag-1 autocorrelation, and counts.
+    """Noise of a series: standard deviation from night to night, lag-1 autocorrelation, and counts.
 
-    `residuals` holds what is left, in the order of nights.
+    `residuals` are the deviations from the levels, in the order of nights.
     """
 
     name: SeriesNames
@@ -114,8 +114,7 @@ class Noise:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Of `simulated` series, `false_alarms` have a change point; at this `evidence`,
-    `remaining_alarms` of them do.
+    """`false_alarms` of `simulated` series have a change point; `remaining_alarms` at `evidence`.
 
     The simulated histories have `nights` nights.
     """
@@ -128,7 +127,7 @@ class Calibration:
 
 
 def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
-    """The noise of each series with nights enough; `nights` has the columns `NIGHTS`."""
+    """The noise of each series with enough nights; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = series_table(nights)
     result = []
     series_rows = list(rows(logs, nodes, settings))
@@ -162,7 +161,7 @@ def calibrate(
 ) -> Calibration:
     """Simulate `series` histories of `nights` nights, and raise the evidence as far as needed.
 
-    UserError if no series has nights enough, or if no evidence keeps the rate.
+    UserError if no series has enough nights, or if no evidence keeps the rate of false alarms.
     """
     if not noises:
         raise UserError(
@@ -186,7 +185,7 @@ def calibrate(
 
 
 def with_evidence(evidence: float, text: str) -> str:
-    """The analysis.toml `text` with this evidence."""
+    """The `text` of an analysis.toml with this evidence."""
     return re.sub(r"(?m)^evidence = [0-9.]+", f"evidence = {evidence:.1f}", text)
 
 

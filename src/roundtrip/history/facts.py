@@ -1,4 +1,4 @@
-"""What a night was measured with, as rows of `PROVENANCE`: whatever may explain a change."""
+"""The environment of a night, as rows of `PROVENANCE`: everything that may explain a change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from roundtrip.sites.toolchains import toolchains
 Fact = tuple[str, str, str]
 _LONGEST = 300
 _LOCK = "env/spack.lock"
-#: Of host.json: where a fact stands, and its name for people.
+#: Paths of facts in host.json, and their names for people.
 _HOST = {
     "cpu.model": "processor",
     "cpu.microcode": "microcode",
@@ -46,9 +46,9 @@ _HOST = {
     "system.container": "container",
     "microarchitecture": "microarchitecture",
 }
-#: Of nodes.parquet.
+#: What the kernel of each node reported to launches.
 _NODES = "nodes.parquet"
-#: Of toolchains.json, under `installed`.
+#: Paths in toolchains.json, under `installed`, and names of the facts.
 _INSTALLED = {
     "mpi.version": "MPI version",
     "mpi.origin": "MPI package",
@@ -57,15 +57,15 @@ _INSTALLED = {
     "compiler.version": "compiler of the toolchain",
     "compiler.flags": "flags of the toolchain",
 }
-#: The options that the launcher of an environment gets, as words of a shell.
+#: The options of an environment's launcher, as words of a shell.
 LAUNCHER_OPTIONS = "launcher options"
-#: Of toolchains.json, under `reframe.extras`: how ranks are started.
+#: Keys in toolchains.json, under `reframe.extras`, of how ranks are started.
 _STARTED = {
     "launcher": "launcher",
     "launcher_options": LAUNCHER_OPTIONS,
     "launcher_options_oversubscribed": f"{LAUNCHER_OPTIONS} with more ranks than processors",
 }
-#: Of a partition in site-config.json.
+#: Keys of a partition in site-config.json.
 _PARTITION = {"access": "access", "sched_options": "options", "prepare_cmds": "preparation"}
 _LAUNCHED = {
     "mpi_library": "MPI library",
@@ -74,7 +74,7 @@ _LAUNCHED = {
     "compiler": "compiler",
     "compiler_flags": "compiler flags",
 }
-#: Columns of cases.parquet that facts stand in.
+#: Columns of cases.parquet that contain facts.
 COLUMNS = (*_LAUNCHED, "emulated", "simulated", *TITLES)
 _EMULATION = "emulation.parquet"
 #: Packages of a Spack environment that move data, or bind ranks.
@@ -84,10 +84,10 @@ _CARRIERS = ("ucx", "libfabric", "rdma-core", "psm2", "pmix", "openpmix", "prrte
 def bundle_facts(
     bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame, placement: pl.DataFrame
 ) -> list[Fact]:
-    """All facts of a verified bundle, sorted; those that it does not record are left out.
+    """All facts that a verified bundle records, sorted.
 
-    `launches` are those that passed, with columns launch, environ and `COLUMNS`; `placement` has
-    the columns launch, rank and cpus.
+    `launches` are the passed ones, with columns launch, environ and `COLUMNS`; `placement` has the
+    columns launch, rank and cpus.
     """
     facts = [*_campaign(bundle_manifest), *_host(bundle), *_site(bundle)]
     facts += [*_toolchains(bundle), *_spack(bundle, bundle_manifest)]
@@ -134,7 +134,7 @@ def _toolchains(bundle: Path) -> Iterator[Fact]:
 
 
 def _site(bundle: Path) -> Iterator[Fact]:
-    """What the site says of its partitions, and the user's tuning; of what is private, digests."""
+    """Yield settings of the site's partitions and the user's tuning; private values are digests."""
     partitions = files.read_object_in_tree(bundle / "env" / "site-config.json", bundle).get(
         "partitions"
     )
@@ -163,7 +163,7 @@ def _spack(bundle: Path, bundle_manifest: Manifest) -> Iterator[Fact]:
         lock = locks.read(bundle / _LOCK)
         lock_toolchains = toolchains(lock)
     except UserError:
-        return  # of another Spack: its digest stands for it
+        return  # written by another Spack: only its digest is recorded
     for toolchain in lock_toolchains:
         yield toolchain.name, "Spack hash", toolchain.root.hash[:12]
         for spec in lock.closure(toolchain.root.hash):
@@ -181,7 +181,7 @@ def _launch_facts(launches: pl.DataFrame) -> Iterator[Fact]:
 
 
 def _binding_facts(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[Fact]:
-    """By environment: on which processors each rank of its launches could run."""
+    """Yield, by environment, the processors on which each rank of its launches could run."""
     environs = dict(launches.select("launch", "environ").iter_rows())
     ranks: dict[str, list[tuple[int, str]]] = {}
     for launch, rank, cpus in placement.iter_rows():
@@ -196,7 +196,7 @@ def _binding_facts(launches: pl.DataFrame, placement: pl.DataFrame) -> Iterator[
 
 
 def _nodes(bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame) -> Iterator[Fact]:
-    """By node, what its kernel reported to launches that passed; all values if it has several."""
+    """Yield, by node, what its kernel reported to passed launches: all values if several."""
     if _NODES not in bundle_manifest.data["files"]:
         return
     passed_launches = set(launches["launch"])
@@ -215,7 +215,7 @@ def _nodes(bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame) -> I
 def _emulation_facts(
     bundle: Path, bundle_manifest: Manifest, launches: pl.DataFrame
 ) -> Iterator[Fact]:
-    """By environment and by what is emulated (nodes, wan_rtt_ms): all its values."""
+    """Yield, by environment and emulated property (nodes, wan_rtt_ms), all its values."""
     if _EMULATION not in bundle_manifest.data["files"] or not launches["emulated"].any():
         return
     table = bundle_tables.read_table(bundle / _EMULATION, Emulation, ["launch", "name", "value"])
@@ -226,7 +226,7 @@ def _emulation_facts(
 
 
 def _simulation_facts(launches: pl.DataFrame) -> Iterator[Fact]:
-    """By environment: that it is simulated, and by what."""
+    """Yield, by environment, that it is simulated, and by what."""
     simulated_launches = launches.filter(pl.col("simulated").fill_null(False))
     for environ in simulated_launches["environ"].unique():
         rows = simulated_launches.filter(environ=environ)
@@ -251,7 +251,7 @@ def _value_text(value: Any) -> str:
 
 
 def _plain(value: str) -> str:
-    """One line; of a long one the beginning and its digest, which still tells two apart."""
+    """The value in one line; a long line is cut, and its digest is added to distinguish it."""
     line = printable(" ".join(value.split()))
     if len(line) <= _LONGEST:
         return line

@@ -1,6 +1,6 @@
 """The history of a campaign on a site: read from its published reports, and put in bundles.
 
-A bundle holds the nights before it: its report is judged against these, and no others.
+A bundle contains the nights before it; its report is judged against these only.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from roundtrip.history.cache import Cache
 from roundtrip.history.night import MeasuredNight
 from roundtrip.history.published import Revision
 
-#: Nights that are put into one table at a time: few calls, and little memory.
+#: Nights per table while reading: a compromise between number of calls and memory.
 _BATCH = 64
 _TABLES = ("cases", "placement", "nodes", "medians")
 _ORDER = ["night", "digest", *SERIES, "nodes"]
-#: Nights that go into a bundle at most: a year, and more than detection looks back.
+#: Most nights in a bundle: more than a year.
 MOST_NIGHTS = 400
-#: And nights of launches between pairs of nodes, of which there are many.
+#: Most nights with launches between pairs of nodes in a bundle; a night has many of these.
 MOST_PAIRED = 64
 _NIGHTS, _PROVENANCE, _NOTES, _PAIRS, _ACCEPTED = (
     f"{manifest.HISTORY}{name}.parquet"
@@ -63,11 +63,11 @@ _ATTACHED: Mapping[str, tuple[str, type[Row]]] = {
 class Ledger:
     """`nights` and `provenance` have the columns `NIGHTS` and `PROVENANCE`, oldest night first.
 
-    `warnings` say which revisions were left out, one line ``path: reason`` each.  A bundle also
-    holds `notes`, columns `NOTES`: what annotations say of nights, and `accepted`,
-    columns `ACCEPTANCES`: levels that they accept.  `pairs`, columns `PAIRS`, are
-    launches between pairs of nodes; `nights` has a series for each node that they tell of.
-    `signatures` says by night who signed it, and `remarks` what is odd of nights that are there.
+    `warnings` lists the revisions that were left out, one line ``path: reason`` each.  A bundle
+    also contains `notes`, columns `NOTES`: texts of annotations, and `accepted`, columns
+    `ACCEPTANCES`: levels that annotations accept.  `pairs`, columns `PAIRS`, are launches between
+    pairs of nodes; `nights` has series of their nodes.  `signatures` has the signature of each
+    night, `remarks` lists oddities of nights that were read.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
@@ -92,11 +92,11 @@ class Ledger:
 def read_ledger(
     reports: Path, campaign: str, site: str, annotations: Sequence[Annotation] = ()
 ) -> Ledger:
-    """All nights of `campaign` on `site` below the folder `reports`, those imported included.
+    """Read all nights of `campaign` on `site` below the folder `reports`, including imported ones.
 
-    One run is one night, also when two ran on one day: of revisions of one run the newest counts,
-    and none that another supersedes.  What cannot be read is left out with a warning.
-    `annotations` may leave nights out of detection.
+    One run is one night, even if two ran on one day; its newest revision counts, and none that
+    another supersedes.  Unreadable revisions are left out with a warning.  `annotations` may leave
+    nights out of detection.
     """
     folder = reports / campaign / site
     revisions, warnings = published.current_revisions(folder)
@@ -151,10 +151,10 @@ def read_ledger(
 
 
 def _unique_revisions(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
-    """Revisions without those whose samples another one has under another date; a warning for each.
+    """Drop revisions whose samples another has under another date; also return a warning for each.
 
-    A run is one night, however often somebody gives its bundle another date.  What its site signed
-    counts first, then what is older.
+    A run is one night, even if its bundle is copied under another date.  Keep the revision with the
+    best signature, of equals the oldest.
     """
     groups: dict[str, list[Revision]] = {}
     for revision in revisions:
@@ -174,7 +174,7 @@ def _unique_revisions(revisions: Sequence[Revision]) -> tuple[list[Revision], li
 
 
 def _doubt(revision: Revision) -> int:
-    """How little the signature of a revision is worth; most of one that is forged or damaged."""
+    """The rank of a revision's signature, the best first; last if the bundle cannot be verified."""
     try:
         state = signature.check_signature(revision.bundle, manifest.verify(revision.bundle)).state
     except UserError:
@@ -183,9 +183,9 @@ def _doubt(revision: Revision) -> int:
 
 
 def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
-    """A line for each night that names another one before it than lies there now.
+    """A line for each night whose named predecessor differs from the one that is there now.
 
-    A night that is not there at all was perhaps never published here, so it gets no line.
+    A predecessor that is missing gets no line: perhaps it was never published here.
     """
     successors = [revision for revision in revisions if revision.before]
     digests = published.all_digests(folder) if successors else set()
@@ -199,7 +199,7 @@ def _broken_links(folder: Path, revisions: Sequence[Revision]) -> list[str]:
 
 
 def _imported(folder: Path) -> Ledger:
-    """What was imported; a warning alone if one of the imports cannot be read."""
+    """The imported nights; only a warning if one of the imports cannot be read."""
     if not folder.is_dir():
         return Ledger()
     try:
@@ -211,7 +211,7 @@ def _imported(folder: Path) -> Ledger:
 def _read_revisions(
     revisions: Sequence[Revision], campaign: str, site: str
 ) -> tuple[Cache, list[str]]:
-    """Rows of revisions that are not in the cache; their stamps are left empty."""
+    """Read revisions that are not in the cache; stamps are left empty.  Also return warnings."""
     if not revisions:
         return Cache(), []
     thresholds = night.thresholds(site)
@@ -247,7 +247,7 @@ def _read_revisions(
 
 
 def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
-    """Revisions with tables that reach a limit or kill their decoder, and how."""
+    """Yield revisions with tables that reach a limit or crash their decoder, and the error."""
     with reader.Reader() as decoder:
         for revision in revisions:
             tables = [revision.bundle / f"{name}.parquet" for name in _TABLES]
@@ -269,11 +269,10 @@ def has_history(bundle_manifest: Manifest) -> bool:
 def attach(
     bundle: Path, bundle_manifest: Manifest, ledger: Ledger, annotations: Sequence[Annotation] = ()
 ) -> Manifest:
-    """Put the nights of `ledger` before the one of `bundle` into it; its manifest, written anew
-    and not signed.  It names the night before it.
+    """Put earlier nights of `ledger` into `bundle`; return its new manifest, which is not signed.
 
-    What `annotations` say of these nights and of this one goes with them.  A bundle without a night
-    before it stays as it is.
+    The manifest names the night before.  What `annotations` say of these nights and of this one is
+    added.  A bundle without a night before it stays unchanged.
     """
     history = ledger.nights_before(bundle_manifest.data["started"], MOST_NIGHTS)
     if history.nights.is_empty():
@@ -307,7 +306,7 @@ def attach(
 
 
 def read_attached(bundle: Path, bundle_manifest: Manifest) -> Ledger:
-    """The nights in a verified bundle, if it holds some; UserError for what no ledger wrote."""
+    """Read the nights in a verified bundle, if any; UserError for contents that no ledger wrote."""
     if not has_history(bundle_manifest):
         return Ledger()
     files = bundle_manifest.data["files"]

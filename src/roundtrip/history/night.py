@@ -46,7 +46,7 @@ _LOWER_IS_BETTER = {name: metric.lower_is_better for name, metric in METRICS.ite
 
 
 def thresholds(site: str) -> analysis.Analysis:
-    """Thresholds of the site; the package's if its file is damaged, which the page of it says."""
+    """Thresholds of the site; the package's if its file is damaged, as the site's page says."""
     try:
         return analysis.for_site(site)
     except UserError:
@@ -54,14 +54,14 @@ def thresholds(site: str) -> analysis.Analysis:
 
 
 def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
-    """Columns `NIGHTS`, in no order; `level` is that of the intervals over launches.
+    """Summarize `medians` as columns `NIGHTS`, in no order; `level` is that of the intervals.
 
-    `medians` has the columns `MEDIANS`, and night, digest and disturbed (of the launch).  Sets of
-    nodes of bundles that counted their hosts are "": which machines they were is not known.
+    `medians` has the columns `MEDIANS`, and night, digest and disturbed (of the launch).  Node sets
+    of bundles that counted their hosts become "", because the machines are unknown.
     """
     is_stable = pl.col("nodes").cast(pl.String).str.contains(rf"^{PSEUDONYM}(\+{PSEUDONYM})*$")
     rows = medians.with_columns(nodes=pl.when(is_stable).then("nodes").otherwise(pl.lit("")))
-    # A night on which everything was disturbed keeps its median, over all its launches.
+    # If all launches of a night are disturbed, its median is over all of them.
     is_calm = ~pl.col("disturbed")
     values = pl.col("median").filter(is_calm | ~is_calm.any())
     groups = (
@@ -91,20 +91,20 @@ def summarize(medians: pl.DataFrame, level: float) -> pl.DataFrame:
 
 
 def to_categories(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same rows with their texts as categories: groups and joins by them take a third."""
+    """The same rows with texts as categories: groups and joins by them take a third of the time."""
     return frame.with_columns(pl.col(pl.String).cast(pl.Categorical))
 
 
 def to_strings(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same rows with texts for the categories of `to_categories`."""
+    """The same rows with the categories of `to_categories` as texts."""
     return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 @dataclass(frozen=True)
 class MeasuredNight:
-    """One bundle: `launches` that passed and `medians` as its tables have them, not yet checked.
+    """One bundle: passed `launches` and `medians` as in its tables, not yet checked.
 
-    Medians are without those of launches between pairs of nodes, which are in `pairs`.
+    `medians` lacks launches between pairs of nodes, which are in `pairs`.
     """
 
     revision: Revision
@@ -117,10 +117,10 @@ class MeasuredNight:
 
 
 def read_night(revision: Revision, campaign: str, site: str) -> MeasuredNight:
-    """The night of a revision that was published for `campaign` on `site`.
+    """Read the night of a revision that was published for `campaign` on `site`.
 
     UserError if the bundle does not match its manifest or its signature, cannot be decoded, or is
-    of something else.
+    of another campaign, site or date.
     """
     bundle = revision.bundle
     bundle_manifest = manifest.verify(bundle)
@@ -173,7 +173,7 @@ def _tables(
 
 
 def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str], pl.DataFrame]:
-    """Launches between pairs of nodes of a verified bundle, and what they measured."""
+    """Launches between pairs of nodes of a verified bundle, and their measures."""
     if pairs.PLAN not in bundle_manifest.data["files"]:
         return [], pairs.no_pairs()
     frames = bundle_tables.read_tables(bundle).frames
@@ -186,7 +186,7 @@ def _pairs(bundle: Path, bundle_manifest: manifest.Manifest) -> tuple[list[str],
 
 
 def _require(launches: pl.DataFrame, bundle: Path) -> None:
-    """UserError unless the launches that passed say who they are, each once."""
+    """UserError unless there are passed launches, all with labels and each once."""
     names = launches["launch"].to_list()
     has_nulls = any(launches[name].null_count() for name in _NEEDED)
     if not names or has_nulls or len(set(names)) < len(names):
@@ -196,9 +196,9 @@ def _require(launches: pl.DataFrame, bundle: Path) -> None:
 def join_nights(
     nights: Sequence[MeasuredNight], level: float
 ) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, str]]:
-    """Frames of columns `NIGHTS` and `PROVENANCE` of `nights`, and by digest what is wrong.
+    """Return frames of columns `NIGHTS` and `PROVENANCE` of `nights`, and faults by digest.
 
-    A night with something wrong has no rows.  `level` is that of the intervals over launches.
+    A night with a fault has no rows.  `level` is that of the intervals over launches.
     """
     rows = to_categories(pl.concat([pl.DataFrame(schema=_ROWS), *map(_label_rows, nights)]))
     launches = pl.concat(
@@ -237,11 +237,11 @@ def _label_rows(night: MeasuredNight) -> pl.DataFrame:
 
 
 def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, str]]:
-    """Digests of nights whose medians no collector can have written, and why.
+    """Yield digests of nights with medians that no collector can have written, and the reason.
 
     The texts of `rows` are categories.
     """
-    texts = to_strings(rows.select(_TEXTS).unique())  # few: to match all takes long
+    texts = to_strings(rows.select(_TEXTS).unique())  # few: matching all takes long
     for rule in rules(Median):
         candidates = texts if rule.column in _TEXTS else rows
         if not candidates.select(rule.violation.any()).item():
@@ -251,7 +251,7 @@ def _faults(rows: pl.DataFrame, launches: pl.DataFrame) -> Iterator[tuple[str, s
     labels = to_strings(rows.select("digest", *LABELS).unique())
     for digest in labels.join(launches, on=labels.columns, how="anti")["digest"].unique():
         yield digest, f"{_BAD}: of no launch that passed"
-    if rows.select(_KEYS).hash_rows().is_duplicated().any():  # which is quick to see
+    if rows.select(_KEYS).hash_rows().is_duplicated().any():  # a quick check first
         duplicates = rows.filter(rows.select(_KEYS).is_duplicated())
         for digest in to_strings(duplicates)["digest"].unique():
             yield digest, f"{_BAD}: a series has two rows for one launch"

@@ -1,4 +1,4 @@
-"""Nodes by the launches between node pairs: measures, series, slow processors, absent nodes."""
+"""Nodes in launches between node pairs: measures, series, slow processors, absent nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
-#: Newest launches inside a node that judge its processor; most that two alike logarithms differ.
+#: Number of newest launches inside a node that count; largest ratio of similar logarithms.
 _NEWEST, _ALIKE = 6, 2.0
 FAILED, MISSING = "failed", "missing"
 _LOST = (FAILED, "partial")
@@ -36,9 +36,9 @@ _NAMES = ["study", "place", "environ", "measure"]
 
 @dataclass(frozen=True)
 class MeasureName:
-    """What a measure is of; `place` is system and partition, `is_alone`: of launches on one node.
+    """The identity of a measure; `place` is system and partition, `is_alone`: launches on one node.
 
-    `level` is what the newest night measured usually, in `unit`.
+    `level` is the usual value in the newest night, in `unit`.
     """
 
     study: str
@@ -52,9 +52,9 @@ class MeasureName:
 
 @dataclass(frozen=True)
 class SlowProcessor:
-    """Why a node's processor is slow: (measure, effect as a logarithm) of launches inside the node.
+    """A slow processor: (measure, effect as a logarithm) of launches inside the node.
 
-    `pauses`: it stands still at times, else it is slow all the time.
+    `pauses`: it stops at times; otherwise it is slow all the time.
     """
 
     effects: tuple[tuple[str, float], ...]
@@ -63,13 +63,13 @@ class SlowProcessor:
 
 
 def slow_processors(pairs: pl.DataFrame, settings: NodeSettings) -> dict[str, SlowProcessor]:
-    """By node: that its processor is slow, by its newest launches inside the node.
+    """Return the nodes with a slow processor, according to the newest launches inside each node.
 
-    No network takes part in these.  A slow processor slows short messages and copies alike, by
-    factors of which neither logarithm exceeds twice the other; slow memory slows copies alone.  One
-    that stands still for milliseconds (throttled, suspended, shared with another program) leaves
-    the medians and lengthens the tail, since shared memory loses no message.  All launches must
-    agree, and two are the least.
+    These use no network.  A slow processor slows short messages and copies by similar factors:
+    neither logarithm exceeds twice the other; slow memory slows only copies.  A processor that
+    stops for milliseconds (throttled, suspended, shared with another program) does not change the
+    medians but lengthens the tail, since shared memory loses no message.  All launches must agree,
+    and at least two are needed.
     """
     inside_rows = pairs.filter(pl.col("other") == "", pl.col("measure") != FAILURE)
     newest_rows = (
@@ -100,7 +100,7 @@ def _slow_processor(
 
 
 def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
-    """One for each measure of a study, partition, toolchain and kind of launch in `pairs`."""
+    """A measure for each quantity, study, partition, toolchain and kind of launch in `pairs`."""
     return [
         Measure(name, launches(rows), settings.least_effect(is_tail=name.measure == TAIL))
         for name, rows in split_measures(pairs)
@@ -108,7 +108,7 @@ def measures(pairs: pl.DataFrame, settings: NodeSettings) -> list[Measure]:
 
 
 def split_measures(pairs: pl.DataFrame) -> Iterator[tuple[MeasureName, pl.DataFrame]]:
-    """The rows of each measure but failures, oldest night first."""
+    """Yield the rows of each measure except failures, oldest night first."""
     passed_rows = pairs.filter(pl.col("measure") != FAILURE)
     sorted_rows = passed_rows.sort("night", "round", "launch").with_columns(
         is_alone=pl.col("other") == ""
@@ -124,9 +124,9 @@ def split_measures(pairs: pl.DataFrame) -> Iterator[tuple[MeasureName, pl.DataFr
 
 
 def outcomes(pairs: pl.DataFrame) -> Outcomes:
-    """Which launches of `pairs` failed; those alike are of one study, place and toolchain.
+    """The outcomes of the launches of `pairs`; those of one study, place and toolchain are similar.
 
-    A launch under which one node went down is held against this node alone.
+    A launch during which one node went down counts only against this node.
     """
     launch_kind = pl.concat_str(*_NAMES[:3], pl.col("other") == "", separator=" ")
     rows = pairs.filter(pl.col("measure") == FAILURE).sort("night", "round", "launch")
@@ -139,7 +139,7 @@ def outcomes(pairs: pl.DataFrame) -> Outcomes:
 
 
 def launches(rows: pl.DataFrame) -> Launches:
-    """Rows of one measure as arrays; nodes and nights are counted in their order."""
+    """Convert rows of one measure to arrays; nodes and nights are numbered in their order."""
     host_switches = switches(rows)
     numbers = {host: number for number, host in enumerate(host_switches)} | {"": NO_NODE}
     days = {night: number for number, night in enumerate(sorted(set(rows["night"])))}
@@ -156,7 +156,7 @@ def launches(rows: pl.DataFrame) -> Launches:
 
 
 def switches(pairs: pl.DataFrame) -> dict[str, str]:
-    """By node, in the order of names: the switch on which it hung last; "" where none is known."""
+    """The last known switch of each node, in the order of node names; "" if none is known."""
     hosts = pl.concat(
         [
             pairs.select("night", "host", "switch"),
@@ -169,7 +169,7 @@ def switches(pairs: pl.DataFrame) -> dict[str, str]:
 
 
 def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) -> pl.DataFrame:
-    """Columns `NIGHTS`: a series for each node and measure, its value night after night."""
+    """Columns `NIGHTS`: a series for each node and measure, with one value per night."""
     values = []
     for name, rows in split_measures(pairs):
         for _, night in rows.group_by("night", maintain_order=True):
@@ -220,11 +220,11 @@ def _row(
 
 @dataclass(frozen=True)
 class AbsentNode:
-    """A node in the night that began at `night`.
+    """A node without a measurement in the night that began at `night`.
 
-    `state` and `reason` are Slurm's for a node that it had taken out.  Otherwise the state is
-    `FAILED`, if all launches on it failed, or `MISSING`, if none was made.  `last` is the newest
-    night that measured it, "" if none did; times are ISO 8601.
+    `state` and `reason` are Slurm's for a node that Slurm had taken out.  Otherwise the state is
+    `FAILED` if all launches on the node failed, else `MISSING`.  `last` is the newest night that
+    measured it, "" if none did; times are ISO 8601.
     """
 
     node: str
@@ -235,14 +235,14 @@ class AbsentNode:
 
     @property
     def is_failed(self) -> bool:
-        """Whether launches were made on it, and all failed."""
+        """Whether the node had launches and all failed."""
         return self.state == FAILED
 
 
 def absent_nodes(folder: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
-    """Absent nodes of the newest readable night in `folder`, of a campaign on a site, by name.
+    """The absent nodes of the newest readable night of a campaign on a site in `folder`, by name.
 
-    `pairs`: columns `PAIRS`, of all nights.  A night that cannot be read raises no UserError: the
+    `pairs`: columns `PAIRS`, of all nights.  An unreadable night raises no UserError, since the
     ledger warns of it.
     """
     for revision in reversed(published.current_revisions(folder)[0]):
@@ -252,7 +252,7 @@ def absent_nodes(folder: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
 
 
 def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
-    """Absent nodes of one night; UserError for a bundle that cannot be read."""
+    """The absent nodes of one night; UserError for a bundle that cannot be read."""
     bundle_manifest, cases = manifest.verify(bundle), bundle / "cases.parquet"
     reader.require_tables([cases])
     launches = bundle_tables.read_table(
@@ -277,7 +277,7 @@ def _absent_in(bundle: Path, pairs: pl.DataFrame) -> list[AbsentNode]:
 
 
 def _bystander_reasons(launches: pl.DataFrame) -> dict[str, tuple[str, str]]:
-    """Nodes of launches under which another one went down."""
+    """State and reason, by node, for the nodes of launches during which a node went down."""
     down_launches = launches.drop_nulls(["hosts", "nodes_down"])
     rows = down_launches.select("hosts", pl.col("nodes_down").list.join(", ")).rows()
     return {
@@ -308,7 +308,7 @@ def _hosts(launches: pl.DataFrame, *statuses: str) -> Iterator[str]:
 
 
 def _planned_nodes(bundle: Path) -> list[str]:
-    """The nodes of the launches that were planned."""
+    """The nodes of the planned launches."""
     file = bundle / pairs.PLAN
     plan: Any = files.read_json(file) if file.exists() else {"partitions": {}}
     try:

@@ -1,9 +1,8 @@
-"""What launches between pairs of nodes measured: latency, its tail and bandwidth of each launch,
-and which failed.
+"""Measures of launches between pairs of nodes: latency, its tail, bandwidth, and failures.
 
-A measure joins all series of a launch that tell the same: of each, how it differs from the median
-over all pairs of the night, so that launches may lack sizes.  The tail is the mean of the messages
-over their median: lost packets are too rare to move a median, and cost far more than it.
+A measure combines all series of a launch that show the same quantity: the difference of each from
+the median over all pairs of the night, so that launches may lack sizes.  The tail is the mean of
+the messages over their median: lost packets are too rare to change a median, and cost far more.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from roundtrip.stats.settings import NodeSettings
 from roundtrip.studies.derivation import METRICS
 
 LATENCY, TAIL, BANDWIDTH = "latency", "tail", "bandwidth"
-#: Whether the launch failed: its excess is 1, or 0.
+#: Whether the launch failed: its excess is 1 if it did, else 0.
 FAILURE = "failure"
 #: Parameters of a launch's check that mark a campaign over pairs: the round of the whole design,
-#: and of the night.
+#: and the round of the night.
 ROUND, NIGHT_ROUND = "pair_round", "pair_night_round"
-#: A bundle of such a campaign has this file, the plan of its rounds.
+#: The plan of the rounds, a file in bundles of such campaigns.
 PLAN = "env/pairs.json"
 #: With fewer messages a launch has no tail.
 _LEAST_MESSAGES = 30
@@ -44,9 +43,9 @@ def measure_pairs(
     placement: pl.DataFrame,
     settings: NodeSettings,
 ) -> pl.DataFrame:
-    """Columns `PAIRS` but night and digest, by launch; the frames are tables of a bundle.
+    """Columns `PAIRS` except night and digest, by launch; the frames are tables of a bundle.
 
-    Of `placement` launch, rank, host and switch are used.
+    The columns launch, host and switch of `placement` are used.
     """
     all_launches = _launches(launches, parameters, placement)
     passed_launches = all_launches.filter(~pl.col("failed"))
@@ -98,15 +97,14 @@ def _is_large(settings: NodeSettings) -> pl.Expr:
 def _launches(
     launches: pl.DataFrame, parameters: pl.DataFrame, placement: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row a launch of one or two nodes that passed or failed: what `PAIRS` says of it, and
-    `is_alone` and `failed`."""
+    """Launches on one or two nodes that passed or failed: columns of `PAIRS`, is_alone, failed."""
     round_rows = parameters.filter(pl.col("name").is_in([ROUND, NIGHT_ROUND]))
     placement_rows = parameters.filter(
         pl.col("name") == "placement", pl.col("value").is_in(ON_SOCKETS)
     )
     sockets = placement_rows.select("launch", on=pl.format(", {}", "value"))
     rounds = round_rows.select("launch", "name", "number").sort("launch", "name")
-    # That of the night says what was near in time; it comes first in the order of names.
+    # The round of the night, whose launches are near in time, is first in the order of names.
     rounds = rounds.group_by("launch", maintain_order=True).agg(round=pl.col("number").first())
     switches = placement.select("launch", "host", "switch").unique(
         ["launch", "host"], keep="first", maintain_order=True
@@ -136,7 +134,7 @@ def _launches(
 
 
 def _centres(excesses: pl.DataFrame) -> pl.DataFrame:
-    """Latency and bandwidth of each launch; the level is that of the end of the sizes."""
+    """Latency and bandwidth of each launch; the level is from the smallest or the largest size."""
     is_time = pl.col("unit") == "s"
     ends = excesses.group_by(*_GROUP, "measure").agg(
         end=pl.when(pl.col("measure").first() == LATENCY)
@@ -168,7 +166,7 @@ def _tails(small: pl.DataFrame) -> pl.DataFrame:
 
 
 def _failures(launches: pl.DataFrame) -> pl.DataFrame:
-    """Of each launch, whether it failed; the level is the share that did."""
+    """Whether each launch failed; the level is the share of failed launches."""
     failure = pl.col("failed").cast(pl.Float64)
     return launches.with_columns(
         measure=pl.lit(FAILURE),

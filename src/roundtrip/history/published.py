@@ -1,7 +1,7 @@
 """Published revisions of a campaign on a site, and which of them count as nights.
 
 Below ``<reports>/<campaign>/<site>/`` each night has a folder, named by the UTC date of its start;
-``<date>.2``, ``<date>.3`` are further nights of that date.  It holds r1, r2, ...
+``<date>.2``, ``<date>.3`` are further nights of that date.  It contains the revisions r1, r2, ...
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from roundtrip.errors import UserError
 
 FACTS = "report.json"
 BUNDLE = "bundle"
-#: In the bundle of a search for a cause, which is no night.
+#: File in the bundle of a search for a cause, which is no night.
 SEARCH = "search.json"
 _NAME = re.compile(r"r([1-9][0-9]{0,8})")
 _NIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.([1-9][0-9]{0,8}))?")
@@ -28,28 +28,28 @@ _NIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?:\.([1-9][0-9]{0,8}))?")
 
 @dataclass(frozen=True)
 class Revision:
-    """A revision whose report.json can be read; `digest` is what its bundle's manifest must be."""
+    """A revision with a readable report.json; `digest` is that of the manifest of its bundle."""
 
     path: Path
     digest: str
     supersedes: str | None
-    #: Of its manifest: what re-dated copies of it have in common, and the night that it names.
+    #: From its manifest: samples (equal in re-dated copies), start, and the night before.
     samples: str = ""
     started: str = ""
     before: tuple[str, str] | None = None
 
     @property
     def bundle(self) -> Path:
-        """The copy of the bundle that it was made of."""
+        """The copy of the bundle from which the report was made."""
         return self.path / BUNDLE
 
     def stamp(self) -> str:
-        """What changes when a file of the bundle does: the digest of their names, sizes, times."""
+        """A digest of names, sizes and times of the bundle's files; it changes when they do."""
         return stamp(self.bundle)
 
 
 def stamp(folder: Path) -> str:
-    """What changes when a file in `folder` does: the digest of their names, sizes, times.
+    """A digest of names, sizes and times of the files in `folder`; it changes when they do.
 
     "" without such a folder.
     """
@@ -72,7 +72,7 @@ def revisions(folder: Path) -> list[Path]:
 
 
 def nights(site: Path) -> list[Path]:
-    """Folders of nights of a campaign on a site, oldest date first; links are none."""
+    """Folders of nights of a campaign on a site, oldest date first, without symbolic links."""
     if not site.is_dir():
         return []
     names = [(_NIGHT.fullmatch(path.name), path) for path in site.iterdir()]
@@ -81,17 +81,17 @@ def nights(site: Path) -> list[Path]:
 
 
 def is_night(name: str) -> bool:
-    """Whether a folder of this name is that of a night."""
+    """Whether a folder of this name is the folder of a night."""
     return _NIGHT.fullmatch(name) is not None
 
 
 def date(night: Path) -> str:
-    """The date in the name of the folder of a night."""
+    """The date in the name of a night's folder."""
     return night.name.split(".")[0]
 
 
 def read_facts(revision: Path) -> dict[str, Any] | None:
-    """The facts of a revision; None if there are none that can be read."""
+    """The facts of a revision; None if they cannot be read."""
     try:
         facts = files.read_json(revision / FACTS)
     except UserError:
@@ -100,7 +100,7 @@ def read_facts(revision: Path) -> dict[str, Any] | None:
 
 
 def measurement(facts: dict[str, Any] | None) -> str | None:
-    """The digest of what was measured, by the facts of a revision; None if they do not say it."""
+    """The digest of the measurement, by the facts of a revision; None if it is missing."""
     digest = facts and facts.get("measurement", facts.get("digest"))
     return digest if isinstance(digest, str) else None
 
@@ -148,7 +148,7 @@ def _read(path: Path) -> Revision:
 
 
 def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
-    """`samples`, `started` and `before` of a revision; its reader checks whether they are right."""
+    """`samples`, `started` and `before` of a revision; the reader of its bundle checks them."""
     try:
         data = files.parse_json(listing.decode())
     except (UserError, UnicodeDecodeError):
@@ -163,13 +163,13 @@ def _from_manifest(listing: bytes) -> tuple[str, str, tuple[str, str] | None]:
 
 
 def all_digests(site: Path) -> set[str]:
-    """The digests of the bundles of all revisions, also of those that a later one supersedes."""
+    """The digests of the bundles of all revisions, including superseded ones."""
     all_facts = (read_facts(path) for night in nights(site) for path in revisions(night))
     return {str(facts.get("digest")) for facts in all_facts if facts}
 
 
 def without_folder(path: Path, error: UserError) -> str:
-    """The text of an error, without the folder that a message names already."""
+    """The text of an error without the folder, which the message already names."""
     return str(error).replace(f"{path}/", "")
 
 

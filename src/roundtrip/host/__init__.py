@@ -1,1 +1,1 @@
-"""The machine that measures: its facts, what may spoil a measurement, and its provenance record."""
+"""The measuring machine: its facts, disturbances of measurements, and its provenance record."""

@@ -1,4 +1,4 @@
-"""What may spoil a measurement on this machine, and what to do about it.
+"""Conditions of this machine that may spoil measurements, and advice against them.
 
 Pure functions of facts.  `roundtrip doctor` gathers the facts and prints the findings.
 """
@@ -16,7 +16,7 @@ Level = Literal["ok", "warn", "impossible"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the doctor: its topic, how bad it is, the detail, and what helps (or "")."""
+    """One line of the doctor: its topic, severity, detail, and advice (or "")."""
 
     topic: str
     level: Level
@@ -25,7 +25,7 @@ class Finding:
 
 
 def warn_if(is_bad: bool, topic: str, detail: str, advice: str) -> Finding:
-    """A warning with advice if something spoils measurements; else what was found."""
+    """Return a warning with `advice` if `is_bad`, else a finding of level "ok"."""
     return Finding(topic, "warn", detail, advice) if is_bad else Finding(topic, "ok", detail)
 
 
@@ -33,13 +33,13 @@ def warn_if(is_bad: bool, topic: str, detail: str, advice: str) -> Finding:
 _GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page", "timebase")
 #: Load average, in cores, above which other work disturbs a launch.
 _LOAD_LIMIT = 0.25
-#: Share of the time since boot that the hypervisor took; above it, timings show it.
+#: Share of steal in the time since boot above which timings show it.
 _STEAL_LIMIT = 0.001
 _UNKNOWN = "the kernel does not say"
 
 
 def cores(host: Host) -> Finding:
-    """Whether two ranks get a core each, and one is left for the system."""
+    """Whether two ranks get a core each, and the system gets another one."""
     detail = f"{host.cores} cores, {host.usable} of {host.logical} processors usable"
     if host.usable < 2 or host.cores < 2:
         advice = (
@@ -95,7 +95,7 @@ def load(host: Host) -> Finding:
 
 
 def virtualisation(host: Host) -> Finding:
-    """Whether this is a virtual machine, and how much time its hypervisor gave to others."""
+    """Whether this is a virtual machine, and its share of steal time."""
     if not host.virtual:
         return Finding("virtualisation", "ok", "container" if host.container else "none")
     detail = f"virtual machine{f' ({host.hypervisor})' if host.hypervisor else ''}"
@@ -140,7 +140,7 @@ def numa(host: Host) -> Finding:
 def packages(missing_packages: Sequence[str] | None) -> Finding:
     """Whether all packages of a campaign are installed.
 
-    `missing_packages` are those that are not, None if neither dpkg nor rpm knows them.
+    `missing_packages` are the packages that are not; None without dpkg and rpm.
     """
     if missing_packages is None:
         return Finding("packages", "warn", "no dpkg and no rpm", "build the software with Spack")

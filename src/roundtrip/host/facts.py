@@ -1,8 +1,8 @@
-"""What this machine is: facts of /proc, /sys and Debian, and the record of them in every run.
+"""Facts of this machine from /proc, /sys and package managers, and their record in every run.
 
 All paths are below a root folder, so that tests read recorded trees.  A fact is None if the kernel
 does not have it.  The record is enough to explain a change and has no secrets: no user names, paths
-or addresses.  The host name stands under `hostname` only, where the bundle replaces it.
+or addresses.  The host name is in `hostname` only, where the bundle replaces it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def listed_packages(listing: str, purposes: Iterable[str]) -> list[str]:
     return names
 
 
-#: How to ask the package manager for the state, name and version of packages, by its program.
+#: Options that query the state, name and version of packages, by the program of the manager.
 _QUERIES = {
     "dpkg-query": ("-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"),
     "rpm": ("-q", "--qf", "installed %{NAME} %{VERSION}-%{RELEASE}\n"),
@@ -43,7 +43,7 @@ _QUERIES = {
 
 
 def installed_packages(names: Iterable[str]) -> dict[str, str] | None:
-    """Versions, by name, of those of `names` that are installed; None without dpkg and rpm."""
+    """Return the versions of installed packages in `names`, by name; None without dpkg and rpm."""
     for program, options in _QUERIES.items():
         if place := shutil.which(program):
             return dict(_installed((place, *options, *names)))
@@ -60,20 +60,20 @@ def _installed(query: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 def upstream(version: str) -> str:
     """Upstream's part of a package's version: ``1:4.1.4+ds-3+b1`` -> ``4.1.4``.
 
-    Debian writes ``4.3.0+really4.2.1-1`` where it went back to 4.2.1.
+    Debian writes ``4.3.0+really4.2.1-1`` if it reverted to 4.2.1.
     """
     return re.split(r"[-+~]", version.split(":", 1)[-1].split("+really")[-1])[0]
 
 
 def distribution() -> str:
-    """``debian12``, ``ubuntu24.04``; ``el9`` for all that rebuild RHEL 9; empty if unknown."""
+    """Return ``debian12``, ``ubuntu24.04``; ``el9`` for all rebuilds of RHEL 9; "" if unknown."""
     release = _release()
     name = release.get("ID", "") + release.get("VERSION_ID", "")
     return release.get("PLATFORM_ID", "").removeprefix("platform:") or name
 
 
 def distributor() -> str:
-    """``Debian``, ``Ubuntu``, ``Rocky``: in the origin of what comes from a package."""
+    """Return ``Debian``, ``Ubuntu``, ``Rocky``, for the origin of a toolchain from packages."""
     return _release().get("NAME", "unknown").split()[0]
 
 
@@ -86,7 +86,7 @@ def _release() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Cache:
-    """One cache of the first core: `size_kib`, and how many logical processors share it."""
+    """A cache of the first core; `shared_by` is the number of logical processors that share it."""
 
     level: int
     kind: str
@@ -101,8 +101,8 @@ class Host:
     `logical` counts the processors that are online, `usable` those that this process may use,
     `cores` the physical ones.  `quota` is the number of processors that the control group may use
     on average.  `microcode` is the revision of the first processor, `firmware` the version of the
-    BIOS.  `turbo` and `smt` are None where the kernel does not say.  `steal` is the share of
-    the time since boot that a hypervisor gave to others, 0..1.  Memory is in KiB.
+    BIOS.  `turbo` and `smt` are None if the kernel does not report them.  `steal` is the share of
+    steal in the time since boot, 0..1.  Memory is in KiB.
     """
 
     hostname: str
@@ -256,7 +256,7 @@ def _turbo(cpu: Path) -> bool | None:
 
 
 def _quota(cgroup: Path) -> float | None:
-    """Processors that this control group may use: of version 2, else of version 1."""
+    """Return the processors that this control group may use, by cgroup v2, else v1; None: all."""
     limits = (_text(cgroup / "cpu.max") or "max").split()
     if limits[0] != "max":
         return int(limits[0]) / int(limits[1])
@@ -282,7 +282,7 @@ def _steal(stat: str) -> float:
     return ticks[7] / total if len(ticks) == 8 and total else 0.0
 
 
-#: Packages that apt-packages.txt does not list, but that decide what is measured.
+#: Packages that apt-packages.txt does not list, but that affect measurements.
 _ALSO = ("g++", "gcc-12", "libc6", "libopenmpi3", "libmpich12", "libfabric1", "libucx0", "spack")
 
 

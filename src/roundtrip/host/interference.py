@@ -1,7 +1,7 @@
-"""What disturbs measurements on this machine now, and how small a difference can still be seen.
+"""Measures disturbances on this machine, and the smallest difference that is still detectable.
 
 An A/A test runs the same program as A and as B, a ping-pong between two pinned processes, in random
-order and in blocks that stand for launches.  The findings are pure functions of the blocks.
+order and in blocks that represent launches.  The findings are pure functions of the blocks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from roundtrip.host.doctor import Finding, warn_if
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
 
-#: Blocks stand for launches.  The interval of twelve reaches from the third to the tenth.
+#: Blocks represent launches.  The interval of twelve values spans the third to the tenth.
 BLOCKS = 12
 _BATCH_S = 0.002
 _LOOP = 100_000
@@ -32,7 +32,7 @@ _REQUEST, _REPLY = 0, 128
 _STOP = 255
 _PATIENCE = 1_000_000
 _PER_SECOND = os.sysconf("SC_CLK_TCK")
-#: Limits: processors that others use, processors that are stolen, relative change of speed.
+#: Limits: processors used by other work, stolen processors, relative change of speed.
 _OTHERS, _STEAL, _SPEED = 0.1, 0.001, 0.02
 #: Share of their two processors that the two ends get on an idle machine.
 _WHOLE = 0.97
@@ -64,8 +64,8 @@ class Block:
     """One block of the A/A test; all times are in seconds.
 
     `wall_s` is its length.  `a_s` and `b_s` are the times of its batches, `own_s` is the processor
-    time of both ends, `busy_s` that of all processes and `steal_s` that which the hypervisor took.
-    `loop_s` is the processor time of a loop that is always the same.
+    time of both ends, `busy_s` that of all processes and `steal_s` that taken by the hypervisor.
+    `loop_s` is the processor time of a fixed loop.
     """
 
     wall_s: float
@@ -101,21 +101,21 @@ class Block:
 
 
 def judge_blocks(blocks: Sequence[Block], levels: Levels) -> ClaimVerdict:
-    """The ratio of B to A over the blocks, judged as a report judges one over launches."""
+    """Judge the ratio of B to A over the blocks, as a report judges one over launches."""
     return judge({"A/A": [block.ratio for block in blocks]}, levels)["A/A"]
 
 
 def resolution(result: ClaimVerdict) -> float | None:
-    """The smallest relative difference that the interval would show; None without an interval."""
+    """Return the smallest relative difference that the interval can show; None without one."""
     low, high = result.interval.low, result.interval.high
     return None if low is None or high is None else max(high - 1, 1 / low - 1)
 
 
 def effect(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float | None:
-    """How much slower messages were in blocks with much of a quantity: a ratio of median times.
+    """Return the ratio of median message times between blocks with high and low `quantity`.
 
     The half of the blocks with the largest `quantity` is compared with the half with the smallest.
-    None if all blocks have the same.
+    None if all blocks have the same value.
     """
     ranking = sorted(blocks, key=quantity)
     half = len(ranking) // 2
@@ -129,7 +129,7 @@ def effect(quantity: Callable[[Block], float], blocks: Sequence[Block]) -> float
 
 
 def findings(blocks: Sequence[Block], levels: Levels, autogroup: bool | None) -> list[Finding]:
-    """What each disturbance did to the test, and how small a difference the test can see."""
+    """Return a finding for each disturbance of the test, and one for its resolution."""
     return [
         _others(blocks),
         _autogroup(blocks, autogroup),
@@ -210,7 +210,7 @@ def measure(seconds: float = 10.0) -> list[Block]:
     try:
         os.sched_setaffinity(0, {processors[0]})
         with _answering(processors[1]) as end:
-            end.batch(1000)  # the first are slow: cold caches, and the other end starts
+            end.batch(1000)  # warm-up: cold caches, and the other end starts
             round_trip_s = end.batch(200) / 200
             hands = max(1, round(_BATCH_S / round_trip_s))
             return [end.block(seconds / BLOCKS, hands) for _ in range(BLOCKS)]
@@ -240,7 +240,7 @@ class _End:
         return time.perf_counter() - begin
 
     def block(self, seconds: float, hands: int) -> Block:
-        """Measure pairs of A and B for `seconds`, and what else the machine did meanwhile."""
+        """Measure pairs of A and B for `seconds`, and the machine's other load meanwhile."""
         pairs: dict[str, list[float]] = {"a": [], "b": []}
         begin, cpu_s, start_ticks = time.perf_counter(), self._own_s(), _ticks()
         while not pairs["a"] or time.perf_counter() - begin < seconds:

@@ -1,5 +1,8 @@
-"""What a launch runs: digests of programs, the shared libraries that they link, and what tunes MPI
-from outside of site and toolchain (variables of the shell of the user, and files in the home)."""
+"""Digests of programs, the shared libraries that they link, and MPI settings of the user.
+
+These settings are variables of the user's shell and files in the home folder, which neither site
+nor toolchain sets.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +18,17 @@ from roundtrip import files
 
 #: Written by each fixture that builds or finds programs: a list of their paths.
 PROGRAMS_FILE = "programs.json"
-#: Variables by which a user brings other libraries than those that a program links.
+#: Variables by which a user replaces the libraries that a program links.
 _REPLACES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
 _LINKED = re.compile(r"^\s*(?P<name>\S+) => (?P<file>/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
-#: The library that has MPI's functions in C: of Open MPI and MPICH, of Debian's MPICH, of Cray; a
+#: Name of the library with MPI's functions in C (Open MPI and MPICH, Debian's MPICH, Cray); a
 #: pattern for Python and `sed -E`.
 MPI_LIBRARY = "libmpi(ch)?(_[a-z]+_[0-9]+)?[.]so[.0-9]*"
 _PATIENCE_S = 30
 
 
 def digest(file: Path) -> str | None:
-    """The sha256 of a file; None if it cannot be read.  It is read again once it has changed."""
+    """Return the sha256 of a file, None if it cannot be read; cached until the file changes."""
     return _digest(file, files.stamp(file.resolve()))
 
 
@@ -39,10 +42,10 @@ def _digest(file: Path, stamp: tuple[int, ...]) -> str | None:
 
 
 def libraries(program: Path) -> dict[str, Path]:
-    """By name, the file of each shared library that the program links, symbolic links resolved.
+    """Return the file of each shared library that the program links, by name, links resolved.
 
-    The dynamic loader finds them, without what variables of the user would replace.  Libraries that
-    it does not find so are left out; {} for what is no dynamic program.
+    The dynamic loader finds them, without the user's variables that replace libraries.  Libraries
+    that it does not find are left out; {} if the program is not dynamically linked.
     """
     variables = {key: value for key, value in os.environ.items() if key not in _REPLACES}
     try:
@@ -72,14 +75,14 @@ def _listed(listing: str) -> Iterator[tuple[str, Path]]:
         yield match["name"], Path(match["file"]).resolve()
 
 
-#: Beginnings of variables by which MPIs and their transports are tuned.
+#: Prefixes of variables that tune MPIs and their transports.
 _TUNES = (
     *("FI_", "HCOLL_", "HFI_", "I_MPI_", "MPICH_", "MPIR_CVAR_", "MV2_", "MVP_", "OMPI_MCA_"),
     *("PMIX_MCA_", "PRTE_MCA_", "PSM2_", "PSM3_", "UCC_", "UCX_"),
 )
-#: What a launcher sets for the processes that it starts.
+#: Variables that a launcher sets for the processes that it starts.
 _OF_A_LAUNCHER = re.compile(r"OMPI_MCA_(orte|ess|pmix|plm|prte|initial_wdir|shmem_RUNTIME)")
-#: Below the user's home, as Open MPI, PRRTE and PMIx read them.
+#: Files below the user's home that Open MPI, PRRTE and PMIx read.
 _FILES = tuple(f".{name}/mca-params.conf" for name in ("openmpi", "prte", "pmix"))
 _SET = re.compile(r"\b([A-Za-z_]\w*)=")
 _LONGEST = 900
@@ -95,8 +98,10 @@ def tuning(
     environ: Mapping[str, str] = os.environ,
     home: Path | None = None,
 ) -> dict[str, str]:
-    """Variables and files (``~/.openmpi/...``) that tune MPI, with what they say; of the variables
-    those that are no `site_variables`.  A file that cannot be read is left out, as MPI does."""
+    """Return the variables and files (``~/.openmpi/...``) that tune MPI, with their contents.
+
+    Variables in `site_variables` and files that cannot be read (as by MPI) are left out.
+    """
     settings = {
         name: value[:_LONGEST]
         for name, value in sorted(environ.items())

@@ -1,4 +1,4 @@
-"""Brings what other tools logged before: ReFrame's performance logs, reports and databases."""
+"""Imports results of other tools: ReFrame's performance logs, reports and databases."""
 
 from roundtrip.imported.store import FOLDER, read
 

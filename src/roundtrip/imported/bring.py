@@ -1,6 +1,6 @@
-"""Brings files of ReFrame into the history of a campaign on a site.
+"""Imports files of ReFrame into the history of a campaign on a site.
 
-What can be imported are performance logs, reports and results databases, packed or not.
+The files are performance logs, reports and results databases, with or without gzip.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from roundtrip.imported.values import (
     select_comparable,
 )
 
-#: The largest file that is read, packed or not, bytes.
+#: Size limit of a file, compressed and uncompressed, bytes.
 _MOST = 1 << 30
-#: ReFrame's names, and what logrotate makes of them.
+#: ReFrame's file names, also with the suffixes of logrotate.
 _LOG = re.compile(r".+\.log(\.h?\d+|-\d+)?(\.gz)?")
 _OTHER = re.compile(r".+\.(json|db|sqlite3?)(\.gz)?")
 _GZIP = b"\x1f\x8b"
@@ -51,7 +51,7 @@ _TASK = "roundtrip.imported.bring:answer"
 
 @dataclass(frozen=True)
 class Source:
-    """A file that was read, and what it holds; `name` is below the folder that the user gave."""
+    """A file and its parsed content; `name` is relative to the folder that the user gave."""
 
     file: Path
     name: str
@@ -61,10 +61,10 @@ class Source:
 
 
 def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Source]:
-    """Every file that `places` are or hold, in their order, each content once.
+    """Yield the files of `places` (files or folders) in their order, each content once.
 
-    In a folder, only files are read that have a name or a beginning of ReFrame's.  UserError for a
-    place that does not exist.  A file that reaches a limit of `collect.reader` is set aside.
+    In a folder, these are logs by their names, and reports and databases by names and content.
+    A file that cannot be read, or reaches a limit of `collect.reader`, has a reject and no values.
     """
     digests, errors = set(), list[OSError]()
     with Reader() as reader:
@@ -91,9 +91,9 @@ def read_sources(places: Iterable[Path], zone: datetime.tzinfo) -> Iterator[Sour
 def answer(
     limits: Limits, names: Sequence[str], content: bytes, zone: str, is_ours: str
 ) -> Iterator[bytes]:
-    """For each file, in the process of the reader: what it holds.
+    """Yield the packed content of each file; runs in the process of the reader.
 
-    UserError for a file that cannot be read, and for one of too many rows.
+    UserError for a file that cannot be read or has too many rows.
     """
     for file in map(Path, names):
         data = files.read_in_tree(file, max_bytes=_MOST)
@@ -109,7 +109,7 @@ def answer(
 
 
 def parse(content: bytes, zone: datetime.tzinfo) -> ParsedFile:
-    """The values of a file of any kind; its content tells which."""
+    """Return the values of a file; its content determines its kind."""
     fault = None
     if content.startswith(_GZIP):
         content, fault = _gunzip(content)
@@ -127,7 +127,7 @@ def parse(content: bytes, zone: datetime.tzinfo) -> ParsedFile:
 
 
 def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path, str, bool]]:
-    """File, name, and whether the user named it; `errors` gets folders that cannot be read."""
+    """Yield file, name, and whether the user named it; `errors` gets unreadable folders."""
     for place in places:
         if not place.is_dir():
             yield _resolve(place), printable(place.name), True
@@ -141,7 +141,7 @@ def _files(places: Iterable[Path], errors: list[OSError]) -> Iterator[tuple[Path
 
 
 def _resolve(place: Path) -> Path:
-    """`place` without symbolic links; as it is, if they lead in a circle: then reading tells."""
+    """Return `place` without symbolic links, or unchanged if they form a loop."""
     try:
         return place.resolve()
     except RuntimeError:
@@ -149,13 +149,13 @@ def _resolve(place: Path) -> Path:
 
 
 def _is_ours(content: bytes) -> bool:
-    """Whether a file of any name in a folder is a report or a results database."""
+    """Whether the content is a report or a results database."""
     plain = _gunzip(content)[0] if content.startswith(_GZIP) else content
     return plain.startswith(reports.SQLITE) or b'"session_info"' in plain
 
 
 def _gunzip(content: bytes) -> tuple[bytes, Reject | None]:
-    """What gzip packed, up to where it is broken; and the fault, if it is."""
+    """Return the uncompressed content up to the first fault, and the fault, if any."""
     parts, size = [], 0
     while content:
         stream = zlib.decompressobj(wbits=31)
@@ -174,8 +174,8 @@ def _gunzip(content: bytes) -> tuple[bytes, Reject | None]:
 
 @dataclass(frozen=True)
 class Options:
-    """Options of an import: the time zone of logs without one, and patterns (globs) of variables
-    of which `lower` or `higher` values are better.
+    """Options of an import: the time zone of logs that name none, and patterns (globs) of
+    variables whose `lower` or `higher` values are better.
     """
 
     zone: datetime.tzinfo = datetime.UTC
@@ -186,7 +186,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Import:
-    """An import: its folder (None if nothing was usable), what it holds, and what is set aside.
+    """An import: its folder (None without any usable value), counts of its content, and rejects.
 
     `empty_rows` counts rows without a value; `rejects` has lines ``file:line: reason``.
     """
@@ -199,7 +199,7 @@ class Import:
     rejects: list[str]
 
 
-#: Of one job; the pseudonyms of more would not fit a history.
+#: Node limit of a job: the pseudonyms of more nodes do not fit into a history.
 _MOST_NODES = 6000
 _NONE = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.String})
 
@@ -207,7 +207,7 @@ _NONE = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.S
 def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options: Options) -> Import:
     """Import `places` into a campaign on a site.
 
-    UserError if the system refuses to write, and for patterns that contradict or match nothing.
+    UserError if writing fails, or if patterns contradict each other or match nothing.
     """
     sources = list(read_sources(places, options.zone))
     rows = [
@@ -231,7 +231,7 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     hosts = {host for node_list in values["hosts"].unique() for host in _hosts(node_list)}
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
     stored_values = store.without_repeats(stored_rows(values, names))
-    # Nothing private is in what is kept, because it may be published.
+    # Stored messages contain nothing private, because they may be published.
     lines = [
         names.text(f"{UserError(reject.reason, sources[n].name, reject.line)}")
         for n, reject in rejects
@@ -257,7 +257,7 @@ def _source(sources: list[Source], options: Options) -> dict[str, Any]:
 
 
 def _hosts(node_list: str) -> list[str]:
-    """The names in a list of nodes; ``nid[001-003]`` are three.  None of a list of too many."""
+    """Return the names in a node list (``nid[001-003]``: three); [] if there are too many."""
     if "[" in node_list and re.fullmatch(r"[\w.,\[\]-]+", node_list):
         with contextlib.suppress(NodeSetParseError):
             nodes = NodeSet(node_list, resolver=RESOLVER_NOGROUP)
@@ -267,7 +267,7 @@ def _hosts(node_list: str) -> list[str]:
 
 
 def stored_rows(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
-    """The rows as they are stored: cases by our names, hosts by pseudonyms."""
+    """Return rows with columns `VALUES`: our case ids, and pseudonyms for hosts."""
     case_key = ["name", "system", "partition", "environ"]
     cases = values.select(case_key).unique(maintain_order=True)
     ids = [records.named_case_id(*row) for row in cases.iter_rows()]

@@ -1,11 +1,11 @@
-"""Reads performance logs of ReFrame 4: any format, one line a test or one line a variable.
+"""Reads performance logs of ReFrame 4 in any format, with one line per test or per variable.
 
-ReFrame makes the header from the site's own format, so order, delimiter and number of columns are
-free.  A name of an attribute stands in the header where its value stands in a row, with the text
-around it: ``jobid=jobid`` is the header of ``jobid=4711``.
+ReFrame derives the header from the site's format, so order, delimiter and number of columns vary.
+The header has the name of an attribute where a row has its value, with the same text around it:
+``jobid=jobid`` is the header of ``jobid=4711``.
 
-ReFrame writes no quotes, so a text with the delimiter in it makes a row too long.  Such a row is
-taken if all readings of it that fit say the same; what does not fit is set aside.
+ReFrame does not quote, so a text that contains the delimiter makes a row too long.  Such a row is
+accepted if all its valid readings agree, and rejected otherwise.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _ATTRIBUTES = (
     *("perf_var", "perf_value", "perf_unit", "perf_ref", "perf_result"),
     *("perf_lower_thres", "perf_upper_thres", "perf_lower", "perf_upper"),
 )
-#: Those of them that say when a job ended.
+#: Attributes with the time at which a job ended.
 _TIMES = {"job_completion_time", "job_completion_time_unix", "asctime"}
-#: Those of them that name the test, the best first.
+#: Attributes that name the test, the best first.
 _NAMES = ("display_name", "name", "info", "unique_name", "short_name")
-#: Those of them that may hold any text; a description may too, and a parameter.
+#: Attributes with free text; columns of descriptions and parameters have free text, too.
 _TEXTS = ("display_name", "info", "name", "job_nodelist", "modules")
 #: Columns whose values ReFrame writes as JSON.
 _JSON = ("env_vars", "extra_resources")
-#: A column of one variable, in a log with one line a test; releases before 4.1 say `lower`.
+#: Parts of a variable in a log with one line per test; releases before 4.1 write `lower`.
 _PART = "(value|unit|ref|lower_thres|upper_thres|lower|upper|result)"
 _VARIABLE_COLUMN = re.compile(rf"((?:(?!_{_PART}\W).)+)_(?P<part>{_PART})")
 _TOKEN = re.compile(rf"(?<![\w%])(?:{'|'.join(sorted(_ATTRIBUTES, key=len, reverse=True))})(?!\w)")
-#: What every header has one of.
+#: Every header contains one of these.
 _HINT = r"job_completion_time|perf_value|_value|display_name|asctime"
 _DELIMITERS = "|,;\t"
 _MIN_COLUMNS = 3
@@ -57,7 +57,7 @@ _MIN_COLUMNS = 3
 
 @dataclass(frozen=True)
 class Place:
-    """Column `index`, and group `group` of `pattern` in it; the whole column without a pattern."""
+    """Group `group` of `pattern` in column `index`; the whole column if `pattern` is empty."""
 
     index: int
     pattern: str = ""
@@ -66,7 +66,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Places of `attributes`, columns of each of `variables`, and `json_columns`.
+    """A header: places of `attributes`, columns of each of `variables`, and `json_columns`.
 
     `fault` says why rows of this layout cannot be used; "" if they can.
     """
@@ -79,7 +79,7 @@ class Layout:
     fault: str
 
     def text_columns(self) -> list[int]:
-        """The columns that may hold any text, the delimiter too."""
+        """Return the columns of free text, which may contain the delimiter."""
         fixed_columns = {index for columns in self.variables.values() for index in columns.values()}
         fixed_columns |= {
             place.index for name, place in self.attributes.items() if name not in _TEXTS
@@ -89,7 +89,7 @@ class Layout:
 
 @lru_cache(maxsize=256)
 def parse_header(line: str) -> Layout | None:
-    """The layout that `line` announces; None if it is no header."""
+    """Return the layout of the header `line`; None if it is no header."""
     layouts = [_layout(line, delimiter) for delimiter in _DELIMITERS if delimiter in line]
     best = max(
         layouts, key=lambda layout: len(layout.attributes) + len(layout.variables), default=None
@@ -114,7 +114,7 @@ def _layout(line: str, delimiter: str) -> Layout:
             attributes.setdefault(cell, Place(index))
         elif column := _VARIABLE_COLUMN.fullmatch(cell):
             wide.setdefault(column[1], {})[column["part"]] = index
-        # Of a name that stands twice, as ``jobid=jobid``, the last counts.
+        # The last occurrence of a name is its place, as in ``jobid=jobid``.
         elif tokens := {token[0]: token for token in _TOKEN.finditer(cell)}:
             pattern, end = "^", 0
             for group, token in enumerate(tokens.values(), 1):
@@ -127,7 +127,7 @@ def _layout(line: str, delimiter: str) -> Layout:
                     attributes[name] = Place(index, pattern, place.group)
         elif "_value" in cell:
             odd_cell = cell
-    # A variable has a value, and a unit where any has one: `max_value` alone is no variable.
+    # A variable has a value, and a unit if any has one; a lone `max_value` is no variable.
     variables = {
         name: columns
         for name, columns in wide.items()
@@ -156,15 +156,15 @@ def _header_fault(attributes: dict[str, Place], odd_cell: str) -> str:
     return ""
 
 
-#: How many delimiters a text of a row may hold: more is taken for damage.
+#: Delimiters that the text of a row may contain; a row with more counts as damaged.
 _MOST_EXTRA = 4
-#: A name as ReFrame makes it: a class, then parameters.
+#: ReFrame's name of a test: a class, then parameters.
 _NAME = r"^[\w.:+-]+( %.+)?$"
 _BAD = r"[\x00-\x08\x0A-\x1F\x7F-\x9F\x{2028}\x{2029}\x{FFFD}]"
 
 
 def parse(content: bytes, zone: datetime.tzinfo = datetime.UTC) -> ParsedFile:
-    """The values of a log, sorted by line; a time that names no zone is one of `zone`."""
+    """Return the values of a log, sorted by line; times that name no zone are in `zone`."""
     result = ParsedFile()
     frames = []
     for layout, texts in _by_layout(_lines(content, result), result):
@@ -189,7 +189,7 @@ def _reject(rows: pl.DataFrame, layout: Layout, result: ParsedFile) -> None:
 
 
 def _lines(content: bytes, result: ParsedFile) -> pl.DataFrame:
-    """Whole and printable lines with their numbers; the others are set aside."""
+    """Return the complete printable lines with their numbers; reject the others."""
     lines = content.decode("utf-8", "replace").split("\n")
     if lines.pop():
         result.reject(len(lines) + 1, "cut off: the last line has no end")
@@ -228,7 +228,7 @@ def _by_layout(lines: pl.DataFrame, result: ParsedFile) -> list[tuple[Layout, pl
 def _long_row_values(
     rows: pl.DataFrame, layout: Layout, extra: int, zone: datetime.tzinfo, result: ParsedFile
 ) -> pl.DataFrame:
-    """Values of rows with `extra` delimiters inside one text, where only one reading fits."""
+    """Return the values of rows with `extra` delimiters in one text, if their readings agree."""
     fields = pl.col("text").str.split(layout.delimiter)
     readings = []
     for index in layout.text_columns():
@@ -249,7 +249,7 @@ def _long_row_values(
     return values
 
 
-#: What ReFrame writes for nothing.
+#: ReFrame's texts for a missing value.
 _EMPTY_TEXTS = ["", "null", "None"]
 _JOB = r"^[\w.,+:@\[\]-]*$"
 
@@ -257,9 +257,9 @@ _JOB = r"^[\w.,+:@\[\]-]*$"
 def _values(
     rows: pl.DataFrame, layout: Layout, zone: datetime.tzinfo, result: ParsedFile
 ) -> pl.DataFrame:
-    """Values, columns `LOGGED_VALUES`, of rows of the right width.
+    """Return the values, columns `LOGGED_VALUES`, of rows of the right width.
 
-    A row with a cell that does not fit is set aside in `result`; rows without a value are counted.
+    `result` gets a reject for each row with a faulty cell, and counts the rows without a value.
     """
     if not rows.height:
         return pl.DataFrame(schema=LOGGED_VALUES)
@@ -290,13 +290,13 @@ def _values(
 
 
 def _cell(place: Place) -> pl.Expr:
-    """The text at `place`, null where the cell is built otherwise."""
+    """The text at `place`; null if the cell does not match its pattern."""
     column = pl.col(str(place.index))
     return column.str.extract(place.pattern, place.group) if place.pattern else column
 
 
 def _variables(layout: Layout) -> list[list[pl.Expr]]:
-    """For each variable of a row its metric, raw value, unit and limits."""
+    """Return metric, raw value, unit and limits of each variable of a row."""
     attributes = layout.attributes
     if "perf_value" in attributes and "perf_var" in attributes:
         places = {name.removeprefix("perf_"): place for name, place in attributes.items()}
@@ -328,7 +328,7 @@ def _limit(places: dict[str, Place], side: str) -> pl.Expr:
 
 
 def _faults(values: pl.DataFrame) -> pl.Series:
-    """Why a value is not taken; "" if it is."""
+    """Return why each value is rejected; "" if it is accepted."""
     is_long = pl.any_horizontal(
         pl.col(name).str.len_chars() > limit for name, limit in MAX_LENGTHS.items()
     )
@@ -370,7 +370,7 @@ def _is_json(text: str) -> bool:
 
 
 def _reject_faulty(frame: pl.DataFrame, reasons: pl.Series, result: ParsedFile) -> pl.DataFrame:
-    """The lines of `frame` that have no fault at all; the others go to `result`."""
+    """Return the rows of `frame` whose lines have no fault; reject the other lines."""
     bad_rows = frame.select("line").with_columns(reason=reasons).filter(pl.col("reason") != "")
     for line, reason in bad_rows.unique("line", maintain_order=True).iter_rows():
         result.reject(line, reason)
@@ -381,15 +381,14 @@ def _reject_faulty(frame: pl.DataFrame, reasons: pl.Series, result: ParsedFile) 
     )
 
 
-#: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; the hash and the place need not be there.
+#: "Stream %array_mb=64 /998573a1 @tulip:cpu+gcc"; hash and place are optional.
 _INFO = r"^(.*?)(?: /[0-9a-f]{6,})?(?: @([^:\s]+):([^+\s]+)\+(\S+))?$"
 
 
 def _tests(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.DataFrame:
-    """The columns of `LOGGED_VALUES` that say which test a row is of, where and when it ran, and
-    ``jobid``; empty or null where the log does not say it.
+    """Return the columns of `LOGGED_VALUES` with test, place and time of each row, and ``jobid``.
 
-    Name and place are taken from `info` where there is no column of their own.
+    A cell is empty or null if the log lacks it.  `info` replaces missing columns of name and place.
     """
 
     def text(name: str) -> pl.Expr:
@@ -425,7 +424,7 @@ def _first(*texts: pl.Expr) -> pl.Expr:
 
 
 def _time(table: pl.DataFrame, layout: Layout, zone: datetime.tzinfo) -> pl.Series:
-    """When the jobs ended, UTC; null where a row does not say it, or not readably."""
+    """Return when the jobs ended, UTC; null for a missing or unreadable time."""
     times = pl.Series("time", [None] * table.height, dtype=pl.Datetime("us"))
     unix = layout.attributes.get("job_completion_time_unix")
     if unix:

@@ -1,9 +1,9 @@
-"""Reads ReFrame's account of sessions: reports of data version 3 or 4, and its results database.
+"""Reads ReFrame's session reports, data version 3 or 4, and its results database.
 
-ReFrame's own readers do not serve here: `reframe.frontend.reporting` refuses every report that the
-schema of its own release does not fit, all of data version 3 among them, and its results storage
-needs a configured run-time and writes indexes and a lock beside the database that it reads.  All
-releases from 4.7 to 4.10 write the same tables, each session a JSON report in a column.
+ReFrame's own readers are unsuitable: `reframe.frontend.reporting` refuses each report that does not
+fit the schema of its own release, including all of data version 3; its results storage needs a
+configured run-time, and writes indexes and a lock beside the database.  Releases 4.7 to 4.10 write
+the same tables, with a JSON report of each session in a column.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from roundtrip.imported.values import (
     parse_time,
 )
 
-#: What ReFrame itself tells of a session; any other key was given with --session-extras.
+#: ReFrame's own keys of a session; other keys come from --session-extras.
 _SESSION_KEYS = {
     *("cmdline", "config_files", "data_version", "hostname", "log_files", "num_cases"),
     *("num_failures", "num_aborted", "num_skipped", "prefix_output", "prefix_stage", "user"),
@@ -42,14 +42,14 @@ _Row = tuple[Any, ...]
 
 
 def parse_report(content: bytes) -> ParsedFile:
-    """The values of a report; one that is none is set aside whole, without a UserError."""
+    """Return the values of a report; reject an invalid report as a whole, without a UserError."""
     result = ParsedFile()
     result.rows = pl.DataFrame(_session(content, result), schema=LOGGED_VALUES, orient="row")
     return result
 
 
 def _session(content: bytes | str, result: ParsedFile, prefix: str = "") -> list[_Row]:
-    """The values of the report of a session; none if it is set aside.  `prefix` begins reasons."""
+    """Return the rows of a session's report; [] if it is rejected.  Reasons begin with `prefix`."""
     try:
         text = content.decode() if isinstance(content, bytes) else content
         return list(_report_rows(text, result, prefix))
@@ -132,7 +132,7 @@ def _variables(test: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _facts(info: dict[str, Any]) -> str:
-    """What the user and ReFrame say of the session, as a JSON object of texts."""
+    """Return ReFrame's version and the session extras, as a JSON object of texts."""
     facts = {"ReFrame": _text(info.get("version"))}
     for key, value in info.items():
         if key not in _SESSION_KEYS and isinstance(value, str | int | float):
@@ -175,15 +175,15 @@ def _date(seconds: Any) -> datetime.datetime | None:
 
 
 SQLITE = b"SQLite format 3\0"
-#: How long a writer is waited for, and how long a query may take, seconds.
+#: Timeout of a locked database, and of a query, seconds.
 _PATIENCE = 60
-#: Of a report in a cell, bytes: a generated column may compute any.
+#: Size limit of a report in a cell, bytes, because a generated column may compute any size.
 _LONGEST = 1 << 28
 _QUERY = "SELECT uuid, json_blob FROM sessions ORDER BY session_start_unix, uuid"
 
 
 def copy_database(file: Path) -> bytes:
-    """The database as it is at one instant; UserError if it is locked for a minute, or broken."""
+    """Return a snapshot of the database; UserError if it is locked for a minute, or broken."""
     try:
         address = f"file:{quote(str(file.resolve()))}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
@@ -194,7 +194,7 @@ def copy_database(file: Path) -> bytes:
 
 
 def parse_database(content: bytes) -> ParsedFile:
-    """The values of a database; a session with a fault is set aside, without a UserError."""
+    """Return the values of a database; reject faulty sessions, without a UserError."""
     result = ParsedFile()
     rows: list[_Row] = []
     try:

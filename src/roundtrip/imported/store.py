@@ -1,11 +1,11 @@
-"""Keeps what is imported as ``<campaign>/<site>/imported/<digest>/``, and makes nights of it.
+"""Stores imports as ``<campaign>/<site>/imported/<digest>/``, and forms nights from them.
 
-Each import has a folder of its own: values.parquet, source.json (the files, with their sha256) and
-set-aside.txt.  A folder is never overwritten.  Nights are made when they are read, of all imports
-together, so that a log that has grown, or a report beside a log, counts no value twice.
+The folder of an import has values.parquet, source.json (the files, with their sha256) and
+set-aside.txt, and is never overwritten.  `read` forms nights from all imports together, so that a
+log that has grown, or a report beside a log, counts no value twice.
 
-Where a report or a database names the session, a night is one session.  A performance log does not
-name it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
+If a report or a database names the session, a night is one session.  Performance logs do not name
+it: then a night lasts from noon to noon, UTC, and begins when its first job ended.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ FILES = (SOURCE, _VALUES, _REJECTS)
 
 
 def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: list[str]) -> Path:
-    """Write an import into `folder`; return its own folder, which may have been there.
+    """Write an import into `folder`; return its own folder, which may exist already.
 
-    Two processes with the same import leave one folder.  UserError if the system refuses.
+    Two processes that write the same import leave one folder.  UserError if writing fails.
     """
     identity = json.dumps([source["files"], source["options"]], sort_keys=True)
     target = folder / hashlib.sha256(identity.encode()).hexdigest()[:16]
@@ -60,9 +60,9 @@ def write(folder: Path, values: pl.DataFrame, source: dict[str, Any], messages: 
 
 
 def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports in `folder`.
+    """Return nights and provenance, columns `NIGHTS` and `PROVENANCE`, of all imports in `folder`.
 
-    Empty if there are none.  UserError for an import that is damaged or not one of ours.
+    Both are empty without imports.  UserError for a damaged or foreign import.
     """
     folders = sorted(path for path in folder.glob("*") if not path.name.startswith("."))
     if not folders:
@@ -77,7 +77,7 @@ def read(folder: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def require_whole(path: Path) -> dict[str, Any]:
-    """What source.json of the import in `path` says; UserError if its values are not those."""
+    """Return source.json of the import in `path`; UserError if its values have another sha256."""
     source = files.read_json(path / SOURCE)
     if not isinstance(source, dict) or source.get("schema") != 1:
         raise UserError("not of an import: right is schema 1", path / SOURCE)
@@ -88,7 +88,7 @@ def require_whole(path: Path) -> dict[str, Any]:
 
 
 def read_values(file: Path) -> pl.DataFrame:
-    """The table of an import, columns `VALUES`; UserError for a broken table or another one."""
+    """Return the table of an import, columns `VALUES`; UserError for a broken or other table."""
     with bundle_tables.decoding(file):
         table = pl.read_parquet(file)
     if dict(table.schema) != VALUES:
@@ -101,16 +101,16 @@ def read_values(file: Path) -> pl.DataFrame:
     return table.select(*VALUES)
 
 
-#: What tells one value from another, however often and wherever it was logged.
+#: Columns that identify a value in all logs and reports.
 _VALUE = ["case_id", "metric", "unit", "value"]
 _CONFIDENCE = 0.95
-_LATE = pl.duration(minutes=1)  # by which a job may seem to end after its session
+_LATE = pl.duration(minutes=1)  # by which a job's end may seem later than its session's
 
 
 def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
-    """`values`, columns `VALUES`, without what stands twice: in two imports, in a log and a report.
+    """Return `values`, columns `VALUES`, without repeats from other imports, logs and reports.
 
-    A log has whole seconds, and no session; a report of data version 3 has no time of a job.
+    A log has whole seconds, and no session; a report of data version 3 has no times of jobs.
     """
     rows = values.sort(
         pl.col("session").is_null(), pl.col("nodes") == "", "session", "digest", maintain_order=True
@@ -139,7 +139,7 @@ def without_repeats(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
-    """Which row of a log is which row of a report without times, each at most once."""
+    """Return pairs of equal rows of logs and of reports without times, each row at most once."""
     columns = ["session", "session_end", "nodes", "facts"]
     pairs = logs.select(*_VALUE, "log", "second", "session").join(
         reports.select(
@@ -162,7 +162,7 @@ def _pairs(logs: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
 
 
 def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Frames of columns `NIGHTS` and `PROVENANCE`, of values with columns `VALUES`."""
+    """Return frames with columns `NIGHTS` and `PROVENANCE` for `values`, columns `VALUES`."""
     rows = _with_night(without_repeats(values)).with_columns(
         study=pl.lit("imported"),
         variant=pl.col("metric"),
@@ -184,7 +184,7 @@ def form_nights(values: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _with_night(values: pl.DataFrame) -> pl.DataFrame:
-    """Adds `night`, the time at which it began; `digest` becomes one of all its files."""
+    """Add `night`, its start; `digest` becomes the smallest digest of the night's files."""
     noon = (pl.col("time") - pl.duration(hours=12)).dt.date()
     first = pl.col("time").min().over(noon, pl.col("session").is_null())
     begins = pl.coalesce("session", first)
@@ -193,7 +193,7 @@ def _with_night(values: pl.DataFrame) -> pl.DataFrame:
 
 
 def _provenance(values: pl.DataFrame) -> pl.DataFrame:
-    """What the sources say of each night: facts of its session, and modules of environments."""
+    """Return each night's facts of its session, and modules of its environments."""
     rows = set()
     sources = values.select("night", "digest", "environ", "modules", "facts").unique()
     for night, digest, environ, modules, facts in sources.iter_rows():

@@ -1,6 +1,6 @@
-"""The values of a file that is imported, one row a value that one job logged, and which are kept.
+"""The values of imported files, one row per value of a job, and the selection of comparable ones.
 
-Values can be compared over nights if they are above 0 and it is known which direction is better.
+Values can be compared over nights if they are above 0 and their better direction is known.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ class Value(Row):
 
 
 LOGGED_VALUES, VALUES = columns(LoggedValue), columns(Value)
-#: The year before the first performance log of ReFrame, and far ahead.
+#: Limits of times: the year before ReFrame's first performance log, and the far future.
 MIN_TIME, MAX_TIME = datetime(2010, 1, 1), datetime(2200, 1, 1)
-#: Characters of a text at most.
+#: Length limit of each text, characters.
 MAX_LENGTHS = {
     name: schema["maxLength"]
     for name, schema in json_schema(LoggedValue)["properties"].items()
@@ -93,7 +93,7 @@ MAX_LENGTHS = {
 
 
 def parse_time(text: str, zone: tzinfo) -> datetime | None:
-    """The time `text`, ISO 8601, in UTC; one that names no zone is of `zone`.  None for no time."""
+    """Return the ISO 8601 time `text` in UTC; without a zone it is in `zone`.  None for no time."""
     try:
         time = datetime.fromisoformat(text)
         aware = time if time.tzinfo else time.replace(tzinfo=zone)
@@ -103,7 +103,7 @@ def parse_time(text: str, zone: tzinfo) -> datetime | None:
 
 
 def parse_times(texts: pl.Series, zone: tzinfo) -> pl.Series:
-    """As `parse_time`, of each text; ReFrame's usual form fast, others each different text once."""
+    """As `parse_time`, for each text: ReFrame's usual form in bulk, other texts once each."""
     zoned_times = texts.str.to_datetime("%Y-%m-%dT%H:%M:%S%:z", time_unit="us", strict=False)
     utc_times = zoned_times.dt.replace_time_zone(None)
     rest = texts.filter(utc_times.is_null() & texts.is_not_null()).unique()
@@ -116,7 +116,7 @@ def parse_times(texts: pl.Series, zone: tzinfo) -> pl.Series:
 
 @dataclass(frozen=True)
 class Reject:
-    """Something of a file that is not taken: the line where it begins (0: the whole), and why."""
+    """A rejected part of a file: the line where it begins (0: the whole file), and why."""
 
     line: int
     reason: str
@@ -124,14 +124,14 @@ class Reject:
 
 @dataclass
 class ParsedFile:
-    """What a file holds: `LOGGED_VALUES`, what is set aside, and how many rows have no value."""
+    """Content of a file: values (`LOGGED_VALUES`), rejects, number of rows without a value."""
 
     rows: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LOGGED_VALUES))
     rejects: list[Reject] = field(default_factory=list)
     empty_rows: int = 0
 
     def reject(self, line: int, reason: str) -> None:
-        """Set something aside."""
+        """Add a reject."""
         self.rejects.append(Reject(line, reason))
 
 
@@ -146,10 +146,10 @@ _HIGHER = re.compile(
 def select_comparable(
     rows: pl.DataFrame, lower: Sequence[str], higher: Sequence[str]
 ) -> tuple[pl.DataFrame, list[tuple[int, Reject]]]:
-    """Rows of several files with `lower_is_better`, and what of which file is not taken.
+    """Return the comparable rows with `lower_is_better`, and rejects with the number of their file.
 
-    Column `source` is the number of the file.  `lower` and `higher` are what the user says, globs
-    of names of variables.  A variable is set aside whole, once a file.
+    Column `source` is the number of the file.  `lower` and `higher` are the user's globs of names
+    of variables.  A variable has one reject per file and reason.
     """
     keys = ["metric", "unit", "lower", "upper"]
     kinds = rows.select(keys).unique(maintain_order=True)
@@ -165,7 +165,7 @@ def select_comparable(
 
 
 def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Sequence[str]) -> None:
-    """UserError for a pattern that matches none of `metrics`, or one that the others have too."""
+    """UserError for a pattern that matches no metric, or a metric that both sides match."""
     sides = (("--lower-is-better", lower), ("--higher-is-better", higher))
     for metric in sorted(metrics):
         matches = [[glob for glob in globs if fnmatchcase(metric, glob)] for _, globs in sides]
@@ -180,7 +180,7 @@ def require_patterns(metrics: Sequence[str], lower: Sequence[str], higher: Seque
 
 
 def _rejects(rows: pl.DataFrame) -> list[tuple[int, Reject]]:
-    """Each variable with the line of its first value and their number."""
+    """Return a reject per file and variable, with first line and number of its values."""
     groups = rows.group_by("source", "metric", "unit", maintain_order=True).agg(
         pl.col("line").first(), pl.len(), pl.col("lower_is_better").is_null().any()
     )
@@ -206,10 +206,10 @@ def lower_is_better(
     lower_globs: Sequence[str] = (),
     higher_globs: Sequence[str] = (),
 ) -> bool | None:
-    """True, False, or None where nothing tells.
+    """Return whether lower values of `metric` are better; None if unknown.
 
-    First what the user says, by globs of names of variables; then a reference that is bounded on
-    one side only, because ReFrame fails what is worse; then the unit.
+    The user's globs decide first; then a reference with one limit only, because ReFrame fails
+    worse values; then the unit.
     """
     if any(fnmatchcase(metric, glob) for glob in lower_globs):
         return True

@@ -1,1 +1,1 @@
-"""From a bundle to its report: a pure function."""
+"""Builds the report of a bundle, as a pure function."""

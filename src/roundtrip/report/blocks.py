@@ -1,4 +1,4 @@
-"""What a report consists of, without its appearance: both renderers draw the same blocks.
+"""The blocks of a report, without their appearance: both renderers draw the same blocks.
 
 All text is data: the renderers escape it.  Inline marks are types, never markup in a string.
 """
@@ -20,7 +20,7 @@ Align = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Code:
-    """A name that a machine uses, such as a file's."""
+    """A machine-readable name, such as a file name."""
 
     text: str
 
@@ -46,7 +46,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Running text; a note is shown apart from it."""
+    """Running text, or a note that is set off from it."""
 
     text: Text
     is_note: bool = False
@@ -68,11 +68,11 @@ class Verbatim:
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a table, and a verdict on it.  The tone never says more than the words do.
+    """A table cell with an optional verdict.  The tone adds nothing to the words.
 
-    `content`: words, a quantity, or several of them.  `unit`: the one that its words print for the
-    numbers of its row.  `series` is the key (`Origins`) of the series of the history to which the
-    cell leads, "" for that of its quantity.
+    `content`: words, a quantity, or several of them.  `unit`: the unit that the words of the cell
+    print for the numbers of its row.  `series`: key (`Origins`) of the history series that the cell
+    links to; "" for the series of its quantity.
     """
 
     content: Inline | Text
@@ -83,22 +83,22 @@ class Cell:
 
     @property
     def parts(self) -> Text:
-        """The texts and quantities of the cell in their order, always as a tuple."""
+        """The texts and quantities of the cell, in order, as a tuple."""
         return self.content if isinstance(self.content, tuple) else (self.content,)
 
     @property
     def text(self) -> str:
-        """What is shown, as text."""
+        """The content as text, without the verdict."""
         return plain_text(self.parts)
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
-        """The numbers in it."""
+        """The quantities in the cell."""
         return tuple(part for part in self.parts if isinstance(part, Quantity))
 
     @property
     def origin(self) -> str:
-        """The series to which it leads, "" if to none."""
+        """The key of the series that the cell links to; "" if there is none."""
         return self.series or next(
             (quantity.series for quantity in self.quantities if quantity.series), ""
         )
@@ -108,10 +108,10 @@ class Cell:
 class Column:
     """Name and alignment of a column; numbers are aligned to the right.
 
-    `unit`: of the numbers in it, which its heading prints, in the place of ``{}`` in the name or
-    after it; "" where the caption, another cell of the row or the numbers themselves print theirs.
-    `base`: what its ratios are over, if they do not say: the name of a column or a row of this part
-    where the base's own value stands.
+    `unit`: unit of the column's numbers, which the heading prints in place of ``{}`` in the name or
+    after the name; "" if the caption, another cell of the row or the numbers print their unit.
+    `base`: default base of the column's ratios: the name of a column or row of this part that holds
+    the value of the base.
     """
 
     name: str
@@ -131,11 +131,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of as many cells as columns; the first column names the row.
+    """Rows with one cell for each column; the first column names the row.
 
-    `units`: those that the caption prints.  ValueError for a caption that lacks one of them, for
-    one that names another confidence level than that of an interval in the table, and for a row
-    that has another length than the columns.
+    `units`: the units that the caption prints.  ValueError if the caption lacks one of them, if it
+    names confidence levels but not that of every interval, or if a row and the columns differ in
+    length.
     """
 
     words: str | Text
@@ -157,13 +157,13 @@ class Table:
 
     @property
     def caption(self) -> str:
-        """What it shows."""
+        """The caption as text."""
         return self.words if isinstance(self.words, str) else plain_text(self.words)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What a drawing shows; `name` is its file name without suffix, `alt` for who cannot see it."""
+    """The content of a drawing; `name`: file name without suffix; `alt`: alternative text."""
 
     name: str
     alt: str
@@ -171,7 +171,7 @@ class Figure:
 
     @property
     def plot(self) -> Plot | None:
-        """What it shows, if that is no map."""
+        """The content if it is a plot; None for a map."""
         return self.content if isinstance(self.content, Plot) else None
 
 
@@ -185,7 +185,7 @@ class Gallery:
 
 @dataclass(frozen=True)
 class Fold:
-    """Details that are folded on a screen, and open on paper."""
+    """Details, folded on a screen and open on paper."""
 
     summary: str
     blocks: tuple[Block, ...]
@@ -204,12 +204,12 @@ class Answer:
 
 @dataclass(frozen=True)
 class Part:
-    """A section, which is folded away, and what it says at the top of the report.
+    """A folded section of the report, and its entry at the top of the report.
 
-    At the top stand its question, if it has one, its answers, one short line each, its summary,
-    which are small tables, and its picture, which is the answer in figures.  `panel_answers` and
-    `verdicts` open the section: an answer for each panel, and tables of verdicts.  Its warnings, a
-    plain line each, are notices of the report, and the terminal prints them too.
+    The entry consists of `question` (optional), `answers` (one short line each), `summary` (small
+    tables) and `picture` (the answer as figures).  The section begins with `panel_answers`, one for
+    each panel, and `verdicts`, tables of verdicts.  `warnings` (one plain line each) are notices of
+    the report, and the terminal prints them too.
     """
 
     anchor: str
@@ -225,24 +225,24 @@ class Part:
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """All its figures: its picture, then the others, those that are folded away included."""
+        """All figures of the part, folded ones included; its picture comes first."""
         galleries = [block for block in all_blocks(self.blocks) if isinstance(block, Gallery)]
         galleries = [self.picture, *galleries] if self.picture else galleries
         return tuple(figure for gallery in galleries for figure in gallery.figures)
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """All its tables, those at the top and those that are folded away included."""
+        """All tables of the part, folded ones included: summary, verdicts, then the blocks' own."""
         block_tables = (block for block in all_blocks(self.blocks) if isinstance(block, Table))
         return (*self.summary, *self.verdicts, *block_tables)
 
 
 @dataclass(frozen=True)
 class Report:
-    """A whole report; `facts` are the (name, value) pairs under the title.
+    """A whole report; `facts`: the (name, value) pairs under the title.
 
-    `series` are the keys of those that the history page beside it has, once it is published; cells
-    of these lead there.  Without any, there is no such page.
+    `series`: keys of the series on the history page beside the published report; cells of these
+    series link to that page.  If `series` is empty, there is no such page.
     """
 
     title: str
@@ -257,12 +257,12 @@ class Report:
         return tuple(figure for part in self.parts for figure in part.figures)
 
     def link(self, cell: Cell) -> str:
-        """From a cell to all nights of its series, relative to the report; "" if to none."""
+        """The link from a cell to all nights of its series, relative to the report; "" if none."""
         return series_link(cell.origin) if cell.origin in self.series else ""
 
     @cached_property
     def tables(self) -> Mapping[str, Table]:
-        """Every table by the name of its file."""
+        """Every table by its file name."""
         return {
             f"{part.anchor}-{number}.csv": table
             for part in self.parts
@@ -270,12 +270,12 @@ class Report:
         }
 
     def file(self, table: Table) -> str:
-        """The name of the file of a table of this report."""
+        """The file name of a table of this report."""
         return next(name for name, other in self.tables.items() if other is table)
 
     @property
     def top_parts(self) -> tuple[Part, ...]:
-        """The parts that say something at the top."""
+        """The parts with answers or a summary at the top of the report."""
         return tuple(part for part in self.parts if part.answers or part.summary)
 
     @property
@@ -285,7 +285,7 @@ class Report:
 
 
 def answer(first: str, rest: str, tone: Tone = "plain") -> Answer:
-    """An answer whose `first` words are emphasised."""
+    """An answer: `first`, emphasised, then `rest`."""
     return Answer((Strong(first), rest), tone)
 
 
@@ -300,12 +300,12 @@ def text_cells(*texts: str) -> tuple[Cell, ...]:
 
 
 def fold_if_long(summary: str, table: Table, max_rows: int = 12) -> Block:
-    """A table, in a fold if it has more rows than `max_rows`."""
+    """The table, in a fold if it has more than `max_rows` rows."""
     return table if len(table.rows) <= max_rows else Fold(summary, (table,))
 
 
 def count_cells(*counts: int) -> tuple[Cell, ...]:
-    """A row of cells that say how many."""
+    """A row of cells with counts."""
     return tuple(Cell(count(number)) for number in counts)
 
 
@@ -320,7 +320,7 @@ def number_columns(*names: str) -> tuple[Column, ...]:
 
 
 def all_blocks(blocks: tuple[Block, ...]) -> Iterator[Block]:
-    """All blocks, those that are folded away included."""
+    """All blocks, folded ones included."""
     for block in blocks:
         yield block
         if isinstance(block, Fold):

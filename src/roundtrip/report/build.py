@@ -1,6 +1,6 @@
 """The report of a bundle, as blocks: a pure function of the bundle and its correction note.
 
-All claims are judged together, each family of them apart.
+Claims of all studies are judged together; each family is corrected separately.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Family, Verdict
 from roundtrip.studies.study import Claim, Section, Study
 
-#: Of a study or toolchains; a campaign of such launches says so by allow_untold.
+#: Why a run without claims is undecided; a campaign permits this by allow_untold.
 NO_CLAIM = "these launches support no claim; what they measured is described in the report"
 SEQUENTIAL = (
     "this run went on until its claims were decided or its time was over. Intervals, p and q of "
@@ -62,15 +62,15 @@ _Claim = TypeVar("_Claim", bound=Claim)
 
 
 def launches_made(data: Data) -> int:
-    """The launches that passed, of the case that has most."""
+    """The largest number of passed launches of any case."""
     return max(data.completed_launches.group_by("case_id").len()["len"], default=0)
 
 
 def launches_needed(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) -> int | None:
-    """Of each case, with which every claim that lacks launches could be decided; None if none does.
+    """The launches of each case that every underpowered claim needs; None if none is underpowered.
 
-    A claim may have a value of only some of the `launch_count` launches: then it will of as large a
-    share.
+    If a claim has values in only a share of the `launch_count` launches, the same share is assumed
+    of the launches needed.
     """
     counts = [
         -(-verdict.launches_needed * max(launch_count, verdict.interval.n) // verdict.interval.n)
@@ -81,7 +81,7 @@ def launches_needed(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) 
 
 
 def advice(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) -> str:
-    """How many launches were made and would do, of each case; "" where more are of no use."""
+    """How many launches of each case were made and are needed; "" if more would not help."""
     minimum = launches_needed(verdicts, launch_count)
     if minimum is None:
         return ""
@@ -94,7 +94,7 @@ def advice(verdicts: Mapping[_Claim, ClaimVerdict], launch_count: int) -> str:
 
 
 def undecided_reason(data: Data, verdicts: Mapping[_Claim, ClaimVerdict]) -> str | None:
-    """Why nothing can be decided and what to do, a line for people; None if something can."""
+    """One line: why nothing can be decided, and what to do; None if something can be decided."""
     rows = data.completed_launches
     disturbed_rows = rows.filter(pl.col("disturbed"))
     if rows.height and disturbed_rows.height == rows.height:
@@ -104,7 +104,7 @@ def undecided_reason(data: Data, verdicts: Mapping[_Claim, ClaimVerdict]) -> str
             f"this: {reason}. Find out what else uses the machine (`roundtrip doctor`) and measure "
             "again; where that is as usual, raise [disturbance] in the site's analysis.toml"
         )
-    if data.is_sequential:  # it went on until its claims had verdicts or its time was over
+    if data.is_sequential:  # it ended when its claims had verdicts or its time was over
         return None
     if not data.pairs.is_empty():
         return None if nodes.can_detect(data) else "nodes have too few launches yet to be compared"
@@ -122,13 +122,13 @@ def undecided_reason(data: Data, verdicts: Mapping[_Claim, ClaimVerdict]) -> str
 
 
 def family_counts(verdicts: Mapping[Claim, ClaimVerdict]) -> str:
-    """For the facts under the title: ``8 primary, 32 secondary``."""
+    """The number of claims of each family: ``8 primary, 32 secondary``."""
     counts = Counter(claim.family for claim in verdicts)
     return ", ".join(f"{counts[family]} {family}" for family in Family if counts[family]) or "none"
 
 
 def too_few_notice(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Text | None:
-    """For the top of the report: how many claims so few launches cannot decide, or None."""
+    """A notice of how many claims so few launches cannot decide; None if there are none."""
     underpowered_claims = [
         verdict for verdict in verdicts.values() if verdict.launches_needed is not None
     ]
@@ -143,7 +143,7 @@ def too_few_notice(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Text |
 
 
 def families_part(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Part | None:
-    """A row for each family, and which claims are primary; None without claims."""
+    """The part on families: a row for each, and which claims are primary; None without claims."""
     if not verdicts:
         return None
     families = {claim.family for claim in verdicts}
@@ -159,7 +159,7 @@ def families_part(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Part | 
 
 
 def _family_table(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
-    """A row for each family; a run that went on until it was decided planned no launches."""
+    """A row for each family; a sequential run planned no launches, so it lacks those columns."""
     levels = data.analysis.statistics
     caption = (
         f"“Fewest for any one”: so many launches let a single true claim of the family reach "
@@ -211,7 +211,7 @@ class Correction:
     reason: str
 
     def for_everybody(self) -> Correction:
-        """The same, with a reason that may leave the site."""
+        """A copy of the correction, with private words withheld from the reason."""
         return replace(self, reason=disclosure.withhold_private(printable(self.reason)))
 
 
@@ -244,7 +244,7 @@ def build(data: Data, correction: Correction | None = None) -> Report:
 
 
 def judge_report(data: Data) -> dict[Claim, ClaimVerdict]:
-    """All claims of the report of `data`, judged together."""
+    """The verdicts on all claims of the report of `data`, judged together."""
     return _judge_sections(data, list(_sections(data)))
 
 
@@ -299,7 +299,7 @@ def _facts(data: Data, verdicts: Mapping[Claim, ClaimVerdict]) -> tuple[tuple[st
 def _notices(
     data: Data, verdicts: Mapping[Claim, ClaimVerdict], correction: Correction | None
 ) -> Iterator[Text]:
-    """What a reader must know before they believe a number."""
+    """Notices that readers need before they trust a number."""
     if correction:
         yield (Strong(f"This report supersedes {correction.supersedes}: "), correction.reason)
     if data.is_sequential:

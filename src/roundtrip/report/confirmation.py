@@ -1,7 +1,7 @@
-"""What launches that were made again say of the series that were worse last night.
+"""Judges repeated launches of the series that were worse last night.
 
-Which series they are, and the control of each, follows from the history, so that the night that
-launches them and the report that judges them choose the same.
+The series and their controls follow from the history, so the night that launches them and the
+report that judges them choose the same ones.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ _RULE = (
 
 @dataclass(frozen=True)
 class RepeatedSeries:
-    """A series that was worse last night, with its control, and how many launches lie beyond.
+    """A series that was worse last night, its control, and the sign tests of both.
 
-    `launches_elsewhere` of both ran on other nodes than those of the night.
+    `launches_elsewhere`: launches of both that ran on other nodes than the night's.
     """
 
     line: Line
@@ -69,7 +69,7 @@ class RepeatedSeries:
 
     @property
     def sentence(self) -> str:
-        """``confirmed: 9 of 9 launches, 0 of 9 of the control``, and where they ran elsewhere."""
+        """``confirmed: 9 of 9 launches, 0 of 9 of the control``, and the count on other nodes."""
         if not self.test.launches:
             return str(self.verdict)
         control = (
@@ -85,14 +85,14 @@ class RepeatedSeries:
 
 @dataclass(frozen=True)
 class ConfirmationResult:
-    """All series that were worse, by their keys; `skip_reason`: why none was launched again."""
+    """All series that were worse, by key; `skip_reason`: why none was launched again."""
 
     series: Mapping[str, RepeatedSeries]
     skip_reason: str = ""
 
     @property
     def sentence(self) -> str:
-        """One sentence for all of them; "" for none."""
+        """One sentence on all series; "" if there are none."""
         if not self.series:
             return ""
         if self.skip_reason:
@@ -106,7 +106,7 @@ class ConfirmationResult:
         return f"Launched again: {', '.join(counts)}."
 
     def describe_line(self, line: Line) -> str:
-        """The sentence on the series of `line`; "" if it was no candidate to be launched again."""
+        """The sentence on the series of `line`; "" if it was no candidate for a repetition."""
         repeat = self.series.get(line.series.key)
         if repeat is None:
             return ""
@@ -117,7 +117,7 @@ class ConfirmationResult:
         )
 
     def record(self, line: Line) -> dict[str, Any] | None:
-        """The same for programs; None for nothing."""
+        """The result for the series of `line` as a JSON object; None if it was no candidate."""
         repeat = self.series.get(line.series.key)
         if repeat is None:
             return None
@@ -138,11 +138,11 @@ NO_CONFIRMATION = ConfirmationResult({})
 def pairs(
     verdicts: NightVerdicts, launched_cases: Collection[str] | None = None
 ) -> list[tuple[Line, Line | None]]:
-    """Every series that was worse last night, with its control, of `launched_cases` if given.
+    """Every series that was worse last night, each with its control or None.
 
-    A control is an unchanged series of the same study and toolchain: of a case in which nothing was
-    worse, if there is one, on the same partition if possible; and of this case the series that is
-    most alike.  It is None where every series changed.
+    A control is an unchanged series of the same study and toolchain, of `launched_cases` if given.
+    Cases in which nothing was worse are preferred, then cases on the same partition; within a case,
+    the most similar series is chosen.
     """
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     worse_cases = {line.series.names["case_id"] for line in worse_lines}
@@ -199,7 +199,7 @@ def cases(verdicts: NightVerdicts) -> set[str]:
 
 
 def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationResult:
-    """What the newest night of a site's published reports launched again.
+    """The confirmation result of the newest night among a site's published reports.
 
     UserError if its bundle cannot be read.
     """
@@ -214,9 +214,10 @@ def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationR
 
 
 def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> ConfirmationResult:
-    """What the bundle of the newest night of `night_verdicts` says of the series that were worse.
+    """Judge the repeated launches of the series that are worse last night in `night_verdicts`.
 
-    Nothing where its campaign does not ask for it.  UserError for a damaged bundle.
+    `night_data`: the bundle of that night.  NO_CONFIRMATION if its campaign does not ask for
+    repeated launches or no series was worse.  UserError for a damaged bundle.
     """
     declaration = files.parse_toml(night_data.campaign_text).get("confirm")
     if declaration is None or not night_verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT):
@@ -242,7 +243,7 @@ def read_confirmation(night_data: Data, night_verdicts: NightVerdicts) -> Confir
 
 
 def _medians(night_data: Data) -> tuple[pl.DataFrame, str]:
-    """The medians of undisturbed launches that were made again, and why there are none."""
+    """The medians of undisturbed repeated launches, and the reason if none were made."""
     folder = night_data.folder / records.CONFIRMATION
     if folder.is_dir():
         repeats = data.read(folder)
@@ -254,8 +255,7 @@ def _medians(night_data: Data) -> tuple[pl.DataFrame, str]:
 
 
 def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest, int]:
-    """How many launches are worse than the nights before predict of one night, and how many ran on
-    other nodes than those of the night's value."""
+    """The sign test of the repeated launches, and how many ran on other nodes than the night's."""
     newest = line.history.newest_night
     assert newest is not None  # noqa: S101  of those that have one
     points = [point for point in line.series.points if point.night == night]
@@ -269,7 +269,7 @@ def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest,
 
 
 def blocks(result: ConfirmationResult) -> Iterator[Block]:
-    """One row for each series that was worse last night; nothing where nothing was asked."""
+    """A table with a row for each series that was worse last night; nothing without such series."""
     if not result.series:
         return
     yield Heading(3, "Launched again")

@@ -32,16 +32,16 @@ _Claim = TypeVar("_Claim", bound="Claim")
 
 @dataclass(frozen=True)
 class Data:
-    """The tables of a bundle, with columns as in `collect.bundle_rows`; rows go by launch.
+    """The tables of a bundle, with columns as in `collect.bundle_rows`, keyed by launch.
 
-    `launches` is cases.parquet with two columns more, null where there is nothing: `parameters` and
-    `emulation`, lists as `settings.by_launch` makes them.  `points` are those of the launches that
-    completed, `details` by study.  `samples` is read lazily, and grows large; `medians` are those
-    of each launch and series, `history` the nights before this one that the bundle holds.
+    `launches`: cases.parquet with two more columns, `parameters` and `emulation`: lists from
+    `settings_by_launch`, null if empty.  `points`: of completed launches.  `details`: by study.
+    `samples`: read lazily, because they grow large.  `medians`: of each launch and series.
+    `history`: the earlier nights that the bundle holds.
 
-    Launches of a campaign over pairs of nodes are in `launches` and `placement`, and what they
-    measured is in `pairs`, columns `PAIRS`: no study compares them, so that neither `points`,
-    `samples` nor `medians` has them.
+    Launches of a campaign over pairs of nodes are in `launches` and `placement`, and their values
+    in `pairs` (columns `PAIRS`).  No study compares them, so `points`, `samples` and `medians` lack
+    them.
     """
 
     folder: Path
@@ -73,52 +73,49 @@ class Data:
 
     @cached_property
     def origins(self) -> Origins:
-        """Which series of the history its values are."""
+        """The history series of the bundle's values."""
         return Origins(self.medians.join(self.completed_launches, on="launch", how="semi"))
 
     def series_of(self, case_id: str, value: Mapping[str, Any]) -> str:
-        """The series of the history that a value with the columns `ORIGIN` is of, "" if of none."""
+        """Key of the history series of a value with the columns `ORIGIN`; "" if there is none."""
         names = {name: value[name] for name in ORIGIN if value[name] is not None}
         return self.origins.key([case_id], value["size_bytes"] or 0, **names) if names else ""
 
     @cached_property
     def node_series(self) -> pl.DataFrame:
-        """The series of nodes that this night measured in pairs, columns `NIGHTS`."""
+        """The series of nodes from this night's pairs of nodes: columns `NIGHTS`."""
         level = self.analysis.statistics.confidence_level
         return nodes.node_series(self.pairs, self.analysis.nodes, level)
 
     @cached_property
     def nights(self) -> Origins:
-        """Which series the nights before it have, and which of nodes this one has."""
+        """The series of the nights before, and the series of nodes of this night."""
         return Origins(pl.concat([self.history.nights, self.node_series]))
 
     @cached_property
     def is_sequential(self) -> bool:
-        """Whether the launches went on until they decided enough, as those of ``roundtrip ab``."""
+        """Whether the run was sequential: it ended once decided, as ``roundtrip ab`` does."""
         return self._campaign_value("sequential") is True
 
     @cached_property
     def is_abba(self) -> bool:
-        """Whether its rounds are in twos, as `campaign.abba` has them."""
+        """Whether one coin orders two rounds, as in `session.abba_order`."""
         return self.is_sequential and self._campaign_value("abba_seed") is not None
 
     def _campaign_value(self, key: str) -> Any:
-        """What the campaign declares at its top, None without it."""
+        """A top-level value of the campaign file; None if it is missing or cannot be read."""
         try:
             return files.parse_toml(self.campaign_text).get(key)
         except UserError:
             return None
 
     def study_launches(self, study: str) -> pl.DataFrame:
-        """Launches of a study that completed, but those between pairs of nodes.
-
-        Columns as in `launches`.
-        """
+        """Completed launches of a study, except those of node pairs: columns as in `launches`."""
         in_pairs = pl.col("launch").is_in(self.pairs["launch"].to_list())
         return self.completed_launches.filter(pl.col("study") == study, ~in_pairs)
 
     def study_records(self, study: str) -> dict[str, dict[str, Any]]:
-        """By launch: what the workload of a study recorded, as its `record` has it."""
+        """What a study's workload recorded, by launch: the fields of the study's `record`."""
         if study not in self.details:
             return {}
         return {row.pop("launch"): row for row in self.details[study].iter_rows(named=True)}
@@ -127,7 +124,7 @@ class Data:
 def read(bundle: Path) -> Data:
     """Compare every file of `bundle` with its manifest, and open it.
 
-    UserError for a bundle that does not match its manifest, or whose tables no collector wrote.
+    UserError if the bundle does not match its manifest, or if its tables are invalid.
     """
     bundle_manifest = manifest.verify(bundle)
     tables = bundle_tables.read_tables(bundle)
@@ -172,9 +169,9 @@ def read(bundle: Path) -> Data:
 def judge(
     data: Data, claims: Mapping[_Claim, Sequence[float]], levels: Levels | None = None
 ) -> dict[_Claim, ClaimVerdict]:
-    """Judge `claims`, whose ratios are in the order of rounds, each family together.
+    """Judge `claims`, each family together; the ratios of a claim are in the order of rounds.
 
-    `levels` are those of the bundle by default.
+    `levels`: by default those of the bundle.
     """
     test = sequential.judge if data.is_sequential else verdicts.judge
     test_levels = levels or data.analysis.statistics

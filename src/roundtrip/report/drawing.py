@@ -1,6 +1,6 @@
 """Draws a view in its frame: axes, rows, marks and names.
 
-The page's script moves the marks when a reader zooms: every shape is a path through places
+The page's script moves the marks when a reader zooms, so every shape is a path through points
 ``x,y``, a circle or a transformed point.
 """
 
@@ -16,42 +16,42 @@ from roundtrip.report import svg
 from roundtrip.report.plot import CHANGE, CIRCLE, NOTE, STEP, Curve, View
 from roundtrip.report.svg import NAME, SIGN, Frame, Place, element, number
 
-#: Colours of a light page for programs that know no variables; `figure.css` has the others.
+#: Colours of a light page, for programs without CSS variables; `figure.css` has the others.
 INK, MUTED, GRID, STRIP, PAPER = "#1c2430", "#5b6675", "#dfe3e9", "#e7f4ec", "#ffffff"
-#: The colour of an event on a light page, and how its line is drawn.
+#: Colour (of a light page) and line style of each kind of event.
 EVENTS: dict[str, tuple[str, dict[str, object]]] = {
     CHANGE: ("#0b4f94", {"stroke-width": 2}),
     NOTE: ("#1d6b43", {"stroke-width": 1.5, "stroke-dasharray": "1 3"}),
     STEP: ("#0b4f94", {"stroke-dasharray": "4 3"}),
 }
-_TICK, _LOWEST = 7.0, 2000.0  # how long the mark of a change is; below every frame
-_MANY = 40  # so many points are drawn as one path
-_MARKED = 12  # so many points of a line are marked
-_LONE = 2.5  # half the width of a point that no line shows
-_FAR = 9.0  # rules go on beyond the frame, for readers who zoom out
+_TICK, _LOWEST = 7.0, 2000.0  # length of the mark of a change; a y below every frame
+_MANY = 40  # from this number on, points are drawn as one path
+_MARKED = 12  # at most this many points of a line are marked
+_LONE = 2.5  # least half-width of a point without a line
+_FAR = 9.0  # rules extend beyond the frame, by widths of it, for readers who zoom out
 _DASHES = "6 4"
-_GAP = 16  # between two lines of words
-_EDGE = 4.0  # around what is small
-_ROW_POINT = 4.0  # half the width of a point in a row, at least
+_GAP = 16  # distance between two lines of words
+_EDGE = 4.0  # margin of a small drawing
+_ROW_POINT = 4.0  # least half-width of a point in a row
 
 
 def colour_group(
     colour: tuple[str, str], *children: Markup, extra_attributes: Mapping[str, object] | None = None
 ) -> Markup:
-    """A group in a colour, that of a light and that of a dark page, with `extra_attributes`."""
+    """A group in `colour` (of a light and of a dark page), with `extra_attributes`."""
     light, dark = colour
     attributes = {"class": "curve", **(extra_attributes or {}), "fill": light, "stroke": light}
     return element("g", {**attributes, "style": f"--light:{light};--dark:{dark}"}, *children)
 
 
 class Drawing(Frame):
-    """What a frame holds, from below to above."""
+    """The content of a frame, from back to front."""
 
-    #: By how much a page-coloured line below each line is wider: where lines cross, both are seen.
+    #: Extra width of a page-coloured line behind each line, which keeps crossing lines visible.
     casing: ClassVar[float] = 1.2
 
     def elements(self) -> Iterator[Markup]:
-        """Everything that is drawn, from below to above."""
+        """All elements, from back to front."""
         yield element("g", {"class": "frame"}, *self._axes())
         if self.view.rows:
             yield element("g", {"class": "rows"}, *self._rows())
@@ -97,7 +97,7 @@ class Drawing(Frame):
             )
 
     def marks(self) -> Iterator[Markup]:
-        """Strip, rules, all intervals, and above them all curves."""
+        """Strip, rules, events, all intervals and all curves, from back to front."""
         view = self.view
         axis = view.x if view.rows else view.y
         if view.strip and axis:
@@ -119,7 +119,7 @@ class Drawing(Frame):
                     yield self._curve_group(index, curve, *shapes)
 
     def _events(self) -> Iterator[Markup]:
-        """Upright lines, which the page's script moves sideways alone, and words at their tops."""
+        """Vertical lines, which the page's script moves only sideways, with words at their tops."""
         right, line = 0.0, 0
         for kind in (CHANGE, NOTE, STEP):
             low = self.top + _TICK if kind == CHANGE else _LOWEST
@@ -194,9 +194,10 @@ class Drawing(Frame):
         yield from self._dots(curve, places, is_line)
 
     def _dots(self, curve: Curve, places: list[Place], is_line: bool) -> Iterator[Markup]:
-        """The points of a curve; many that no line joins are one path of dots or squares.
+        """The points of a curve; many points without a line form one path of dots or squares.
 
-        Of a line some are marked, other ones of each curve, so that curves on each other are seen.
+        Only some points of a line are marked, different ones for each curve, so that overlapping
+        curves stay visible.
         """
         lone_size = 0.0 if is_line else _LONE
         if not (curve.size or lone_size):
@@ -215,7 +216,7 @@ class Drawing(Frame):
         yield element("path", {**paint, "stroke-width": number(2 * size), "d": dots})
 
     def _stacks(self) -> Iterator[Markup]:
-        """Bars of parts, from the axis on, and over them the interval of each whole."""
+        """Stacked bars, from the axis on, and in front of them the interval of each whole bar."""
         bar_ends: dict[float, float] = {}
         for index, curve in enumerate(self.view.curves):
             areas = ""
@@ -238,7 +239,7 @@ class Drawing(Frame):
                 yield element("path", {**stroke, "d": bars})
 
     def _sign(self, index: int, curve: Curve) -> Markup:
-        """What stands before the name of a curve: a piece of its line, with a point on it."""
+        """The sign before the name of a curve: a piece of its line, with a point on it."""
         shapes = []
         is_row = bool(self.view.rows)
         if curve.width and not is_row:
@@ -254,9 +255,9 @@ class Drawing(Frame):
         return self._curve_group(index, curve, *shapes)
 
     def _ends(self) -> Iterator[Markup]:
-        """The names of the curves right of their last points, apart from each other, tied to them.
+        """Names of the curves, right of their last points, spaced out and tied to them by lines.
 
-        A curve that leaves the axis there is marked by an arrow.
+        An arrow marks a curve that leaves the axis there.
         """
         ends: dict[int, tuple[Curve, float, float, str]] = {}
         for index, curve in enumerate(self.view.curves):
@@ -291,7 +292,7 @@ class Drawing(Frame):
 
 
 class SmallDrawing(Drawing):
-    """The marks alone, all of them inside `size`, width and height."""
+    """Only the marks of a view, all of them inside `size` (width, height)."""
 
     casing: ClassVar[float] = 0.0
 
@@ -300,14 +301,14 @@ class SmallDrawing(Drawing):
         super().__init__("", view)
 
     def lay_out(self) -> None:
-        """Leave an edge on all sides, and no room for words."""
+        """Set the edges: a margin on all sides, and no space for words."""
         self.left = self.top = _EDGE
         self.right, self.bottom = self.width - _EDGE, self.height - _EDGE
 
     def x_of(self, value: float) -> float:
-        """As in a frame, and never outside of this one."""
+        """As in `Frame`, limited to the drawing area."""
         return min(max(super().x_of(value), self.left), self.right)
 
     def y_of(self, value: float) -> float:
-        """As in a frame, and never outside of this one."""
+        """As in `Frame`, limited to the drawing area."""
         return min(max(super().y_of(value), self.top), self.bottom)

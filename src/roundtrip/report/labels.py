@@ -1,4 +1,4 @@
-"""The labels of rows that were not measured on a real network, and what their reader must know."""
+"""Labels of rows that were not measured on a real network, and notices about them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from roundtrip.report.data import Data
 
 _SIMULATED = "SIMULATED"
 _PER_MFLOP = 1e6
-#: The answer where all of a study was simulated.
+#: The answer of a study whose launches were all simulated.
 ONLY_SIMULATED = "Nothing is claimed of simulated values: see the figures below (SIMULATED)."
 _EMULATED_FACT, _SIMULATED_FACT = "emulated", "simulated"
 _WORDS = {"nodes": "NODES", "wan_rtt_ms": "WAN", "hub_mbit_s": "HUB"}
@@ -22,7 +22,7 @@ _NAMED = {
     "hub_mbit_s": "EMULATED HUB: {:g} Mbit/s",
 }
 OVERSUBSCRIBED = "more ranks than processors"
-#: Where two ranks are, or all ranks, in words.
+#: The placement of two ranks, or of all ranks, in words.
 PLACEMENTS = {
     "shared-memory": "in one node",
     "one-per-node": "on a node each",
@@ -55,7 +55,7 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
 
 
 def differences(labels: Collection[str]) -> dict[str, str]:
-    """The parts of each label, between commas, that not all have; of a lone one there is none."""
+    """The comma-separated parts of each label that not all labels share; "" for a single label."""
     parts = {label: label.split(", ") for label in labels}
     common_parts = set.intersection(*map(set, parts.values())) if parts else set()
     return {
@@ -65,14 +65,14 @@ def differences(labels: Collection[str]) -> dict[str, str]:
 
 
 def distinct_labels(labels: Collection[str]) -> dict[str, str]:
-    """As `differences`, with the whole label where there is none."""
+    """As `differences`, with the whole label in place of ""."""
     return {label: rest or label for label, rest in differences(labels).items()}
 
 
 def add_setting(title: str, setting: str) -> str:
-    """`title` with the parts of its setting whose value it does not name.
+    """`title` with the parts of `setting` whose value the title does not name.
 
-    ``MPI, stream, ranks 2`` of ``MPI, stream`` and ``mode stream, ranks 2``.
+    ``MPI, stream`` with ``mode stream, ranks 2`` becomes ``MPI, stream, ranks 2``.
     """
     words = title.replace("-", "").replace(",", " ").replace("/", " ").split()
     parts = setting.split(", ")
@@ -81,14 +81,14 @@ def add_setting(title: str, setting: str) -> str:
 
 
 def add_mark(name: str, row: Mapping[str, Any]) -> str:
-    """`name` with the label of the launch `row` if it was emulated or simulated."""
+    """`name` with the kind of the launch `row` if it was emulated or simulated."""
     return f"{name} {kind(row['emulation'], row['simulated'])}".strip()
 
 
 def kinds_by_environ(launches: pl.DataFrame) -> dict[str, str]:
-    """The `kind` of launches that passed, by environment; measured ones are left out.
+    """The kinds of passed launches, by environment; measured launches are left out.
 
-    Of `launches` status, environ, emulation and simulated are used.
+    `launches` has the columns status, environ, emulation and simulated.
     """
     rows = launches.filter(pl.col("status") == "passed").select("environ", "emulation", "simulated")
     kinds: dict[str, dict[str, None]] = {}
@@ -99,19 +99,19 @@ def kinds_by_environ(launches: pl.DataFrame) -> dict[str, str]:
 
 
 def mark(kinds: Iterable[str]) -> str:
-    """`` (EMULATED WAN: RTT 2 ms)``: what of some values is not measured; "" if all is."""
+    """`` (EMULATED WAN: RTT 2 ms)``: the distinct `kinds`; "" if all values are measured."""
     text = "; ".join(dict.fromkeys(label for label in kinds if label))
     return f" ({text})" if text else ""
 
 
 def is_only_simulated(kinds: Iterable[str]) -> bool:
-    """Whether there are values, and all of them are of such a `kind` as simulated ones have."""
+    """Whether there are values, and the kind of each of them is a simulated one."""
     kind_set = set(kinds)
     return bool(kind_set) and all(label.endswith(_SIMULATED) for label in kind_set)
 
 
 def marks_from_history(provenance: pl.DataFrame) -> dict[str, str]:
-    """By environment, from the facts of all nights; one that was always measured is left out."""
+    """Marks by environment, from the facts of all nights; always measured ones are left out."""
     environ_marks: dict[str, set[str]] = {}
     facts = provenance.select("subject", "name").unique().sort("subject", "name")
     for environ, name in facts.iter_rows():
@@ -123,7 +123,7 @@ def marks_from_history(provenance: pl.DataFrame) -> dict[str, str]:
 
 
 def notice(marks: dict[str, str]) -> Text | None:
-    """What a reader must know before they believe a number; None if all is real."""
+    """A notice that values are emulated or simulated; None if all are measured."""
     if not marks:
         return None
     kinds = "; ".join(sorted(set(marks.values())))
@@ -136,14 +136,14 @@ def notice(marks: dict[str, str]) -> Text | None:
 
 
 def simulated_launches(data: Data) -> pl.DataFrame:
-    """Simulated launches that completed: the columns of `Data.launches`."""
+    """Completed launches that were simulated: columns as in `Data.launches`."""
     return data.completed_launches.filter(pl.col("simulated").fill_null(False))
 
 
 def notice_of_simulated(data: Data) -> Text | None:
-    """For the top of the report; None where nothing is simulated.
+    """A notice of simulated launches for the top of the report; None if there are none.
 
-    Two runs of a case are identical, or the collector has failed the second one.
+    Two runs of a case are identical, because the collector fails a second run that differs.
     """
     launches = simulated_launches(data)
     if launches.is_empty():
@@ -174,7 +174,7 @@ def _simulators_text(launches: pl.DataFrame) -> str:
 
 
 def _speed(host_flops: pl.Series) -> str:
-    """``hosts of 200 to 1000 Mflop/s``; null: of a launch that sweeps them."""
+    """``hosts of 200 to 1000 Mflop/s``; null stands for a launch that sweeps speeds."""
     speeds = sorted(flops / _PER_MFLOP for flops in host_flops.drop_nulls())
     ends = dict.fromkeys(f"{speed:g}" for speed in (*speeds[:1], *speeds[-1:]))
     speed_range = f"hosts of {' to '.join(ends)} Mflop/s" if speeds else ""

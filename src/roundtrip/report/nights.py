@@ -1,4 +1,4 @@
-"""Each series of a campaign on a site in one line: its verdict, and what changed near it."""
+"""One line for each series of a campaign on a site: its verdict, and changes near its step."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ TONES: dict[Verdict, Tone] = {
 
 @dataclass(frozen=True)
 class Judgement:
-    """One series' verdict, with the step that it rests on, if one does.
+    """The verdict on one series, and the step that it rests on, if any.
 
-    `newest_night`: if the verdict rests on it.  `is_news`: the newest nights alone, or a level of
-    so few nights as settings say.  `is_alarm`: it is worse, and nobody accepted that.
-    `ratio` is printed with its interval, and `evidence` orders the rows of one verdict: that of the
-    step over its threshold, or how far a drift is from none.
+    `newest_night`: set if the verdict rests on it.  `is_news`: whether only the newest nights, or a
+    level of at most `news_nights` nights, support the verdict.  `is_alarm`: whether the series is
+    worse and nobody accepted that.  `ratio`: as printed, with its interval.  `evidence` orders the
+    rows of one verdict: evidence of the step over its threshold, or distance of a drift from none.
     """
 
     verdict: Verdict
@@ -64,7 +64,7 @@ class Judgement:
 
     @property
     def rank(self) -> tuple[int, bool, float]:
-        """Rows are sorted by it."""
+        """The sort key of rows."""
         return (list(Verdict).index(self.verdict), not self.is_news, -self.evidence)
 
 
@@ -73,9 +73,9 @@ def judgement(
 ) -> Judgement:
     """The verdict on a series in words and numbers.
 
-    A step counts for as long as the newest nights belong to it, not only while it is news: a
-    regression that nobody mended or accepted is still one.  Change points up to `accepted_night`
-    are the baseline; what began before night `since` is no alarm.
+    A step counts as long as the newest nights belong to it, not only while it is news: a regression
+    remains one until somebody fixes or accepts it.  Change points up to `accepted_night` are the
+    baseline; steps that began before night `since` are no alarm.
     """
     verdict = history.verdict(lower_is_better=lower_is_better, accepted_night=accepted_night)
     standing_steps = history.standing_steps(
@@ -130,12 +130,12 @@ def judgement(
 
 @dataclass(frozen=True)
 class Line:
-    """One series and its verdict; its step began on `night`, near `change_night` something changed.
+    """One series and its verdict; its step began on `night`.
 
-    `changes` are those of its step; of a series that is worse last night, those of that night.
-    `causes`: what changed near each change point, in their order.  `acceptance` is the newest
-    annotation by which somebody accepted its level.  `revisions` says in words what was reported
-    otherwise after the night before.
+    `change_night`: the night near the step at which something changed.  `changes`: the changes near
+    the step or, if the series is worse last night, of that night.  `causes`: the changes near each
+    change point, in order.  `mark`: what is emulated or simulated.  `acceptance`: the newest
+    annotation that accepts the level.  `revisions`: sentences on earlier reports that are revised.
     """
 
     series: Series
@@ -151,34 +151,31 @@ class Line:
 
     @property
     def label(self) -> str:
-        """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41``, after the check's name.
-
-        After it stands `mark`, what is emulated or simulated of it.
-        """
+        """``mpi, 1 B; half round trip time; pingpong, smp, openmpi41``, then `mark` in brackets."""
         return _label(self.series, self.mark)
 
     @property
     def is_small(self) -> bool:
-        """Whether its newest change point is smaller than the least effect."""
+        """Whether its newest change point is below the least effect, or its interval includes 1."""
         steps = self.history.steps
         return bool(steps) and not steps[-1].is_effect(self.history.least_effect)
 
     @property
     def comes_and_goes(self) -> bool:
-        """Whether its verdict rests on how often nights are bad, or in the worse of two modes."""
+        """Whether its verdict rests on the share of odd nights, or of the worse of two modes."""
         judgement = self.judgement
         return judgement.verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and judgement.step is None
 
     @property
     def changes_text(self) -> str:
-        """What differs in provenance where its step is, or last night if it is worse; else ""."""
+        """Changes in provenance near its step, or last night if it is worse then; else ""."""
         if self.night is None and self.judgement.verdict is not Verdict.WORSE_LAST_NIGHT:
             return ""
         return "; ".join(map(str, self.changes)) or "nothing that is recorded"
 
     @property
     def level_before(self) -> Quantity | str:
-        """The level before its step: the median of the nights before; else ""."""
+        """The level before its step: the median of the nights before; "" without a step."""
         points = self.series.points
         if self.night is None:
             return ""
@@ -193,9 +190,9 @@ class Line:
 
 @dataclass(frozen=True)
 class NightVerdicts:
-    """`lines` of all series, worst first; `calendar` has the nights that they count.
+    """The lines of all series, worst first, and the calendar of their nights.
 
-    `night_changes` has, by night, every recorded fact that differs from the night before.
+    `night_changes`: by night, every recorded fact that differs from the night before.
     """
 
     calendar: Calendar
@@ -203,12 +200,12 @@ class NightVerdicts:
     night_changes: Mapping[str, Sequence[Change]]
 
     def with_verdict(self, verdict: Verdict) -> list[Line]:
-        """Those with this verdict."""
+        """The lines with this verdict."""
         return [line for line in self.lines if line.judgement.verdict is verdict]
 
     @property
     def counts(self) -> Mapping[Verdict, int]:
-        """How many series have each verdict."""
+        """The number of series with each verdict."""
         return {verdict: len(self.with_verdict(verdict)) for verdict in Verdict}
 
 
@@ -219,9 +216,9 @@ def judge(
     acceptances: Sequence[Annotation] = (),
     since: str = "",
 ) -> NightVerdicts:
-    """Every series of `nights`; the frames have the columns `NIGHTS` and `PROVENANCE`.
+    """Judge every series of `nights` (columns `NIGHTS`); `provenance` has the columns `PROVENANCE`.
 
-    `acceptances` make levels the baseline; what began before the date `since` is no alarm.
+    `acceptances` make levels the baseline; steps that began before the date `since` are no alarm.
     """
     return judge_histories(
         nights, provenance, detection.histories(nights, settings), acceptances, since
@@ -235,7 +232,7 @@ def judge_histories(
     acceptances: Sequence[Annotation] = (),
     since: str = "",
 ) -> NightVerdicts:
-    """The same of the `histories` of all series, by their names."""
+    """As `judge`, from the `histories` of all series by name."""
     calendar = Calendar(nights["night"].unique().sort().to_list())
     night_changes = changes_by_night(provenance, calendar.nights)
     marks = labels.marks_from_history(provenance)
@@ -279,7 +276,7 @@ def judge_histories(
 
 
 def _order(line: Line) -> tuple[Any, ...]:
-    """The worst first, then by what is measured, small messages before large ones."""
+    """Sort key: the worst first, then study and variant, small messages before large ones."""
     study, variant, size = (line.series.names[name] for name in ("study", "variant", "size_bytes"))
     return (*line.judgement.rank, str(study), str(variant), size or 0, line.label)
 
@@ -287,7 +284,7 @@ def _order(line: Line) -> tuple[Any, ...]:
 def _revisions(
     history: SeriesHistory, calendar: Calendar, lower_is_better: bool, accepted_night: int
 ) -> Iterator[str]:
-    """``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``, and the like."""
+    """Such as ``change point moved from night 41 (2026-02-10) to night 40 (2026-02-09)``."""
 
     def at(night: int) -> str:
         return f"night {night + 1} ({calendar.label(calendar.nights[night])})"
@@ -309,7 +306,7 @@ def _revisions(
 
 
 def subjects(series: Series) -> frozenset[str]:
-    """What recorded facts of a series are about: its toolchain and its nodes."""
+    """The subjects of facts that concern a series: its toolchain and its nodes."""
     return frozenset(
         (series.environ, *"+".join({point.nodes for point in series.points}).split("+"))
     )
@@ -326,7 +323,7 @@ def _changes_at(
     night: str,
     night_changes: Mapping[str, Sequence[Change]],
 ) -> tuple[Change, ...]:
-    """What of the series differs on a night from the night before: recorded facts, then nodes."""
+    """Changes of the series from the night before to `night`: recorded facts, then nodes."""
     node_change = node_set_changes(series.points).get(night)
     return (
         *changes_of_series(night_changes.get(night, ()), series_subjects),
@@ -341,9 +338,9 @@ def _changes_near(
     calendar: Calendar,
     night_changes: Mapping[str, Sequence[Change]],
 ) -> tuple[str | None, tuple[Change, ...]]:
-    """The night near to a step at which something of the series changed, and what did.
+    """The night near a step at which something of the series changed, and the changes.
 
-    A recorded fact decides which night it is, before a change of nodes, which may come every night.
+    Changes of facts choose that night before changes of nodes, which may occur every night.
     """
     facts = {
         neighbour: changes

@@ -14,20 +14,20 @@ from roundtrip.stats.nodes.failures import FlakyNode
 from roundtrip.stats.nodes.judge import Evidence, NodeVerdicts, Outlier, UnjudgedNode
 from roundtrip.stats.nodes.launches import Kind
 
-#: From here on an effect is a factor, not in percent.
+#: From this factor on, an effect is printed as a factor, not in percent.
 _FACTOR = 3.0
 _MEASURES = {LATENCY: "latency", BANDWIDTH: "bandwidth", TAIL: "tail of short messages"}
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def measure_name(evidence: Evidence) -> MeasureName:
-    """What the evidence is of."""
+    """The name of the measure of `evidence`."""
     assert isinstance(evidence.measure, MeasureName)  # noqa: S101  every measure has such a name
     return evidence.measure
 
 
 def effect(log: float, measure: str) -> Text:
-    """``+38 %`` of a logarithm; ``41 times`` where that reads better; of bandwidth ``-40 %``."""
+    """An effect, given as a logarithm: ``+38 %``, large as ``41 times``; of bandwidth ``-40 %``."""
     if measure != BANDWIDTH and math.exp(log) >= _FACTOR:
         return units.pure_number(math.exp(log)), " times"
     part = percent(log, measure)
@@ -36,24 +36,24 @@ def effect(log: float, measure: str) -> Text:
 
 
 def size(log: float, measure: str) -> str:
-    """The same in a sentence."""
+    """The text of `effect`."""
     return plain_text(effect(log, measure))
 
 
 def percent(log: float, measure: str) -> float:
-    """The effect in percent of what is usual: more latency, a longer tail, less bandwidth."""
+    """The effect in percent of the usual value; above 0: more latency, below 0: less bandwidth."""
     return 100 * math.expm1(-log if measure == BANDWIDTH else log)
 
 
 def amount(value: float, unit: str, digits: int = 3) -> Quantity:
-    """A value with its unit; seconds as microseconds."""
+    """A value that prints its unit; seconds become microseconds."""
     if unit == Unit.S:
         return units.amount(value * units.TIME_UNITS[Unit.US], Unit.US, digits)
     return units.amount(value, unit, digits)
 
 
 def interval(evidence: Evidence) -> str:
-    """``[31, 45]`` in the unit of `size`; "" without one."""
+    """`` [31, 45]``, the interval of the effect in the unit of `size`; "" without one."""
     test, measure = evidence.unit_effect, measure_name(evidence).measure
     if test.low is None or test.high is None:
         return ""
@@ -66,28 +66,28 @@ def interval(evidence: Evidence) -> str:
 
 
 def interval_holds_zero(evidence: Evidence) -> bool:
-    """Whether the interval of the median holds no effect: some launches saw none, most did.
+    """Whether the interval of the median includes 0: some launches saw no effect, most did.
 
-    What names a unit is `q`, of all its launches together.
+    The evidence still names a unit by `q`, which all its launches determine together.
     """
     return evidence.unit_effect.low is not None and evidence.unit_effect.low <= 0
 
 
 def chance(q: float) -> Quantity | str:
-    """A chance of a false discovery, with six digits."""
+    """A q-value (chance of a false discovery) with six decimals."""
     return "below 0.000001" if q < 1e-6 else Quantity(value=q, unit=Unit.PURE, decimals=6)
 
 
 def describe_outlier(
     outlier: Outlier, verdicts: NodeVerdicts, processor: SlowProcessor | None = None
 ) -> str:
-    """``latency +38 % [31, 45] with all 15 partners, two nights``; the strongest evidence.
+    """The strongest evidence: ``latency +38 % [31, 45] with all 15 partners, two nights``.
 
-    Of a node with a slow `processor` that comes first.
+    The text on a slow `processor` of the node comes first.
     """
     if processor:
         return f"{describe_slow_processor(processor)}; {describe_outlier(outlier, verdicts)}"
-    # What is between nodes comes first: its partners say whose effect it is.
+    # Evidence between nodes comes first: the partners show which node causes the effect.
     first = min(outlier.evidence, key=lambda evidence: measure_name(evidence).is_alone)
     test, name = first.unit_effect, measure_name(first)
     other_count = len(
@@ -134,7 +134,7 @@ def describe_flaky(flaky_node: FlakyNode, verb: str) -> str:
 
 
 def describe_measure(name: MeasureName) -> str:
-    """``latency``, ``mean over median of short messages``, ``bandwidth inside the node``."""
+    """``latency``, ``tail of short messages``, ``bandwidth inside the node``."""
     place = " inside the node" if name.is_alone else ""
     return f"{_MEASURES[name.measure]}{place}"
 
@@ -145,7 +145,7 @@ def describe_place(name: MeasureName, marks: Mapping[str, str]) -> str:
 
 
 def environ_mark(environs: Iterable[str], marks: Mapping[str, str]) -> str:
-    """`` (EMULATED NODES)``, what is said of these environments; "" of real hardware."""
+    """`` (EMULATED NODES)``: the marks of these environments; "" for real hardware."""
     kinds = sorted({marks[environ] for environ in environs if marks.get(environ)})
     return f" ({'; '.join(kinds)})" if kinds else ""
 
@@ -163,7 +163,7 @@ def title(outlier: Outlier, marks: Mapping[str, str]) -> str:
 def describe_healthy(verdicts: NodeVerdicts, marks: Mapping[str, str]) -> str:
     """``No node stands out of 32; latency +100 µs, bandwidth -40 % would have been seen``.
 
-    Where these launches can show nothing: how many more rounds would do.  `marks`: by environment.
+    If the launches can show no effect: how many more rounds are needed.  `marks`: by environment.
     """
     mark = environ_mark(
         (name.environ for name in verdicts.sensitivities if isinstance(name, MeasureName)), marks
@@ -206,7 +206,7 @@ def count_in_words(count: int, noun: str) -> str:
 
 
 def _partners_text(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
-    """`nodes` of its partition were measured: a node meets no others."""
+    """`` with all 15 partners``, or the launches; `nodes`: number measured in the partition."""
     test, name = evidence.unit_effect, measure_name(evidence)
     if outlier.kind is Kind.LINK or name.is_alone:
         return f", {units.plural(test.launches, 'launch', 'launches')}"

@@ -1,7 +1,7 @@
 """Draws figures: views and maps as SVG for light and dark screens and for paper.
 
-On a page, an SVG has the colours and the heading of the page.  A file stands alone: it has its own
-title, colours and background, in any program that reads SVG.
+On a page, an SVG has the colours and the heading of the page.  A file is self-contained: it has
+its own title, colours and background, in any program that reads SVG.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from roundtrip.report.drawing import INK, MUTED, PAPER, Drawing, SmallDrawing
 from roundtrip.report.plot import Heat, MapCell, Plot, View
 from roundtrip.report.svg import TEXT, TITLE, element, number
 
-#: A cell of a map is this wide and high, and its name this large, in pixels.
+#: Width and height of a map's cell, and text size of its names, in pixels.
 _CELL, _FONT = 20, 12
-#: Colours from better than usual over usual to worse, on a light and on a dark page.
+#: Colours for better than usual, usual and worse, on a light and on a dark page.
 _COLOURS = (("#3a6fb0", "#f1f2f4", "#b3261e"), ("#6ea4e6", "#252c36", "#ff8a75"))
-#: Effects beyond this, in percent, have the darkest colour; shades from usual to there.
+#: The effect, in percent, from which the colour is darkest; shades from usual to there.
 _DARKEST, _SHADES = 100.0, 10
 _LEGEND, _MEANING = 200, "worse than usual (%)"
 _WORD = re.compile(r"[^a-z0-9]+")
-#: A file is this wide, in pixels, where its names let it: letters are 7 points high in a column.
+#: Width of a file, for letters of 7 points in a column, and least width of its plot, in pixels.
 _COLUMN, _LEAST = 440.0, 180.0
 
 
@@ -48,7 +48,7 @@ def view_on_page(name: str, plot: Plot, view: View) -> Markup:
 
 
 def view_file(name: str, alt: str, plot: Plot, view: View) -> str:
-    """A view as a file for a column of text: `alt` is its title for those who cannot see it."""
+    """A view as an SVG file for a column of text; `alt`: its title for people who cannot see it."""
     names_width = Drawing(name, view).width - view.width
     frame = Drawing(name, replace(view, width=max(_LEAST, _COLUMN - names_width)))
     heading = plot.title, plot.subtitle
@@ -63,7 +63,7 @@ def document(
     height: float,
     content: Iterable[Markup],
 ) -> str:
-    """An SVG file of a drawing of that size, under its heading: title and subtitle."""
+    """An SVG file of a drawing of `width` and `height`, under its `heading` (title, subtitle)."""
     titles = [(line, TITLE) for line in svg.lines(heading[0], width, TITLE)]
     titles += [(line, TEXT) for line in svg.lines(heading[1], width)]
     top, words = 0, []
@@ -98,7 +98,7 @@ def document(
 
 
 def thumbnail(view: View, extra_attributes: Mapping[str, str], size: tuple[float, float]) -> Markup:
-    """The marks of a view alone, of that width and height; its SVG has `extra_attributes`."""
+    """An SVG of only the marks of a view, of `size` (width, height), with `extra_attributes`."""
     frame = SmallDrawing(view, size)
     attributes = {"class": "figure", "viewBox": frame.box, **extra_attributes}
     return element("svg", attributes, *frame.marks())
@@ -125,13 +125,13 @@ def map_on_page(heat: Heat) -> Markup:
 
 
 def map_file(alt: str, heat: Heat) -> str:
-    """The map as a file."""
+    """The map as an SVG file."""
     heading = (heat.title, heat.subtitle)
     return document(alt, heat.description, heading, *_map_size(heat), _map_marks(heat))
 
 
 def _names_width(heat: Heat) -> float:
-    """Room for the names, beside the cells and below them."""
+    """The space for the names beside and below the cells."""
     return max((svg.width(name, _FONT) for name in heat.labels), default=0.0) + 8
 
 
@@ -183,7 +183,7 @@ def _shade_group(shade: int, *shapes: Markup) -> Markup:
 
 
 def _mix(colours: tuple[str, str, str], part: float) -> str:
-    """The middle colour for 0, the others for -1 and 1; between them, a mixture."""
+    """The colour at `part`, from -1 (first colour) through 0 (second) to 1 (third)."""
     better, usual, worse = ([int(text[at : at + 2], 16) for at in (1, 3, 5)] for text in colours)
     ends, share = (better if part < 0 else worse), abs(part)
     channels = (round(a + (b - a) * share) for a, b in zip(usual, ends, strict=True))
@@ -191,7 +191,7 @@ def _mix(colours: tuple[str, str, str], part: float) -> str:
 
 
 def stems(figure: Figure) -> list[str]:
-    """The name of the file of each view, without suffix; the first is that of the figure."""
+    """The file name of each view, without suffix; the first is the name of the figure."""
     views = figure.plot.views[1:] if figure.plot else ()
     words = (_WORD.sub("-", view.name.lower()).strip("-") for view in views)
     return [figure.name, *(f"{figure.name}-{word}" for word in words)]
@@ -223,7 +223,7 @@ def page_drawings(figure: Figure) -> list[Markup]:
 
 
 def values(figure: Figure) -> Markup:
-    """What the page's script reads out, as the content of a <script> of JSON."""
+    """The values of the figure for the page's script: the content of a JSON <script>."""
     content = figure.content
     text = (
         plot.as_json(figure.name, content) if isinstance(content, Plot) else plot.heat_json(content)

@@ -1,7 +1,7 @@
 """Turns an SVG file of the painter into a PDF at the width of a column, with its fonts embedded.
 
 The same drawing gives the same bytes: no date, and no compression, which differs between versions
-of zlib.  It knows the elements and attributes that `svg` and `drawing` write, and no others.
+of zlib.  Only the elements and attributes that `svg` and `drawing` write are supported.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from reportlab.pdfgen.pathobject import PDFPathObject
 #: The width of a column of a paper in points: 3.5 inches.
 COLUMN = 252.0
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
-_FONT = "Vera"  # which reportlab ships
-#: Characters that the font lacks: blanks become plain, and arrows are drawn.
+_FONT = "Vera"  # a font of reportlab
+#: Characters that the font lacks: special blanks become plain ones, and arrows are drawn.
 _BLANKS = {0x202F: " ", 0x2009: " "}
 _ARROWS = {"↑": 1, "↓": -1}
-#: In sizes of the font: the width of an arrow, of its line, and of the line that makes bold.
+#: In font sizes: the width of an arrow, of its line, and of the outline of bold letters.
 _ARROW_WIDTH, _ARROW_LINE, _BOLD = 0.6, 0.08, 0.045
-#: How PDF draws letters: filled, or with an outline besides.
+#: Text rendering modes of PDF: filled, and filled with an outline.
 _FILLED, _OUTLINED = 0, 2
 _INHERITED = ("fill", "stroke", "stroke-width", "font-size", "font-weight")
 _STEP = re.compile("([MLhZ])([^MLhZ]*)")
@@ -40,7 +40,7 @@ _Attributes = Mapping[str, str]
 
 
 def from_svg(text: str) -> bytes:
-    """The PDF of a file that `painter.files` made."""
+    """The PDF of an SVG file of `painter.files`."""
     root = ElementTree.fromstring(text)  # noqa: S314  our own drawing
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     scale = COLUMN / width
@@ -56,7 +56,7 @@ def from_svg(text: str) -> bytes:
 
 
 def _canvas(out: io.BytesIO, height: float) -> Canvas:
-    """An empty page, which a variable that builders set would date, `invariant` or not."""
+    """An empty page, without the date that SOURCE_DATE_EPOCH sets even if `invariant`."""
     epoch = os.environ.pop("SOURCE_DATE_EPOCH", None)
     try:
         return Canvas(out, pagesize=(COLUMN, height), invariant=1, pageCompression=0)
@@ -73,14 +73,14 @@ def _font() -> TTFont:
 
 
 class _Page:
-    """A page that elements are drawn on; `clips` are rectangles, by how elements name them."""
+    """A page to draw elements on; `clips`: clipping rectangles by reference, ``url(#...)``."""
 
     def __init__(self, canvas: Canvas, font: TTFont) -> None:
         self.canvas, self.font = canvas, font
         self.clips: dict[str, ElementTree.Element] = {}
 
     def draw(self, node: ElementTree.Element, inherited: _Attributes) -> None:
-        """Draw an element and all inside it; `inherited` are attributes that it inherits."""
+        """Draw an element and its children; `inherited`: attributes from its parent."""
         attributes = node.attrib
         paint = {
             **inherited,
@@ -120,7 +120,7 @@ class _Page:
         return path
 
     def _path(self, words: str) -> PDFPathObject:
-        # Its numbers are written as they stand: reportlab formats each anew, in most of its time.
+        # Numbers are copied as text: formatting each would take most of reportlab's time.
         code, x, y = ["n"], "0", "0"
         for step, place in _STEP.findall(words):
             if step == "Z":
@@ -181,7 +181,7 @@ class _Page:
 
 
 def _pieces(words: str, font: TTFont) -> Iterator[str]:
-    """The text in pieces that the font can write, and arrows; other characters become ``?``."""
+    """The text, split at arrows; characters that the font lacks become ``?``."""
     for piece in re.split(f"([{''.join(_ARROWS)}])", words):
         if piece in _ARROWS:
             yield piece

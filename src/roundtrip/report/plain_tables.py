@@ -1,6 +1,6 @@
 """Tables as CSV, for a spreadsheet or a program, and for a terminal.
 
-Nothing in them is a formula or markup, or moves the cursor.
+They contain no formulas, markup or control characters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from roundtrip.report import units
 from roundtrip.report.blocks import Cell, Table, Tone
 from roundtrip.report.units import Quantity
 
-#: A spreadsheet takes a text that begins so for a formula.
+#: A spreadsheet interprets a text with such a beginning as a formula.
 _FORMULA = ("=", "+", "-", "@")
 _STYLES: Mapping[Tone, str] = {"good": "green", "bad": "red"}
 
@@ -24,7 +24,7 @@ _STYLES: Mapping[Tone, str] = {"good": "green", "bad": "red"}
 def csv_text(table: Table) -> str:
     """The table as CSV: numbers, with interval, unit and verdict in columns of their own.
 
-    A cell that does not show one number alone is its text.
+    A cell that is not a single number is written as text.
     """
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.columns)
     parts = [
@@ -38,7 +38,7 @@ def csv_text(table: Table) -> str:
 
 
 def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str]]:
-    """The columns of CSV that a column of a table becomes, each with its heading first."""
+    """The CSV columns of one column of a table, each with its heading first."""
     numbers = [_number(cell) for cell in cells]
     quantities = [number for number in numbers if number]
     yield [
@@ -61,18 +61,18 @@ def _column(heading: str, unit: str, cells: Sequence[Cell]) -> Iterator[list[str
 
 
 def _number(cell: Cell) -> Quantity | None:
-    """The one number that the cell shows, if it shows nothing else."""
+    """The number of a cell that consists of a single number; None for other cells."""
     (first, *rest) = cell.parts or ("",)
     return first if isinstance(first, Quantity) and not rest else None
 
 
 def _digits(value: float) -> str:
-    """A whole number as it is, another with six digits, which every processor computes alike."""
+    """A whole number unchanged, others with six digits, which are equal on all processors."""
     return str(int(value)) if float(value).is_integer() else repr(float(f"{value:.6g}"))
 
 
 def _unit(quantity: Quantity) -> str:
-    """The unit of the value itself: a size is in bytes, and a part of 1 has none."""
+    """The unit of the value itself: bytes for a size, none for a fraction."""
     if quantity.unit == units.Unit.SIZE:
         return units.Unit.BYTES
     return "" if quantity.unit in units.UNPRINTED_UNITS else quantity.unit

@@ -1,8 +1,7 @@
-"""What a figure shows: typed values, from which the painter draws and the audit judges.
+"""The content of a figure: typed values that the painter draws and the audit checks.
 
-A study says what it shows: which curves with which intervals, what a spread is, between what a line
-is drawn, what a bound is.  `painter` makes an SVG of each view, and `as_json` the values that the
-page's script reads out.
+A study declares which curves a figure has, their intervals, what a spread is, what a line joins,
+and bounds.  `painter` draws each view as SVG, and `as_json` has the values for the page's script.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from roundtrip.report.units import UNPRINTED_UNITS
 
 _DIGITS = 5
 CIRCLE, SQUARE, TRIANGLE, DIAMOND = "circle", "square", "triangle-up", "diamond"
-#: A bound that launches over an emulated link tell.
+#: The name of the bound of launches over an emulated link.
 LINK = "Rate of the link"
-#: Kinds of events: a change point, what a person says, a recorded fact that differs.
+#: Kinds of events: a change point, a person's note, a changed fact.
 STEP, NOTE, CHANGE = "step", "note", "change"
-#: A point: its place on the axis, median, low and high of its interval, and of how many values.
+#: A point: place on the axis, median, low and high of its interval, and number of values.
 Point = tuple[float, float, float | None, float | None, int | None]
 
 
@@ -29,9 +28,9 @@ Point = tuple[float, float, float | None, float | None, int | None]
 class Scale:
     """An axis of `name` from `low` to `high`, in `unit`.
 
-    `alternative_ends`: both ends when a reader makes it linear or logarithmic, which it is not;
-    None for those of the values.  `ticks`: where labels stand; () for the painter's choice.
-    `labels`: what stands there, if not the value: the date of a night.
+    `alternative_ends`: both ends after a reader switches between linear and logarithmic; None for
+    the range of the values.  `ticks`: values with labels; () for the painter's choice.  `labels`:
+    texts in place of those values, such as the dates of nights.
     """
 
     name: str
@@ -45,22 +44,22 @@ class Scale:
 
     @property
     def title(self) -> str:
-        """The name with the unit: in the place of ``{}``, or in brackets after it."""
+        """The name with the unit: in place of ``{}``, or in brackets after it."""
         if "{}" in self.name:
             return self.name.replace("{}", self.unit)
         return self.name if self.unit in UNPRINTED_UNITS else f"{self.name} ({self.unit})"
 
     def position(self, value: float) -> float:
-        """Position on the axis: 0 at `low`, 1 at `high`; beyond them outside of 0 to 1.
+        """Position on the axis: 0 at `low`, 1 at `high`, outside of 0 to 1 beyond them.
 
-        ValueError for what a logarithmic axis cannot show.
+        ValueError for a value that a logarithmic axis cannot show.
         """
         ends = (self.low, self.high, value)
         low, high, position = map(math.log10, ends) if self.is_log else ends
         return (position - low) / ((high - low) or 1.0)
 
     def has_place(self, value: float | None) -> bool:
-        """Whether the axis, made longer, could show the value."""
+        """Whether the axis, if extended, could show the value."""
         return value is not None and math.isfinite(value) and (value > 0 or not self.is_log)
 
 
@@ -69,9 +68,9 @@ class Curve:
     """Points in order, with the colours of a light and of a dark page.
 
     `width` 0: no line joins the points.  `size`: half the width of a point, in pixels; 0: none.
-    `joined_points`: what the line joins, which a reader may interpolate; "" if nobody tells.
-    `bound`: its name, where no measured value can exceed the curve.  `levels`: from where to where
-    a value is the level of the points.
+    `joined_points`: what the line joins, for readers who interpolate; "" if it is not declared.
+    `bound`: its name, if no measured value can exceed the curve.  `levels`: (first place, last
+    place, level of the points between them).
     """
 
     name: str
@@ -88,9 +87,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class Event:
-    """A place on the axis along which points stand, marked from top to bottom, with its words.
+    """A place on the horizontal axis, marked from top to bottom, with its words.
 
-    Of kind STEP, NOTE or CHANGE; a CHANGE is a short mark without words.
+    `kind`: STEP, NOTE or CHANGE; a CHANGE is a short mark without words.
     """
 
     place: float
@@ -100,7 +99,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Rule:
-    """A value that a line across marks; `bound`: its name, if no measured value can exceed it."""
+    """A value marked by a line across; `bound`: its name, if no measured value can exceed it."""
 
     value: float
     bound: str = ""
@@ -108,16 +107,16 @@ class Rule:
 
 @dataclass(frozen=True)
 class View:
-    """One way to look at a figure.
+    """One view of a figure.
 
-    With `rows`, which are names from top to bottom, `x` is their axis of values and the place of a
-    point is the number of its row; otherwise `y` is the axis of values.  `rules` are drawn across,
-    and a strip between the two values of `strip`.  `has_bars`: an interval is a bar at its point,
-    else a band along the curve.
+    With `rows` (names from top to bottom), `x` is the axis of values and the place of a point is
+    its row number; otherwise `y` is the axis of values.  `rules` are drawn across, and a strip
+    between the two values of `strip`.  `has_bars`: an interval is a bar at its point, else a band
+    along the curve.
 
-    `is_stacked`: the curves of a row are parts of a bar, side by side, and the interval of the
-    first is that of the whole.  `heads` are rows that name a group, and have no values.  `width` is
-    that of the drawing area, in pixels.
+    `is_stacked`: the curves of a row are parts of a stacked bar, and the interval of the first is
+    that of the whole bar.  `heads`: rows that name a group and have no values.  `width`: width of
+    the drawing area, in pixels.
     """
 
     name: str
@@ -135,28 +134,28 @@ class View:
 
     @property
     def interval_count(self) -> int:
-        """Values that are drawn with their interval."""
+        """The number of values drawn with their interval."""
         points = (point for curve in self.curves for point in curve.points)
         return sum(point[2] is not None for point in points)
 
     @property
     def joined_points(self) -> tuple[str, ...]:
-        """Between what each line of measured values is drawn, "" where nobody tells."""
+        """What each line of measured values joins; "" if it is not declared."""
         curves = () if self.rows else self.curves
         return tuple(curve.joined_points for curve in curves if curve.width and not curve.bound)
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Names of the bounds that are drawn."""
+        """The names of the drawn bounds."""
         names = (*(rule.bound for rule in self.rules), *(curve.bound for curve in self.curves))
         return tuple(name for name in names if name)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """The views of a figure, the first of which is shown first.
+    """The views of a figure; the first one is shown first.
 
-    `is_published`: all its values are of a publication, none was measured here.
+    `is_published`: whether all its values come from a publication and none was measured here.
     """
 
     title: str
@@ -166,11 +165,11 @@ class Plot:
 
     @property
     def interval_count(self) -> int:
-        """Values that are drawn with their interval."""
+        """The number of values drawn with their interval."""
         return sum(view.interval_count for view in self.views)
 
     def describe(self, view: View) -> str:
-        """What one of its views draws, for those who cannot see it."""
+        """The description of one of its views, for people who cannot see it."""
         axes = " against ".join(axis.title for axis in (view.y, view.x) if axis)
         curves = ", ".join(curve.name for curve in view.curves)
         return f"{self.title}, {self.subtitle}. {axes}: {curves}."
@@ -178,9 +177,9 @@ class Plot:
 
 @dataclass(frozen=True)
 class MapCell:
-    """The value between row and column, by number, with its unit; `effect` in percent of usual.
+    """The value at a row and a column, with its unit; `effect`: percent of the usual value.
 
-    A positive effect is worse.  `n` launches are behind it.
+    A positive effect is worse.  `n`: number of launches.
     """
 
     row: int
@@ -192,9 +191,9 @@ class MapCell:
 
 @dataclass(frozen=True)
 class Heat:
-    """A map of values between things of one kind, as nodes or processors: a square of cells.
+    """A square map of values between items of one kind, such as nodes or processors.
 
-    `names` of rows and columns; `marked_names` stand out.  `quantity`: what the values are of.
+    `names`: of rows and columns.  `marked_names`: highlighted.  `quantity`: the measured quantity.
     """
 
     title: str
@@ -206,19 +205,19 @@ class Heat:
 
     @property
     def description(self) -> str:
-        """What it draws, for those who cannot see it."""
+        """The description of the map, for people who cannot see it."""
         count = len(self.names)
         return f"{self.title}, {self.subtitle}: a map of {count} by {count}"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names, with an asterisk before those that stand out."""
+        """The names, with an asterisk before the marked ones."""
         return tuple(f"* {name}" if name in self.marked_names else name for name in self.names)
 
 
 def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, ...]:
-    """The points of a table's rows, whose columns are `place` (the horizontal coordinate), median,
-    low, high, and n where it is known.
+    """Points from rows with the columns `place` (the horizontal coordinate), median, low, high and,
+    if it is known, n.
     """
     return tuple(
         (
@@ -232,9 +231,9 @@ def points(rows: Iterable[Mapping[str, Any]], place: str = "x") -> tuple[Point, 
 
 
 def as_json(name: str, plot: Plot) -> str:
-    """The plot for the page's script, in the same bytes each time; no HTML can begin or end in it.
+    """The plot as JSON for the page's script, reproducible byte for byte and safe inside HTML.
 
-    Values have five digits, which is more than a reader sees.
+    Values have five digits, more than a reader can see.
     """
     views = [
         outline(view) | {"curves": [_curve(curve) for curve in view.curves]} for view in plot.views
@@ -243,7 +242,7 @@ def as_json(name: str, plot: Plot) -> str:
 
 
 def heat_json(heat: Heat) -> str:
-    """The same of a map."""
+    """The map as JSON for the page's script."""
     return escaped_json(
         {
             "title": heat.title,
@@ -255,13 +254,13 @@ def heat_json(heat: Heat) -> str:
 
 
 def escaped_json(content: Any) -> str:
-    """JSON for a <script>: no HTML can begin or end in it."""
+    """JSON for a <script>: all characters that could begin or end HTML are escaped."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def outline(view: View) -> dict[str, Any]:
-    """Of a view, what the page's script must know besides its curves."""
+    """The properties of a view that the page's script needs besides its curves."""
     content: dict[str, Any] = {"name": view.name, "x": _scale(view.x)}
     if view.y:
         content["y"] = _scale(view.y)
@@ -286,7 +285,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
 
 
 def _short(value: float) -> float | int:
-    """With so many digits; places of points and counts are whole numbers, and stay so."""
+    """The value with `_DIGITS` digits; whole numbers, such as places and counts, stay exact."""
     if not math.isfinite(value):
         raise ValueError(f"{value} cannot be drawn")
     return int(value) if float(value).is_integer() else float(f"{value:.{_DIGITS}g}")

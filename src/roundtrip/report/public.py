@@ -1,9 +1,9 @@
-"""Copies published reports, and what was imported, into a tree that a static host can serve.
+"""Copies published reports and imports into a tree that a static host can serve.
 
 A tree has ``<campaign>/<site>/<night>/r<N>/`` and ``<campaign>/<site>/imported/<digest>/``, as the
-reports of a machine have.  What is in it is never overwritten, and a folder that has its name is
-whole: it is copied beside and renamed at the end.  `fields` lists what a copy would tell, field by
-field: columns of tables and leaves of JSON and TOML, from which pages and figures are drawn.
+reports of a machine have.  Nothing in it is overwritten, and every folder of that name is
+complete: it is copied under another name and then renamed.  `fields` lists what a copy discloses:
+columns of tables and leaves of JSON and TOML, from which pages and figures are drawn.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from roundtrip.imported import store
 from roundtrip.model import is_name
 from roundtrip.report import publish
 
-#: Names that only number things are one field: a hash of Spack, a number in a list.
+#: Keys that are only identifiers, such as Spack hashes, form one field.
 _NUMBERED = re.compile(r"[0-9a-z]{32}")
 _SHOWN, _LONGEST = 4, 70
 _CLEAN = "commit the changes (or `git stash` them), and run the campaign again"
@@ -36,9 +36,9 @@ _CLEAN = "commit the changes (or `git stash` them), and run the campaign again"
 
 @dataclass(frozen=True)
 class Field:
-    """One field: `values` are all that it has, sorted, `new_values` those it did not have before.
+    """One field; `values`: all its values, sorted; `new_values`: those not published before.
 
-    `is_new`: it is not in what was published before.
+    `is_new`: whether the field itself was not published before.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Field:
 
     @property
     def line(self) -> str:
-        """For a terminal: whether it is new, its name, some of its values, the new ones first."""
+        """A terminal line: whether the field is new, its name, some values, new ones first."""
         kind = "new" if self.is_new else "changed" if self.new_values else ""
         values = [
             *self.new_values,
@@ -63,7 +63,7 @@ class Field:
 
 
 def fields(folder: Path, public: Path) -> list[Field]:
-    """All fields of a revision or an import, against the newest of its place in `public`.
+    """All fields of a revision or import, against the newest revision of its site in `public`.
 
     UserError for a file that cannot be read.
     """
@@ -93,7 +93,7 @@ def _newest(folder: Path, public: Path) -> Path | None:
 
 
 def _field_values(folder: Path) -> Iterator[tuple[str, set[str]]]:
-    """By field, ``file name``: its distinct values; of numbers in tables that there are some."""
+    """Pairs of field, ``file name``, and its distinct values; ``numbers`` for numbers in tables."""
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = file.relative_to(folder).as_posix().removeprefix(f"{published.BUNDLE}/")
         if file.suffix == ".parquet":
@@ -145,7 +145,7 @@ def _flatten(data: Any, path: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class CopyResult:
-    """Where a report or an import is now, whether it was there before, and who signed a report."""
+    """The path of a copied report or import, whether it existed before, and who signed a report."""
 
     path: Path
     existed: bool
@@ -153,9 +153,9 @@ class CopyResult:
 
 
 def find_revisions(places: Iterable[Path]) -> list[Path]:
-    """The revisions and imports that `places` are or hold, older revisions first.
+    """The revisions and imports at or below `places`, older revisions first.
 
-    UserError for a place that is and holds none.
+    UserError for a place without any.
     """
     revisions: set[Path] = set()
     for place in places:
@@ -175,9 +175,9 @@ def find_revisions(places: Iterable[Path]) -> list[Path]:
 def copy(source: Path, public: Path) -> CopyResult:
     """Copy a revision or an import into the tree `public`.
 
-    A report is rebuilt first.  UserError for one that differs or is damaged, whose signature is
-    forged, of a run with uncommitted changes, or that would overwrite another; then nothing is
-    changed.  Several processes may copy at the same time.
+    A report is rebuilt first.  UserError, without any change, if the rebuilt report differs, if
+    the source is damaged, has a forged signature or comes from a run with uncommitted changes, or
+    if the copy would overwrite another.  Several processes may copy at the same time.
     """
     return _copy_import(source, public) if _is_import(source) else _copy_report(source, public)
 
@@ -191,7 +191,7 @@ def _order(folder: Path) -> tuple[str, int, str]:
 
 
 def refusal(source: Path, public: Path) -> str:
-    """The UserError of `copy` before it rebuilds anything, as text; "" without one."""
+    """The text of the UserError that `copy` raises before it rebuilds; "" if there is none."""
     try:
         if _is_import(source):
             store.require_whole(source)
@@ -205,7 +205,7 @@ def refusal(source: Path, public: Path) -> str:
 
 
 def _require_publishable(source: Path) -> tuple[Manifest, Mapping[str, Any], str]:
-    """The manifest and the facts of a revision that may be published, and who signed it."""
+    """Return manifest, facts and signer of a revision; UserError if it must not be published."""
     bundle_manifest, facts = _require_whole(source)
     git = bundle_manifest.data["git"]
     if git.get("dirty"):
@@ -260,7 +260,7 @@ def _copy_import(source: Path, public: Path) -> CopyResult:
 
 
 def _require_whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
-    """The manifest and the facts of a revision that is as it was published; else UserError."""
+    """Return manifest and facts of a revision; UserError if it differs from its publication."""
     facts = files.read_json(source / published.FACTS)
     if not isinstance(facts, dict) or not isinstance(facts.get("files"), dict):
         reason = "lacks digests of its files: publish it again with `roundtrip report BUNDLE`"
@@ -278,7 +278,7 @@ def _require_whole(source: Path) -> tuple[Manifest, Mapping[str, Any]]:
 
 @contextmanager
 def _site(public: Path, campaign: str, name: str) -> Iterator[Path]:
-    """The folder of a campaign on a site in `public`; other processes wait for it."""
+    """The folder of a campaign on a site in `public`, locked against other processes."""
     site = public / campaign / name
     with writing(site):
         site.mkdir(parents=True, exist_ok=True)
@@ -287,7 +287,7 @@ def _site(public: Path, campaign: str, name: str) -> Iterator[Path]:
 
 
 def _copy(source: Path, target: Path, digests: Mapping[str, str]) -> CopyResult:
-    """Copy the files of `digests`, sha256 by path, from `source` to `target`, all or none."""
+    """Copy the files of `digests` (sha256 by path) from `source` to `target`, all or none."""
     if target.exists():
         if publish.contents(target) != digests:
             raise UserError("already published with other content, and never overwritten", target)

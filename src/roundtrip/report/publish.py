@@ -1,11 +1,11 @@
 """Publishes reports as ``<reports>/<campaign>/<site>/<UTC date>/r<N>/``, and verifies them.
 
-A report is never overwritten.  The date is that of the start of the run; a second run of a date has
-``<date>.2/``, so that a second revision in a folder is always a correction.  In older trees a
-second run of a date could be the next revision in the same folder; it stays there.  A revision
+A report is never overwritten.  The date is the start date of the run; a second run on a date is
+in ``<date>.2/``, so a second revision in a folder is always a correction.  In older trees a
+second run on a date can be the next revision in the same folder; it stays there.  A revision
 holds report.html, report.md, summary.md, figures/ (SVG and PDF), tables/ (CSV), a copy of the
-bundle, report.json with the digests of the bundle and of every file, and warnings.txt if there are
-warnings.
+bundle, report.json with the digests of the bundle and of every file, and warnings.txt if there
+are warnings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Tell = Callable[[str], None]
 def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[str, Any]:
     """The identity of a revision: its bundle and its correction.
 
-    `measurement` is the digest of the bundle without the nights before it, where it holds some.
+    `measurement`: the digest of the bundle without the nights before it, if it holds some.
     """
     measurement = bundle_manifest.measurement
     return {
@@ -56,12 +56,12 @@ def identity(bundle_manifest: Manifest, correction: Correction | None) -> dict[s
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:
-    """``report.json``: the identity, and under ``files`` the sha256 of every other file."""
+    """The text of ``report.json``: identity and, under ``files``, sha256 of all other files."""
     return json.dumps(facts, indent=1, sort_keys=True) + "\n"
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Everything below `folder` by path: the sha256 of a regular file, else what it is in words."""
+    """The content of `folder` by path: sha256 of a regular file, a description of anything else."""
     digests = {}
     for path in folder.rglob("*"):
         mode = path.lstat().st_mode
@@ -81,7 +81,7 @@ def contents(folder: Path) -> dict[str, str]:
 def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]:
     """`contents` of the copy of a bundle in its revision, from its manifest.
 
-    A signature is taken as it lies there: nobody but the signer could make it again.
+    A signature is hashed as it is: only the signer can make it again.
     """
     digests = {name: str(entry["sha256"]) for name, entry in bundle_manifest.data["files"].items()}
     digests[manifest.FILE_NAME] = bundle_manifest.digest
@@ -92,14 +92,14 @@ def bundle_contents(revision: Path, bundle_manifest: Manifest) -> dict[str, str]
 
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """Paths that only one has, or that differ, sorted."""
+    """Sorted paths that only one has, or whose content differs."""
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 
 
 def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
-    """Paths in a revision with these facts that are not as they were published.
+    """Paths in a revision that differ from the digests in its `facts`.
 
-    An older revision without digests of its files is compared with its manifest only; UserError if
+    An older revision without digests of its files is only compared with its manifest; UserError if
     it does not match.
     """
     digests = facts.get("files")
@@ -110,7 +110,7 @@ def damaged_paths(revision: Path, facts: Mapping[str, Any]) -> list[str]:
 
 
 def listed_digests(facts: Mapping[str, Any]) -> dict[str, str]:
-    """`contents` of a revision with these facts, which have digests of its files."""
+    """`contents` of a revision according to its `facts`, which list the digests of its files."""
     digest = hashlib.sha256(facts_text(facts).encode()).hexdigest()
     return {**facts["files"], FACTS: digest}
 
@@ -121,10 +121,10 @@ def site_folder(bundle_manifest: Manifest, reports: Path) -> Path:
 
 
 def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -> Path:
-    """Of the folder `folder` of a campaign on a site: where the run of a bundle is published.
+    """The folder for the run of a bundle, in `folder` of its campaign on its site.
 
-    A bundle that corrects another run, and of which there is no revision, belongs to its date.
-    UserError for a bundle whose start is no time.
+    A bundle that corrects another run and has no revision yet belongs to the folder of its date.
+    UserError if the start of the bundle is not a time.
     """
     start = str(bundle_manifest.data["started"])
     date = _DATE.match(start)
@@ -142,9 +142,9 @@ def night_folder(folder: Path, bundle_manifest: Manifest, is_correction: bool) -
 
 
 def require_place(revision: Path, bundle_manifest: Manifest) -> None:
-    """UserError if the folder of a night, with its campaign and site, is not that of its bundle.
+    """Raise UserError if campaign, site or date of a night's folder differ from the bundle.
 
-    A revision that lies elsewhere may be of anything.
+    A revision outside such a folder is not checked.
     """
     night = revision.absolute().parent
     if not published.is_night(night.name):
@@ -164,7 +164,7 @@ def require_place(revision: Path, bundle_manifest: Manifest) -> None:
 
 
 def require_once(folder: Path, bundle_manifest: Manifest) -> None:
-    """UserError if the samples of a bundle were published as another night of the site `folder`."""
+    """Raise UserError if the samples of a bundle are published as another night in `folder`."""
     for night in published.nights(folder):
         for path in published.revisions(night):
             listing = _listing(path)
@@ -175,7 +175,7 @@ def require_once(folder: Path, bundle_manifest: Manifest) -> None:
 
 
 def _is_same_run(revision: Path, bundle_manifest: Manifest) -> bool:
-    """Whether a revision is of the same run, also one that is damaged in part."""
+    """Whether a revision, even if partly damaged, is of the same run."""
     if published.measurement(published.read_facts(revision)) == bundle_manifest.measurement:
         return True
     return bool(_listing(revision).get("started") == bundle_manifest.data["started"])
@@ -197,15 +197,14 @@ def publish(
     tell: Tell = lambda _: None,
     annotations: Callable[[str], Sequence[Annotation]] = lambda _: (),
 ) -> Path:
-    """The revision folder of `bundle`: the existing one if its run was published, else a new one.
+    """Return the revision folder of `bundle`: an existing one if its run was published, else a new.
 
-    The nights before it, of those in `reports`, go into the copy of the bundle; `tell` is called
-    with a line for each revision that had to be left out; `annotations` gives those of a site.  A
-    run that was published with other launches is corrected.
-    Two processes at the same time publish one revision.  A bundle that its site signed is signed
-    again with the nights before it.  UserError for a bundle that does not match its manifest or
-    signature, samples that were published as another night, a correction of a revision that does
-    not exist, and a damaged revision.
+    The copy of the bundle gets the nights before it from `reports`.  `tell` gets a line for each
+    revision that is left out; `annotations` returns those of a site.  A run that was published
+    with other launches is corrected.  Two processes at the same time publish one revision.  A
+    bundle that its site signed is signed again with the nights before it.  UserError if the bundle
+    does not match its manifest or signature, if its samples were published as another night, if
+    the corrected revision does not exist, or if a revision is damaged.
     """
     bundle_manifest = manifest.verify(bundle)
     signature_state = signature.check_signature(bundle, bundle_manifest)
@@ -226,7 +225,7 @@ def publish(
                 partial.chmod(0o755)
                 bundle_copy, copy_manifest = partial / BUNDLE, bundle_manifest
                 _copy(bundle, bundle_copy, bundle_manifest)
-                # What another site signed stays as it is: nobody else could sign it again.
+                # A bundle of another signer stays unchanged: only that signer can sign it again.
                 is_ours = signature_state == signature.UNSIGNED or signature.is_own(copy_manifest)
                 if not is_ours:
                     tell(f"{signature_state.sentence}: no nights before it are put into its report")
@@ -264,8 +263,7 @@ def locked(file: Path) -> Iterator[None]:
 def _existing_revision(
     night: Path, bundle_manifest: Manifest, correction: Correction | None
 ) -> Path | None:
-    """The newest revision of what `bundle_manifest` measured, None without one; UserError if
-    damaged."""
+    """The newest revision of the same measurement; None without one, UserError if damaged."""
     correction_facts = (
         {"supersedes": correction.supersedes, "reason": correction.reason} if correction else {}
     )
@@ -298,7 +296,7 @@ def describe_paths(paths: Sequence[str]) -> str:
 
 
 def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
-    """Whether the bundle of a revision without facts is of what `bundle_manifest` measured."""
+    """Whether a revision without facts has a bundle of the same measurement."""
     try:
         return manifest.verify(path / BUNDLE).measurement == bundle_manifest.measurement
     except UserError:
@@ -306,7 +304,7 @@ def _is_damaged_copy(path: Path, bundle_manifest: Manifest) -> bool:
 
 
 def _rerun_correction(night: Path) -> Correction | None:
-    """The note of a revision whose run has one already; None if it has none."""
+    """The correction note if the run has a revision already; None if it has none."""
     revisions = published.revisions(night)
     return Correction(revisions[-1].name, _AGAIN) if revisions else None
 
@@ -316,7 +314,7 @@ def _revision_exists(folder: Path, name: str) -> bool:
 
 
 def write(bundle: Path, folder: Path, correction: Correction | None = None) -> None:
-    """Write the page of `bundle` to `folder`, and beside it what a reader may take away."""
+    """Write the page of `bundle` to `folder`, with its Markdown, warnings, figures and tables."""
     report = _report(bundle, correction)
     (folder / PAGE).write_text(renderers.html(report), encoding="utf-8")
     (folder / renderers.MARKDOWN_PAGE).write_text(renderers.markdown(report), encoding="utf-8")
@@ -336,7 +334,7 @@ def write(bundle: Path, folder: Path, correction: Correction | None = None) -> N
 
 def _report(bundle: Path, correction: Correction | None) -> Report:
     if published.is_search(bundle):
-        from roundtrip.cause import page  # which most reports do not need
+        from roundtrip.cause import page  # only few reports need it
 
         return page.report(bundle)
     return build(data.read(bundle), correction)
@@ -351,7 +349,7 @@ def warnings(path: Path) -> list[str]:
 def verify(path: Path) -> list[str]:
     """Rebuild a published revision from its own bundle; return the paths that differ.
 
-    Everything in the revision is compared, also links and files that do not belong to it.
+    Everything in the revision is compared, including links and files that do not belong to it.
     UserError if this is no published report, if its bundle does not match its manifest or its
     signature, or if it is of another campaign, site or date than its folder.
     """
@@ -370,7 +368,7 @@ def verify(path: Path) -> list[str]:
         write(path / BUNDLE, new_revision, correction)
         new_digests = contents(new_revision) | bundle_contents(path, bundle_manifest)
     new_facts = identity(bundle_manifest, correction)
-    if "files" in facts:  # which revisions from before lack
+    if "files" in facts:  # older revisions have none
         new_facts["files"] = new_digests
     text = facts_text(new_facts)
     new_digests = {**new_digests, FACTS: hashlib.sha256(text.encode()).hexdigest()}
@@ -391,7 +389,7 @@ def _copy(bundle: Path, target: Path, bundle_manifest: Manifest) -> None:
 
 
 def _name(partial: Path, folder: Path) -> Path:
-    """Give the finished folder the next free number, even if another process does so too."""
+    """Rename the finished folder to the next free number, even if other processes do so too."""
     numbers = [published.number(path.name) or 0 for path in published.revisions(folder)]
     number = 1 + max(numbers, default=0)
     while True:

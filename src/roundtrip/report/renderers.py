@@ -1,6 +1,6 @@
 """Renders a report as one self-contained HTML file and as Markdown; fills the templates of pages.
 
-A page has one script of ours, allowed by its sha256, and loads nothing from a network.
+A page has one script, allowed by its sha256, and loads nothing from a network.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from roundtrip.report.pages import series
 
 
 def template_page(template: str, scripts: Sequence[str], **values: Any) -> str:
-    """The page; `scripts` are files in templates/, put together in this order, without comments."""
+    """A page; `scripts`: files in templates/, joined in this order, without comments."""
     script = _script(scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
@@ -80,10 +80,10 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-#: A gallery of more figures shows the first ones and folds the others, at the top of the report
-#: most of them; longer tables are folded.
+#: A gallery of more figures shows the first ones and folds the others, with a lower limit at the
+#: top of the report; longer tables are folded.
 _FOLDING = {"most_figures": 32, "first_figures": 12, "most_foremost": 4, "most_rows": 200}
-#: What lies beside the page: its file, and what it holds.
+#: The files beside the page, and their content.
 SUMMARY, MARKDOWN_PAGE = "summary.md", "report.md"
 FILES = (
     (SUMMARY, "the summary above"),
@@ -93,14 +93,14 @@ FILES = (
     ("bundle/manifest.json", "the files of the bundle with their digests"),
     ("report.json", "the digest of every file of this report"),
 )
-#: A summary has at most so many lines of text.
+#: The most lines of text in a summary.
 _MOST_LINES = 10
-#: Of the page's one script, in this order.
+#: The files of the page's script, in order.
 SCRIPTS = ("scales.js", "figure.js", "controls.js", "heat.js", "page.js")
 
 
 def html(report: Report) -> str:
-    """The whole page as one HTML text."""
+    """The report as one HTML page."""
     return template_page(
         "report.html.j2",
         SCRIPTS,
@@ -130,12 +130,12 @@ def _html_inline(part: Inline) -> Markup:
 #: Characters that could begin a link, an image, HTML, emphasis, code, a cell, an entity or maths.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$])")
 
-#: Where a cell leads to, "" if to nothing.
+#: Returns the link target of a cell; "" if it has none.
 Link = Callable[[Cell], str]
 
 
 def markdown(report: Report) -> str:
-    """The whole document, ending in a newline."""
+    """The report as a Markdown document that ends in a newline."""
     return "\n".join(_markdown_lines(report)).rstrip() + "\n"
 
 
@@ -164,7 +164,7 @@ def _markdown_lines(report: Report) -> Iterator[str]:
 
 
 def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
-    """Blocks that are no report, such as a comment on a change; what is folded can be opened."""
+    """Markdown of blocks outside a report, such as a comment on a change; folds can be opened."""
     for block in blocks:
         if isinstance(block, Fold):
             yield from (f"<details><summary>{Markup.escape(block.summary)}</summary>", "")
@@ -175,7 +175,7 @@ def markdown_lines(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def summary(report: Report) -> str:
-    """For a pull request, in Markdown: what it is of, what to know, answers, and first values."""
+    """A Markdown summary for a pull request: title, facts, notices, answers and first values."""
     answers = [part.answers for part in report.top_parts]
     lines = [
         f"**{escape(report.title)}**",
@@ -197,7 +197,7 @@ def summary(report: Report) -> str:
 
 
 def _first_row(table: Table) -> str:
-    """The first row in words, "" if it has no numbers."""
+    """The first row as text; "" if it has no numbers."""
     name, *values = table.rows[0] if table.rows else (Cell(""),)
     if not any(cell.quantities for cell in values):
         return ""
@@ -278,5 +278,5 @@ def _markdown_inline(part: Inline) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` on one line, with every character escaped that Markdown or HTML would interpret."""
+    """`text` on one line, with all special characters of Markdown and HTML escaped."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))

@@ -1,4 +1,4 @@
-"""The speeds of launches, from every study; and toolchains that these compare, paired by round."""
+"""The speeds of launches of every study, and comparisons of toolchains by them, paired by round."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from roundtrip.studies.study import BOOST, MPI
 
 @dataclass(frozen=True)
 class Point:
-    """What a value is of: the columns of `SPEEDS` but launch, value and those of `ORIGIN`."""
+    """What a value measures: the columns of `SPEEDS` except launch, value and those of `ORIGIN`."""
 
     what: str
     size_bytes: int | None
@@ -40,13 +40,13 @@ class Value(NamedTuple):
 
 #: Launch -> point -> value.
 Values = Mapping[str, Mapping[Point, Value]]
-#: More toolchains than these in a setting are not compared each with each (`compared_pairs`): pairs
-#: grow with the square of their number, and so do the claims that are corrected together.
+#: The most toolchains in a setting of which all pairs are compared (`compared_pairs`): pairs, and
+#: claims that are corrected together, grow with the square of this number.
 MOST_ENVIRONS = 32
 
 
 def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
-    """The values of these launches, which passed."""
+    """The values of these `launches`, all of which passed."""
     values: dict[str, dict[Point, Value]] = defaultdict(dict)
     launch_rows = data.launches.filter(pl.col("launch").is_in(list(launches)))
     study_names, cases = (
@@ -79,9 +79,9 @@ def software(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def differing_factors(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, ...]:
-    """What values must depend on to tell two toolchains apart, each as `software`: MPI, BOOST.
+    """The factors, MPI and BOOST, in which two toolchains (each as `software`) differ.
 
-    Both, if they differ in both or in neither.
+    Both factors if the toolchains differ in both or in neither.
     """
     same_mpi, same_boost = one[0] == other[0], one[1] == other[1]
     if same_mpi == same_boost:
@@ -91,7 +91,7 @@ def differing_factors(one: tuple[str, str], other: tuple[str, str]) -> tuple[str
 
 @dataclass(frozen=True)
 class Setting:
-    """A case without its toolchain; `kind` says that it is emulated or simulated, else ""."""
+    """A case without its toolchain; `kind`: what is emulated or simulated, "" if measured."""
 
     study: str
     check: str
@@ -112,7 +112,7 @@ class ToolchainComparison:
 
     @property
     def family(self) -> Family:
-        """What it is corrected together with."""
+        """The family of claims that it is corrected together with."""
         return Family.TOOLCHAINS
 
 
@@ -120,7 +120,7 @@ class ToolchainComparison:
 class PairedValues:
     """The values of both sides of a comparison in `unit`, one for each of `round_numbers`.
 
-    `series` as in `Cell`: those of the one and of the other.  `is_abba`: rounds are in twos.
+    `series`: as in `Cell`, for the one and the other side.  `is_abba`: one coin orders two rounds.
     """
 
     pairing: Pairing
@@ -134,7 +134,7 @@ class PairedValues:
 
     @cached_property
     def ratios(self) -> list[float]:
-        """Speed of the one over that of the other, one for each round or two; above 1 is faster."""
+        """Speed of the one side over the other, one for each round (or two); above 1 is faster."""
         value_pairs = zip(self.one_values, self.other_values, strict=True)
         ratios = [b / a if self.lower_is_better else a / b for a, b in value_pairs]
         return (
@@ -164,7 +164,7 @@ def distinct_titles(titles: Mapping[str, str]) -> dict[str, str]:
 
 
 class Toolchains:
-    """Every pair of toolchains of a bundle that differ in one thing."""
+    """The pairs of toolchains of a bundle that are compared."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
@@ -172,7 +172,7 @@ class Toolchains:
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """Title of each environment's toolchain, with the environment's name if two are alike."""
+        """The title of each environment's toolchain, as in `distinct_titles`."""
         return distinct_titles(
             {
                 environ: str(rows[0]["toolchain"])
@@ -183,7 +183,7 @@ class Toolchains:
 
     @cached_property
     def oversized_settings(self) -> dict[Setting, tuple[int, int]]:
-        """Settings with too many toolchains for all pairs: their number, and that of the pairs."""
+        """Settings with too many toolchains for all pairs: (toolchains, compared pairs)."""
         pairs = Counter(setting for setting, *_ in self._pairs)
         return {
             setting: (len(group), pairs[setting])
@@ -202,7 +202,7 @@ class Toolchains:
 
     @cached_property
     def comparisons(self) -> dict[ToolchainComparison, PairedValues]:
-        """Every comparison that has values, in the order to be shown."""
+        """Every comparison with values, in display order."""
         comparisons: dict[ToolchainComparison, PairedValues] = {}
         for setting, one, other, pairing, factors in self._pairs:
             all_points = {p for pair in pairing.pairs for p in self._values.get(pair[0], {})}
@@ -215,7 +215,7 @@ class Toolchains:
         return comparisons
 
     def _paired_values(self, pairing: Pairing, point: Point) -> PairedValues | None:
-        """Of the rounds in which both sides have a value above 0; None without one."""
+        """The values of rounds in which both sides are above 0; None if there is no such round."""
         values = self._values
         value_pairs = {
             number: (values[a][point], values[b][point])
@@ -270,7 +270,7 @@ def single_series(values: Iterable[Value]) -> str:
 
 
 def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
-    """Setting -> environment -> its launches, of settings with two environments or more."""
+    """Setting -> environment -> its launches, for settings with at least two environments."""
     exclusions = {study.name: study.excluded_parameters for study in studies.load()}
     groups: dict[Setting, Any] = defaultdict(lambda: defaultdict(list))
     for row in data.completed_launches.sort("launch").iter_rows(named=True):
@@ -298,11 +298,11 @@ def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
 
 
 def compared_pairs(environ_software: Mapping[str, tuple[str, str]]) -> list[tuple[str, str]]:
-    """Which environments are compared, of what each is made of: MPI and Boost.
+    """The pairs of environments to compare, from the MPI and Boost of each.
 
-    Each pair of a few.  Of many, each with the first by name of all, of those with its MPI, and of
-    those with its Boost, so that none is left without a comparison.  What is tested must not depend
-    on what was measured: these are names and versions, no values.
+    Up to `MOST_ENVIRONS` environments, all pairs.  With more, each is paired with the first by
+    name of all, of those with its MPI, and of those with its Boost, so that each is compared.  The
+    choice uses only names and versions, because tests must not depend on measured values.
     """
     environs = sorted(environ_software)
     if len(environs) <= MOST_ENVIRONS:
@@ -321,10 +321,10 @@ def compared_pairs(environ_software: Mapping[str, tuple[str, str]]) -> list[tupl
 def compared_factors(
     one: tuple[str, str], other: tuple[str, str], all_software: set[tuple[str, str]]
 ) -> tuple[str, ...]:
-    """What may differ between two toolchains, MPI or Boost; () if they are not compared.
+    """The factors, MPI and BOOST, by which two toolchains are compared; () if they are not.
 
-    Two that differ in both are left out if a third one of `all_software` shares its MPI with one of
-    them and its Boost with the other.
+    Toolchains that differ in both are not compared if a third one of `all_software` shares its MPI
+    with one of them and its Boost with the other.
     """
     intermediates = {(one[0], other[1]), (other[0], one[1])}
     is_crossed = one[0] != other[0] and one[1] != other[1]

@@ -1,6 +1,7 @@
-"""Pieces of an SVG: elements and shapes, labels of axes, and where a drawing has what, in pixels.
+"""SVG elements and shapes, labels of axes, and the layout of a drawing, in pixels.
 
-How wide text is, is estimated: nobody knows the font of the reader."""
+Widths of text are estimates, because the font of the reader is unknown.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from roundtrip.report import units
 from roundtrip.report.plot import CIRCLE, DIAMOND, SQUARE, TRIANGLE, Curve, Scale, View
 from roundtrip.report.units import Unit
 
-#: Sizes of text, in pixels: of axes and names, and of titles.
+#: Text sizes in pixels: of axes and names, and of titles.
 TEXT, TITLE = 13, 15
 FONT = (
     "Inter, Segoe UI, Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans Condensed, "
@@ -32,33 +33,33 @@ _WIDTHS = (
 )
 _OTHER, _WIDER = 620, 1.1
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-#: Points of half-width 1 that are no circles.
+#: Corners of points of half-width 1, except circles.
 _SHAPES = {
     SQUARE: ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
     TRIANGLE: ((0, -1.2), (1.2, 1), (-1.2, 1)),
     DIAMOND: ((0, -1.4), (1.2, 0), (0, 1.4), (-1.2, 0)),
 }
 Place = tuple[float, float]
-#: Of ticks: how far beyond the ends of an axis one may lie, as rounding takes it there.
+#: How far a tick may lie beyond the ends of an axis because of rounding; relative.
 _SLACK = 1e-9
-_FEW = 2  # so few powers of ten have values between them
-#: The height of curves, in pixels; a row's height, and that of one of several in it.
+_FEW = 2  # with fewer steps of powers of ten, ticks lie between them
+#: Heights in pixels: curves; a row, a curve in a shared row, a row of a stacked bar.
 _HEIGHT = 240
 _ROW, _SLOT, _PART = 24, 13, 17
 _TOP, _BOTTOM, _RIGHT = 28, 46, 22
-#: The space for a name at the end of a curve: where its sign begins, and where its words do.
+#: Offsets of the name at the end of a curve: of its sign from the edge, of its words from the sign.
 SIGN, NAME = 10, 21
 
 
 def element(name: str, attributes: Mapping[str, object], *children: str) -> Markup:
-    """An element; every value and every text that is no Markup is escaped."""
+    """An element; values and texts are escaped unless they are Markup."""
     words = "".join(f' {key}="{_escape(value)}"' for key, value in attributes.items())
     content = "".join(map(_escape, children))
     return Markup(f"<{name}{words}>{content}</{name}>" if children else f"<{name}{words}/>")  # noqa: S704
 
 
 def _escape(value: object) -> str:
-    """Without characters that no XML may have, not even escaped; Markup is so already."""
+    """The escaped value, without characters that XML forbids; Markup is returned unchanged."""
     if isinstance(value, Markup):
         return value
     text = str(escape(value))
@@ -72,13 +73,13 @@ def number(value: float) -> str:
 
 
 def path(places: Iterable[Place]) -> str:
-    """A line through the places, each written as ``x,y``; "" without one."""
+    """The path data of a line through `places`, each as ``x,y``; "" without places."""
     corners = "L".join(f"{number(x)},{number(y)}" for x, y in places)
     return f"M{corners}" if corners else ""
 
 
 def text(words: str, x: float, y: float, **attributes: object) -> Markup:
-    """Words at a place; an attribute `text_anchor` is ``text-anchor``."""
+    """A text at a place; an attribute `text_anchor` becomes ``text-anchor``."""
     svg_attributes = {
         name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()
     }
@@ -92,7 +93,7 @@ def rect(
     height: float,
     extra_attributes: Mapping[str, object] | None = None,
 ) -> Markup:
-    """A rectangle; `extra_attributes` are more attributes of it."""
+    """A rectangle with `extra_attributes`."""
     sides = {"x": x, "y": y, "width": width, "height": height}
     return element(
         "rect", {**(extra_attributes or {}), **{name: number(v) for name, v in sides.items()}}
@@ -100,7 +101,7 @@ def rect(
 
 
 def dot(shape: str, x: float, y: float, size: float) -> Markup:
-    """A point of half-width `size` in the colour of its group, its edge in the paper's."""
+    """A point of half-width `size` in the colour of its group, with a paper-coloured edge."""
     paint = {"class": "dot", "stroke": "#ffffff"}
     if shape == CIRCLE:
         return element("circle", {**paint, "cx": number(x), "cy": number(y), "r": number(size)})
@@ -110,14 +111,14 @@ def dot(shape: str, x: float, y: float, size: float) -> Markup:
 
 
 def width(words: str, size: float = TEXT) -> float:
-    """About how wide a text is, rather too wide than too narrow."""
+    """The estimated width of a text, rather too large than too small."""
     char_count = len(_WIDTHS)
     widths = (_WIDTHS[ord(c) - 32] if 0 <= ord(c) - 32 < char_count else _OTHER for c in words)
     return _WIDER * size * sum(widths) / 1000
 
 
 def lines(words: str, max_width: float, size: float = TEXT) -> list[str]:
-    """The text in lines that fit the room, as far as its words do."""
+    """The text wrapped to lines of `max_width`; a longer word has a line of its own."""
     text_lines: list[str] = []
     for word in words.split():
         candidate = f"{text_lines[-1]} {word}" if text_lines else word
@@ -131,7 +132,7 @@ def lines(words: str, max_width: float, size: float = TEXT) -> list[str]:
 def space_out(
     ideal_positions: Mapping[int, float], gap: float, low: float, high: float
 ) -> dict[int, float]:
-    """Positions near those wanted, at least `gap` apart, within [low, high] where they fit."""
+    """Positions near the ideal ones, at least `gap` apart, within [low, high] if they fit."""
     places: list[tuple[int, float]] = []
     for key, position in sorted(ideal_positions.items(), key=lambda item: (item[1], item[0])):
         floor = places[-1][1] + gap if places else low
@@ -144,7 +145,7 @@ def space_out(
 
 
 def ticks(scale: Scale, count: float) -> tuple[float, ...]:
-    """About `count` values from `low` to `high` that read well; the scale's own ones, if it has."""
+    """About `count` round values from `low` to `high`; the scale's own ticks if it has some."""
     slack = _SLACK * max(abs(scale.low), abs(scale.high))
     scale_ticks = tuple(
         tick for tick in scale.ticks if scale.low - slack <= tick <= scale.high + slack
@@ -157,7 +158,7 @@ def ticks(scale: Scale, count: float) -> tuple[float, ...]:
 
 
 def tick_label(value: float, scale: Scale) -> str:
-    """The label of a tick: the scale's own one, else as short as it may be."""
+    """The label of a tick: the scale's own one, else the value in its shortest form."""
     if scale.labels and value in scale.ticks:
         return scale.labels[scale.ticks.index(value)]
     if scale.unit == Unit.BYTES and value >= 1 and float(value).is_integer():
@@ -206,16 +207,16 @@ def _even(scale: Scale, count: float, binary: bool) -> tuple[float, ...]:
 
 
 def _clean(value: float) -> float:
-    """Without the last bits that arithmetic leaves."""
+    """The value without rounding errors in its last bits."""
     return float(f"{value:.12g}")
 
 
 class Frame:
-    """Where things are in the drawing of a view; all numbers are pixels.
+    """The layout of the drawing of a view; all numbers are pixels.
 
     `left`, `right`, `top` and `bottom` are the edges of the drawing area; `width` and `height` are
-    those of the whole drawing, with names, axis and legend.  `y_ticks`: values of the vertical axis
-    that are labelled; none with rows.
+    those of the whole drawing, with names, axis and legend.  `y_ticks`: labelled values of the
+    vertical axis; none with rows.
     """
 
     y_ticks: tuple[float, ...] = ()
@@ -231,19 +232,19 @@ class Frame:
         self.order = {curve.name: index for index, curve in enumerate(view.curves)}
         rows = [point[0] for curve in view.curves for point in curve.points]
         distinct_rows = set(rows)
-        #: How many curves stand under each other in a row: 1 where each row has one of its own.
+        #: Number of curves below each other in a row; 1 if each row has one curve.
         self.slots = len(view.curves) if len(distinct_rows) < len(rows) else 1
-        # A row with several curves is higher, the parts of a bar share one.
+        # A row with several curves is higher; the parts of a stacked bar share one row.
         row_height = _PART if view.is_stacked else max(_ROW, self.slots * _SLOT + 6)
         self.heights: list[float] = [
             row_height if row in distinct_rows else _ROW for row in range(len(view.rows))
         ]
-        #: Where the names of several curves begin under a figure of rows.
+        #: Start of the name of each curve in the legend below a figure of rows.
         self.legend: list[Place] = []
         self.lay_out()
 
     def lay_out(self) -> None:
-        """Set all edges, and what lies around them."""
+        """Set all edges, the outer size, the ticks and the legend."""
         view, axis = self.view, self.view.y
         self.y_ticks = ticks(axis, _HEIGHT / 36) if axis else ()
         labels = [tick_label(tick, axis) for tick in self.y_ticks] if axis else view.rows
@@ -271,11 +272,11 @@ class Frame:
         return f"0 0 {number(self.width)} {number(self.height)}"
 
     def x_of(self, value: float) -> float:
-        """Where a value of the horizontal axis is, from the left."""
+        """The position of a value of the horizontal axis, from the left."""
         return self.left + (self.right - self.left) * self.view.x.position(value)
 
     def y_of(self, value: float) -> float:
-        """Where a value of the axis of values is, from the top."""
+        """The position of a value of the axis of values, from the top."""
         axis = self.view.y or self.view.x
         return self.bottom - (self.bottom - self.top) * axis.position(value)
 
@@ -284,7 +285,7 @@ class Frame:
         return self.top + sum(self.heights[:row]) + self.heights[row] / 2
 
     def place(self, curve: Curve, place: float, value: float | None) -> Place | None:
-        """Where a value is; None if the axes cannot show it."""
+        """The position of a value; None if the axes cannot show it."""
         view = self.view
         axis = view.x if view.rows else view.y
         if value is None or axis is None or not axis.has_place(value):

@@ -1,7 +1,6 @@
 """Numbers for people: quantities with their units, three digits, intervals.
 
-Whatever prints a number prints a `Quantity`, and whoever checks a report reads its values, never
-the text that it becomes.
+Every printed number is a `Quantity`; checks of a report read its value, never its text.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ _BYTES = {
 
 
 class Unit(StrEnum):
-    """Units that mean one thing: bytes or bits, powers of 2 or of 10.
+    """Unambiguous units: bytes or bits, powers of 2 or of 10.
 
-    Beside them what needs none: how many, one value over another, any other pure number; and two
-    that a number prints itself: bytes in the largest unit that divides them, and a fraction as a
-    percentage.
+    COUNT, RATIO (one value over another) and PURE (any other pure number) need no printed unit.
+    SIZE (bytes, in the largest unit that divides them) and PART (a fraction, as a percentage) are
+    printed by the number itself.
     """
 
     S = "s"
@@ -58,20 +57,20 @@ class Unit(StrEnum):
     PART = "part"
 
 
-#: Those that no reader has to find beside the number.
+#: Units that need not be printed beside the number.
 UNPRINTED_UNITS: frozenset[str] = frozenset(
     {Unit.COUNT, Unit.RATIO, Unit.PURE, Unit.SIZE, Unit.PART}
 )
-#: How many of a unit are one second.
+#: The number of each unit in one second.
 TIME_UNITS: dict[str, float] = {Unit.S: 1.0, Unit.MS: 1e3, Unit.US: 1e6, Unit.NS: 1e9}
-#: Units of which more is better.
+#: Units of which higher values are better.
 _RATES = frozenset({Unit.MB_S, Unit.MOPS, Unit.MFLOPS, Unit.MILLION_MESSAGES_S, Unit.PER_S})
-#: What `Quantity.label` says of a value whose kind is "".
+#: `Quantity.label` of a value whose kind is "".
 MEASURED = "measured"
 
 
 def scale(raw_unit: str, unit: str) -> float:
-    """How many of `unit` are one of `raw_unit`, the unit of a metric; ValueError if none is."""
+    """The factor from `raw_unit`, the unit of a metric, to `unit`; ValueError if there is none."""
     if raw_unit == Unit.S and unit in TIME_UNITS:
         return TIME_UNITS[unit]
     if raw_unit == unit:
@@ -82,7 +81,7 @@ def scale(raw_unit: str, unit: str) -> float:
 
 
 def convert(value: float, raw_unit: str, unit: str, size_bytes: int) -> float:
-    """A metric's value in `raw_unit` as so many `unit`; a time as the rate of its bytes, if asked.
+    """A metric's value, converted from `raw_unit` to `unit`; seconds to MB/s by `size_bytes`.
 
     ValueError for units of different kinds.
     """
@@ -92,13 +91,13 @@ def convert(value: float, raw_unit: str, unit: str, size_bytes: int) -> float:
 
 
 class Level(float):
-    """The confidence level of intervals, which prints itself in captions: ``95 %``."""
+    """The confidence level of intervals, printed in captions as ``95 %``."""
 
     def __str__(self) -> str:
         return percent(self)
 
     def caption(self, template: str) -> tuple[str, Level, str]:
-        """A caption in which it stands in the place of ``{level}``; ValueError without that."""
+        """A caption with the level in place of ``{level}``; ValueError without a ``{level}``."""
         before, placeholder, after = template.partition("{level}")
         if not placeholder:
             raise ValueError(f"no level is named in “{template}”")
@@ -107,16 +106,15 @@ class Level(float):
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity:
-    """A number that is printed: `value` in `unit`, to so many `digits`, or `decimals`.
+    """A printed number: `value` in `unit`, with `digits` significant digits, or with `decimals`.
 
-    `low` and `high` are the ends of its interval at `level`, over `n` launches or rounds; None
-    where there are too few for one, which it says if `n` is known.
-    `percentile`: which one of samples it is, 0 for the least.  `is_claim`: the ratio of a claim of
-    the report.  `base`: what
-    a ratio is over, by the name of the column or row that has the base's own value.  `series`: key
-    (`Origins`) of the series of which it is the median over launches, in whatever unit; "" if it is
-    of no single one.  `says_unit`: it prints its unit itself.  `kind`: what is emulated or
-    simulated (`labels.kind`), "" if nothing is.  `is_lower_better`, where the unit does not tell.
+    `low` and `high`: ends of its interval at `level`, over `n` launches or rounds; None if there
+    are too few for one, which is printed if `n` is known.  `percentile`: that of samples, 0 for the
+    least.  `is_claim`: whether it is the ratio of a claim of the report.  `base`: name of the
+    column or row that has the value of a ratio's base.  `series`: key (`Origins`) of the series
+    whose median over launches it is, in any unit; "" if there is no single one.  `says_unit`:
+    whether it prints its unit.  `kind`: what is emulated or simulated (`labels.kind`), "" if
+    nothing is.  `is_lower_better`: given if the unit does not imply it.
     """
 
     value: float
@@ -150,11 +148,11 @@ class Quantity:
 
     @property
     def without_interval(self) -> Quantity:
-        """The same without its interval."""
+        """The quantity without its interval."""
         return replace(self, low=None, high=None, n=None)
 
     def record(self) -> dict[str, float | int | str | None]:
-        """For JSON; each of its numbers is as it was computed, without rounding."""
+        """The quantity as a JSON object; numbers are not rounded."""
         return {
             "median": self.value,
             "low": self.low,
@@ -175,7 +173,7 @@ class Quantity:
         series: str = "",
         says_unit: bool = False,
     ) -> Quantity:
-        """Median and interval over launches, times `scale`, which makes it one in `unit`."""
+        """Median and interval over launches, times `scale`, which converts them to `unit`."""
         ends = [None if end is None else end * scale for end in (interval.low, interval.high)]
         return Quantity(
             value=interval.median * scale,
@@ -216,24 +214,24 @@ class Quantity:
 
     @property
     def bounds(self) -> str:
-        """``[31, 45]``, or why there is no interval; "" where none is asked for."""
+        """``[31, 45]``, or ``(no CI, n = 3)``; "" if `n` is not known either."""
         if self.low is not None and self.high is not None:
             return f"[{self._number(self.low)},{_SPACE}{self._number(self.high)}]"
         return "" if self.n is None else f"(no CI, n{_SPACE}={_SPACE}{self.n})"
 
 
 def printable(text: str) -> str:
-    """One line for a terminal, XML or any encoding: plain blanks, "?" for what is not printed."""
+    """A line for a terminal, XML or any encoding: plain blanks, "?" for unprintable characters."""
     return errors.printable(text.replace(_THIN, " ").replace(_SPACE, " "))
 
 
 def count(value: int) -> Quantity:
-    """So many."""
+    """A count."""
     return Quantity(value=value, unit=Unit.COUNT)
 
 
 def count_range(values: Sequence[int]) -> tuple[Quantity | str, ...]:
-    """The least and the most of some counts, or the one; to be joined."""
+    """The smallest and the largest count, or a single one if equal; parts of a text."""
     least, most = count(min(values)), count(max(values))
     return (least,) if least == most else (least, " to ", most)
 
@@ -244,12 +242,12 @@ def pure_number(value: float, digits: int = 3) -> Quantity:
 
 
 def amount(value: float, unit: str, digits: int = 3) -> Quantity:
-    """So much of a unit, which it prints."""
+    """An amount that prints its unit."""
     return Quantity(value=value, unit=unit, digits=digits, says_unit=True)
 
 
 def change(ratio: float, low: float | None = None, high: float | None = None) -> Quantity:
-    """How many times the level before or the usual one, with three decimals: nights differ little.
+    """A ratio to the level before or the usual level, with three decimals: nights differ little.
 
     `low` and `high` are the ends of its interval.
     """
@@ -283,12 +281,12 @@ def size(size_bytes: int) -> str:
 
 
 def interval(value: Interval, scale: float = 1.0) -> str:
-    """Median and interval, times `scale`, in a sentence that names the unit."""
+    """The text of median and interval, times `scale`, for a sentence that names the unit."""
     return str(Quantity.from_interval(value, Unit.PURE, scale))
 
 
 def ratio_range(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
-    """The smallest and the largest of some ratios, or the one, with two decimals; to be joined."""
+    """The smallest and largest ratio, or a single one if equal; two decimals; parts of a text."""
     low, high = (
         Quantity(
             value=ratio, unit=Unit.RATIO, digits=2, decimals=2 if ratio >= 0.1 else None, base=base
@@ -299,12 +297,12 @@ def ratio_range(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str
 
 
 def ratio_range_text(ratios: Sequence[float]) -> str:
-    """The same in a sentence."""
+    """The text of `ratio_range`."""
     return "".join(map(str, ratio_range(ratios)))
 
 
 def span(values: Sequence[float], scale: float = 1.0, digits: int = 3) -> str:
-    """The least and the largest of `values`, times `scale`; one number if they read the same."""
+    """The least and the largest of `values`, times `scale`; one number if both print the same."""
     return _range_text(*(number(end * scale, digits) for end in (min(values), max(values))))
 
 
@@ -313,9 +311,9 @@ _TIMES_FROM = 2.0
 
 
 def speed(low: float, high: float) -> str:
-    """How fast ratios of speeds from `low` to `high` are: ``2 to 6 % faster``.
+    """Ratios of speeds from `low` to `high` in words: ``2 to 6 % faster``.
 
-    Slower is by time: half the speed is 100 % slower.  Ratios above 2 are times.
+    "Slower" is by time: half the speed is 100 % slower.  Ratios above 2 are printed as times.
     """
     if low < 1 < high:
         return f"{speed(low, low)} to {speed(high, high)}"

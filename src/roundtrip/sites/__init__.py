@@ -1,1 +1,1 @@
-"""Sites: renders, checks and writes a site's folder, and reads what Spack has locked for it."""
+"""Sites: renders, checks and writes a site's folder, and reads its Spack lock file."""

@@ -1,7 +1,7 @@
-"""``roundtrip site check``: everything that can be checked about a site on this machine.
+"""``roundtrip site check``: all checks of a site that are possible on this machine.
 
-The files of a site are data only, its partitions choose fabric and binding, Slurm has what it asks
-for, its Spack part is sound, and ReFrame renders the job scripts that its checks would submit.
+The files of a site are data only, its partitions choose fabric and binding, Slurm offers what the
+site requests, its Spack part is valid, and ReFrame renders the job scripts of its checks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from roundtrip.sites.scales import SIMULATED
 from roundtrip.sites.site import Case, Finding, Site, last_line, summarise
 from roundtrip.sites.slurm import SlurmFacts
 
-#: Lines of a file of a site.
+#: Number of lines from which a file of a site is too long.
 LONGEST_FILE = 100
 #: A partition with this feature is documentation: no check may run there.
 HISTORICAL = "historical"
@@ -47,7 +47,7 @@ class Script:
 
 
 def render_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[Script]:
-    """Scripts of `cases`; by default as of `Site.scripts`.  UserError if one has none."""
+    """Render the scripts of `cases` (default as in `Site.scripts`); UserError if one has none."""
     with tempfile.TemporaryDirectory(prefix="roundtrip-scripts-") as folder:
         text_by_case = site.scripts(Path(folder), cases)
     places = {folder: "@STAGE@"}
@@ -63,7 +63,7 @@ def render_scripts(site: Site, cases: Sequence[Case] | None = None) -> list[Scri
 
 
 def check_files(site: Site) -> list[Finding]:
-    """Whether the site's files are short, and have no launchers and no catch-all host names."""
+    """Check that the site's files are short, without launchers and catch-all host names."""
     faults = []
     sizes = []
     for name in ("reframe.py", FILE):
@@ -91,7 +91,7 @@ def check_files(site: Site) -> list[Finding]:
 
 
 def check_partitions(site: Site) -> list[Finding]:
-    """Whether each partition names its fabric and binding, and sets what they need."""
+    """Check that each partition names its fabric and binding and has the settings they need."""
     faults = []
     for name, partition in site.partitions.items():
         extras, features = partition.get("extras", {}), partition.get("features", [])
@@ -135,9 +135,9 @@ def _unbound_toolchains(toolchains: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def compare_limits(site: Site, cluster: SlurmFacts) -> list[Finding]:
-    """Findings on features, accelerators, QOS and accounts; accounting; binding; the nightly job.
+    """Compare features, accelerators, QOS, accounts, accounting, binding and the nightly job.
 
-    What Slurm does not say is no fault.
+    A fact that Slurm does not report is no fault.
     """
     faults: list[str] = []
     for name, partition in site.partitions.items():
@@ -154,7 +154,7 @@ def compare_limits(site: Site, cluster: SlurmFacts) -> list[Finding]:
 
 
 def _refused(access: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
-    """What the access of a partition asks and Slurm has not, or does not give to the user."""
+    """Return a line for each request of a partition's access that Slurm lacks or would refuse."""
     slurm_name = access["partition"]
     kinds, limits = cluster.kinds.get(slurm_name, ()), cluster.limit(slurm_name)
     faults = [] if limits.up else [f"Slurm's '{slurm_name}' is not up: it starts no job"]
@@ -204,7 +204,7 @@ def _unbound_by_srun(site: Site, config: str) -> list[str]:
 
 
 def _nightly(environment: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
-    """Options of nightly.sbatch, by the site's `environment`, that Slurm would refuse."""
+    """Return a line for each option of nightly.sbatch in `environment` that Slurm would refuse."""
     partition = environment.get("SBATCH_PARTITION")
     if not partition or not cluster.limits:
         return []
@@ -225,7 +225,7 @@ def _nightly(environment: Mapping[str, str], cluster: SlurmFacts) -> list[str]:
 
 
 def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
-    """Findings on partitions, their sizes, PMI and limits; or why they were not checked."""
+    """Compare partitions, sizes, PMI and limits with Slurm, or say why they were not checked."""
     options = {
         name: slurm.access_options(p.get("access", [])) for name, p in site.partitions.items()
     }
@@ -267,7 +267,7 @@ def compare_slurm(site: Site, cluster: SlurmFacts) -> list[Finding]:
 def _compare_size(
     name: str, extras: Mapping[str, Any], slurm_partition: slurm.Partition
 ) -> list[str]:
-    """What is more than Slurm has; a site may well offer less than there is."""
+    """Return a line for each size that is missing or exceeds Slurm's; smaller sizes are legal."""
     lines = []
     for quantity in ("nodes", "cores", "sockets"):
         slurm_count, site_count = getattr(slurm_partition, quantity), extras.get(quantity)
@@ -284,7 +284,7 @@ def _compare_size(
 
 
 def _compare_pmi(site: Site) -> list[Finding]:
-    """Every ``--mpi=`` of a toolchain is one that srun has."""
+    """Check that srun offers every ``--mpi=`` of the toolchains."""
     subject = "PMI"
     starts = {
         (item["extras"].get("mpi") or item["name"], option.removeprefix("--mpi="))
@@ -309,10 +309,10 @@ def _compare_pmi(site: Site) -> list[Finding]:
 
 
 def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
-    """Findings in the order of the site's parts; writes job scripts to `scripts_folder`, if any."""
+    """Return all findings, by part of the site; write job scripts to `scripts_folder`."""
     scripts, script_fault = [], ""
     try:
-        scripts = render_scripts(site)  # before all else: ReFrame tells its configuration as well
+        scripts = render_scripts(site)  # first: it also reads ReFrame's configuration
     except (UserError, FileNotFoundError) as error:
         script_fault = str(error)
     try:
@@ -341,14 +341,14 @@ def check_site(site: Site, scripts_folder: Path | None = None) -> list[Finding]:
 
 
 def _check_nights(site: Site) -> Iterator[Finding]:
-    """Faults in what the site says of its nights, and in its own thresholds."""
+    """Yield the faults in the site's annotations of nights and in its own thresholds."""
     for name, module in (
         ("annotations.yaml", "history.annotations"),
         ("analysis.toml", "collect.analysis"),
     ):
         if (site.folder / name).exists():
             try:
-                # Takes a second, which other sites need not spend.
+                # Imported here, because it takes a second and other sites do not need it.
                 import_module(f"roundtrip.{module}").load(site.folder / name)
             except UserError as error:
                 yield Finding("fault", name, str(error))
@@ -374,7 +374,7 @@ def _check_scripts(
 
 
 def time_limit_faults(scripts: Iterable[Script], site: Site, cluster: SlurmFacts) -> list[str]:
-    """Job scripts that ask for more time than their partition allows."""
+    """Return a line for each check that requests more time than its partition allows."""
     faults = set()
     for script in scripts:
         partition = site.partitions[script.case.partition]

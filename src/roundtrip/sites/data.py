@@ -1,7 +1,7 @@
 """A site as declared: ``site-configs/<site>/site.toml``, merged over the files of its bases.
 
 docs/reference.md lists the keys.  The first ``[slurm_partition.NAME]`` has the partitions
-of the site under their own names, ``ib-rc``; each other one has them again as ``ib-rc-NAME``.
+of the site under their own names, ``ib-rc``; each other one repeats them as ``ib-rc-NAME``.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from roundtrip import tables
 from roundtrip.model import Table
 from roundtrip.tables import Path_, Places, Strings
 
-#: Key of a repeated partition with its own placeholders.
+#: Key of a repeated partition that holds the placeholders of its Slurm partition.
 _OWN_VALUES = "values of its Slurm partition"
-#: What a Slurm partition says of its nodes; any other key is a placeholder.
+#: Keys of a Slurm partition that are the size of its nodes; any other key is a placeholder.
 _SIZE = ("nodes", "cores", "sockets")
 
 
 def _spread_partitions(
     partitions: Mapping[str, Any], slurm_partitions: Mapping[str, Mapping[str, Any]], places: Places
 ) -> dict[str, Any]:
-    """Each of the `partitions` for each of the `slurm_partitions`; as they are without any.
+    """Return a copy of `partitions` for each of `slurm_partitions`; unchanged without any.
 
-    Adds the places of the copies to `places`.
+    Add the places of the copies to `places`.
     """
     if not slurm_partitions:
         return dict(partitions)
@@ -137,7 +137,7 @@ ENVIRONMENT_EXTRAS = {
 
 
 def unknown_extras(kind: str, name: str, extras: Iterable[str]) -> list[str]:
-    """A line for each key that is none; `kind` is partition or environment."""
+    """Return a line for each unknown key in `extras`; `kind` is partition or environment."""
     fields: Mapping[str, Any] = Extras.model_fields if kind == "partition" else ENVIRONMENT_EXTRAS
     legal = ", ".join(sorted(fields))
     return [
@@ -265,7 +265,7 @@ class SiteData(Table):
     )
 
 
-#: Keys of the file that are gone when it has been read, and what they do.
+#: Keys of the file that `load` resolves, and their descriptions.
 LOAD_TIME_KEYS = {
     "base": "file of `base/`, without `.toml`; tables are merged key by key, other values replace",
     "values": "names of your own; `{name}` in any text stands for the value, as do `{site}`, "
@@ -323,7 +323,7 @@ def load(file: Path, checkout: Path) -> SiteData:
 def _partition(
     key: str, table: dict[str, Any], placeholders: dict[str, str], places: Places, file: Path
 ) -> dict[str, Any]:
-    """The partition, filled in; its extras are placeholders too."""
+    """Fill the placeholders of a partition, which include its extras."""
     path: Path_ = ("partition", key)
     extras = _fill(table.get("extras", {}), placeholders, (*path, "extras"), places, file)
     pairs = extras.items() if isinstance(extras, dict) else ()
@@ -349,7 +349,7 @@ def _with_bases(file: Path, folder: Path, chain: tuple[str, ...]) -> tuple[dict[
 
 
 def _inherit_places(places: Places, partitions: Any) -> None:
-    """Give the place of a key in `every_partition` to each partition that has it from there."""
+    """Give each partition the places of the keys that it inherits from `every_partition`."""
     default_places = {
         path[1:]: place for path, place in places.items() if path[0] == "every_partition"
     }
@@ -360,7 +360,7 @@ def _inherit_places(places: Places, partitions: Any) -> None:
 
 
 def _fill(value: Any, placeholders: dict[str, str], path: Path_, places: Places, file: Path) -> Any:
-    """`value` with the placeholders in its texts replaced; `across` has its own."""
+    """Replace the placeholders in the texts of `value`, except in `across`, which has its own."""
     if isinstance(value, dict):
         return {
             key: item if key == "across" else _fill(item, placeholders, (*path, key), places, file)
@@ -378,7 +378,7 @@ def _fill(value: Any, placeholders: dict[str, str], path: Path_, places: Places,
 
 
 def _require_references(site: SiteData, places: Places, file: Path) -> None:
-    """UserError for a condition that is named and not declared."""
+    """UserError for a reference to a condition that is not declared."""
     references: list[tuple[str, Path_]] = []
     for key, partition in site.partition.items():
         path: Path_ = ("partition", key)

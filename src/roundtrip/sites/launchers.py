@@ -1,6 +1,7 @@
-"""How the ranks of a launch are started, bound and placed: by srun, or by the program of the MPI.
+"""Launchers and options that start, bind and place ranks: srun, or the MPI's own program.
 
-A new site starts an MPI by srun if srun has a PMI for it and binds, else by the MPI.
+A new site starts an MPI by srun if srun has a PMI for it and binds tasks, else by the MPI's own
+program.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ _OVERSUBSCRIBED = {
     "mpirun": ["--bind-to", "none", "--map-by", ":OVERSUBSCRIBE"],
     "mpiexec": ["-bind-to", "none"],
 }
-#: By launcher: the option that binds a rank to a core, and those that place two ranks in a node on
-#: one socket, or on two.
+#: By launcher: the option that binds each rank to a core.
 _BIND = {
     "srun": ("--cpu-bind=cores",),
     "mpirun": ("--bind-to", "core"),
     "mpiexec": ("-bind-to", "core"),
 }
+#: By launcher: options that place two ranks of a node on one socket, or on two.
 _ON_SOCKETS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "srun": {
         "one-socket": ("--distribution=block:block",),
@@ -36,26 +37,23 @@ _ON_SOCKETS: Mapping[str, Mapping[str, Sequence[str]]] = {
 
 
 def start_key(extras: Mapping[str, Any]) -> tuple[str, ...]:
-    """What decides how the ranks of an environment start: MPI, version and transport.
-
-    Boost changes nothing about it.
-    """
+    """Return the extras that determine how ranks start: MPI, version and transport, not Boost."""
     return tuple(str(extras.get(key, "")) for key in ("mpi", "mpi_version", "transport"))
 
 
 def fail_fast_options(launcher: str) -> list[str]:
-    """Options with which `launcher` ends a launch as soon as a rank fails.
+    """Return options by which `launcher` ends a launch as soon as a rank fails.
 
-    Else its partner waits for the time limit.  mpirun and mpiexec do so without an option.
+    Otherwise its partner waits until the time limit.  mpirun and mpiexec need no option.
     """
     return ["--kill-on-bad-exit=1"] if launcher in ("srun", "srunalloc") else []
 
 
 def socket_options(launcher: str, placement: str, options: Sequence[str]) -> list[str]:
-    """The launcher's options that place ranks on one socket or on two, as `placement` says.
+    """Return the launcher's options that place ranks on one socket or on two, by `placement`.
 
-    `placement` is one of `scales.ON_SOCKETS`.  Of the usual `options`, those that place ranks are
-    replaced, and one that binds them stays; an unknown launcher keeps all.
+    `placement` is one of `scales.ON_SOCKETS`.  Placement options among the usual `options` are
+    replaced; a binding option is kept, or added.  An unknown launcher keeps its `options`.
     """
     launcher = "srun" if launcher == "srunalloc" else launcher
     if launcher not in _ON_SOCKETS:
@@ -67,7 +65,7 @@ def socket_options(launcher: str, placement: str, options: Sequence[str]) -> lis
 
 
 def _without(options: Sequence[str], setting: Sequence[str]) -> list[str]:
-    """Without each option of the name of `setting`, whose value is in the same word or the next."""
+    """Remove each option named as in `setting`, with its value in the same word or the next."""
     positions = [
         number for number, option in enumerate(options) if _key(option) == _key(setting[0])
     ]
@@ -99,7 +97,7 @@ _PMIS = {
     "mvapich": ("pmi2", "pmix"),
     "mvapich2": ("pmi2", "pmix"),
 }
-_OWN = {"openmpi": "mpirun"}  # the MPI's own program, of all others `_HYDRA`
+_OWN = {"openmpi": "mpirun"}  # the MPI's own program; all others use `_HYDRA`
 _HYDRA = "mpiexec"
 
 
@@ -113,7 +111,7 @@ def srun_pmi(mpi: str, facts: Facts) -> str | None:
 
 
 def start_options(mpi: str, pmi_plugins: Sequence[str]) -> list[tuple[str, ...]]:
-    """Every launcher with options for `mpi`: srun with the `pmi_plugins`, or its own program."""
+    """Return each launcher with options for `mpi`: srun with `pmi_plugins`, its own program."""
     by_srun = [("srun", f"--mpi={name}") for name in _PMIS.get(mpi, ()) if name in pmi_plugins]
     launcher = _OWN.get(mpi, _HYDRA)
     return [*by_srun, (launcher, *_BIND[launcher])]
@@ -134,7 +132,7 @@ def launch_tables(facts: Facts) -> str:
 
 
 def start_lines(facts: Facts) -> list[str]:
-    """How each MPI starts its ranks, for people."""
+    """Return one line for people: how each MPI starts its ranks."""
     starts = []
     for mpi in _PMIS:
         pmi = srun_pmi(mpi, facts)
@@ -144,7 +142,7 @@ def start_lines(facts: Facts) -> list[str]:
 
 
 def unknown_starts(facts: Facts) -> list[str]:
-    """What the user has to look up."""
+    """Return the facts about launches that the user has to look up."""
     unknowns = []
     if not facts.pmi:
         unknowns.append("`pmi` of each `[launch]`, and of each MPI in `spack/packages.yaml`")
@@ -156,7 +154,7 @@ def unknown_starts(facts: Facts) -> list[str]:
 
 
 def _without_libraries(facts: Facts) -> bool:
-    """Whether Slurm is here without its libraries: MVAPICH2 takes its PMI from them."""
+    """Whether Slurm is installed without its libraries, which have the PMI of MVAPICH2."""
     slurm = facts.library("slurm")
     return slurm is not None and slurm.missing_file is not None
 

@@ -1,9 +1,9 @@
-"""What ReFrame makes of the checks of a site, by its own loader: its cases, and job scripts.
+"""Lists the cases of a site's checks and renders job scripts, by ReFrame's own loader.
 
 ``python -m roundtrip.sites.listing`` runs in the environment that ``site-configs/activate`` sets.
-It reads the arguments of `answer` in JSON, prints the answer in one line, the last, and ends with
-status 1 and a reason if a check does not load.  ReFrame has no other list of concrete cases for a
-program: ``--describe`` leaves out where a test can run, and ``-lC`` is for people.
+It reads the arguments of `answer` as JSON and prints the answer as the last line; it ends with
+status 1 and a reason if a check does not load.  ReFrame has no other machine-readable list of
+concrete cases: ``--describe`` omits where a test can run, and ``-lC`` is for people.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from roundtrip.sites.site import Case
 def answer(
     files: Sequence[str], folder: str | None = None, names: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """ReFrame's configuration of the site, and the cases of check `files`.
+    """Return ReFrame's configuration of the site and the cases of check `files`.
 
-    With a `folder`, also the job scripts of the cases `names`, which are rendered in it; by default
-    of one case of each check, placement, partition and MPI, because their scripts can differ.
-    ImportError names a file that does not load, and why.
+    With `folder`, also return the job scripts of the cases `names`, rendered in it; default: of one
+    case of each check, placement, partition and MPI, because their scripts can differ.
+    ImportError names a file that does not load, and the reason.
     """
     site = config.load_config(*os.environ["RFM_CONFIG_FILES"].split(":"))
     site.validate()
@@ -89,9 +89,9 @@ def _kind(case: Case, test_case: TestCase) -> tuple[object, ...]:
 
 
 def _scripts(cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]) -> dict[str, str]:
-    """The job script that ReFrame's dry run writes for each of the `cases`.
+    """Return the job script that ReFrame's dry run writes for each of `cases`, by name.
 
-    RuntimeError names a case without one, and why.
+    RuntimeError names a case without a script, and the reason.
     """
     graph, _ = dependencies.build_deps(test_cases)
     policy = SerialExecutionPolicy()
@@ -113,7 +113,7 @@ def _scripts(cases: Mapping[str, TestCase], test_cases: Sequence[TestCase]) -> d
 
 
 def main() -> None:
-    """Answer what standard input asks; what is at fault and why, with status 1."""
+    """Answer the request on standard input; exit with status 1 and the reason if that fails."""
     try:
         reply = answer(**json.load(sys.stdin))
     except Exception as error:

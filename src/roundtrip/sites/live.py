@@ -18,7 +18,7 @@ from roundtrip.sites.trials import Place, Say, Start, Trial
 
 @dataclass(frozen=True)
 class Line:
-    """`key` of a `table` ("": before all tables) is to have `value`."""
+    """A line of site.toml that sets `key` of a `table` ("": before all tables) to `value`."""
 
     table: str
     key: str
@@ -32,7 +32,7 @@ class Line:
         return f"{self.key} = {json.dumps(self.value)}"
 
     def apply(self, text: str) -> str:
-        """The text of a site with this line in it."""
+        """Return the `text` of a site.toml with this line in it."""
         begin, end = _table(text, self.table)
         if begin is None:
             return f"{text.rstrip()}\n\n[{self.table}]\n{self._assignment}\n"
@@ -46,25 +46,25 @@ class Line:
 
 
 def apply_lines(text: str, lines: Iterable[Line]) -> str:
-    """The text of a site with all `lines` in it."""
+    """Return the `text` of a site.toml with all `lines` in it."""
     for line in lines:
         text = line.apply(text)
     return text
 
 
 def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
-    """The lines by which the ranks of `family` start with the launcher and options of `start`."""
+    """Return the lines that start ranks of `family` by the launcher and options in `start`."""
     launcher, *options = start
     table = f"launch.{family}"
     if launcher == "srun":
         (pmi,) = (item.removeprefix("--mpi=") for item in options)
         lines = [Line(table, "launcher", "srun"), Line(table, "pmi", pmi)]
-        return [*lines, Line(table, "options", [])]  # those of another launcher
+        return [*lines, Line(table, "options", [])]  # not those of another launcher
     return [Line(table, "launcher", launcher), Line(table, "options", options)]
 
 
 def _table(text: str, name: str) -> tuple[int | None, int]:
-    """Where the body of a table begins and ends; (None, 0): it is not there."""
+    """Return begin and end of the body of a table; (None, 0) if it is missing."""
     headings = list(re.finditer(r"^\[(.+?)\][ \t]*(?:#.*)?\n", text, re.MULTILINE))
     if not name:
         return 0, headings[0].start() if headings else len(text)
@@ -90,7 +90,7 @@ class Result:
 
 
 def check_live(site: Site, say: Say) -> Result:
-    """Start two ranks of each MPI by the launcher of the site; where that fails, by the others.
+    """Start two ranks of each MPI by the launcher of the site and, if that fails, by the others.
 
     `say` is called with a line before a job is submitted.
     """
@@ -114,7 +114,7 @@ def check_live(site: Site, say: Say) -> Result:
 
 
 def _scheduler_works(site: Site, result: Result) -> bool:
-    """Whether ReFrame can learn how jobs end: its `slurm` asks sacct."""
+    """Whether ReFrame can get the result of jobs: its scheduler `slurm` needs sacct."""
     uses_sacct = any(partition["scheduler"] == "slurm" for partition in site.partitions.values())
     if not uses_sacct and not any(p["scheduler"] == "squeue" for p in site.partitions.values()):
         return True
@@ -129,7 +129,7 @@ def _scheduler_works(site: Site, result: Result) -> bool:
 
 
 def _nodes_match(site: Site, places: list[Place], result: Result, say: Say) -> bool:
-    """Whether the nodes have the interface that the site names: without, no MPI would start."""
+    """Whether the nodes have the site's network interface, without which no MPI would start."""
     matches = True
     for place in {place.partition: place for place in places}.values():
         interface = _extras(site, place).get("interface")
@@ -164,7 +164,7 @@ def _wrong(site: Site, trial: Trial) -> str | None:
 
 
 def _others(site: Site, place: Place) -> list[Start]:
-    """Every other way to start the ranks of this MPI here."""
+    """Return every other launcher, with options, for the ranks of this MPI."""
     extras = site.toolchains[place.environ].get("extras", {})
     site_start = {extras.get("launcher") or "srun", *extras.get("launcher_options", [])}
     starts = launchers.start_options(str(extras.get("mpi")), slurm.plugins())
@@ -172,7 +172,7 @@ def _others(site: Site, place: Place) -> list[Start]:
 
 
 def _best(site: Site, trial: Trial, retries: list[Trial]) -> Trial | None:
-    """The first that starts and binds; for one that does not start, the first that does."""
+    """Return the first retry without a fault; if `trial` did not start, else one that starts."""
     nodes = _nodes(site, trial.place)
     candidates = [retry for retry in retries if not _wrong(site, retry)]
     if trials.start_fault(trial.output, nodes):

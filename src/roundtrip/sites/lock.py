@@ -1,6 +1,6 @@
-"""Reads a ``spack.lock`` and proves that every label in it stands for one build.
+"""Reads a ``spack.lock`` and checks that every label in it names exactly one build.
 
-Spack solves each root of the environment by itself, so that one "MPICH 4.3" may become two
+Spack concretizes each root of the environment separately, so one "MPICH 4.3" may be two
 different builds in one lock file.  A comparison across them would mean nothing.
 """
 
@@ -81,16 +81,16 @@ class Lock:
         }
 
     def users(self, hash_: str) -> list[Root]:
-        """Roots that reach the spec `hash_`."""
+        """Return the roots that depend on the spec `hash_`, or are this spec."""
         return [r for r in self.roots if any(s.hash == hash_ for s in self.closure(r.hash))]
 
     def mpi_of(self, hash_: str) -> Concrete | None:
-        """The one MPI below the spec `hash_`; None if it uses none."""
+        """Return the MPI among the spec `hash_` and its dependencies; None if there is none."""
         return next((spec for spec in self.closure(hash_) if spec.hash in self.mpis), None)
 
 
 def read(file: Path) -> Lock:
-    """The lock file `file`; UserError if it is none, or refers to specs that it does not hold."""
+    """Read the lock file `file`; UserError if it is invalid or refers to specs that it lacks."""
     if not file.is_file():
         raise UserError("no lock file: run `spack concretize` in the environment first", file)
     content = files.read_json(file)
@@ -134,9 +134,9 @@ def _hash(value: object) -> str:
 
 
 def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> list[str]:
-    """One line for each label of more than one build of an MPI; it names the less used build.
+    """Return a line for each build of an MPI besides the most used one of the same label.
 
-    `label`: what the site calls an MPI; by default its name and version.
+    `label` returns the site's name of an MPI; default: its name and version.
     """
     builds: dict[str, list[Concrete]] = defaultdict(list)
     for spec in lock.mpis.values():
@@ -158,7 +158,7 @@ def split_builds(lock: Lock, label: Callable[[Concrete], str] | None = None) -> 
 
 
 def split_targets(lock: Lock) -> list[str]:
-    """A line if the MPIs, and the roots that use one, are not all built for one target."""
+    """Return a line if the MPIs and the roots that use one are built for several targets."""
     labels: dict[str, list[str]] = defaultdict(list)
     for hash_ in sorted({*lock.mpis, *(root.hash for root in lock.roots)}):
         spec = lock.specs[hash_]

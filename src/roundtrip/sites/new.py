@@ -1,4 +1,4 @@
-"""Writes the folder of a site: a data file over one of the bases, with the facts of a probe."""
+"""Writes the folder of a new site: a data file that extends a base by the facts of a probe."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from roundtrip.sites.slurm import NIGHT_S, Partition
 
 
 def nights_environment(facts: Facts, partitions: Sequence[Partition]) -> str:
-    """The text of the site's file ``environment``: where and how long nightly.sbatch runs.
+    """Return the site's file ``environment``: partition and time limit of nightly.sbatch.
 
-    The job of a night should take no node from its launches: a partition without any of theirs is
-    best.  "" without Slurm.
+    The nightly job should occupy no node of its launches: a partition without these nodes is
+    preferred.  "" without Slurm.
     """
     if not partitions:
         return ""
@@ -78,7 +78,7 @@ def cluster_lines(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
 
 
 def unknown_limits(facts: Facts, partitions: Sequence[Partition]) -> list[str]:
-    """What somebody has to decide."""
+    """Return the settings of partitions that the user has to decide."""
     unknowns = []
     for partition in partitions:
         kinds = facts.cluster.kinds.get(partition.name, ())
@@ -110,7 +110,7 @@ def _hours(longest_s: int | None) -> str:
     return "no limit" if longest_s is None else f"{longest_s / 3600:g} h"
 
 
-#: What ReFrame loads; the data are beside it.
+#: The site's ``reframe.py``; its data are in ``site.toml``.
 _REFRAME = '''"""Site `{name}` as ReFrame takes it: `site.toml` says what it is."""
 
 from roundtrip.sites.render import configuration
@@ -127,7 +127,7 @@ _VALUES = {
 
 
 class _Base(NamedTuple):
-    """A base of a site, the shipped site whose Spack part it gets, and the values that it needs."""
+    """A base of a site, the shipped site whose Spack part it copies, and the values it needs."""
 
     title: str
     spack_part: str
@@ -155,9 +155,9 @@ def write_site(
 ) -> Path:
     """Write the folder ``site-configs/<name>``.
 
-    `partitions` are the Slurm partitions to measure on, by default those that cover all nodes;
-    `software` is who makes the toolchains: ``spack``, or ``toolchains`` (`roundtrip toolchains`).
-    UserError if the folder exists, for an illegal name, or for a partition that Slurm has not.
+    `partitions` are the Slurm partitions to measure on, by default the distinct ones; `software`
+    makes the toolchains: ``spack``, or ``toolchains`` (`roundtrip toolchains`).
+    UserError if the folder exists, for an illegal name, or for a partition that Slurm lacks.
     """
     sites = checkout / "site-configs"
     if not re.fullmatch(r"[A-Za-z][\w-]*", name):
@@ -184,7 +184,7 @@ def write_site(
 
 
 def choose_base(facts: Facts) -> str:
-    """Without Slurm `machine`; else by the link layer of the port found, or without one by UCX."""
+    """Return ``machine`` without Slurm; else choose by the port's link layer, or by UCX."""
     if facts.partition is None:
         return "machine"
     if facts.port is None:
@@ -203,7 +203,7 @@ def _chosen(facts: Facts, names: Sequence[str]) -> list[Partition]:
 def site_toml(
     name: str, base: str, facts: Facts, partitions: Sequence[Partition], software: str
 ) -> tuple[str, list[str]]:
-    """The text of ``site.toml``, and the keys that have a usual value: the probe found none."""
+    """Return the text of ``site.toml``, and the keys for which the probe found no value."""
     text = (
         f"# Site `{name}`: README.md beside it says what was found. It is laid over\n"
         f"# site-configs/base/{base}.toml: whatever stands there may be replaced here.\n"
@@ -228,7 +228,7 @@ def site_toml(
             unknowns.append(f"`{key}` in `{data.FILE}`" + (f": {hint}" if hint else ""))
         literal = json.dumps(default if value is None else value)
         text += f"{key} = {literal}{f' # {hint}' if hint else ''}\n"
-    if facts.accounting is False:  # ReFrame's `slurm` asks sacct how a job ended, and gives up
+    if facts.accounting is False:  # ReFrame's `slurm` fails without sacct
         text += "\n[every_partition]\n"
         text += 'scheduler = "squeue" # no accounting here: `sacct` answers nothing\n'
     sizes, size_unknowns = _sizes(partitions)
@@ -237,8 +237,7 @@ def site_toml(
 
 
 def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
-    """A table for each Slurm partition, with the nodes, cores and sockets that features follow
-    from; what is not known of them."""
+    """Return a table of nodes, cores and sockets for each partition, and the unknown ones."""
     text, unknowns = "", []
     for partition in partitions:
         text += f'\n[slurm_partition."{partition.name}"]\n'
@@ -253,7 +252,7 @@ def _sizes(partitions: Sequence[Partition]) -> tuple[str, list[str]]:
 
 
 def readme(name: str, base: str, lines: list[str], unknowns: list[str]) -> str:
-    """The README of the site: the `lines` that were found, and what is left to set."""
+    """Return the README of the site: its facts (`lines`), and the `unknowns` left to set."""
     facts = "\n".join(f"- {line}" for line in lines)
     unknown_list = (
         "\n".join(f"- {item}" for item in unknowns) or "- nothing, but read every value once"

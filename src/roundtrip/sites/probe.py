@@ -1,10 +1,10 @@
-"""What a machine says of itself: processors, InfiniBand or RoCE ports, Slurm, installed libraries.
+"""Probes a machine: processors, InfiniBand or RoCE ports, Slurm, installed libraries.
 
-Commands are run by a function, and devices of the kernel are below a folder, so that tests need no
-such machine.  A command that is missing or fails is no error: that fact stays unknown.
+The function that runs commands and the folder of kernel devices are parameters, so that tests need
+no such machine.  A command that is missing or fails is no error: its facts stay unknown.
 
-A library without its headers runs programs and builds none: as an external of Spack it would end
-the configure step of an MPI, half an hour later.
+A library without its headers runs programs but cannot build any: as an external of Spack it would
+fail the configure step of an MPI, half an hour later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ USUAL_TARGET = "x86_64_v3"
 
 
 def _target() -> str:
-    """The level of x86-64 of this processor, at most `USUAL_TARGET`; else its architecture."""
+    """Return the x86-64 level of this processor, at most `USUAL_TARGET`; else its architecture."""
     import archspec.cpu
 
     processor, limit = archspec.cpu.host(), archspec.cpu.TARGETS[USUAL_TARGET]
@@ -34,7 +34,7 @@ def _target() -> str:
 
 @dataclass(frozen=True)
 class Library:
-    """`name` as Spack has it; without its `missing_file` nothing can be built with it."""
+    """A library by Spack's `name`; if `missing_file` is set, nothing can be built with it."""
 
     name: str
     version: str
@@ -57,7 +57,7 @@ _PACKAGED = {
 
 
 def find_libraries(run: slurm.Runner, slurm_version: str | None) -> list[Library]:
-    """What `run` finds of the libraries below an MPI, and of Slurm if it has a version."""
+    """Find, by `run`, the libraries that MPIs depend on, and Slurm if it has a version."""
     libraries = []
     if slurm_version:
         prefix = _prefix("sinfo")
@@ -91,7 +91,7 @@ def _prefix(program: str) -> Path:
 def _library(
     name: str, version: str, prefix: Path, header: str, library: str, multiarch: bool = True
 ) -> Library:
-    """With `multiarch`, the library may be in a folder of an architecture, as Debian has them."""
+    """Return a library; with `multiarch`, its file may be in an architecture's folder (Debian)."""
     folders = ["lib*", *(["lib/*-linux-gnu*"] if multiarch else [])]
     missing_file = None
     if not (prefix / "include" / header).is_file():
@@ -144,9 +144,9 @@ class Facts:
 
     @property
     def distinct_partitions(self) -> list[Partition]:
-        """`partition`, and each other that has at least two nodes of its own.
+        """`partition`, and each other one with at least two nodes that no earlier one has.
 
-        Slurm often offers the same nodes under several names; nobody wants to measure them twice.
+        Slurm often offers the same nodes in several partitions; they are measured only once.
         """
         partitions: list[Partition] = []
         hosts: set[str] = set()
@@ -161,7 +161,7 @@ class Facts:
         return sorted(self.usable_partitions, key=lambda p: (not p.default, -p.nodes, p.name))
 
     def library(self, name: str) -> Library | None:
-        """What is installed of `name`, by Spack's name."""
+        """Return the installed library with Spack's `name`; None without one."""
         return next((item for item in self.libraries if item.name == name), None)
 
     @property
@@ -174,7 +174,7 @@ class Facts:
         )
 
     def interface(self, infiniband: bool) -> str | None:
-        """The first network interface that runs over InfiniBand (IPoIB), or that does not."""
+        """Return the first network interface that is IPoIB, or without `infiniband` is not."""
         return next((name for name, over_ib in self.interfaces if over_ib is infiniband), None)
 
     def lines(self) -> list[str]:
@@ -203,7 +203,7 @@ class Facts:
 def gather_facts(
     run: slurm.Runner = slurm.command_output, devices: Path = Path("/sys/class")
 ) -> Facts:
-    """Ask this machine; `run(*command)` returns what a command prints, or None if it fails."""
+    """Probe this machine; `run(*command)` returns a command's output, or None if it fails."""
     sinfo = run("sinfo", "-h", "-o", slurm.SINFO)
     version = re.search(r"slurm(?:-wlm)? (\S+)", run("sinfo", "--version") or "")
     host = read_host()
@@ -230,7 +230,7 @@ def gather_facts(
 
 
 def ports(folder: Path) -> tuple[Port, ...]:
-    """The ports in ``/sys/class/infiniband``: of InfiniBand, and of RDMA over Ethernet."""
+    """Return the ports in `folder` (``/sys/class/infiniband``): InfiniBand, RDMA over Ethernet."""
     return tuple(
         Port(
             device=port.parents[1].name,

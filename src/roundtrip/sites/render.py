@@ -1,10 +1,10 @@
-"""The configuration of a site for ReFrame, from its data file.
+"""The ReFrame configuration of a site, rendered from its data file.
 
-The ``reframe.py`` of a site is three lines: it calls `configuration` while ReFrame loads it.
+The ``reframe.py`` of a site has three lines and calls `configuration` while ReFrame loads it.
 
-NPB 3.4 (a folder of ``<bench>.<class>.x``) and OSU Micro-Benchmarks (a prefix) are offered for each
-MPI of ``roundtrip toolchains`` if somebody put them into ``$ROUNDTRIP_NPB`` and ``$ROUNDTRIP_OSU``,
-by default folders beside the toolchains.
+NPB 3.4 (a folder of ``<bench>.<class>.x``) and OSU Micro-Benchmarks (a prefix) are available for
+each MPI of ``roundtrip toolchains`` if they are installed in ``$ROUNDTRIP_NPB`` and
+``$ROUNDTRIP_OSU``; the defaults are ``npb`` and ``osu`` in the folder of the toolchains.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def prebuilt_environment(
     suites_toolchain: str | None = None,
     netpipe: bool = False,
 ) -> dict[str, Any]:
-    """Environment `name` of `system`, with `toolchain`, whether it is built or not.
+    """Return environment `name` of `system` with `toolchain`, built or not.
 
-    `suites_toolchain` offers this MPI's NPB, OSU and NetPIPE, which know no Boost, if it is another
-    one.  `netpipe`: Debian's NetPIPE is offered, where it is installed.  The
-    launcher among the `extras` is one of the MPI's own programs unless it is srun.
+    `suites_toolchain` is the toolchain that offers this MPI's NPB, OSU and NetPIPE, which do not
+    use Boost; None if it is `toolchain`.  `netpipe` offers Debian's NetPIPE if it is installed.  A
+    launcher in `extras` is one of the MPI's own programs unless it is srun.
     """
     mpi = toolchain.mpi
     store = paths.toolchains()
@@ -88,12 +88,12 @@ def prebuilt_environment(
 
 
 def debian_pvm() -> list[str]:
-    """The feature of a machine on which Debian's PVM 3 can be built for and run."""
+    """Return the feature ``pvm`` if Debian's PVM 3 and its header are installed here."""
     return ["pvm"] if shutil.which("pvmd") and Path("/usr/include/pvm3.h").exists() else []
 
 
 def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of those `environment`s whose toolchain is built."""
+    """Return the names of `environments` whose toolchain is built; warn if there is none."""
     names = [
         item["name"]
         for item in environments
@@ -106,14 +106,14 @@ def built_names(environments: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def configuration(file: str) -> dict[str, Any]:
-    """What ReFrame takes as ``site_configuration``; `file` is the site's ``reframe.py``.
+    """Return ReFrame's ``site_configuration``; `file` is the site's ``reframe.py``.
 
-    ConfigError of ReFrame, in one line, with file and line of the fault, if ``site.toml`` has one.
+    ReFrame's ConfigError, one line with the place of the fault, if ``site.toml`` is invalid.
     """
     try:
         return render(Path(file).resolve().parent)
     except UserError as error:
-        from reframe.core.exceptions import ConfigError  # only ReFrame itself has loaded it
+        from reframe.core.exceptions import ConfigError  # already loaded inside ReFrame only
 
         raise ConfigError(str(error)) from None
 
@@ -159,7 +159,7 @@ def _environments(name: str, site: SiteData, checkout: Path) -> list[dict[str, A
 
 
 def _usable_toolchains(site: SiteData, versions: Catalogue) -> list[Toolchain]:
-    """Simulators for a site that says how one starts ranks, all others for any other site."""
+    """Return the simulators if the site launches ranks by one, else all other toolchains."""
     families = {mpi.family for mpi in versions.mpis.values() if mpi.kind.simulator}
     is_simulated = not families.isdisjoint(site.launch)
     return [
@@ -246,7 +246,7 @@ def _partition(
 
 
 def _jobs(partition: Partition) -> int:
-    """Jobs at a time: more than the site's if a campaign says that its launches share no node."""
+    """Return the limit of concurrent jobs, which a campaign raises if launches share no node."""
     job_limit = os.environ.get("ROUNDTRIP_SIDE_BY_SIDE", "")
     return (
         int(job_limit) if partition.side_by_side and job_limit.isdecimal() else partition.max_jobs
@@ -254,14 +254,14 @@ def _jobs(partition: Partition) -> int:
 
 
 def _detected(site: SiteData) -> list[str]:
-    """Features of every partition, by what is installed."""
+    """Return the features of every partition that follow from installed software."""
     if site.software == "spack":
         return toolchains.spack_pvm()
     return debian_pvm() if "pvm" in site.detect else []
 
 
 def _extras(partition: Partition) -> dict[str, Any]:
-    """The extras with the numbers of this machine or of the Slurm at hand in them."""
+    """Return the extras, completed by the sizes of this machine or of its Slurm partition."""
     extras = partition.extras.model_dump(exclude_none=True)
     if partition.side_by_side:
         extras["side_by_side"] = True
@@ -291,7 +291,7 @@ def _environs(
 
 
 def _start(site: SiteData, mpi: Mpi) -> tuple[dict[str, str], dict[str, object]]:
-    """Variables and extras with which the ranks of `mpi` start; UserError if the site has none."""
+    """Return variables and extras to start ranks of `mpi`; UserError if the site has none."""
     if mpi.family not in site.launch:
         legal = ", ".join(site.launch)
         raise UserError(f"the site does not say how {mpi.title} starts ranks; it knows: {legal}")

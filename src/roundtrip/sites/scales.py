@@ -1,9 +1,8 @@
-"""What a partition of so many nodes and cores can hold: scales, and the features that offer them.
+"""Scales of launches, and the features by which a partition offers them.
 
-A partition says in its extras how many ``nodes`` it has, and how many ``cores`` and ``sockets``
-each; its features follow from these (`features`): ``nodes_4`` is one of at least four nodes,
-``cores_4`` one whose nodes have at least four cores.  ReFrame selects by features, since it lists
-no test by a number.
+The extras of a partition give its number of ``nodes``, and the ``cores`` and ``sockets`` of each;
+`features` derives its features: ``nodes_4`` for at least four nodes, ``cores_4`` for at least four
+cores a node.  ReFrame selects tests by features, because it cannot select them by numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _NODES = {f"nodes_{count}": count for count in (2, 4, 8, 16)}
-#: `pair`: two ranks; `node`: all of a node; `nodes_2` to `nodes_16`: of so many; `all`: of all.
+#: `pair`: two ranks; `node`: one node; `nodes_2` to `nodes_16`: 2 to 16 nodes; `all`: all nodes.
 SCALES = ("pair", "node", *_NODES, "all")
 #: Two ranks in a node, on one of its sockets or on two.
 ON_SOCKETS = ("one-socket", "two-sockets")
@@ -24,8 +23,7 @@ SIMULATED = "simulated"
 
 
 def features(nodes: int | None, cores: int | None, sockets: int | None = None) -> list[str]:
-    """Features of a partition of `nodes` nodes with `cores` cores on `sockets` sockets each; None:
-    not known."""
+    """Return features of `nodes` nodes with `cores` cores and `sockets` sockets; None: unknown."""
     counts = [2**power for power in range(1, 31)]
     return [
         f"{quantity}_{count}"
@@ -36,9 +34,9 @@ def features(nodes: int | None, cores: int | None, sockets: int | None = None) -
 
 
 def features_for_ranks(ranks: int, per_node: int) -> list[str]:
-    """Features that `ranks` ranks, `per_node` in each node, need of a partition.
+    """Return the features that `ranks` ranks, `per_node` on each node, require of a partition.
 
-    Two cores, and two nodes where it offers several, are what every partition has.
+    Every partition has two cores a node, and two nodes if it offers several.
     """
     nodes = -(-ranks // per_node)
     requirements = (("nodes", nodes), ("cores", per_node))
@@ -48,7 +46,7 @@ def features_for_ranks(ranks: int, per_node: int) -> list[str]:
 def features_for_scale(
     scale: str, placement: str, multi_node_feature: str = ONE_PER_NODE
 ) -> list[str]:
-    """Features that a scale needs of a partition; of several nodes, `multi_node_feature`."""
+    """Return the features that a scale requires; several nodes require `multi_node_feature`."""
     if scale == "pair":
         return [ONE_PER_NODE if placement == ONE_PER_NODE else "shared-memory"]
     cores = ["cores_2"] if placement == ALL_CORES else []
@@ -58,7 +56,7 @@ def features_for_scale(
 
 
 def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, int]:
-    """(nodes, ranks in each) of a scale on the partition with these `extras`."""
+    """Return (nodes, ranks a node) of a scale on a partition with these `extras`."""
     ranks_per_node = 1 if placement == ONE_PER_NODE else int(extras.get("cores", 2))
     if scale == "pair":
         return (2, 1) if placement == ONE_PER_NODE else (1, 2)
@@ -68,7 +66,7 @@ def size(scale: str, placement: str, extras: Mapping[str, Any]) -> tuple[int, in
 
 
 def shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
-    """Why a partition with these `extras` has no such `feature`; None for what is no number."""
+    """Return why a partition with these `extras` lacks `feature`; None if it is no size."""
     match = re.fullmatch(r"(nodes|cores|sockets)_\d+", feature)
     if match is None:
         return None
@@ -77,5 +75,5 @@ def shortage(feature: str, extras: Mapping[str, Any]) -> str | None:
 
 
 def _power(count: int) -> int:
-    """The least power of two that is not below `count`."""
+    """Return the smallest power of two that is at least `count`."""
     return 1 << (count - 1).bit_length()

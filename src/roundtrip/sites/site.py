@@ -1,6 +1,6 @@
 """A site as ReFrame sees it: its environment variables, partitions, toolchains and cases.
 
-And what a check of it finds.
+Also the findings of a site check.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from roundtrip.model import is_name
 from roundtrip.sites import data
 from roundtrip.sites.data import SiteData
 
-#: The tests that ReFrame instantiates: check -> products of parameters, values as in names; "ends":
-#: of each parameter but the placement, the first and the last value.
+#: The tests that ReFrame instantiates: check -> products of parameters, values as in test names;
+#: "ends": the first and the last value of each parameter except the placement.
 TestSelection = Mapping[str, Sequence[Mapping[str, Sequence[str]]]] | Literal["ends"]
 
 _CHECK = re.compile(r"^@simple_test\nclass (\w+)\(", re.MULTILINE)
@@ -48,7 +48,7 @@ class Case:
 
 
 def select_tests(tests: TestSelection) -> dict[str, str]:
-    """Environment variables that make ReFrame instantiate only these tests: all take seconds."""
+    """Return the variables that restrict ReFrame to `tests`; instantiating all takes seconds."""
     return {"ROUNDTRIP_TESTS": json.dumps(tests)}
 
 
@@ -57,7 +57,7 @@ Verdict = Literal["ok", "fault", "not checked"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at.  `detail` says what was found, what is wrong, or why it was not done."""
+    """The result of one check; `detail` is the result, the fault, or why it was not checked."""
 
     verdict: Verdict
     subject: str
@@ -65,13 +65,13 @@ class Finding:
 
 
 def last_line(text: str) -> str:
-    """The last line of the output of a command, for a message."""
+    """Return the last non-empty line of a command's output, for a message."""
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[-1].strip() if lines else "no output"
 
 
 def summarise(subject: str, faults: list[str], summary: str) -> list[Finding]:
-    """A finding for each fault; without faults, one that says `summary`."""
+    """Return a finding for each fault or, without faults, one with `summary`."""
     if not faults:
         return [Finding("ok", subject, summary)]
     return [Finding("fault", subject, fault) for fault in faults]
@@ -100,7 +100,7 @@ class Site:
 
     @cached_property
     def declaration(self) -> SiteData | None:
-        """What site.toml declares; None for a site that is written in Python, without one."""
+        """The content of site.toml; None for a site that is written in Python only."""
         file = self.folder / data.FILE
         return data.load(file, self.checkout) if file.is_file() else None
 
@@ -147,7 +147,7 @@ class Site:
 
     @cached_property
     def checks(self) -> dict[str, Path]:
-        """The file of each check by name, found in the text: ReFrame takes seconds to load all."""
+        """The file of each check by name, from a text search: loading all takes ReFrame seconds."""
         return {
             name: file
             for file in sorted((self.checkout / "checks").rglob("*.py"))
@@ -160,10 +160,10 @@ class Site:
         selection: TestSelection | None = None,
         variables: Mapping[str, str] | None = None,
     ) -> list[dict[str, Any]]:
-        """ReFrame's description of every test in `files`, whether this site can run it or not.
+        """Return ReFrame's description of every test in `files`, even if it cannot run here.
 
         `selection` restricts the tests, as in `cases`; `variables` are values by
-        ``check.variable``.  UserError if ReFrame fails, as for a value of another type or range.
+        ``check.variable``.  UserError if ReFrame fails, e.g. for a value of wrong type or range.
         """
         options = [f"--checkpath={file}" for file in files]
         options += [f"--setvar={name}={value}" for name, value in (variables or {}).items()]
@@ -176,20 +176,20 @@ class Site:
     def cases(
         self, files: Iterable[str] = (), selection: TestSelection | None = None
     ) -> list[Case]:
-        """Every test case that ReFrame would run here, of the check `files` or of all.
+        """Return the test cases that ReFrame would run here, from the check `files` or from all.
 
         UserError if ReFrame fails, or if a check does not load.
         """
         return list(self._listing(selection, {"files": [*files] or self._files}))
 
     def scripts(self, folder: Path, cases: Sequence[Case] | None = None) -> dict[Case, str]:
-        """The job scripts that ReFrame renders in `folder` for `cases`.
+        """Return the job scripts that ReFrame renders in `folder` for `cases`.
 
-        By default for one case of each check, placement, partition and MPI, because their scripts
-        can differ.  UserError as of `cases`, and if ReFrame renders none of a case.
+        Default: one case of each check, placement, partition and MPI, because their scripts can
+        differ.  UserError as in the method `cases`, or if ReFrame renders no script of a case.
         """
         request: dict[str, Any] = {"files": self._files, "folder": str(folder)}
-        selection: TestSelection = "ends"  # to instantiate all tests takes ReFrame seconds
+        selection: TestSelection = "ends"  # instantiating all tests takes ReFrame seconds
         if cases is not None:
             tests = defaultdict[str, list[Mapping[str, Sequence[str]]]](list)
             for case in cases:
@@ -209,7 +209,7 @@ class Site:
         request: Mapping[str, Any],
         variables: Mapping[str, str] | None = None,
     ) -> dict[Case, str | None]:
-        """What `sites.listing` answers to a request: cases, each with its script if it has one."""
+        """Return the cases that `sites.listing` lists for `request`, with their scripts or None."""
         command = [sys.executable, "-P", "-m", "roundtrip.sites.listing"]
         label = "the listing of checks"
         output = self._run(command, label, selection, variables, json.dumps(request))

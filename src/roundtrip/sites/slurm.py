@@ -1,7 +1,7 @@
-"""What Slurm says of a cluster: nodes, kinds of nodes, limits, QOS, accounts, switches, PMIs.
+"""Slurm's facts of a cluster: nodes, kinds of nodes, limits, QOS, accounts, switches, PMIs.
 
-Each parser takes the text of one command, so that it can be tested without the machine.
-A command that is missing or fails is no error: that fact stays unknown.
+Each parser takes the output of one command, so that it can be tested without Slurm.
+A command that is missing or fails is no error: its facts stay unknown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PARTITIONS = ("scontrol", "show", "partition", "--oneliner")
 _TOPOLOGY = ("scontrol", "show", "topology")
 _QOS = ("sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall")
 _ACCOUNTS = ("sacctmgr", "--noheader", "--parsable2", "show", "assoc", "format=Account,User,QOS")
-#: The oldest series that Spack's packages release v2025.11 can build.
+#: The oldest series of PMIx that Spack's packages release v2025.11 can build.
 _OLDEST = 4
 
 
@@ -40,8 +40,7 @@ def is_slurm(scheduler: str) -> bool:
 
 @dataclass(frozen=True)
 class Partition:
-    """A Slurm partition.  `nodes` is their number, `cores` and `sockets` those of one node, 0 if
-    not known; `hosts` are their names."""
+    """A Slurm partition: nodes (`hosts`), and `cores` and `sockets` of each, 0 if unknown."""
 
     name: str
     default: bool
@@ -53,8 +52,10 @@ class Partition:
 
 
 def partition_size(text: str, partition: str) -> dict[str, int]:
-    """``nodes`` of a partition; ``cores`` and ``sockets`` of the least of them, as far as `text`
-    says them."""
+    """Return ``nodes`` of a partition, and its smallest ``cores`` and ``sockets`` of a node.
+
+    `text` is a ``slurm.conf``; values that it does not give are left out.
+    """
     lines = [dict(re.findall(r"(\w+)=(\S+)", line.split("#")[0])) for line in text.splitlines()]
     defaults: dict[str, str] = {}
     cores: dict[str, int] = {}
@@ -82,10 +83,7 @@ def partition_size(text: str, partition: str) -> dict[str, int]:
 
 
 def expand_hosts(hosts: str) -> list[str]:
-    """Names that a Slurm host list stands for: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1.
-
-    UserError for what is no such list.
-    """
+    """Expand a Slurm host list: ``a[1-3,5],b1`` is a1, a2, a3, a5, b1; UserError if it is none."""
     from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # few commands need it
         RESOLVER_NOGROUP,
         NodeSet,
@@ -98,7 +96,7 @@ def expand_hosts(hosts: str) -> list[str]:
         raise UserError(f"{hosts[:60]!r} is no list of nodes; right is: a[1-3],b1") from None
 
 
-#: Time limit of nightly.sbatch, where a site's `environment` has no other.
+#: Time limit of nightly.sbatch, s, unless a site's `environment` sets another one.
 NIGHT_S = 6 * 3600
 #: Options of sbatch that choose nodes and rights, and their short forms.
 _OPTIONS = (
@@ -113,9 +111,9 @@ _OPTIONS = (
 
 
 def access_options(access: Iterable[str]) -> dict[str, str]:
-    """What the `access` of a partition asks of Slurm, by the long name of each of its options.
+    """Return the sbatch options in the `access` of a partition, by long name.
 
-    Of an option that is given twice the last counts.
+    The last value of a repeated option counts; {} if `access` cannot be parsed.
     """
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for names in _OPTIONS:
@@ -131,7 +129,7 @@ def access_options(access: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Kind:
-    """Nodes of a partition that are alike; `gres` as Slurm writes it (``gpu:a100:2``), or ""."""
+    """Identical nodes of a partition; `gres` as Slurm writes it (``gpu:a100:2``), or ""."""
 
     nodes: int
     cores: int
@@ -145,8 +143,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a partition takes.  `longest_s` is the longest job, None without a limit; `qos` and
-    `accounts` are those that may use it, empty if all may."""
+    """Limits of a partition: longest job (None: any), allowed QOS and accounts (empty: all)."""
 
     up: bool = True
     longest_s: int | None = None
@@ -156,8 +153,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class SlurmFacts:
-    """All of it; empty where nothing was found.  `qos` has the longest job of each in seconds, None
-    without a limit; `switches` the nodes of each leaf switch; `config` is what scontrol shows."""
+    """All facts of a cluster, empty if unknown.  `qos` has the longest job of each QOS, s, None
+    without a limit; `switches` the nodes of each leaf switch; `config` is ``scontrol show config``.
+    """
 
     kinds: Mapping[str, tuple[Kind, ...]] = field(default_factory=dict)
     limits: Mapping[str, Limits] = field(default_factory=dict)
@@ -168,7 +166,7 @@ class SlurmFacts:
 
     @property
     def preempts(self) -> bool:
-        """Whether Slurm ends jobs for others."""
+        """Whether Slurm preempts jobs."""
         return setting(self.config, "PreemptType") not in ("", "preempt/none")
 
     @property
@@ -177,16 +175,16 @@ class SlurmFacts:
         return "enable" in setting(self.config, "ScronParameters")
 
     def up(self, partition: str) -> bool:
-        """Whether the partition starts jobs, as far as that is known."""
+        """Whether the partition starts jobs; True if unknown."""
         return self.limit(partition).up
 
     def limit(self, partition: str) -> Limits:
-        """What the partition takes; without a limit if Slurm does not say."""
+        """Return the limits of the partition; no limit if Slurm does not report it."""
         return self.limits.get(partition, Limits())
 
 
 def command_output(*command: str) -> str | None:
-    """What a command of this machine prints; None if it is missing or fails."""
+    """Return the output of a command; None if it is missing or fails."""
     try:
         process = subprocess.run(command, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
@@ -196,7 +194,7 @@ def command_output(*command: str) -> str | None:
 
 
 def gather_slurm_facts(run: Runner = command_output) -> SlurmFacts:
-    """Ask Slurm; `run(*command)` returns what a command prints, or None if it fails."""
+    """Query Slurm; `run(*command)` returns a command's output, or None if it fails."""
     return SlurmFacts(
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
         limits=parse_partitions(run(*_PARTITIONS) or ""),
@@ -208,9 +206,9 @@ def gather_slurm_facts(run: Runner = command_output) -> SlurmFacts:
 
 
 def parse_sinfo(text: str) -> tuple[Partition, ...]:
-    """What sinfo prints in the format `SINFO`: a line for each kind of node of a partition.
+    """Parse sinfo's output in format `SINFO`: a line for each kind of node of a partition.
 
-    `cores` and `sockets` are those of the least node.
+    `cores` and `sockets` are the minimum over the nodes.
     """
     partitions: dict[str, Partition] = {}
     for name, nodes, sockets, cores, features, names in _sinfo_lines(text):
@@ -232,9 +230,9 @@ def parse_sinfo(text: str) -> tuple[Partition, ...]:
 
 
 def _sinfo_lines(text: str) -> Iterator[tuple[str, int, int, int, tuple[str, ...], str]]:
-    """Partition, nodes, sockets and cores of a node, features, and the last field of each line.
+    """Yield partition, nodes, sockets and cores of a node, features and last field of each line.
 
-    Slurm's CPUs may be hardware threads: cores are not.
+    Cores are counted because Slurm's CPUs may be hardware threads.
     """
     for line in text.splitlines():
         parts = [part.replace("(null)", "") for part in line.strip().split("|")]
@@ -245,9 +243,9 @@ def _sinfo_lines(text: str) -> Iterator[tuple[str, int, int, int, tuple[str, ...
 
 
 def parse_kinds(text: str) -> dict[str, tuple[Kind, ...]]:
-    """From sinfo: the kinds of nodes of each partition, the most first.
+    """Parse sinfo's output: the kinds of nodes of each partition, the most frequent first.
 
-    Slurm lists nodes in other states apart; here they are the same kind.
+    sinfo has a line for each state; here nodes in all states are one kind.
     """
     counters: dict[str, Counter[tuple[int, tuple[str, ...], str]]] = defaultdict(Counter)
     for name, nodes, _, cores, features, gres in _sinfo_lines(text):
@@ -262,18 +260,18 @@ def parse_kinds(text: str) -> dict[str, tuple[Kind, ...]]:
 
 
 def parse_pmi(text: str) -> tuple[str, ...]:
-    """From ``srun --mpi=list``: a heading, then one plugin on a line, or several."""
+    """Parse ``srun --mpi=list``: a heading, then one or more plugins on a line."""
     words = re.findall(r"\b(?:pmix(?:_v\d)?|pmi2|cray_shasta|none)\b", text)
     return tuple(dict.fromkeys(words))
 
 
 def plugins() -> tuple[str, ...]:
-    """The PMIs that this machine's srun has."""
+    """Return the PMI plugins of this machine's srun."""
     return parse_pmi(command_output("srun", "--mpi=list") or "")
 
 
 def pmix_series(plugins: Iterable[str]) -> str | None:
-    """The series to build MPIs with for a Slurm that has these PMI `plugins`; None: unknown.
+    """Return the PMIx series to build MPIs with for Slurm's PMI `plugins`; None: unknown.
 
     ``srun --mpi=list`` names the series of each PMIx plugin, ``pmix_v4``; srun takes the newest.
     """
@@ -288,7 +286,7 @@ def scontrol_records(text: str) -> Iterator[dict[str, str]]:
 
 
 def parse_partitions(text: str) -> dict[str, Limits]:
-    """From ``scontrol show partition --oneliner``."""
+    """Parse ``scontrol show partition --oneliner``: limits by partition."""
     return {
         fields["PartitionName"]: Limits(
             up=fields.get("State", "UP") == "UP",
@@ -302,19 +300,19 @@ def parse_partitions(text: str) -> dict[str, Limits]:
 
 
 def parse_qos(text: str) -> dict[str, int | None]:
-    """From ``sacctmgr show qos``: name and longest job."""
+    """Parse ``sacctmgr show qos``: longest job by name, s."""
     pairs = [line.split("|") for line in text.splitlines() if line.count("|") == 1]
     return {name: seconds(limit_s) for name, limit_s in pairs if name}
 
 
 def parse_accounts(text: str, user: str) -> tuple[str, ...]:
-    """From ``sacctmgr show assoc``: the accounts of `user`."""
+    """Parse ``sacctmgr show assoc``: the accounts of `user`."""
     rows = [line.split("|") for line in text.splitlines() if line.count("|") == 2]
     return tuple(sorted({account for account, owner, _ in rows if owner == user}))
 
 
 def parse_topology(text: str) -> dict[str, tuple[str, ...]]:
-    """From ``scontrol show topology``: nodes by leaf switch; empty without a tree."""
+    """Parse ``scontrol show topology``: nodes by leaf switch; empty without a tree."""
     return {
         fields["SwitchName"]: tuple(expand_hosts(fields.get("Nodes", "")))
         for fields in scontrol_records(text)
@@ -323,7 +321,7 @@ def parse_topology(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def seconds(text: str) -> int | None:
-    """Slurm's ``1-00:00:00``, ``01:00:00``, ``30:00`` or ``90`` (minutes); None without a limit."""
+    """Slurm's ``1-00:00:00``, ``01:00:00``, ``30:00`` or ``90`` (minutes) in s; None: no limit."""
     match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", text.strip())
     if not match:
         return None

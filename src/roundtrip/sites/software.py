@@ -1,10 +1,10 @@
 """The Spack part of a site: the command, the matrix of ``spack.yaml``, the files, the lock file.
 
-A lock file of another site, or of an older ``spack.yaml``, would put wrong labels on all numbers:
-`require_ready` refuses it before anything is launched.
+A lock file of another site, or of an older ``spack.yaml``, would label all results wrongly:
+`require_ready` refuses it before a launch.
 
-Spack would take the newest PMIx.  A client of another series than the server starts by luck only,
-and fails on the nodes with messages that do not name the cause.
+By default, Spack takes the newest PMIx.  A client of another series than the server's may fail on
+the nodes, with messages that do not name the cause.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from roundtrip.sites.data import SiteData
 from roundtrip.sites.lock import Concrete, Lock
 from roundtrip.sites.site import Finding, Site, last_line, summarise
 
-#: `include` with an environment variable, on which spack.yaml relies, came with this version.
+#: The first version whose `include` accepts environment variables, which spack.yaml uses.
 OLDEST_SPACK = (1, 1)
 _TOKEN = re.compile(r"[@%]=?[^\s+~^@%]+|[+~][\w-]+|[\w.-]+:?=\S+|[\w.-]+")
 _VALIDATE = """
@@ -107,7 +107,7 @@ def names_used(environment: Path) -> set[str]:
 
 
 def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
-    """Every root that ``spack.yaml`` asks for, in its order; UserError for an undefined list."""
+    """Return every root of ``spack.yaml``, in its order; UserError for an undefined list."""
     roots: list[str] = []
     for item in yamlfile.load(environment)["spack"]["specs"]:
         rows = item["matrix"] if isinstance(item, dict) else [[item]]
@@ -117,7 +117,7 @@ def expand_matrix(environment: Path, lists: dict[str, list[str]]) -> list[str]:
 
 
 def mismatches(lock: Lock, roots: list[str]) -> list[str]:
-    """Lines about roots that the lock lacks, or that nobody asked for; at most 3 of each."""
+    """Return lines about roots that the lock lacks or has in excess; at most 3 roots of each."""
     spec_counts = Counter(map(canonical_spec, roots))
     lock_counts = Counter(canonical_spec(root.spec) for root in lock.roots)
     return [
@@ -129,7 +129,7 @@ def mismatches(lock: Lock, roots: list[str]) -> list[str]:
 
 
 def canonical_spec(spec: str) -> str:
-    """A spec with sorted variants and dependencies: Spack sorts them otherwise than people do."""
+    """Return a spec with sorted variants and dependencies, because Spack's order differs."""
     parts = []
     for part in re.split(r"\s*\^", spec):
         name, *rest = _TOKEN.findall(part)
@@ -162,7 +162,7 @@ def _row(row: list[str], lists: dict[str, list[str]], environment: Path) -> list
 
 
 def check_files(folder: Path, environment: Path) -> list[Finding]:
-    """What can be checked in a ``spack/`` folder without Spack."""
+    """Check a ``spack/`` folder as far as that is possible without Spack."""
     lists = definitions(folder)
     faults = [
         f"definitions.yaml does not define '{name}', which spack.yaml uses"
@@ -190,7 +190,7 @@ def check_files(folder: Path, environment: Path) -> list[Finding]:
 
 
 def check_schema(folder: Path, environment: Path) -> list[Finding]:
-    """Whether Spack's own schema accepts the files; not checked without Spack."""
+    """Check the files against Spack's own schema; not checked without Spack."""
     subject = "Spack's schema"
     try:
         spack = find_spack()
@@ -205,7 +205,7 @@ def check_schema(folder: Path, environment: Path) -> list[Finding]:
 
 
 def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding]:
-    """Whether the active lock has one build per MPI, the matrix, and a spec per toolchain."""
+    """Check that the active lock has one build per MPI, the matrix, and a spec per toolchain."""
     file = toolchains.active_lock()
     if file is None:
         return [Finding("not checked", "lock file", "no concretized Spack environment is active")]
@@ -224,7 +224,7 @@ def check_lock_file(site: Site, folder: Path, environment: Path) -> list[Finding
 
 
 def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
-    """Whether ``packages.yaml`` requires the series that the site names."""
+    """Check that ``packages.yaml`` requires the site's series of PMIx."""
     if site.pmix is None or not _uses_pmix(site):
         return []
     versions = _versions((yamlfile.load(packages) or {}).get("packages", {}).get("pmix", {}))
@@ -239,7 +239,7 @@ def check_pmix_package(site: SiteData, packages: Path) -> list[Finding]:
 
 
 def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
-    """Whether every PMIx in the lock file is of the series that the site names."""
+    """Check that every PMIx in the lock file is of the site's series."""
     if site.pmix is None or not _uses_pmix(site):
         return []
     versions = sorted({spec.version for spec in lock.specs.values() if spec.name == "pmix"})
@@ -253,7 +253,7 @@ def check_pmix_lock(site: SiteData, lock: Lock) -> list[Finding]:
 
 
 def pmix_mismatch(site: SiteData, plugins: Iterable[str]) -> list[str]:
-    """A line if Slurm's newest PMIx is of another series than the site says."""
+    """Return a line if the series of Slurm's newest PMIx differs from the site's."""
     series = slurm.pmix_series(plugins)
     if not _uses_pmix(site) or series is None or series == site.pmix:
         return []
@@ -277,7 +277,7 @@ def _versions(entry: dict[str, Any]) -> list[str]:
 
 
 def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
-    """Whether each MPI, by the site's `label`, has one concrete hash, and all have one target."""
+    """Check that each MPI, named by `label`, has one concrete hash, and all have one target."""
     builds = sorted((spec.label, spec.hash[:7]) for spec in lock.mpis.values())
     listing = ", ".join(f"{name} {hash_}" for name, hash_ in builds)
     faults = split_labels(lock, label)
@@ -285,7 +285,7 @@ def one_build_per_mpi(lock: Lock, label: Sequence[str] = ()) -> list[Finding]:
 
 
 def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
-    """A line for each label of two builds, and for each second target."""
+    """Return the lines of `locks.split_builds`, with MPIs named by `label`, and `split_targets`."""
 
     def title(mpi: Concrete) -> str:
         name = toolchains.mpi_name(mpi, lock, label)
@@ -295,7 +295,7 @@ def split_labels(lock: Lock, label: Sequence[str]) -> list[str]:
 
 
 def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Finding]:
-    """Whether each ReFrame environment is one root of the lock, and each root one environment."""
+    """Check that ReFrame environments and roots of the lock correspond one to one."""
     roots = toolchains.workload_roots(lock)
     faults = []
     owners: dict[str, str] = {}
@@ -318,7 +318,7 @@ def one_to_one(lock: Lock, environs: Sequence[Mapping[str, Any]]) -> list[Findin
 
 
 def _unnamed_mpis(packages: Mapping[str, Any]) -> list[str]:
-    """Boost externals that do not name their MPI; Spack would take any MPI for them."""
+    """Return a line for each Boost external without its MPI: Spack would take any MPI for it."""
     externals = packages.get("boost", {}).get("externals", [])
     return [
         f"packages.yaml: external '{item['spec']}' does not name its MPI (^openmpi@...)"
@@ -328,10 +328,7 @@ def _unnamed_mpis(packages: Mapping[str, Any]) -> list[str]:
 
 
 def require_ready(site: Site) -> None:
-    """UserError, which says what to do next, unless the site is ready.
-
-    A site without a Spack part always is.
-    """
+    """UserError with the next step unless the site is ready, as it is without a Spack part."""
     if site.spack is None:
         return
     file = toolchains.active_lock()
@@ -349,7 +346,7 @@ def require_ready(site: Site) -> None:
 
 
 def require_current(lock: Lock, site: Site) -> None:
-    """UserError if `lock` is not what spack.yaml asks for on `site`, which has a Spack part."""
+    """UserError if `lock` does not match spack.yaml on `site`, which has a Spack part."""
     lists = definitions(site.spack or site.folder)
     roots = expand_matrix(site.checkout / "spack.yaml", lists)
     if differences := mismatches(lock, roots):
@@ -365,7 +362,7 @@ def _no_lock(site: Site) -> str:
     if folder:
         return f"the Spack environment {folder} is not concretized: run `spack concretize`"
     oldest = ".".join(map(str, OLDEST_SPACK))
-    if find_spack() is None:  # one that is too old is an error of its own
+    if find_spack() is None:  # a version that is too old is an error of its own
         return (
             f"site '{site.name}' has its toolchains from Spack, and there is no `spack` in PATH "
             f"or SPACK_ROOT: {oldest} or newer is needed"

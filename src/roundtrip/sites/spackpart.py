@@ -64,7 +64,7 @@ _DEBIAN_MPIS = (
 
 
 def debian_externals(folder: Path) -> list[External]:
-    """Externals for what Debian has installed here; makes MPI prefixes in `folder`."""
+    """Return externals for the Debian packages installed here; make MPI prefixes in `folder`."""
     packages = [*_TOOLS.values(), *(mpi.package for mpi in _DEBIAN_MPIS)]
     versions = installed_packages(packages) or {}
     externals = [
@@ -110,7 +110,7 @@ def _make_prefix(mpi: _DebianMpi, prefix: Path) -> None:
             place.symlink_to(target)
     (prefix / "bin").mkdir(exist_ok=True)
     for name in _WRAPPERS:
-        # Not links: Hydra looks for its helper in the folder of the name that it was started by.
+        # Not links: Hydra looks for its helper in the folder of the path that started it.
         program, place = Path(f"/usr/bin/{name}.{mpi.name}"), prefix / "bin" / name
         if program.exists():
             place.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
@@ -122,16 +122,16 @@ _HEAD = """\
 # Written by `roundtrip site new`; site-configs/{source}/spack/packages.yaml explains each entry.
 # Externals are what is installed here with headers and libraries; what is not, Spack builds.
 """
-#: Variants of the template for a fabric with UCX: those for TCP without it.
+#: Variants of the template, which use UCX, and the variants for TCP without UCX.
 _OVER_TCP = {"fabrics=ucx": "fabrics=none", "netmod=ucx": "netmod=ofi"}
 _UCX = "+thread_multiple +cma ~cuda ~rocm"
 _RDMA = "+verbs +rc +ud +dc +mlx5_dv"
-#: Open MPI must share these with an external PMIx: two of one in a process end it.
+#: Open MPI must share these with an external PMIx: two copies of one in a process end it.
 _WITH_PMIX = ("pmix", "hwloc", "libevent")
 
 
 def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, Any], list[str]]:
-    """The content of ``packages.yaml`` after the text `template`, and what is left to set."""
+    """Return ``packages.yaml``, made from the text `template`, and what the user has to set."""
     text = fit_packages(template, facts)
     text = text.replace(f"target={USUAL_TARGET}", f"target={facts.target or USUAL_TARGET}")
     if base == "tcp":
@@ -155,7 +155,7 @@ def cluster_packages(template: str, facts: Facts, base: str) -> tuple[dict[str, 
 
 
 def _add_libraries(packages: dict[str, Any], facts: Facts, base: str) -> None:
-    """Add the libraries of the MPIs: those of the machine if one can build with them."""
+    """Add the libraries of the MPIs, from this machine if programs can be built with them."""
     rdma = _RDMA if facts.port else ""
     target = f"target={facts.target or USUAL_TARGET}"
     for name in ("ucx", "rdma-core"):
@@ -234,10 +234,10 @@ def external_packages(externals: list[External]) -> str:
 
 
 def external_definitions(externals: list[External], template: Mapping[str, list[str]]) -> str:
-    """``definitions.yaml`` for external MPIs: only what exists, and each Boost with its own MPI.
+    """Return ``definitions.yaml`` for external MPIs, with the Boosts that exist for all of them.
 
-    A Boost external is built for one MPI; the product MPI x Boost holds no other pair then.
-    Without any, Spack builds those of the template.
+    A Boost external is built for one MPI, so the product MPI x Boost must hold only such pairs.
+    Without such Boosts, Spack builds those of the template.
     """
     mpis = [item.spec.split()[0] for item in externals if item.name in _MPIS]
     boosts = [item.spec.split()[0] for item in externals if item.name == "boost"]
@@ -254,7 +254,7 @@ def external_definitions(externals: list[External], template: Mapping[str, list[
 
 
 def write_spack_part(source: Path, folder: Path, facts: Facts, base: str) -> list[str]:
-    """Write ``spack/`` of the site in `folder` after `source`; return what is left to set."""
+    """Write ``spack/`` of the site in `folder` from `source`; return what the user has to set."""
     target = folder / "spack"
     target.mkdir()
     for file in sorted(source.glob("*.yaml")):

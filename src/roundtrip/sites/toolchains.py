@@ -1,11 +1,11 @@
 """ReFrame environments from a Spack lock file, each exactly one concrete spec, and their names.
 
 The configuration of a site calls `environments` while ReFrame loads it; Spack itself is not run.
-Prefixes are those of the view that ``spack.yaml`` keeps, or of installations of the site.
+Prefixes are those of the view of ``spack.yaml``, or of external installations.
 
 Two builds of one series need two names.  The ``label`` of a site lists what distinguishes them:
-``patch`` (the rest of the version of the MPI), ``compiler``, a variant of the MPI, or a package
-below it.
+``patch`` (the rest of the MPI's version), ``compiler``, a variant of the MPI, or a package that it
+depends on.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from roundtrip.sites.lock import Concrete, Lock
 #: The package whose roots are the toolchains.
 WORKLOADS = "roundtrip-workloads"
 OSU, NPB, NETPIPE = "osu-micro-benchmarks", "npb", "netpipe"
-#: What a partition offers, as a feature, if the workloads of every toolchain use this package.
+#: Package and feature: a partition has the feature if the workloads of every toolchain use it.
 PVM = "pvm"
-#: Feature that a check asks for: the package that offers it.
+#: Feature that a check requires: the package that provides it.
 _OFFERS = {"osu": OSU, "npb-upstream": NPB, "netpipe-reference": NETPIPE}
 #: The view of spack.yaml, in the environment's folder.
 VIEW = ".spack-view"
@@ -48,7 +48,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Toolchain:
-    """One MPI with one Boost, under the `name` and `title` that its site asks for.
+    """One MPI with one Boost; `name` and `title` follow the site's ``label``.
 
     `suites` are the other roots that use this MPI, by package.
     """
@@ -69,9 +69,9 @@ def active_lock() -> Path | None:
 
 
 def toolchains(lock: Lock, label: Sequence[str] = ()) -> list[Toolchain]:
-    """The toolchains of a lock file; UserError if two specs would get the same name.
+    """Return the toolchains of a lock file; UserError if two specs would get the same name.
 
-    `label`: what of them is in their names besides the series of MPI and Boost (`toolchain_name`).
+    `label` lists the parts of a name besides the series of MPI and Boost (`toolchain_name`).
     """
     require_label(lock, label)
     suites: dict[str, dict[str, Concrete]] = {}
@@ -108,17 +108,17 @@ def workload_roots(lock: Lock) -> dict[str, str]:
 
 
 def prefix_of_spec(spec: Concrete, lock: Lock) -> str:
-    """Where `spec` is installed: its own prefix if external, else in the view of spack.yaml."""
+    """Return the prefix of `spec`: its own if external, else its folder in spack.yaml's view."""
     if spec.external is not None:
         return spec.external
     return str(lock.file.parent / VIEW / f"{spec.name}-{spec.version}-{spec.hash[:7]}")
 
 
 def warn_empty_site(system: str, reason: str) -> None:
-    """Print a line on standard error; ConfigError if ReFrame is to run: nothing is no success."""
+    """Warn on standard error; ConfigError if ReFrame is to run, since an empty run would pass."""
     message = f"site '{system}' can run no check: {reason}"
     if {"-r", "--run"} & set(sys.argv):
-        from reframe.core.exceptions import ConfigError  # only ReFrame itself has loaded it
+        from reframe.core.exceptions import ConfigError  # already loaded inside ReFrame only
 
         raise ConfigError(message)
     print(message, file=sys.stderr)
@@ -130,12 +130,12 @@ def environments(
     variables: Mapping[str, Sequence[tuple[str, str]]] | None = None,
     label: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """ReFrame environments of `system` from the active Spack environment; none if none is active.
+    """Return ReFrame environments of `system` from the active Spack environment; [] without one.
 
-    `launch` says how each MPI starts ranks, `variables` what it needs set, by package name, and
-    `label` what is in the names (`toolchains`).
-    ReFrame calls a run without any case passed: so a line on standard error says what is missing.
-    UserError for a lock file that is broken or holds an MPI that `launch` does not know.
+    `launch` has the launcher of each MPI and `variables` its environment variables, by package
+    name; `label` is as in `toolchains`.  ReFrame reports a run without any case as passed, so a
+    line on standard error says what is missing.
+    UserError for a broken lock file, or one with an MPI that `launch` lacks.
     """
     file = active_lock()
     if file is None:
@@ -156,9 +156,9 @@ def environments(
 
 
 def spack_pvm() -> list[str]:
-    """The feature ``pvm`` if Spack built every toolchain's workloads with PVM; else nothing.
+    """Return the feature ``pvm`` if the active lock file builds all workloads with PVM; else [].
 
-    Of the active Spack environment; UserError for a lock file that is broken.
+    UserError for a broken lock file.
     """
     file = active_lock()
     lock = locks.read(file) if file else None
@@ -170,7 +170,7 @@ def spack_pvm() -> list[str]:
 def installed_names(
     entries: Iterable[Mapping[str, Any]], excluded_mpis: Sequence[str] = ()
 ) -> list[str]:
-    """Names of those `entries` that are installed and whose MPI is not one of `excluded_mpis`."""
+    """Return the names of installed `entries` whose MPI is not in `excluded_mpis`."""
     return [
         item["name"]
         for item in entries
@@ -240,7 +240,7 @@ def _environment(
 
 
 def require_label(lock: Lock, parts: Sequence[str]) -> None:
-    """UserError for a part that nothing in the lock file has."""
+    """UserError for a part that names nothing in the lock file."""
     names = {PATCH, COMPILER, *(spec.name for spec in lock.specs.values())}
     names |= {variant for mpi in lock.mpis.values() for variant in mpi.parameters}
     for part in parts:
@@ -265,7 +265,7 @@ def mpi_name(spec: Concrete, lock: Lock, parts: Sequence[str]) -> str:
 def toolchain_name(
     root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
 ) -> str:
-    """The name of a toolchain: ``openmpi41-boost186``, or with more parts between and after."""
+    """The name of a toolchain: ``openmpi41-boost186``, or longer: a compiler in `parts` is last."""
     compiler = _compiler(root, lock) if COMPILER in parts else None
     names = [mpi_name(mpi, lock, parts), series_name(boost)]
     return "-".join([*names, series_name(compiler, 1)] if compiler else names)
@@ -274,7 +274,7 @@ def toolchain_name(
 def toolchain_title(
     root: Concrete, mpi: Concrete, boost: Concrete, lock: Lock, parts: Sequence[str]
 ) -> str:
-    """The toolchain for people: ``Open MPI 4.1.8, Boost 1.86.0, netmod ofi, UCX 1.17.0``."""
+    """The title of a toolchain: ``Open MPI 4.1.8, Boost 1.86.0, netmod ofi, UCX 1.17.0``."""
     titles = [_title(mpi), f"Boost {boost.version}"]
     for part in parts:
         if part == COMPILER:
@@ -308,7 +308,7 @@ def _below(spec: Concrete, lock: Lock, package: str) -> Concrete | None:
 
 
 def _compiler(root: Concrete, lock: Lock) -> Concrete | None:
-    """What compiled the C++ of `root`."""
+    """Return the compiler of the C++ code of `root`, if the lock file has it."""
     hashes = [hash_ for _, hash_, virtuals in root.dependencies if "cxx" in virtuals]
     return lock.specs[hashes[0]] if hashes else None
 

@@ -1,4 +1,4 @@
-"""Trials of the MPIs of a site: two ranks, run by ReFrame, and what is wrong with the output.
+"""Trials of the MPIs of a site: two ranks, run by ReFrame, and the faults in their output.
 
 ReFrame runs them so that scheduler, launcher and variables are those of the site.
 """
@@ -24,7 +24,7 @@ from roundtrip.sites.site import Site, last_line
 from roundtrip.sites.slurm import NO_REQUEUE, is_slurm
 
 _RANK, _NODE = "ROUNDTRIP SEES ", "ROUNDTRIP NODE "
-#: What names the transport, in the words of UCX, of Open MPI, and of MPICH with libfabric.
+#: Patterns of the transport in messages of UCX, of Open MPI, and of MPICH with libfabric.
 _TRANSPORTS = (
     re.compile(r"(?:ep_cfg\[\d+\]:|inter-node cfg#\d+) tag\(((?!self)[^)]+)\)"),
     re.compile(r"mca: bml: Using (?!self)(\w+) btl for send"),
@@ -34,7 +34,7 @@ _TRANSPORTS = (
 
 @dataclass(frozen=True)
 class Rank:
-    """One rank: its number, how many there are, its node, and what /proc says of it."""
+    """One rank: its number, the number of ranks, its node, and its facts from /proc and MPI."""
 
     number: int
     ranks: int
@@ -62,7 +62,7 @@ class Rank:
 
 @dataclass(frozen=True)
 class TrialOutput:
-    """A trial: its ranks by number, and the transports between nodes that the MPI named."""
+    """Output of a trial: its ranks by number, and the inter-node transports named by the MPI."""
 
     ranks: tuple[Rank, ...]
     transports: tuple[str, ...]
@@ -74,7 +74,7 @@ class TrialOutput:
 
 
 def read_output(output: str, errors: str) -> TrialOutput:
-    """From both streams of a job; ranks may write into each other's lines."""
+    """Parse both streams of a job, in which lines of several ranks may be interleaved."""
     ranks = [_rank(fields) for fields in _objects(output, _RANK)]
     text = output + "\n" + errors
     names = {name.strip() for pattern in _TRANSPORTS for name in pattern.findall(text)}
@@ -83,7 +83,7 @@ def read_output(output: str, errors: str) -> TrialOutput:
 
 
 def node_interfaces(output: str) -> dict[str, set[str]]:
-    """Nodes of a survey, each with its network interfaces."""
+    """Return the network interfaces of each node of a survey, without the loopback."""
     return {
         node["host"]: {name for name in node["interfaces"].split() if name != "lo"}
         for node in _objects(output, _NODE)
@@ -116,7 +116,7 @@ def _version(text: str) -> str:
 
 
 def start_fault(output: TrialOutput | None, nodes: int) -> str | None:
-    """Why these are not two ranks of one program on `nodes` nodes; None if they are."""
+    """Return why `output` is not of two ranks of one program on `nodes` nodes; None if it is."""
     if output is None:
         return "does not start"
     if {rank.ranks for rank in output.ranks} == {1}:
@@ -129,7 +129,7 @@ def start_fault(output: TrialOutput | None, nodes: int) -> str | None:
 
 
 def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
-    """Why ranks are not bound as the partition says."""
+    """Return how the binding of ranks differs from the partition's; None if it does not."""
     if extras.get("binding") != "core":
         return None
     for rank in output.ranks:
@@ -142,7 +142,7 @@ def binding_fault(output: TrialOutput, extras: Mapping[str, Any]) -> str | None:
 
 
 def node_faults(output: TrialOutput, extras: Mapping[str, Any]) -> list[str]:
-    """Where the nodes differ from the description of the partition."""
+    """Return a line for each difference of the nodes from the partition's description."""
     return [
         f"{rank.host} lets a rank pin {rank.memlock} bytes: RDMA needs `unlimited` "
         "(/etc/security/limits.conf, and slurmd's own limit)"
@@ -163,22 +163,22 @@ def describe(output: TrialOutput) -> str:
     )
 
 
-#: Below the checkout.
+#: The checks of the trials, below the checkout.
 CHECK = Path("reframe", "live", "start.py")
-#: A launcher of ReFrame and its options; empty: as the site says.
+#: A launcher of ReFrame and its options; empty: those of the site.
 Start = tuple[str, ...]
 #: Called with a line before a job is submitted: on a busy cluster it may wait for hours.
 Say = Callable[[str], None]
-#: Files of a case, by their keys in ReFrame's report; their texts are put in place of the names.
+#: Keys of a case in ReFrame's report that name files; the texts of the files replace the names.
 _STREAMS = ("build_stdout", "build_stderr", "job_stdout", "job_stderr")
-#: A line of MPICH's error stack, of which the last is the cause: `MPI_Init(70)...: it failed`.
+#: A line of MPICH's error stack; the last line is the cause: `MPI_Init(70)...: it failed`.
 _STACK = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)
 _CHATTER = re.compile(r"UCX +(DIAG|INFO|DEBUG|TRACE)")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A toolchain, and the partition that it is tried on."""
+    """A toolchain, and the partition of its trial."""
 
     partition: str
     environ: str
@@ -186,7 +186,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Trial:
-    """The output of one job; `reason`: why it did not start, without an output."""
+    """The output of one job, or None and the `reason` why it did not start."""
 
     place: Place
     start: Start
@@ -195,7 +195,7 @@ class Trial:
 
 
 def places(site: Site) -> list[Place]:
-    """A partition and an environment for each MPI with each transport: the first that offers it."""
+    """Return the first partition and environment for each MPI with each transport."""
     by_mpi: dict[tuple[str, ...], Place] = {}
     for name, partition in site.partitions.items():
         for environ in partition["environs"]:
@@ -205,7 +205,7 @@ def places(site: Site) -> list[Place]:
 
 
 def survey(site: Site, place: Place, say: Say) -> dict[str, set[str]]:
-    """Nodes of a partition with their network interfaces; UserError if no job runs there."""
+    """Return the network interfaces of a partition's nodes; UserError if no job runs there."""
     say(f"a job to {place.partition}: which network interfaces its nodes have")
     (case,) = _run_cases(site, place.partition, [place.environ], "Nodes", [()])
     interfaces = node_interfaces(case["job_stdout"])
@@ -237,8 +237,8 @@ def run_trials(site: Site, plan: Iterable[tuple[Place, Sequence[Start]]], say: S
 def _run_cases(
     site: Site, partition: str, environs: Sequence[str], check: str, starts: Sequence[Start]
 ) -> list[dict[str, Any]]:
-    """The cases of one session of ReFrame as its report has them, with the texts of their files."""
-    # Below the folder of runs: compute nodes see it, and no /tmp of the login node.
+    """Run a ReFrame session; return the cases of its report, with the texts of their files."""
+    # Below the folder of runs, because compute nodes do not see /tmp of the login node.
     runs = Path(site.environment["RFM_PREFIX"]).parent
     with tempfile.TemporaryDirectory(prefix="live-", dir=runs) as name:
         folder = Path(name)
@@ -288,7 +288,7 @@ def _trial(
 
 
 def _why(case: dict[str, Any]) -> str:
-    """The line of the job that names an error, or what ReFrame says."""
+    """Return the line of the job's output that names an error, or ReFrame's reason."""
     text = "\n".join(case[key] for key in _STREAMS)
     if stack := _STACK.findall(text):
         return str(stack[-1])

@@ -12,7 +12,7 @@ from roundtrip import files
 from roundtrip.errors import UserError
 from roundtrip.tables import Path_, Places
 
-#: What a scalar of a type of YAML looks like, by the end of the type's tag.
+#: Message about a bad scalar, with a legal example, by the last part of its YAML tag.
 _RIGHT = {
     "timestamp": "date: {why}; right is one such as 2026-11-03, or a time, 2026-11-03T01:00:00Z",
     "int": "whole number: {why}; right is one such as 12",
@@ -21,7 +21,7 @@ _RIGHT = {
 
 
 class _BadScalarError(Exception):
-    """A scalar that looks like a date or a number, and is none."""
+    """A scalar that looks like a date or a number but is not one."""
 
     def __init__(self, node: yaml.ScalarNode, why: ValueError) -> None:
         kind = _RIGHT.get(node.tag.rpartition(":")[2], "value: {why}")
@@ -30,7 +30,7 @@ class _BadScalarError(Exception):
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """The safe loader, with the line of a bad date or number."""
+    """The safe loader; it reports the line of a bad date or number."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -57,9 +57,9 @@ def load(file: Path) -> Any:
 
 
 def load_placed(file: Path) -> tuple[Any, Places]:
-    """The content of `file`, and the file and line of each key and item; UserError as of `load`.
+    """Return the content of `file` and the place of each key and item; UserError as in `load`.
 
-    A key that stands twice in one mapping is a fault too.
+    A duplicate key in a mapping is also a fault.
     """
     content = load(file)
     root = yaml.compose(files.read_text(file), Loader=yaml.SafeLoader)
@@ -69,7 +69,7 @@ def load_placed(file: Path) -> tuple[Any, Places]:
 def _places(
     node: Any, path: Path_, file: Path, node_ids: set[int]
 ) -> Iterator[tuple[Path_, tuple[Path, int]]]:
-    """Places in `node`, but not again in one of `node_ids`, which an alias may lead back to."""
+    """Yield the places in `node`; do not enter nodes in `node_ids` again, as aliases may do."""
     yield path, (file, node.start_mark.line + 1)
     if id(node) in node_ids:
         return

@@ -1,4 +1,4 @@
-"""Which nodes have a clock that disagrees with those of other nodes, from comparisons in pairs."""
+"""Find nodes whose clocks disagree with those of other nodes, from pairwise comparisons."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ClockComparison:
-    """Two nodes of a launch: by how much the clock of `other` exceeds that of `reference`.
+    """Two nodes of a launch: `excess` is the clock of `other` minus the clock of `reference`.
 
-    `excess` is wrong by `error` at most; both have the unit of the limit that they are held to.
+    The error of `excess` is at most `error`; both have the unit of the `limit` of `odd_clocks`.
     """
 
     reference: str
@@ -23,9 +23,9 @@ class ClockComparison:
 
 @dataclass(frozen=True)
 class OddClock:
-    """A clock that exceeds those of `partners` nodes by `excess`, their median.
+    """A clock that exceeds the clocks of `partners` nodes by `excess`, the median difference.
 
-    With `other` there was only this pair, or neither stands out: either of the two may be wrong.
+    If `other` is set, only the pair is known to differ: either clock may be wrong.
     """
 
     node: str
@@ -35,10 +35,10 @@ class OddClock:
 
 
 def odd_clocks(comparisons: Iterable[ClockComparison], limit: float) -> list[OddClock]:
-    """The nodes whose clocks differ from others by more than `limit`, the worst first.
+    """Return the nodes whose clocks differ from others by more than `limit`, the worst first.
 
-    Of each pair the most exact comparison counts.  The node that differs from most others is named
-    and put aside, so that it makes none of them look wrong, as long as some differ from fewer.
+    The most exact comparison of each pair counts.  Report the node that differs from most others,
+    drop its pairs, and repeat.  When all nodes differ from equally many others, report their pairs.
     """
     best: dict[tuple[str, str], tuple[float, float]] = {}
     for item in comparisons:

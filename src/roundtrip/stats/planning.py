@@ -1,28 +1,28 @@
-"""How many launches a campaign needs, and how long each should measure.
+"""The number of launches that a campaign needs, and the time that each should measure.
 
 **Number.**  The strongest evidence that n launches can give is that their ratios all lie on one
-side of 1: the exact two-sided signed-rank p is then 2 / 2^n, and no difference, however large,
-makes it smaller.  Benjamini-Hochberg multiplies the p of the only true claim among m by m.  So what
-is promised is the worst case: *a single true claim among m must be able to reach the level*,
-m 2^(1-n) < level.  With fewer launches, claims reach the level only together: k of m must have the
-smallest p, such that 2^(1-n) m / k < level.  Besides, n launches must give an interval at all.  The
-recommended number is at least the first one whose interval leaves out the smallest and the largest
-value.  With 8 launches the interval at 95 % is min..max, so that one launch can spoil it; with 9 it
-reaches from rank 2 to rank 8.
+side of 1: the exact two-sided signed-rank p is then 2 / 2^n, and no larger difference makes it
+smaller.  Benjamini-Hochberg multiplies the p of the only true claim among m by m.  So the number is
+planned for the worst case: *a single true claim among m must be able to reach the level*, m 2^(1-n)
+< level.  With fewer launches, claims reach the level only together: k of m must have the smallest
+p, such that 2^(1-n) m / k < level.  In addition, n launches must give an interval.  The recommended
+number is at least the first one whose interval excludes the smallest and the largest value.  With 8
+launches the interval at 95 % is min..max, so that one launch can spoil it; with 9 it reaches from
+rank 2 to rank 8.
 
 **Length.**  The model is in logarithms, so that all spreads are relative.  The median of launch i
 is
 
     y_i = mu + b_i + w_i,   var(b_i) = between,   var(w_i) = within / seconds of measuring,
 
-where b differs from launch to launch (placement, memory, other users) and w is what more samples
-in one launch would average out.  `within` is estimated from non-overlapping blocks of a launch's
-samples in time order, so that samples that depend on their predecessors do not count as
-independent (batch means: G. S. Fishman, Principles of Discrete Event Simulation, 1978).  `between`
-is the rest of the variance of launch medians, at least 0.  With an overhead of c seconds a launch
-that measures nothing, N launches of m seconds take T = N (c + m) and have var = (between + within /
-m) / N.  For a given T that is least at m = sqrt(c within / between) (the classic allocation of
-two-stage sampling: W. G. Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6).
+where b differs from launch to launch (placement, memory, other users) and more samples in one
+launch would average w out.  `within` is estimated from non-overlapping blocks of a launch's samples
+in time order, so that autocorrelated samples do not count as independent (batch means: G. S.
+Fishman, Principles of Discrete Event Simulation, 1978).  `between` is the rest of the variance of
+launch medians, at least 0.  With an overhead of c seconds per launch, N launches that measure for m
+seconds take T = N (c + m) and have var = (between + within / m) / N.  For a given T the variance is
+smallest at m = sqrt(c within / between) (the classic allocation of two-stage sampling: W. G.
+Cochran, Sampling Techniques, 3rd ed. 1977, section 10.6).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from roundtrip.stats.summaries import lower_rank
 
 
 class Reach(Enum):
-    """Which claims of a family can reach the level: each alone, only several at once, or none."""
+    """Which claims of a family can reach the level: each alone, only several together, or none."""
 
     ALONE = "alone"
     TOGETHER = "together"
@@ -49,12 +49,12 @@ class Reach(Enum):
 
 
 def least_p(launches: int) -> float:
-    """The smallest two-sided p that `launches` ratios can give, by signed ranks or by signs."""
+    """The smallest two-sided p that `launches` ratios can give in a signed-rank or a sign test."""
     return float(2.0 ** (1 - launches)) if launches > 0 else 1.0
 
 
 def reach(launches: int, claims: int, levels: Levels) -> Reach:
-    """Which of a family of `claims` can reach the level with `launches`."""
+    """Which claims of a family of `claims` can reach the level with `launches` launches."""
     floor = least_p(launches)
     if not lower_rank(launches, levels.confidence_level) or floor >= levels.false_discovery_level:
         return Reach.UNDERPOWERED
@@ -67,13 +67,13 @@ def fewest_launches(claims: int, levels: Levels) -> int:
 
 
 def recommended_launches(claims: int, levels: Levels) -> int:
-    """At least `fewest_launches`, and enough for an interval that one launch cannot spoil."""
+    """At least `fewest_launches`, and enough for an interval that a single launch cannot spoil."""
     inner = next(n for n in count(1) if lower_rank(n, levels.confidence_level) > 1)
     return max(inner, fewest_launches(claims, levels))
 
 
 def joint_claims_needed(launches: int, claims: int, levels: Levels) -> int | None:
-    """How many of `claims` need the smallest p together for a verdict; None if all are too few."""
+    """How many of `claims` need the smallest p for a verdict; None if no number is enough."""
     if reach(launches, claims, levels) is Reach.UNDERPOWERED:
         return None
     floor = least_p(launches)
@@ -82,7 +82,7 @@ def joint_claims_needed(launches: int, claims: int, levels: Levels) -> int | Non
 
 #: Fewest samples of a launch, and fewest launches, for any estimate.
 FEWEST_SAMPLES, FEWEST_LAUNCHES = 6, 3
-#: Variance of a median over that of a mean, for normal values.
+#: Ratio of the variance of a median to that of a mean, for normal values.
 _MEDIAN = math.pi / 2
 
 
@@ -90,7 +90,7 @@ _MEDIAN = math.pi / 2
 class Components:
     """Variances of the logarithm of a launch's median.
 
-    `in_launch` is the variance that the samples of one launch leave when it measures for `seconds`;
+    `in_launch` is the variance from the samples of one launch that measures for `seconds`;
     `between` is the variance from launch to launch.
     """
 
@@ -115,10 +115,10 @@ class Allocation:
 
 
 def components(samples: Sequence[Sequence[float]], seconds: float) -> Components | None:
-    """Variance components from the samples of each launch; None if there are too few.
+    """Return variance components from the samples of each launch; None if there are too few.
 
-    `samples`: positive times of each launch, in time order.  Launches with fewer than
-    FEWEST_SAMPLES are left out, and FEWEST_LAUNCHES are needed.  A launch measured for `seconds`.
+    `samples`: positive times of each launch, in time order.  Each launch measured for `seconds`.
+    Launches with fewer than FEWEST_SAMPLES are left out, and FEWEST_LAUNCHES are needed.
     """
     logs = [
         np.log(np.asarray(times, dtype=float)) for times in samples if len(times) >= FEWEST_SAMPLES
@@ -131,8 +131,9 @@ def components(samples: Sequence[Sequence[float]], seconds: float) -> Components
 
 
 def normality_p(values: Sequence[float]) -> float | None:
-    """How well values that are normally distributed explain those seen: p of S. S. Shapiro and
-    M. B. Wilk, Biometrika 52, 1965.  None of fewer than 3 values, or if all are equal.
+    """The p-value of a test for normality (S. S. Shapiro and M. B. Wilk, Biometrika 52, 1965).
+
+    None for fewer than 3 values, or if all are equal.
     """
     if len(values) < FEWEST_LAUNCHES or min(values) == max(values):
         return None
@@ -142,7 +143,7 @@ def normality_p(values: Sequence[float]) -> float | None:
 def half_width(parts: Components, launches: int, seconds: float, level: float) -> float:
     """Expected relative half-width of the interval of the median over launches; inf for one launch.
 
-    It is a normal approximation to compare plans by, not the interval that is reported.
+    A normal approximation for the comparison of plans, not the reported interval.
     """
     if launches < 2:
         return math.inf
@@ -158,10 +159,10 @@ def allocate(
     fewest_launches: int,
     shortest: float = 1.0,
 ) -> Allocation:
-    """The number and length of launches that give the narrowest interval in `total` seconds.
+    """Return the plan that gives the narrowest interval in `total` seconds.
 
     Each launch has an `overhead`, in which it does not measure, and measures for at least
-    `shortest`; both in seconds.  No fewer than `fewest_launches` are proposed.
+    `shortest`; both in seconds.  The plan has at least `fewest_launches`.
     """
     most = max(fewest_launches, int(total / (overhead + shortest)))
     plans = [
@@ -176,7 +177,7 @@ def allocate(
 
 
 def _variance_of_median(logs: np.ndarray) -> float:
-    """Of one launch's samples, from the medians of about sqrt(n) blocks."""
+    """The variance of a launch's median, estimated from the medians of about sqrt(n) blocks."""
     count = max(3, math.isqrt(logs.size))
     blocks = np.array_split(logs, count)
     return float(np.var([np.median(block) for block in blocks], ddof=1)) / count

@@ -1,10 +1,10 @@
-"""Pairs launches of two cases that were near each other in time: by round, or not at all.
+"""Pair launches of two cases that are near each other in time: by round, or not at all.
 
 A machine drifts: launch medians had a standard deviation of 14 % and a lag-1 autocorrelation of
-0.7, while launches side by side drift together.  The order in a round is random, so that without
-a difference each ratio is as likely to be r as 1/r, whatever the drift.  This is what the
-signed-rank test assumes.  Two blocks, one after the other, do not have it.  How often one
-toolchain under two names looks different from itself: ``python -m tools.bench aa``.
+0.7, while launches side by side drift together.  The order in a round is random, so that without a
+difference each ratio is as likely to be r as 1/r, whatever the drift.  The signed-rank test assumes
+this.  It does not hold for two blocks, one after the other.  ``python -m tools.bench aa`` measures
+how often one toolchain under two names looks different from itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True)
 class RoundLaunch:
-    """A launch and its round; `started` in UTC, ISO 8601, or "" if it is not known."""
+    """A launch and its round; `started` is in UTC, ISO 8601, or "" if unknown."""
 
     launch: str
     round: int
@@ -26,10 +26,10 @@ class RoundLaunch:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Pairs (launch of one, launch of the other), in the order of their `round_numbers`.
+    """Pairs (launch of the first case, launch of the second), in the order of `round_numbers`.
 
-    `rounds` counts the rounds in which either was launched, `first_count` the pairs in which the
-    one came first.  `refusal` says why there are no pairs; it is "" if there are.
+    `rounds` counts the rounds with a launch of either case, `first_count` the pairs in which the
+    first case started first.  `refusal` says why there are no pairs; it is "" if there are some.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -40,9 +40,9 @@ class Pairing:
 
 
 def double_round_ratios(ratios: Mapping[int, float]) -> list[float]:
-    """Geometric means of the ratios of rounds 1 and 2, 3 and 4, ..., where both have one.
+    """Geometric means of the ratios of rounds 1 and 2, 3 and 4, ..., if both have a ratio.
 
-    `ratios`: positive, by the number of their round.
+    `ratios`: positive, by round number.
     """
     return [
         math.sqrt(ratios[number] * ratios[number + 1])

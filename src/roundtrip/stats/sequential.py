@@ -1,24 +1,24 @@
-"""Verdicts on paired ratios that stay valid however often one looks, and whenever one stops.
+"""Verdicts on paired ratios that are valid after every round and at any stopping time.
 
-A round launches both sides in an order that is drawn anew.  Let y_i be the log ratio of round i,
-and let one side be faster by the factor exp(m) wherever and whenever it is launched.  Then the
-order alone decides the sign of y_i - m: it is a fair coin given all |y_j - m| and all rounds
-before, whatever the drift, the tails, the ties, and the dependence between rounds.  (In ABBA, AB BA
-or BA AB, there is one coin for two rounds: then y_i is the mean over the two.)  So nobody can
-expect to gain by bets on these signs.  The wealth of a gambler who stakes 1 on m, puts the share
-b_i on the sign of round i, and chooses b_i from what is known before the coin,
+Each round launches both sides in a random order.  Let y_i be the log ratio of round i, and let one
+side be faster by the factor exp(m) wherever and whenever it is launched.  Then the order alone
+decides the sign of y_i - m: it is a fair coin given all |y_j - m| and all earlier rounds, whatever
+the drift, the tails, the ties, and the dependence between rounds.  (ABBA, that is AB BA or BA AB,
+has one coin for two rounds: y_i is then the mean over the two.)  So bets on these signs have no
+expected gain.  The wealth of a gambler who starts with 1, stakes the share b_i on the sign of round
+i, and chooses b_i from what is known before the coin toss,
 
     e_n(m) = prod_i ( 1 + b_i sign(y_i - m) ),
 
 is a martingale, and exceeds 1/alpha at any time with a probability of at most alpha (Ville).  Hence
-at every n, {m : e_n(m) < 1/alpha} holds the true m with confidence 1 - alpha, and 1/e_n(0) is a
+at every n, {m : e_n(m) < 1/alpha} contains the true m with confidence 1 - alpha, and 1/e_n(0) is a
 p-value for "no difference".
 
-The bet is the share that would be best if noise were logistic with the spread seen so far and the
-true value lay k spreads off m: like Wilcoxon's test it heeds sizes, and no outlier has much weight.
-The wealth is spread over several k of both signs.  A wrong guess of the noise costs power, never
-validity.  False discoveries among several claims are controlled by Benjamini and Hochberg's rule on
-1/e, which e-values allow under any dependence and at any stopping time.
+The bet is optimal if noise is logistic with the spread of the rounds so far and the true value lies
+k spreads from m: like Wilcoxon's test it uses sizes, and limits the weight of outliers.  The wealth
+is divided among several k of both signs.  A wrong model of the noise costs power, never validity.
+Benjamini and Hochberg's rule on 1/e controls false discoveries among several claims; with e-values
+it is valid under any dependence and at any stopping time.
 
 Literature: J. Ville, Etude critique de la notion de collectif, 1939; V. H. de la Pena, A general
 class of exponential inequalities for martingales and ratios, Annals of Probability 27, 1999
@@ -26,11 +26,11 @@ class of exponential inequalities for martingales and ratios, Annals of Probabil
 sequential inference must rely on nonnegative martingales, arXiv 2009.03167; V. Vovk and R. Wang,
 Nonparametric e-tests of symmetry, arXiv 2208.08925; R. Wang and A. Ramdas, False discovery rate
 control with e-values, J. R. Statist. Soc. B 84, 2022; I. Waudby-Smith and A. Ramdas, Estimating
-means of bounded random variables by betting, J. R. Statist. Soc. B 86, 2024.  How often it is wrong
-and how many rounds it takes: ``python -m tools.bench sequential``.
+means of bounded random variables by betting, J. R. Statist. Soc. B 86, 2024.
 
-`rounds_to_come` draws future rounds from those that are there, and judges them alike.  It is a
-forecast: nothing is claimed by it.
+``python -m tools.bench sequential`` measures the error rate and the number of rounds.
+`rounds_to_come` draws future rounds from the past ones and judges them by the same rule.  It is a
+forecast, not a claim.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ from roundtrip.stats.verdicts import ClaimVerdict, Key, judge_families
 
 Floats = NDArray[np.float64]
 
-#: How many spreads the true value may lie off: the wealth is shared equally among these.
+#: Distances of the true value in spreads; the wealth is divided equally among them.
 _OFFSETS = (0.3, 0.6, 1.2, 2.5, 5.0)
 _BETS = np.array([*_OFFSETS, *(-offset for offset in _OFFSETS)])
-#: Spread of log ratios that is assumed before there are data, and how many rounds it counts for.
+#: Spread of log ratios that is assumed before there are data, and its weight in rounds.
 _SPREAD, _ROUNDS = 0.05, 2
 _LEAST_SPREAD = 1e-5
-#: Standard deviation of a logistic distribution over its scale.
+#: Ratio of the standard deviation of a logistic distribution to its scale.
 _LOGISTIC = math.pi / math.sqrt(3)
-#: An interval that reaches farther than this factor is none.
+#: An interval whose end is farther than this from the median, in natural logarithms, is dropped.
 _LARGEST_FACTOR = 5.0
-#: Futures that a forecast draws, and how far they reach, in rounds; and the fewest rounds for one.
+#: Number of futures of a forecast, their length in rounds, and the fewest past rounds.
 _FUTURES, FORECAST_ROUNDS, _FEWEST = 25, 200, 4
 _SEED = 1
 
 
 def log_wealth(logs: Floats, values: Floats) -> Floats:
-    """log e_n(m) after each round: shape (..., values, rounds).
+    """Return log e_n(m) after each round, shape (..., values, rounds).
 
-    `logs` (..., rounds): log ratios of one or more series, in the order of rounds; `values`: the m
-    that are tested.
+    `logs` (..., rounds): log ratios of one or more series, in the order of rounds; `values`: the
+    tested m.
     """
     scale = (_spreads(logs) / _LOGISTIC)[..., None, :]
     offsets = (logs[..., None, :] - values[:, None]) / scale
@@ -78,7 +78,7 @@ def log_wealth(logs: Floats, values: Floats) -> Floats:
 
 
 def _spreads(logs: Floats) -> Floats:
-    """The spread of the rounds before each round; of few rounds it is near `_SPREAD`."""
+    """The spread of the rounds before each round; after few rounds it is near `_SPREAD`."""
     spreads = np.full(logs.shape, _SPREAD)
     for number in range(2, logs.shape[-1]):
         past = logs[..., :number]
@@ -95,10 +95,10 @@ def _log_cosh(x: Floats) -> Floats:
 
 
 def interval(ratios: Sequence[float], level: float) -> Interval:
-    """Median of `ratios`, one positive ratio for each round in their order, and the interval that
-    holds the true ratio at `level` at whatever round one stops; no interval after too few.
+    """Return the median of `ratios` and its interval at `level`, valid at any stopping time.
 
-    ValueError without ratios.
+    `ratios`: one positive ratio per round, in their order; too few give no interval.  ValueError
+    without ratios.
     """
     if not ratios:
         raise ValueError("needs at least one ratio")
@@ -112,7 +112,7 @@ def interval(ratios: Sequence[float], level: float) -> Interval:
 
 
 def _end(logs: Floats, middle: float, side: int, limit: float) -> float | None:
-    """The farthest value on one side of the median on which the wealth is below `limit`."""
+    """The value on one `side` of the median at which the log wealth reaches `limit`, or None."""
     steps = np.concatenate([[0.0], np.geomspace(1e-5, _LARGEST_FACTOR, 100)])
     for _ in range(3):
         wealth = log_wealth(logs, middle + side * steps)[:, -1]
@@ -131,13 +131,13 @@ def judge(
 ) -> dict[Key, ClaimVerdict]:
     """Judge claims as `verdicts.judge` does, but with intervals, p and q valid at any round.
 
-    `claims` has the positive ratios of each claim in the order of rounds.
+    `claims` has the positive ratios of each claim, in the order of rounds.
     """
     return judge_families(claims, levels, family, interval, _p)
 
 
 def _p(ratios: Sequence[float]) -> float:
-    """A p-value for "the ratio is 1", valid at whatever round one stops."""
+    """A p-value for "the ratio is 1", valid at any stopping time."""
     logs = np.log(np.asarray(ratios, dtype=float))
     return float(np.exp(-max(0.0, log_wealth(logs, np.zeros(1))[0, -1])))
 
@@ -145,11 +145,11 @@ def _p(ratios: Sequence[float]) -> float:
 def rounds_to_come(
     ratios: Sequence[float], levels: Levels, claims: int = 1, decided_claims: int = 0
 ) -> int | None:
-    """Rounds until the claim is faster, slower or on par, at least 1.
+    """Forecast the number of rounds until the claim is faster, slower or on par, at least 1.
 
-    ``FORECAST_ROUNDS + 1`` if half of the futures need more than `FORECAST_ROUNDS`; None if there
-    are too few rounds to say.  `ratios`: a positive one for each round so far.  Of the `claims` of
-    the family `decided_claims` are faster or slower already: that lowers the bar for the next.
+    ``FORECAST_ROUNDS + 1`` if half of the futures need more than `FORECAST_ROUNDS`; None after too
+    few rounds.  `ratios`: positive, one per past round.  `claims` is the size of the family;
+    `decided_claims` of them are faster or slower already, which lowers the bar for the next.
     """
     if len(ratios) < _FEWEST:
         return None

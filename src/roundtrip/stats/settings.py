@@ -1,4 +1,4 @@
-"""What claims, nights and nodes are held to: tables of analysis.toml, which explains each key."""
+"""Thresholds for claims, nights and nodes: tables of analysis.toml, which explains each key."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pydantic_core import PydanticCustomError
 
 from roundtrip.model import Count, Limit, Limits, Positive, Share, Sizes, Table
 
-#: Evidence that no change point has: finite, so that of several the weakest is known.
+#: A threshold that no change point reaches; finite, so that thresholds can be compared.
 UNREACHABLE = 1e6
-#: Of [history]: (the key that holds the least value, key).
+#: Keys of [history]: (lower bound, key).
 _ORDERED = (
     ("newest_sd", "newest_sd_most"),
     ("segment_least", "incident_nights"),
@@ -68,12 +68,12 @@ class NodeSettings(Table):
         return self
 
     def least_effect(self, is_tail: bool) -> float:
-        """The smallest effect that is named, on the log scale."""
+        """The smallest effect that is reported, on the log scale."""
         return math.log1p(self.minimum_tail if is_tail else self.minimum_effect)
 
 
 def _effects(effects: Any) -> Any:
-    """A table as pairs, sorted."""
+    """Validate a table of least effects and return it as sorted pairs."""
     if not isinstance(effects, dict):
         return effects
     for name, value in effects.items():
@@ -122,7 +122,7 @@ class NightSettings(Table):
     news_nights: Annotated[Count, Field(ge=1)]
     sight_nights: Count
     sight_power: Share
-    #: (name of a study, or of a study and a metric; the least effect in place of minimum_effect).
+    #: Pairs (STUDY or 'STUDY METRIC', least effect that replaces minimum_effect).
     minimum_effects: Annotated[tuple[tuple[str, float], ...], BeforeValidator(_effects)] = ()
 
     @model_validator(mode="after")
@@ -135,20 +135,20 @@ class NightSettings(Table):
         return self
 
     def least_effect(self, study: str, metric: str) -> float:
-        """The least effect, relative, that is reported of a metric of a study."""
+        """The least relative effect that is reported for a metric of a study."""
         effects = dict(self.minimum_effects)
         return effects.get(f"{study} {metric}", effects.get(study, self.minimum_effect))
 
     def threshold(
         self, nights: int, shorter_segment: int, *, is_newest: bool, has_memory: bool
     ) -> float:
-        """The evidence that a change point of a series of `nights` nights needs.
+        """Return the evidence that a change point in a series of `nights` nights needs.
 
-        `shorter_segment` is the length of the shorter of the two segments beside it; `UNREACHABLE`
-        where it is too short for that.  Short segments are held to more: there are many of them,
-        and the changes that they can show are large (L. Duembgen and V. G. Spokoiny, Annals of
-        Statistics 29, 2001).  `has_memory`: nights resemble those before, whose law is known less
-        well.
+        `shorter_segment` is the length of the shorter adjacent segment; if it is too short, return
+        `UNREACHABLE`.  Short segments need more evidence: there are many of them, and they show
+        only large changes (L. Duembgen and V. G. Spokoiny, Annals of Statistics 29, 2001).
+        `is_newest`: `evidence_newest` applies to a short segment.  `has_memory`: nights are
+        autocorrelated, and their distribution is known less well.
         """
         base = self.evidence + self.evidence_length * max(0.0, math.log(nights / 100))
         base += self.evidence_memory if has_memory else 0.0

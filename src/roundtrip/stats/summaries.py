@@ -1,8 +1,8 @@
-"""How several values become one, and the exact rank confidence interval of a median of launches.
+"""Summary statistics, and the exact rank confidence interval of a median of launches.
 
-Statistics are objects: what forms a number is what the report says of it.  Which statistic suits
-which kind of value: T. Hoefler and R. Belli, Scientific Benchmarking of Parallel Computing Systems,
-SC 2015, rules 3 (costs and rates), 4 (ratios) and 6 (normal theory).
+Statistics are objects: the one that computes a number also names it in the report.  Which statistic
+suits which kind of value: T. Hoefler and R. Belli, Scientific Benchmarking of Parallel Computing
+Systems, SC 2015, rules 3 (costs and rates), 4 (ratios) and 6 (normal theory).
 
 The interval (SC 2015, section 3.1.3; W. J. Conover, Practical Nonparametric Statistics, 3rd ed.
 1999, section 3.2).  Let x(1) <= ... <= x(n) be independent with median m, of any distribution.  The
@@ -11,7 +11,7 @@ number of values below m is binomial B(n, 1/2) (ties only widen the interval), s
     P( x(l) <= m <= x(n+1-l) ) >= 1 - 2 P(B <= l-1),
 
 and l is the largest rank for which the right side is at least the level.  For n < 6 there is no
-such rank at 95 %: then there is no interval.
+such rank at 95 %, and so no interval.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import scipy
 
 
 class Kind(StrEnum):
-    """What a value is: time, work over time, one over another of its kind, a number of things."""
+    """The kind of a value: time, work over time, ratio of two values of one kind, or count."""
 
     COST = "cost"
     RATE = "rate"
@@ -38,10 +38,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Statistic:
-    """`name` in words; it has a meaning for values of the `valid_kinds`.
+    """A statistic with its `name` in words; it is meaningful for values of the `valid_kinds`.
 
-    `function` computes it from a column; None where another program computes it.
-    `is_normal`: it says what it seems to say only of values that are normally distributed.
+    `function` computes it from a column; None if it is computed elsewhere.  `is_normal`: it is
+    misleading unless values are normally distributed.
     """
 
     name: str
@@ -72,10 +72,10 @@ DEVIATION = Statistic("standard deviation", frozenset({Kind.COST}), pl.Expr.std,
 
 @dataclass(frozen=True)
 class Summary:
-    """`quantity` is summarised, of which kind, over what, by which statistic.
+    """A summary of `quantity`, a value of `kind`, over `population` by `statistic`.
 
-    `diagnostic`: the column of a table beside a normal-theory statistic that tells whether values
-    are normal; "" without one.
+    `diagnostic`: the column beside a normal-theory statistic that tells whether values are normal;
+    "" if there is none.
     """
 
     quantity: str
@@ -86,7 +86,7 @@ class Summary:
 
     @property
     def fits_kind(self) -> bool:
-        """Whether the statistic means something of this kind of value."""
+        """Whether the statistic is meaningful for this kind of value."""
         return self.kind in self.statistic.valid_kinds
 
     def aggregate(self, column: str) -> pl.Expr:
@@ -97,19 +97,19 @@ class Summary:
         return f"{self.quantity}: {self.statistic.name} over {self.population}"
 
 
-#: The standard deviation of a normal distribution over its median absolute deviation.
+#: Ratio of a normal distribution's standard deviation to its median absolute deviation.
 MAD = 1.4826
 
 
 def robust_sd(values: np.ndarray) -> float:
-    """Standard deviation of normal `values`, at least one, by their median absolute deviation."""
+    """Standard deviation of `values`, at least one, from their median absolute deviation."""
     return MAD * float(np.median(np.abs(values - np.median(values))))
 
 
 def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
-    """sum(work) / sum(times): the rate of the whole, in the unit of work per second.
+    """sum(work) / sum(times): the overall rate, in the unit of work per second.
 
-    `work`: amounts done, >= 0 (bytes); `times`: those they took, > 0 (seconds).  ValueError for no
+    `work`: amounts >= 0 (bytes); `times`: their durations > 0 (seconds).  ValueError for no
     amounts, a different number of times, a negative amount or a time <= 0.
     """
     if len(work) != len(times) or not work or min(times) <= 0 or min(work) < 0:
@@ -117,7 +117,7 @@ def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     return sum(work) / sum(times)
 
 
-#: How values of several launches become one, wherever an interval stands.
+#: The statistic over launches of every number that has an interval.
 OVER_LAUNCHES = MEDIAN
 
 
@@ -162,12 +162,12 @@ def lower_rank(n: int, level: float) -> int:
 
 @cache
 def fewest_for_interval(level: float) -> int:
-    """The fewest launches of which the median has an interval at `level`: 6 at 95 %."""
+    """The fewest launches whose median has an interval at `level`: 6 at 95 %."""
     return next(n for n in count(1) if lower_rank(n, level))
 
 
 def median_interval(values: Sequence[float], level: float) -> Interval:
-    """Median of `values`, one for each launch, and its rank interval, in their unit.
+    """Median of `values`, one per launch, and its rank interval, in their unit.
 
     ValueError for no values or a NaN.
     """
@@ -205,7 +205,7 @@ def median_intervals(
 def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
     """`groups` with columns low and high, the rank interval; null without an interval.
 
-    Columns n, the number of values of a group, and ordered, a list of these in their order.
+    `groups` has the columns n, the number of values, and ordered, the sorted list of the values.
     """
     counts = groups["n"].unique().to_list()
     ranks = pl.DataFrame(

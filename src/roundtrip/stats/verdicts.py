@@ -1,8 +1,8 @@
-"""What may be said of a ratio: faster, slower, on par, or cannot tell; and exact p-values for it.
+"""Verdicts on a ratio (faster, slower, on par, cannot tell) and exact p-values for it.
 
 "Faster" and "slower" need an interval that excludes 1, *and* a median beyond the minimum effect,
 *and* a q-value (Benjamini-Hochberg over all claims of its family) below the level.  "On par" is a
-claim of its own, not the lack of another: the whole interval must lie within the equivalence
+claim of its own, not the absence of another: the whole interval must lie within the equivalence
 margin (the confidence-interval form of two one-sided tests: D. J. Schuirmann, J. Pharmacokinetics
 and Biopharmaceutics 15, 1987).  Margins are symmetric for a ratio: 1/(1+d) .. 1+d.
 
@@ -15,8 +15,8 @@ Families.  The correction (Y. Benjamini and Y. Hochberg, J. R. Statist. Soc. B 5
 share of false claims among all claims that are tested together.  One family of all claims would do
 harm in two ways: the few questions of a study would need launches for hundreds of others, and many
 obvious differences ("370 times slower") would make doubtful ones pass.  So each family is corrected
-by itself.  The study's definition says which claim is in which family, before there are data.  When
-to combine tests: B. Efron, Simultaneous Inference: When Should Hypothesis Testing Problems Be
+separately.  The study's definition assigns claims to families before there are data.  When to
+combine tests: B. Efron, Simultaneous Inference: When Should Hypothesis Testing Problems Be
 Combined?, Annals of Applied Statistics 2, 2008.
 """
 
@@ -42,23 +42,23 @@ Key = TypeVar("Key", bound=Hashable)
 def signed_rank_p(ratios: Sequence[float]) -> float:
     """Two-sided exact Wilcoxon signed-rank p-value of "the median of log(ratio) is 0".
 
-    `ratios`: one for each launch, positive.  Those of exactly 1 have no sign and are left out; if
-    none is left, p is 1.
+    `ratios`: positive, one per launch.  Ratios of exactly 1 have no sign and are left out; if none
+    remain, p is 1.
     """
     logs = np.log(np.asarray(ratios, dtype=float))
     logs = logs[logs != 0]
     _, place, count = np.unique(np.abs(logs), return_inverse=True, return_counts=True)
-    ranks = (2 * np.cumsum(count) - count + 1)[place]  # equal ones share their mean rank, a half
+    ranks = (2 * np.cumsum(count) - count + 1)[place]  # ties share their mean rank; all are doubled
     return _exact_p(int(ranks[logs > 0].sum()), tuple(np.sort(ranks).tolist()))
 
 
 @cache
 def _exact_p(rank_sum: int, ranks: tuple[int, ...]) -> float:
-    """The p-value where the ratios above 1 have ranks of the sum `rank_sum`, of all these `ranks`.
+    """The p-value for a `rank_sum` of the ratios above 1, given the `ranks` of all ratios.
 
-    Campaigns of many toolchains ask for the same few sums again and again.
+    Cached: campaigns of many toolchains ask for the same few sums repeatedly.
     """
-    chances = np.ones(1)  # of each sum, as each rank counts in half of the cases
+    chances = np.ones(1)  # of each sum: a rank counts with probability 1/2
     for rank in ranks:
         chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
     least_sum = min(rank_sum, chances.size - 1 - rank_sum)
@@ -76,7 +76,7 @@ def q_values(p_values: Sequence[float]) -> list[float]:
 
 
 class Verdict(StrEnum):
-    """What is said of a ratio of rates; above 1 is faster."""
+    """The verdict on a ratio of rates; above 1 is faster."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -85,25 +85,25 @@ class Verdict(StrEnum):
 
 
 class Family(StrEnum):
-    """Claims that are corrected together."""
+    """Families of claims; claims of one family are corrected together."""
 
-    #: The study's own question.  There are few, and launches are planned for them.
+    #: The study's own questions.  They are few, and launches are planned for them.
     PRIMARY = "primary"
-    #: All other claims that a study makes inside its launches.
+    #: All other claims of a study within its launches.
     SECONDARY = "secondary"
-    #: Toolchain against toolchain, between launches of one round.
+    #: Comparisons of toolchains, between launches of one round.
     TOOLCHAINS = "between toolchains"
 
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """The verdict on a claim and what it rests on: the interval over launches, p and q.
+    """The verdict on a claim and its basis: the interval over launches, p and q.
 
-    `claims` is the size of the family, this claim included.  `launches_needed` is the number of
-    launches that would give a verdict, where too few launches are the only reason for none; else
-    None.  `extra_launches`: where the interval is too wide for a verdict, about so many more
-    launches would make it narrow enough; None where nobody knows, or where they would be very many.
-    `minimum_effect`: what the ratio was to exceed for "faster" and "slower", a part of 1.
+    `claims` is the size of the family, including this claim.  `launches_needed` is the number of
+    launches that gives a verdict, if only launches are lacking; else None.  `extra_launches`: if
+    the interval is too wide for a verdict, the approximate number of further launches that makes it
+    narrow enough; None if unknown or very large.  `minimum_effect`: the least effect for "faster"
+    and "slower", a fraction of 1.
     """
 
     interval: Interval
@@ -117,7 +117,7 @@ class ClaimVerdict:
 
     @property
     def missing_launches(self) -> int | None:
-        """How many more launches would give a verdict, for sure or about; None if nobody knows."""
+        """The number of further launches for a verdict, exact or approximate; None if unknown."""
         return (
             self.extra_launches
             if self.launches_needed is None
@@ -126,7 +126,7 @@ class ClaimVerdict:
 
     @property
     def words(self) -> str:
-        """The verdict, and how many launches would give one where they were too few.
+        """The verdict, and the number of launches for a verdict if there were too few.
 
         Example: "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would", or
         "cannot tell yet: about 11 more launches would".
@@ -149,7 +149,7 @@ class ClaimVerdict:
 
 
 def decide(interval: Interval, q: float, levels: Levels) -> Verdict:
-    """The verdict on one ratio with this interval and this q."""
+    """The verdict on one ratio, from its interval and its q."""
     if interval.excludes(1.0) and q < levels.false_discovery_level:
         if interval.median >= 1 + levels.minimum_effect:
             return Verdict.FASTER
@@ -164,11 +164,11 @@ def judge(
     levels: Levels,
     family: Callable[[Key], Hashable] | None = None,
 ) -> dict[Key, ClaimVerdict]:
-    """Judge all claims of a report, each family together; in the order of `claims`.
+    """Judge all claims of a report, each family separately; verdicts in the order of `claims`.
 
-    `claims` has for each claim its positive ratios, one for each launch, formed within the launch
-    or the round.  A claim with too few launches for an interval gets none and takes no part in the
-    correction: its p and q are 1.  Without `family`, all claims are one family.
+    `claims` has the positive ratios of each claim, one per launch, formed within the launch or the
+    round.  A claim with too few launches for an interval takes no part in the correction: its p and
+    q are 1.  Without `family`, all claims are one family.
     """
     verdicts = judge_families(claims, levels, family, median_interval, signed_rank_p)
     return {
@@ -189,7 +189,7 @@ def judge_families(
     interval: Callable[[Sequence[float], float], Interval],
     p_value: Callable[[Sequence[float]], float],
 ) -> dict[Key, ClaimVerdict]:
-    """As `judge`, by this `interval` at a level and this `p_value` of a claim's ratios."""
+    """Judge as `judge` does, with the given functions for the interval and the p of ratios."""
     families: dict[Hashable, list[Key]] = defaultdict(list)
     for key in claims:
         families[family(key) if family else None].append(key)
@@ -215,12 +215,12 @@ def _launches_needed(claim: ClaimVerdict, levels: Levels) -> int | None:
     return None
 
 
-#: No number of further launches is named that is more than so many times those made.
+#: No advice is given if the total number of launches would exceed this multiple of those made.
 _MOST_TIMES = 10
 
 
 def _extra_launches(claim: ClaimVerdict, levels: Levels) -> int | None:
-    """By the interval's width, which shrinks with the square root of the number of launches."""
+    """Estimate from the interval's width, which shrinks with the square root of launches."""
     interval = claim.interval
     if claim.verdict is not Verdict.CANNOT_TELL or interval.low is None or interval.high is None:
         return None

@@ -1,6 +1,6 @@
-"""The studies: a package each, and what they share.  Nothing else knows a study by its name.
+"""The studies, one package each, and their shared modules.  No other code names a study.
 
-`create` writes the folders of a new study from ``template/``: a small study that works.
+`create` writes the folders of a new study from ``template/``, a small working study.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9]{1,29}")
-#: Folders of the template, and where their files go.
+#: Destination of the files in each folder of the template.
 _PLACES = {
     "workload": "workloads/{name}",
     "checks": "checks/{name}",
@@ -32,7 +32,7 @@ _PLACES = {
 
 @cache
 def load() -> tuple[Study, ...]:
-    """All studies, one for each package beside this file that sets `STUDY`, in their order."""
+    """All studies, one for each package beside this file with a `STUDY`, by `order` and name."""
     packages = (
         importlib.import_module(f"{__name__}.{module.name}")
         for module in pkgutil.iter_modules(__path__)
@@ -43,7 +43,7 @@ def load() -> tuple[Study, ...]:
 
 
 def get(name: str) -> Study:
-    """The study of that name, as in case.json; KeyError if there is none."""
+    """The study called `name`, as in case.json; KeyError if there is none."""
     return {study.name: study for study in load()}[name]
 
 

@@ -1,6 +1,6 @@
-"""What studies derive from samples: metrics, ratios within launches, and speeds of toolchains.
+"""Metrics, ratios within launches and speeds of toolchains that studies derive from samples.
 
-Also the facts about them that the audit of a report has to know, and cannot see in the report.
+Also the facts that the audit of a report needs and cannot read from the report.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Metric:
-    """The unit of the raw value, whether less is better, and whether 0 is a legal value."""
+    """A metric: unit of its raw values, whether less is better, and whether 0 is a legal value."""
 
     unit: str
     lower_is_better: bool
@@ -31,9 +31,9 @@ class Metric:
 
 
 def read_metrics(folder: Path) -> dict[str, Metric]:
-    """The metrics of every ``metrics.json`` below `folder` by name.
+    """All metrics of the ``metrics.json`` files below `folder`, by name.
 
-    UserError if two files declare one of them differently.
+    UserError if two files declare a metric differently.
     """
     metrics: dict[str, Metric] = {}
     for file in sorted(folder.rglob("metrics.json")):
@@ -49,14 +49,14 @@ METRICS = read_metrics(_FOLDER)
 
 @cache
 def metrics_by_study() -> Mapping[str, tuple[str, ...]]:
-    """The metrics that each study declares for its samples."""
+    """Names of the metrics that each study declares for its samples, by name of the study."""
     from roundtrip import studies
 
     return {study.name: study.metrics for study in studies.load()}
 
 
 class Pairing(StrEnum):
-    """Between which values a ratio is formed."""
+    """How the two values of a ratio are paired."""
 
     LAUNCH = "within a launch"
     ROUND = "between two launches of a round"
@@ -65,10 +65,10 @@ class Pairing(StrEnum):
 
 @dataclass(frozen=True)
 class Ratio:
-    """`quantity` over quantity; `summary` is how each of the two values was formed before.
+    """A ratio of two values of `quantity`, each formed by `summary`.
 
-    `statistic`: how ratios of several launches or rounds become one; None if there is one ratio.
-    `geometric_reason`: why a geometric mean had to be taken, "" where none is.
+    `statistic` summarises the ratios of several launches or rounds; None if there is one ratio.
+    `geometric_reason`: why a geometric mean is necessary; "" for other statistics.
     """
 
     quantity: str
@@ -80,7 +80,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Tail:
-    """Of which rows of samples.csv the slowest matter: columns and their values."""
+    """A quantity whose tail matters; `where`: its rows of samples.csv, as values by column."""
 
     quantity: str
     where: Mapping[str, str | int]
@@ -88,13 +88,13 @@ class Tail:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a section supplies.
+    """Facts about a section for the audit of the report.
 
-    `tails`: None if nothing is known; empty if its values are no latencies, for `no_tails_reason`.
-    `clock`, `synchronisation`, `over_ranks`, `cache`: a clause each for the reader, "" if unknown.
-    `build_columns`: columns of cases.parquet that say what its programs are built with.
-    `tables` of analysis.toml decide about its words, besides those of statistics and disturbance.
-    `median_is_whole`: `median_s` of a point is the time of its whole batch, not of one event of it.
+    `tails`: None if unknown; empty if the section has no latencies, for `no_tails_reason`.
+    `clock`, `synchronisation`, `over_ranks`, `cache`: a clause each for the reader; "" if unknown.
+    `build_columns`: columns of cases.parquet that describe the build of its programs.
+    `tables`: tables of analysis.toml with its thresholds, besides statistics and disturbance.
+    `median_is_whole`: `median_s` of a point is the time of a whole batch, not of one event.
     """
 
     summaries: tuple[Summary, ...] = ()
@@ -110,8 +110,8 @@ class Facts:
     tables: tuple[str, ...] = ()
 
 
-#: Which series of the history a value is, in whatever unit: columns of `tables.rows.SERIES` as
-#: the samples have them; null where any will do, all of them null for a value of no single series.
+#: Columns of `collect.night_rows.SERIES` that identify the series of a value in the history: null
+#: if a column does not matter; all null if the value is of no single series.
 ORIGIN = {"case": pl.String, "variant": pl.String, "phase": pl.String, "metric": pl.String}
 #: One row for each launch and value; `depends_on` is MPI or BOOST of `roundtrip.studies.study`.
 SPEEDS = {
@@ -124,18 +124,18 @@ SPEEDS = {
     "depends_on": pl.String,
     **ORIGIN,
 }
-#: Of a study that compares no toolchains.
+#: The speeds of a study that compares no toolchains.
 NO_SPEEDS = pl.DataFrame(schema=SPEEDS)
 
 
 def ratios_within_launch(
     medians: pl.DataFrame, by: list[str], base: str, time: str = "seconds"
 ) -> pl.DataFrame:
-    """Speed of each variant over that of `base` in the same `by` (the launch), case and size.
+    """Speed of each variant over that of `base` with the same `by` (the launch), case and size.
 
-    A slow launch slows both sides.  The result has the rows of `medians` for which `base` was
-    measured too, without those of `base`, and a further column ratio: the base's `time` over
-    their own.  It is sorted.
+    A slow launch slows both sides of a ratio.  Return the rows of `medians` where `base` was
+    measured too, without the rows of `base`, sorted, with one more column: ratio, the base's
+    `time` over the variant's.
     """
     keys = [*by, "case", "size_bytes"]
     base_medians = medians.filter(pl.col("variant") == base).select(*keys, base=time)
@@ -151,7 +151,7 @@ def ratios_within_launch(
 def ratios_by_size(
     medians: pl.DataFrame, variant: str, base: str, time: str = "seconds"
 ) -> dict[int, list[float]]:
-    """Speeds of `variant` over those of `base` by size in bytes, one for each launch with both.
+    """Speed of `variant` over that of `base` by size in bytes, one ratio for each launch with both.
 
     `medians` has the columns launch, case_id, case, variant, size_bytes and `time`.
     """
@@ -165,9 +165,9 @@ def toolchain_speeds(
 ) -> pl.DataFrame:
     """The columns SPEEDS of `values`, a row for each launch and value.
 
-    `what` names the value.  `columns` are others of SPEEDS: an expression, the text that stands in
-    every row, or None for null.  Those not given are taken from `values`; without a size, unit or
-    direction there a value is a time in µs, of column `seconds`, and depends on the MPI.
+    `what` names the value.  `columns` sets other columns of SPEEDS: an expression, a text for every
+    row, or None for null.  By default a value is a time in µs, from column `seconds`, and depends
+    on the MPI; the remaining columns are copied from `values`.
     """
     defaults: dict[str, pl.Expr] = {
         "value": pl.col("seconds") * 1e6,

@@ -1,7 +1,7 @@
-"""The cells, tables and figures of all studies: values with intervals, verdicts, curves and dots.
+"""Cells, tables and figures for all studies: values with intervals, verdicts, curves and dots.
 
-There is one figure for each panel, and all figures of a call share their axes.  A study passes rows
-of medians and intervals, and says how its arms look::
+Each panel has one figure, and all figures of a call share their axes.  A study passes rows of
+medians and intervals, and the appearance of its arms::
 
     arms = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Messages in a ring", ORANGE)}
     frame = display.curve_rows(panels.intervals, scale=1e6)
@@ -11,7 +11,7 @@ of medians and intervals, and says how its arms look::
     ]
     figures = display.dots(drawings, "Time of a barrier", "Time", Unit.US)
 
-For anything else, a study makes its own views (`roundtrip.report.plot`) and calls `panel_figures`.
+For other figures, a study makes its own views (`roundtrip.report.plot`) and calls `panel_figures`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def value(
     series: str = "",
     kind: str = "",
 ) -> Cell:
-    """A cell with median and interval, times `scale`, in `unit`; `fallback` without an interval.
+    """A cell with median and interval, times `scale`, in `unit`; `fallback` if `interval` is None.
 
     `base`, `series` and `kind` as in `Quantity`.
     """
@@ -84,9 +84,9 @@ def verdict(
     base: str = "",
     series: str = "",
 ) -> Cell:
-    """A ratio with its interval and verdict, or with `words` in its place.
+    """A cell with a ratio, its interval and its verdict, or `words` instead of the verdict.
 
-    `base` as in `Quantity`; the cell leads to `series`, in which the value above the base is.
+    `base` as in `Quantity`; `series` as in `Cell`: the series of the ratio's numerator.
     """
     if claim_verdict is None:
         return NOT_MEASURED
@@ -100,7 +100,7 @@ def verdict(
 
 
 def span(ratios: Sequence[float], tone: Tone, words: str) -> Cell:
-    """A cell with the smallest and the largest of some ratios, and their verdict in `words`."""
+    """A cell with the smallest and the largest of `ratios`, and their verdict in `words`."""
     return Cell(units.ratio_range(ratios), tone, words) if ratios else NOT_MEASURED
 
 
@@ -111,9 +111,9 @@ def grid(
     rows: Sequence[tuple[str, Mapping[K, Cell]]],
     bases: Mapping[K, str] = _NO_BASES,
 ) -> Table:
-    """A row for each name and a column for each key; a missing cell was not measured.
+    """A table with a row for each name and a column for each key; a missing cell was not measured.
 
-    `bases`: of ratios, what each column is over, as in `Column`.
+    `bases`: the base of the ratios in each column, as in `Column`.
     """
     return Table(
         caption,
@@ -128,7 +128,7 @@ def grid(
 
 
 def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
-    """Claims and figures of a study in its words, its number, and what is found here."""
+    """A table of the statements of a study: its words, its number, and our finding."""
     return Table(
         "What the study says, and what we find. “Inferred”: no number of the study; it follows "
         "from its words.",
@@ -140,10 +140,10 @@ def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
 def interval_table(
     panels: CasePanels, caption: str | Text, arms: Mapping[str, Arm], unit: str
 ) -> Table:
-    """Medians and intervals of all panels, in `unit`, which the `caption` has to print.
+    """A table of medians and intervals of all panels, in `unit`, which the `caption` must print.
 
-    `arms` are the arms by name.  Without sizes, there is a row for each panel and a column for each
-    arm.  Otherwise there is a row for each panel and arm, and a column for each size.
+    With a single size, it has a row for each panel and a column for each of the `arms` (by name);
+    otherwise a row for each panel and arm, and a column for each size.
     """
     sizes = sorted(set(panels.intervals["size_bytes"]))
     scale = units.scale(panels.unit, unit)
@@ -190,7 +190,7 @@ class Drawing:
     """A figure to be drawn: file name without suffix, title, rows, and arms in order.
 
     `frame` has the columns arm (a key of `arms`), median, low and high (null without an interval),
-    for curves x, and n where it is known.  `is_published`: none of it was measured here.
+    for curves x, and n if it is known.  `is_published`: none of its values was measured here.
     """
 
     name: str
@@ -214,7 +214,7 @@ class Drawing:
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """The arms over x."""
+        """A curve over x for each visible arm."""
         shapes = dict(zip(self.arms, cycle(_SHAPES), strict=False))
         return tuple(
             Curve(
@@ -231,13 +231,13 @@ class Drawing:
         )
 
 
-#: Makes the views of a drawing; the first one is shown first.
+#: A function that makes the views of a drawing; the first view is shown first.
 Views = Callable[[Drawing], tuple[View, ...]]
 
 
 def curve_rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant") -> pl.DataFrame:
-    """`intervals` as a drawing has them: median, low and high times `scale`, and the columns arm,
-    of column `arm`, and x, of size_bytes.
+    """`intervals` as rows of a `Drawing`: median, low and high times `scale`, and two more columns:
+    arm, copied from column `arm`, and x, copied from size_bytes.
     """
     return intervals.with_columns(pl.col(*INTERVAL) * scale, arm=arm, x="size_bytes")
 
@@ -245,8 +245,8 @@ def curve_rows(intervals: pl.DataFrame, scale: float = 1.0, arm: str = "variant"
 def drawing(
     name: str, panel: Panel, frame: pl.DataFrame, arms: Mapping[str, Arm], subtitle: str = ""
 ) -> Drawing:
-    """The arms' rows of `frame`, titled as the panel, with the number of its launches if nothing
-    else is said.
+    """A drawing of the arms' rows of `frame`, with the panel's label as title; its default subtitle
+    is the number of launches.
     """
     rows = frame.filter(pl.col("arm").is_in(list(arms)))
     return Drawing(name, panel.label, subtitle or panel.launch_count_text, rows, arms)
@@ -263,9 +263,9 @@ def curves_over_size(
 ) -> tuple[Figure, ...]:
     """Curves of `name` in `unit` over message size, both logarithmic, with bands of intervals.
 
-    `description` names the figures for those who cannot see them.  No row may have size 0, or a
-    value of 0 or less.  `domain` are powers of ten, by default those around all values.
-    `extra_views` of a drawing follow the first.
+    `description` begins the text alternatives of the figures.  No row may have size 0, or a value
+    <= 0.  `domain`: ends of the value axis, by default the powers of ten around all values.
+    `extra_views` of a drawing follow the first view.
     """
     if not drawings:
         return ()
@@ -298,7 +298,7 @@ def decades(frames: Sequence[pl.DataFrame], *reference_values: float) -> tuple[f
 
 
 def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) -> tuple[Figure, ...]:
-    """Figures of `name` in `unit` with a row for each arm, from 0 on.
+    """Figures of `name` in `unit` with a row for each arm, on an axis from 0.
 
     The median is a dot, its interval a line.
     """
@@ -309,7 +309,7 @@ def dots(drawings: Sequence[Drawing], description: str, name: str, unit: str) ->
     scale = Scale(name, unit, 0.0, top, is_log=False)
 
     def views(drawing: Drawing) -> tuple[View, ...]:
-        # One curve: each row has the name of its arm, so that no legend repeats it.
+        # One curve for each row: the row has the name of the arm, so that no legend repeats it.
         curves = tuple(
             Curve(arm.title, arm.colour, points(rows.iter_rows(named=True), "row"))
             for row, (key, arm) in enumerate(drawing.visible_arms.items())

@@ -1,9 +1,8 @@
-"""What our numbers say: the claims of arms within launches, statements of a study that they settle,
-and verdicts in one short line.
+"""Claims on arms within launches, findings on the statements of a study, and one-line verdicts.
 
 ``Boost.MPI costs 12 % at 1 B; on par elsewhere (medians within 1 %).``  Such a line says no more
-than the verdicts do: each of them is counted under its own, also what cannot be decided, and what
-was not measured.
+than the verdicts: it lists each comparison under its own verdict, including undecided comparisons
+and those that were not measured.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from roundtrip.studies.derivation import ratios_by_size
 from roundtrip.studies.panel import P, Panel, Panels
 from roundtrip.studies.study import Claim, Contrast, Study
 
-#: What is open outranks what is settled, and what is bad outranks both.
+#: In ascending severity: an open result outranks a settled one, a bad one outranks both.
 _TONES: tuple[Tone, ...] = ("good", "plain", "warn", "bad")
 Evidence = tuple[tuple[int, ClaimVerdict], ...]
 #: A ratio of rates below this is written as a factor, not as a percentage.
@@ -32,9 +31,9 @@ _NBSP = "\N{NO-BREAK SPACE}"
 
 
 def where_measured(measured_sizes: Collection[int], compared_sizes: Sequence[int]) -> str:
-    """What to add to a finding: nothing if every compared size was measured, else which were.
+    """Suffix of a finding with the measured sizes; "" if all compared sizes were measured, or none.
 
-    `` where measured (1 B to 64 KiB)``; sizes are listed if one between them is lacking.
+    `` where measured (1 B to 64 KiB)``; the sizes are listed if the range has gaps.
     """
     sizes = [size for size in sorted(compared_sizes) if size in measured_sizes]
     if not sizes or len(sizes) == len(compared_sizes):
@@ -76,7 +75,7 @@ def comparison(
 def claims(
     study: Study, panels: Panels[P], sizes: Sequence[int], time: str = "seconds"
 ) -> dict[Claim, Sequence[float]]:
-    """The declared contrasts of `study` in every panel: ratios within launches, at `sizes` (bytes).
+    """Ratios within launches for each declared contrast of `study` and panel, at `sizes` (bytes).
 
     `panels.values` has the columns launch, case_id, case, variant, size_bytes and `time`.
     """
@@ -94,7 +93,7 @@ def claims(
 def study_verdicts(
     verdicts: Mapping[Claim, ClaimVerdict], study: str
 ) -> dict[Comparison, ClaimVerdict]:
-    """The comparisons of one study."""
+    """The verdicts on the comparisons of one study."""
     return {
         key: verdict
         for key, verdict in verdicts.items()
@@ -107,10 +106,10 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, kw_only=True)
 class Finding(Generic[S, P]):
-    """What one panel says of `statement`.
+    """The result of the test of `statement` in one panel.
 
-    `outcome` is a word or two, and has a tone.  `is_about_all_sizes` says that it is about all
-    `compared_sizes`, in bytes; `evidence` has the sizes that were measured.
+    `outcome` is a word or two.  `is_about_all_sizes`: the outcome is about all `compared_sizes`
+    (bytes); `evidence` has the sizes that were measured.
     """
 
     statement: S
@@ -128,17 +127,17 @@ class Finding(Generic[S, P]):
 
     @property
     def limits(self) -> str:
-        """Which compared sizes were measured, in words; "" if all were."""
+        """Which compared sizes were measured, in words; "" if all were, or none."""
         return where_measured(dict(self.evidence), self.compared_sizes)
 
     @property
     def verdict(self) -> str:
-        """The outcome, with what limits it."""
+        """The outcome and its limits."""
         return f"{self.outcome}{self.limits}" if self.is_about_all_sizes else self.outcome
 
     @property
     def tone(self) -> Tone:
-        """The tone of the verdict; a finding that was not measured everywhere is never green."""
+        """The tone of the verdict; "warn" if it is about all sizes and some were not measured."""
         return "warn" if self.is_about_all_sizes and self.limits else self.outcome_tone
 
     @property
@@ -150,18 +149,18 @@ class Finding(Generic[S, P]):
 def evidence(
     verdicts: Mapping[Comparison, ClaimVerdict], keys: Mapping[int, Comparison]
 ) -> Evidence:
-    """(size, verdict) of the comparisons that were made."""
+    """(size, verdict) of each comparison that has a verdict; `keys` are comparisons by size."""
     return tuple((size, verdicts[key]) for size, key in keys.items() if key in verdicts)
 
 
 def worst_tone(tones: Iterable[Tone]) -> Tone:
-    """The tone of several findings together; "warn" without any."""
+    """The most severe of `tones`; "warn" without any."""
     return max(tones, key=_TONES.index, default="warn")
 
 
 @dataclass(frozen=True)
 class VerdictAt:
-    """A verdict at `size` (bytes) in a panel, by its label; None: no launch measured it."""
+    """The verdict at `size` (bytes) in the panel of that label; None if no launch measured it."""
 
     panel: str
     size: int
@@ -169,9 +168,9 @@ class VerdictAt:
 
 
 def line(subject: str, base: str, points: Sequence[VerdictAt]) -> str:
-    """What `subject` costs over `base`: a sentence without its full stop.
+    """A sentence, without its full stop, on the cost of `subject` over `base`.
 
-    `points` has every place that was to be compared, or is empty.
+    `points` has every size and panel to be compared, measured or not, or is empty.
     """
     names = labels.distinct_labels({point.panel for point in points})
     points = [replace(point, panel=names[point.panel]) for point in points]
@@ -214,7 +213,7 @@ def _clause(
 
 
 def undecided_text(verdicts: Sequence[ClaimVerdict], place: str = "") -> str:
-    """What is known of claims without a verdict, and how many more launches would give one.
+    """The range of the intervals of claims without a verdict, and the launches that they lack.
 
     ``2 to 6 % faster at 1 MiB (whether 5 % or more is open: about 11 more launches)``.
     """
@@ -231,7 +230,7 @@ def undecided_text(verdicts: Sequence[ClaimVerdict], place: str = "") -> str:
 
 
 def more_launches(verdicts: Iterable[ClaimVerdict]) -> str:
-    """``: about 11 more launches``, where it is known how many would give verdicts."""
+    """``: about 11 more launches``, the largest known need of a verdict; "" if none is known."""
     launches = max(
         (verdict.missing_launches for verdict in verdicts if verdict.missing_launches is not None),
         default=None,
@@ -242,13 +241,13 @@ def more_launches(verdicts: Iterable[ClaimVerdict]) -> str:
 
 
 def _distance(ratio: float) -> float:
-    """How far a ratio is from 1, rounded up to whole percents: it is never written as less."""
+    """Distance of a ratio from 1, rounded up to whole percents so that no text understates it."""
     distance = max(ratio, 1 / ratio) - 1
     return -(-round(distance * 1e4) // 100) / 100
 
 
 def _cost(ratios: Sequence[float]) -> str:
-    """Of ratios of rates below 1: the further time."""
+    """Text on the additional time that ratios of rates below 1 mean."""
     times = [1 / ratio for ratio in ratios]
     if min(ratios) < _FACTOR:
         return f"is {units.span(times, digits=2)} times slower"
@@ -260,9 +259,9 @@ def _percent(parts: Sequence[float]) -> str:
 
 
 def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
-    """Where a verdict holds: sizes and panels, each only if they do not go without saying.
+    """The sizes and panels where a verdict holds; each is omitted if it holds at all of them.
 
-    Where the sizes are not the same for many panels they are counted: the line has to stay short.
+    If sizes differ between many panels, comparisons are counted, to keep the line short.
     """
     panels = list(dict.fromkeys(point.panel for point in points))
     by_panel = {
@@ -283,7 +282,7 @@ def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
 
 
 def names_or_count(names: Sequence[str], count: int) -> str:
-    """The names, if they are few; else how many of `count` they are."""
+    """The names if they are few; otherwise their number of `count`: ``7 of 16``."""
     unique_names = dict.fromkeys(names)
     return (
         ", ".join(unique_names) if len(unique_names) <= _MOST_NAMED else f"{len(names)} of {count}"
@@ -295,7 +294,7 @@ def _panels_or_count(panels: Sequence[str]) -> str:
 
 
 def _sizes(sizes: Sequence[int], all_points: Sequence[VerdictAt]) -> str:
-    """``1 B to 64 KiB``, or the sizes if one between them is lacking."""
+    """``1 B to 64 KiB``; the sizes are listed if they are one or two, or the range has gaps."""
     all_sizes = sorted({point.size for point in all_points})
     first = all_sizes.index(sizes[0])
     if len(sizes) > 2 and all_sizes[first : first + len(sizes)] == list(sizes):

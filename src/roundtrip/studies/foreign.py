@@ -1,4 +1,4 @@
-"""Programs of others: reading their output strictly, and writing their launches in our format."""
+"""Third-party programs: strict reading of their output, and their launches in our format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roundtrip import files
 from roundtrip.collect import samples
 from roundtrip.errors import UserError
 
-#: Entries of run.json that such a program does not tell; a converter fills in those it finds.
+#: Entries of run.json that such programs do not print; a converter replaces those it knows.
 _UNKNOWN_ENTRIES: dict[str, Any] = {
     "mpi": {"standard": None, "library": None},
     "boost": None,
@@ -30,13 +30,13 @@ _UNKNOWN_ENTRIES: dict[str, Any] = {
     "disturbance": None,
     "warmup_discarded": None,
 }
-#: Digits, a point, an exponent: what C and Fortran print of a number >= 0.
+#: A number >= 0 as C and Fortran print it: digits, a point, an exponent.
 _NUMBER = re.compile(r"(?=\.?[0-9])[0-9]{0,20}\.?[0-9]{0,20}([Ee][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[0-9]{1,15}")
 
 
 def lines(file: Path, program: str) -> list[str]:
-    """The lines of an output in ASCII; UserError if it is not, or if its last line has no end."""
+    """The lines of an output; UserError if it is not ASCII or its last line has no newline."""
     try:
         text = files.read_in_tree(file).decode("ascii")
     except UnicodeDecodeError as error:
@@ -61,7 +61,7 @@ def whole_number(text: str) -> int:
 
 
 def quote(text: str | None) -> str:
-    """The text quoted, cut to 60 characters for a message."""
+    """`text` for a message: quoted, cut to 60 characters."""
     return repr((text or "")[:60])
 
 
@@ -71,16 +71,17 @@ def write(
     rows: Iterable[Sequence[object]],
     notes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write both files beside `output`, sealed; the time of `output` is the end of the launch.
+    """Write samples.csv and run.json, which seals it, beside `output`.
 
-    `record` has the known entries of run.json, at least workload, version, command, ranks and
-    points.  `rows` have the columns of samples.csv; `notes` go into its head.  UserError for rows
-    that the reader of samples.csv would refuse.
+    Their start time is the modification time of `output`, the end of the launch.  `record` has the
+    known entries of run.json, at least workload, version, command, ranks and points.  `rows` have
+    the columns of samples.csv; `notes` go into its head.  UserError for rows that the reader of
+    samples.csv refuses.
     """
     end = datetime.fromtimestamp(output.stat().st_mtime, UTC)
     time = end.isoformat(timespec="seconds").replace("+00:00", "Z")
     workload = f"{record['workload']} {record['version']}"
-    # The time tells a launch of equal values from a copy of another.
+    # The time distinguishes a launch with equal values from a copy of another launch.
     head = {"schema": 1, "workload": workload, "start": time, **(notes or {})}
     text = io.StringIO()
     text.writelines(f"# {key.lower()}: {json.dumps(value)}\n" for key, value in head.items())
@@ -105,7 +106,7 @@ def write(
 
 
 def point(case: str, variant: str, size_bytes: int, **entries: Any) -> dict[str, Any]:
-    """An entry of `points` for one sample; `entries` adds to it or replaces what is None."""
+    """An entry of `points` in run.json; `entries` adds keys or replaces the defaults."""
     return {
         "case": case,
         "variant": variant,

@@ -1,8 +1,8 @@
-"""How the time of one thing grows with the nodes: its efficiency against the ideal growth.
+"""Efficiency over nodes: the ideal growth of a time over its measured growth.
 
-A study says which time would be ideal on so many ranks, in any unit: a tree of messages needs log2
-of the ranks, a ring as many passes as ranks.  Efficiency is that growth over the measured one, both
-from the fewest nodes of the same toolchain and placement on.
+A study gives the ideal time on a number of ranks, in any unit: a tree of messages needs log2 of the
+ranks, a ring as many passes as ranks.  Both growths start at the fewest nodes of the same toolchain
+and placement.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from roundtrip.studies import display, panel
 from roundtrip.studies.display import Drawing
 from roundtrip.studies.study import GREY, Arm, palette
 
-#: Name of a thing -> ranks -> time that is ideal, in any unit.
+#: (name of a thing, number of ranks) -> ideal time, in any unit.
 IdealTime = Callable[[str, int], float]
 
 
 def constant_time(thing: str, ranks: int) -> float:
-    """Of what takes as long on any number of ranks, if nothing is lost."""
+    """The ideal time of a thing whose time does not depend on the number of ranks."""
     return 1.0
 
 
@@ -46,9 +46,9 @@ _PLACE = ("kind", "line", "nodes", "ranks")
 
 @dataclass(frozen=True)
 class Growth:
-    """Efficiencies: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n.
+    """Efficiencies, %: columns thing, kind, line, nodes, ranks, time; x, median, low, high, n.
 
-    `level` is that of their intervals.
+    `level` is the confidence level of their intervals.
     """
 
     frame: pl.DataFrame
@@ -56,9 +56,9 @@ class Growth:
 
     @staticmethod
     def from_times(times: pl.DataFrame, ideal_time: IdealTime, level: float) -> Growth:
-        """From one row a launch, with the columns of `TIMES`; others do not matter.
+        """Growth from `times`: a row for each launch and thing; columns of `TIMES`, or more.
 
-        Lines on one number of nodes alone are left out.
+        Lines with only one number of nodes are left out.
         """
         keys = ["thing", "kind", "line", "nodes", "ranks"]
         intervals = median_intervals(times.select(list(TIMES)), keys, "value", level).sort(keys)
@@ -79,9 +79,9 @@ class Growth:
         level: float,
         minimum_nodes: int = 2,
     ) -> Growth:
-        """From `values` with the columns launch, thing, value, on `minimum_nodes` nodes and more.
+        """Growth from `values` (columns launch, thing, value) on at least `minimum_nodes` nodes.
 
-        `launches` are those of the study, as `Data.study_launches` has them.
+        `launches`: the launches of the study, from `Data.study_launches`.
         """
         times = with_nodes(values, launches).filter(pl.col("nodes") >= minimum_nodes)
         return Growth.from_times(times, ideal_time, level)
@@ -90,7 +90,7 @@ class Growth:
         return not self.frame.is_empty()
 
     def blocks(self, name: str) -> list[Block]:
-        """Heading, figures with names that begin with `name`, and the table; nothing if empty."""
+        """Heading, figures whose names begin with `name`, and the table; [] if empty."""
         if not self:
             return []
         return [
@@ -101,7 +101,7 @@ class Growth:
 
     @property
     def caption(self) -> Text:
-        """What the figures show."""
+        """The caption of the figures."""
         return self.level.caption(
             "Efficiency against the number of nodes: the growth of the time that would be ideal "
             "over the measured one, from the fewest nodes on. Median over launches, bars are "
@@ -156,8 +156,8 @@ class Growth:
 def with_nodes(values: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
     """`values` with the columns kind, line, nodes and ranks of their launches.
 
-    `launches` are those of a study, as `Data.study_launches` has them.  A line is a toolchain and a
-    placement; a partition too, where there are several.  Launches that tell no hosts are left out.
+    `launches`: the launches of a study, from `Data.study_launches`.  A line is a toolchain and a
+    placement, and a partition if there are several.  Launches without hosts or ranks are left out.
     """
     launch_rows = launches.filter(pl.col("launch").is_in(values["launch"].to_list()))
     has_partitions = launch_rows["partition"].n_unique() > 1

@@ -1,8 +1,8 @@
-"""What follows from the declaration of a study whose launches interleave arms, timed by one metric.
+"""Defaults for a study whose launches interleave arms and have one metric.
 
-Such a study needs no module beside its declaration: its figures, claims, tables, sentences and
-facts are those of its `arms`, its `contrasts` and its one metric.  A study that has more to say
-has its own `derived` or `section`.
+Such a study needs only its declaration: figures, claims, tables, sentences and facts follow from
+its `arms`, its `contrasts` and its one metric.  A study that needs more has its own `derived` or
+`section`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def display_unit(metric: str) -> str:
-    """The unit in which values are printed: µs for times, otherwise that of the metric."""
+    """The unit in which values are printed: µs for times, otherwise the unit of the metric."""
     raw = METRICS[metric].unit
     return Unit.US if raw == Unit.S else raw
 
 
 def describe_metric(metric: str) -> str:
-    """``Operation time``."""
+    """The name of a metric in words: ``Operation time``."""
     return metric.replace("_", " ").capitalize()
 
 
@@ -75,7 +75,7 @@ def speeds(study: Study, samples: pl.LazyFrame, metric: str, sizes: Sequence[int
 
 
 def facts(study: Study, metric: str) -> Facts:
-    """What the audit has to know: medians, and ratios within launches where arms are contrasted."""
+    """Facts for the audit: medians, and ratios within launches if the study contrasts arms."""
     kind = Kind.COST if METRICS[metric].lower_is_better else Kind.RATE
     quantity, launch_summary = describe_metric(metric).lower(), replace(LAUNCH_SUMMARY, kind=kind)
     ratio = Ratio(f"{quantity} of two arms", launch_summary, Pairing.LAUNCH, OVER_LAUNCHES)
@@ -98,7 +98,7 @@ class Section:
         self._scale = units.scale(self._panels.unit, self._unit)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """The contrasts, one ratio of speeds a launch."""
+        """The ratios of speeds of each contrast, one for each launch."""
         return findings.claims(self._study, self._panels, self._sizes, "cost")
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:

@@ -1,6 +1,6 @@
 """Panels: the launches of a study that are shown together, as a row of a table or as a figure.
 
-A study with one value for each launch and arm needs no more than this::
+A study with one value for each launch and arm needs only this::
 
     panels = CasePanels(data, "barrier", "operation_time")
     for panel in panels.panels:
@@ -34,7 +34,7 @@ from roundtrip.studies.derivation import METRICS
 
 #: How the samples of a launch become one value.
 LAUNCH_SUMMARY = Summary("value of an arm", Kind.COST, "the samples of a launch", MEDIAN)
-#: A row of cases.parquet, and what `Panels` adds to it.
+#: A row of cases.parquet, with the columns that `Panels` adds.
 Row = Mapping[str, Any]
 
 
@@ -42,10 +42,10 @@ Row = Mapping[str, Any]
 class Panel:
     """One toolchain in one setting.
 
-    `key` are its values in the columns `Panels.key_columns`.  `where` follows the toolchain on
-    every row and figure ("2 ranks in one node").  `kind` is "" for measured values; otherwise it
-    says that they are emulated or simulated.  `facts` describe the setting in words;
-    `distinguishing_facts` tell the panel from others that would have the same label.
+    `key` has its values of the columns `Panels.key_columns`.  `where` follows the toolchain in the
+    label ("2 ranks in one node").  `kind` is "" for measured values; otherwise it says that they
+    are emulated or simulated.  `facts` describe the setting in words; `distinguishing_facts`
+    distinguish the panel from others with the same label.
     """
 
     key: tuple[str, ...]
@@ -69,7 +69,7 @@ class Panel:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Key to sort panels as they are shown: measured before emulated."""
+        """Sort key of panels for display: measured before emulated."""
         return bool(self.kind), self.label, self.key
 
 
@@ -77,11 +77,11 @@ P = TypeVar("P", bound=Panel)
 
 
 class Panels(Generic[P]):
-    """A study's launches that completed, and what follows from them; intervals are over launches.
+    """The completed launches of a study, and its panels; intervals are over launches.
 
-    `launches`: those of `Data`, with columns `placement` (that parameter) and `kind`; `points` and
-    `samples` as in `Data`, `details` as `Data.study_records`; all of this study alone.
-    `level` is that of the intervals; captions print it, and no other.
+    `launches`: `Data.study_launches`, with the columns `placement` (the parameter) and `kind`;
+    `points` and `samples`: the rows of this study in `Data`; `details`: `Data.study_records`.
+    `level`: the confidence level of the intervals, the only one that captions print.
     """
 
     #: Columns whose values the rows of a panel share, in `values` and in frames made from it.
@@ -102,7 +102,7 @@ class Panels(Generic[P]):
         raise NotImplementedError
 
     def _panel(self, row: Row) -> P:
-        """The panel of `row`: its first launch, the `key_columns`, and the number of launches."""
+        """The panel of `row`, which has its first launch, `key_columns` and number of launches."""
         raise NotImplementedError
 
     @cached_property
@@ -119,9 +119,9 @@ class Panels(Generic[P]):
         return counts.join(self.launches.unique("case_id", keep="first"), on="case_id")
 
     def rows(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> pl.DataFrame:
-        """The rows of `frame` that belong to `panel`, with the values of `where`; all columns."""
+        """The rows of `frame` for `panel` that have the values of `where`; all columns."""
         if id(frame) not in self._parts:
-            # The frame is kept with its parts, so that no other has its number.
+            # Keep the frame with its parts, so that no other frame gets its id.
             self._parts[id(frame)] = frame, frame.partition_by(self.key_columns, as_dict=True)
         rows = self._parts[id(frame)][1].get(panel.key)
         if rows is None:
@@ -134,17 +134,17 @@ class Panels(Generic[P]):
         return interval_of(rows.row(0, named=True), self.level) if rows.height else None
 
     def series(self, panel: Panel, size_bytes: int, **names: str) -> str:
-        """The key of the one series of the panel's cases with these names, as `Cell.series`.
+        """The key of the one series of the panel's cases with these `names`, as `Cell.series`.
 
-        `names` are columns of `collect.night_rows.SERIES`; that of the case follows from a panel
-        of one case.  "" if several series, or none, are behind the value.
+        `names`: values of columns of `collect.night_rows.SERIES`; `case` defaults to the panel's,
+        if it is among the `key_columns`.  "" if no series, or more than one, matches.
         """
         key_values = dict(zip(self.key_columns, panel.key, strict=True))
         case = {"case": key_values["case"]} if "case" in key_values else {}
         return self._origins.key(self._cases[panel.key], size_bytes, **{**case, **names})
 
     def batches(self, panel: Panel) -> dict[tuple[str, int], list[int]]:
-        """Events in a sample by variant and size in bytes, one number for each launch."""
+        """Events per sample by variant and size in bytes, one number for each launch."""
         points = self.rows(self.points, panel).filter(pl.col("batch") > 0)
         counts = points.group_by("variant", "size_bytes").agg("batch")
         return {(variant, size): batches for variant, size, batches in counts.iter_rows()}
@@ -166,7 +166,7 @@ class Panels(Generic[P]):
 
 
 class CasePanels(Panels[Panel]):
-    """A panel for each case of the campaign and of the samples, of one `metric` of a study."""
+    """A panel for each case_id of the campaign and case of the samples, with one `metric`."""
 
     def __init__(self, data: Data, study: str, metric: str) -> None:
         super().__init__(data, study)
@@ -176,7 +176,7 @@ class CasePanels(Panels[Panel]):
     @cached_property
     def values(self) -> pl.DataFrame:
         """Median of each launch: columns launch, case_id, case, variant, size_bytes, value in the
-        metric's unit, and cost, of which less is better: the value, or one over it.
+        metric's unit, and cost (less is better): the value or its inverse.
         """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
         medians = launch_medians(self.samples, self.metric, keys)
@@ -192,7 +192,7 @@ class CasePanels(Panels[Panel]):
         return median_intervals(self.values, keys, "value", self.level)
 
     def _panel(self, row: Row) -> Panel:
-        """A panel named by toolchain, ranks and placement, and by what else distinguishes it."""
+        """A panel labelled by toolchain, ranks and placement; `facts` has the other settings."""
         placement = labels.PLACEMENTS.get(row["placement"], row["placement"])
         ranks = units.plural(row["ranks"], "rank") if row["ranks"] else ""
         rest = [f"{name} {value}" for name, value in sorted(parameters(row).items())]
@@ -207,9 +207,9 @@ class CasePanels(Panels[Panel]):
 
 
 def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.DataFrame:
-    """Median of what was measured of `metric`: columns `by`, which tell launches apart, and value.
+    """Medians of the measured samples of `metric`: columns `by` and value, sorted by `by`.
 
-    Of one metric, since values of several are no values of one thing.  Sorted by `by`.
+    `by` must distinguish launches if there are several.  Different metrics are never mixed.
     """
     measurements = samples.filter((pl.col("phase") == "measure") & (pl.col("metric") == metric))
     return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
@@ -226,12 +226,12 @@ def with_placement(launches: pl.DataFrame) -> pl.DataFrame:
 
 
 def place(row: Row) -> str:
-    """``on simulated:odin``: where the launch of `row` ran, as one of the facts of a panel."""
+    """``on simulated:odin``: system and partition of the launch of `row`, as a fact of a panel."""
     return f"on {row['system']}:{row['partition']}"
 
 
 def parameters(row: Row) -> dict[str, str]:
-    """Those of the launch's check, as text."""
+    """The parameters of the launch's check, as text."""
     return setting_texts(row["parameters"])
 
 
@@ -241,7 +241,7 @@ def interval_of(row: Row, level: float) -> Interval:
 
 
 def _with_differences(panels: Iterable[P]) -> Iterator[P]:
-    """Panels; those that would have the same label get the facts in which they differ added."""
+    """The panels, with `distinguishing_facts` where several have the same label."""
     panels_by_label: dict[str, list[P]] = defaultdict(list)
     for panel in panels:
         panels_by_label[panel.label].append(panel)

@@ -1,10 +1,10 @@
-"""What a study is: the declaration from which its plan, its report and its audit follow.
+"""The declaration of a study, from which its plan, its report and its audit follow.
 
 A study is a package ``studies/<name>/`` whose ``__init__`` sets `STUDY` to an object of a class
-that derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports each of them
-whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  What needs one is
-in two modules beside it, which are imported when they are used: ``derived`` and ``section``.  A
-study of one metric needs neither: `roundtrip.studies.interleaved` derives them.
+that derives from `Study`; `roundtrip.studies.load` finds it.  Roundtrip imports every study
+whenever it starts, so an ``__init__`` holds the declaration and no heavy import.  Code with heavy
+imports is in two modules beside it, ``derived`` and ``section``, which are imported when they are
+used.  A study of one metric needs neither: `roundtrip.studies.interleaved` replaces them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TEAL: Colour = ("#2a9d8f", "#6fd3c6")
 PURPLE: Colour = ("#6a3d9a", "#c9a3f5")
 RUST: Colour = ("#a84600", "#ffc892")
 GREY: Colour = ("#7a7a7a", "#c0c0c0")
-#: What a study published.
+#: For values that a study published.
 PINK: Colour = ("#c2185b", "#ff7fb0")
 
 _PALETTE = (BLUE, ORANGE, TEAL, PURPLE, RUST, GREY)
@@ -44,11 +44,11 @@ _PALETTE = (BLUE, ORANGE, TEAL, PURPLE, RUST, GREY)
 
 @dataclass(frozen=True)
 class Arm:
-    """How a curve or a dot looks, and the name beside it; `point` is half as wide as its points.
+    """Name and appearance of a curve or a dot; `point` is half the width of a point.
 
-    `width` 0: points that no line joins; `point` 0: a line without points.  `shape` "": that of its
-    place among the arms, so that curves which lie on each other are distinguished.
-    `is_bound`: not measured, but what nothing that is measured can exceed.
+    `width` 0: points without a line; `point` 0: a line without points.  `shape` "": chosen by the
+    position among the arms, so that overlapping curves can be distinguished.
+    `is_bound`: an upper bound of measured values, itself not measured.
     """
 
     title: str
@@ -67,20 +67,20 @@ def palette(names: Iterable[str]) -> dict[str, Colour]:
 
 #: A finite number and its unit.
 Figure = tuple[float, str]
-#: What is known of a place in the results before anything has run: of arms that share a launch the
-#: last value of a panel's key, such as the case in samples.csv.
+#: A place in the results that is known before any launch: for arms that share a launch, the last
+#: value of a panel's key, such as the case in samples.csv.
 Where = Any
-#: What a value depends on besides the machine.  Two toolchains that differ only in Boost are not
-#: compared by a value that does not depend on Boost.
+#: What a value depends on besides the machine.  Two toolchains that differ only in Boost are
+#: compared only by values that depend on Boost.
 MPI, BOOST = "mpi", "boost"
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """`arm` over `base`, as rates: a ratio that is claimed, in the plan as in the report.
+    """A claimed ratio of rates, `arm` over `base`, the same in the plan and in the report.
 
-    `description` names it in the plan.  `is_primary` says where it is a primary claim; plan and
-    report both ask it, and nothing else decides the family of a claim.
+    `description` names it in the plan.  `is_primary` returns whether it is a primary claim at a
+    place; plan and report both call it, and nothing else decides the family of a claim.
     """
 
     arm: str
@@ -89,7 +89,7 @@ class Contrast:
     is_primary: Callable[[Where], bool] = lambda where: False
 
     def family(self, where: Where) -> Family:
-        """The family in which the claim is corrected there."""
+        """The family in which the claim at `where` is corrected."""
         from roundtrip.stats.verdicts import Family
 
         return Family.PRIMARY if self.is_primary(where) else Family.SECONDARY
@@ -97,9 +97,9 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Points:
-    """What launches of a case will measure: `arms` at `sizes` (bytes) in one place.
+    """The points that launches of a case will measure: `arms` at `sizes` (bytes) in one place.
 
-    Cases of the same `panel`, unless it is None, are shown together, and claim once.
+    Cases with the same `panel`, unless it is None, are shown together and share their claims.
     """
 
     arms: Collection[str]
@@ -110,7 +110,7 @@ class Points:
 
 @dataclass(frozen=True)
 class PlannedCase:
-    """A case that a campaign will launch; `variables` are those that the campaign sets."""
+    """A case that a campaign will launch; `variables` are the variables that the campaign sets."""
 
     id: str
     study: str
@@ -141,8 +141,8 @@ class PlannedClaims:
 class Yardstick:
     """A figure by which launches are compared: its name, its unit, and its rows of samples.csv.
 
-    `where` are columns and their values; rows of several metrics are several figures.  Of samples
-    that are times, a figure in MB/s is the bytes of the message over the sample.
+    `where` selects the rows by column and value; each metric among them is a figure of its own.  If
+    the samples are times, a figure in MB/s is the bytes of the message over the sample.
     """
 
     name: str
@@ -151,7 +151,7 @@ class Yardstick:
 
 
 class Claim(Hashable, Protocol):
-    """Names one ratio of the report, and the family in which it is corrected."""
+    """The name of one ratio of the report, and the family in which it is corrected."""
 
     @property
     def family(self) -> Family:
@@ -162,80 +162,80 @@ class Section(Protocol):
     """What the report needs from a study, or from a comparison of several."""
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """The ratios to judge, for each claim one for each launch."""
+        """The ratios to judge by claim, one for each launch."""
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """The study's part of the report, with the verdicts on its claims."""
 
 
 class Study:
-    """A study: what it asks, what it measures, what it claims, how it is reported.
+    """A study: its question, measurements, claims and report.
 
-    The modules beside it carry out its methods, as far as they have these names: ``derived`` has
-    `summary` with `SUMMARY_UNITS`, `speeds` and `FACTS`; ``section`` has a class `Section`.
-    What they do not have follows from its arms, if it has one metric (`interleaved`).
+    Its methods use these names of the modules beside it, if they exist: `summary` with
+    `SUMMARY_UNITS`, `speeds`, `headline` and `FACTS` of ``derived``; the class `Section` of
+    ``section``.  For a study of one metric, `interleaved` derives missing ones from its arms.
     """
 
-    #: As in case.json, samples.csv, and the folder of its checks.
+    #: Name in case.json and samples.csv, and of the folder of its checks.
     name: ClassVar[str]
     #: One line each, for lists and for the report.
     title: ClassVar[str]
     question: ClassVar[str]
-    #: How it measures, a paragraph for the report.
+    #: A paragraph for the report on how it measures.
     method: ClassVar[str] = ""
-    #: Place in the report and in analysis.toml; the least comes first.
+    #: Sort key of its place in the report and in analysis.toml, ascending.
     order: ClassVar[int] = 100
-    #: What its samples are, by name in a ``metrics.json``; rows of any other metric are faults.
+    #: Metrics of its samples, by name in a ``metrics.json``; rows of any other metric are faults.
     metrics: ClassVar[tuple[str, ...]] = ()
-    #: Its table in analysis.toml, of numbers and tuples of numbers, whose text
-    #: with the values of the package is ``thresholds.toml`` of the study's package.
+    #: Its table in analysis.toml, of numbers and tuples of numbers; ``thresholds.toml`` in the
+    #: study's package has the text of the table with the default values.
     thresholds: ClassVar[type[Table] | None] = None
-    #: What only its workload writes to run.json, under the study's name.
+    #: Entries that only its workload writes to run.json, under the study's name.
     record: ClassVar[type[Record] | None] = None
     #: A few figures that show how its launches differ from each other.
     yardsticks: ClassVar[tuple[Yardstick, ...]] = ()
-    #: What its launches interleave, by the name in samples.csv, in the order to be shown.
+    #: The arms that its launches interleave, by name in samples.csv, in display order.
     arms: ClassVar[Mapping[str, Arm]] = {}
     #: The ratios of arms that it claims.
     contrasts: ClassVar[tuple[Contrast, ...]] = ()
-    #: Which of its claims are primary, a sentence for the report; "" if none is.
+    #: A sentence for the report on its primary claims; "" if it has none.
     primary_description: ClassVar[str] = ""
-    #: Parameters of cases whose toolchains its own section compares.
+    #: Cases with these parameters are compared by its own section, not between toolchains.
     excluded_parameters: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
-        """ValueError if the class contrasts what it does not declare as an arm."""
+        """ValueError if a contrast names an arm that the class does not declare."""
         names = {name for contrast in cls.contrasts for name in (contrast.arm, contrast.base)}
         if unknown := sorted(names - set(cls.arms)):
             raise ValueError(f"{cls.__name__} contrasts what is no arm of it: {unknown[0]!r}")
 
     def contrast(self, arm: str, base: str) -> Contrast:
-        """The declared contrast of two arms; KeyError if nothing is claimed of them."""
+        """The declared contrast of two arms; KeyError if there is none."""
         return {(contrast.arm, contrast.base): contrast for contrast in self.contrasts}[arm, base]
 
     def sizes(self, settings: Analysis) -> tuple[int, ...]:
-        """The sizes (bytes) at which it claims: `compared_sizes` of its thresholds, else 0."""
+        """The sizes (bytes) of its claims: `compared_sizes` of its thresholds, otherwise only 0."""
         thresholds = settings.study_thresholds(self.thresholds) if self.thresholds else None
         return getattr(thresholds, "compared_sizes", (0,))
 
     def points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
     ) -> Sequence[Points]:
-        """What launches of `case` will measure that is contrasted; `cases` are all of the study."""
+        """The contrasted points that launches of `case` will measure; `cases`: all of the study."""
         return [Points(tuple(self.arms), case.id, self.sizes(settings))] if self._metric else ()
 
     @property
     def _metric(self) -> str:
-        """That of all its arms; "" if it has several, or no arms."""
+        """The one metric of all its arms; "" if it has several metrics, or no arms."""
         return self.metrics[0] if self.arms and len(self.metrics) == 1 else ""
 
     def primary_claims(
         self, cases: Sequence[PlannedCase], settings: Analysis
     ) -> list[PlannedClaims]:
-        """The primary claims, which are few, that launches of `cases` will support.
+        """The few primary claims that launches of `cases` will support.
 
-        They are the primary ones of `contrasts` at the `points` of the cases.  Launches are
-        planned so that each of them can be decided.
+        They are the primary `contrasts` at the `points` of the cases.  Launches are planned so
+        that each of these claims can be decided.
         """
         claims_by_key: dict[Hashable, PlannedClaims] = {}
         for case in cases:
@@ -252,7 +252,7 @@ class Study:
     def summarise(self, samples: pl.DataFrame) -> dict[str, Figure]:
         """The figures of one launch by name: ReFrame's performance variables.
 
-        `samples` has the columns of samples.csv, of one case; what was not measured is absent.
+        `samples` has the columns of samples.csv, of one case; figures not measured are absent.
         """
         figures: Mapping[str, Figure] = {}
         if units := self._module_attribute("derived", "SUMMARY_UNITS"):
@@ -280,9 +280,9 @@ class Study:
         return interleaved.speeds(self, samples, self._metric, self.sizes(settings))
 
     def headline(self, samples: pl.LazyFrame, settings: Analysis) -> pl.DataFrame:
-        """The few values that everyone asks for first: columns `derivation.SPEEDS`.
+        """The few most important values: columns `derivation.SPEEDS`.
 
-        Those of `speeds` by default.
+        By default the values of `speeds`.
         """
         form = self._module_attribute("derived", "headline")
         if form is None:
@@ -291,7 +291,7 @@ class Study:
         return values
 
     def section(self, data: Data) -> Section | None:
-        """Its section of the report; None if no launch of the study in the bundle passed."""
+        """Its section of the report; None if the bundle has no completed launch of the study."""
         if data.study_launches(self.name).is_empty():
             return None
         if make := self._module_attribute("section", "Section"):
@@ -302,7 +302,7 @@ class Study:
         return interleaved.Section(self, data, self._metric) if self._metric else None
 
     def facts(self) -> Facts:
-        """What the report's audit has to know of its section; what is not supplied is unknown."""
+        """The facts about its section that the report's audit needs; absent facts are unknown."""
         if attribute := self._module_attribute("derived", "FACTS"):
             facts: Facts = attribute
             return facts
@@ -311,7 +311,7 @@ class Study:
         return interleaved.facts(self, self._metric) if self._metric else derivation.Facts()
 
     def _module_attribute(self, submodule: str, name: str) -> Any:
-        """`name` of a module beside the declaration; None without such a module or name."""
+        """Attribute `name` of a module beside the declaration; None without that module or name."""
         path = f"{type(self).__module__}.{submodule}"
         try:
             module = importlib.import_module(path)

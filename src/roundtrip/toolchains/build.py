@@ -1,4 +1,4 @@
-"""Builds and tests the toolchains that do not exist yet; complete ones are left alone."""
+"""Builds and tests toolchains that are missing or stale; keeps the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from roundtrip.toolchains.plan import (
 from roundtrip.toolchains.prefixes import Archive, make_mpi
 from roundtrip.toolchains.spec import Toolchain
 
-#: Is called with the name of a toolchain and its current step, at last ``good``.
+#: Called with the name of a toolchain and its current step, finally ``good``.
 Report = Callable[[str, str], None]
 _SOURCE = Path(__file__).with_name("selftest.cpp")
 
@@ -45,7 +45,7 @@ def run_environment() -> dict[str, str]:
 
 
 def selftest_faults(plan: Plan, output: str) -> list[str]:
-    """What is wrong with the answer of the program; [] if nothing is."""
+    """Return the faults in the self-test's output; [] without any."""
     lines = output.strip().splitlines()[-4:]
     if len(lines) < 4:
         return ["the self-test printed no complete answer"]
@@ -81,7 +81,7 @@ def selftest(plan: Plan, prefix: Path, mpi: Path, log: Path) -> None:
 
 
 def pending_plans(toolchains: Sequence[Toolchain], store: Store) -> list[Plan]:
-    """Plans of the toolchains that do not exist as they would be built now."""
+    """Return the plans of the toolchains that are missing or stale."""
     plans = [toolchain_plan(toolchain) for toolchain in toolchains]
     return [p for p in plans if store.linked_key(p.toolchain.name) != p.key]
 

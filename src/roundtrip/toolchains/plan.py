@@ -1,4 +1,4 @@
-"""What each toolchain consists of on this machine, its content key, and the store of builds.
+"""The parts of each toolchain on this machine, its content key, and the store of builds.
 
 A store has folders named by content under one root, made by one process at a time:
 
@@ -117,7 +117,7 @@ _FOREIGN = ("OMPI_", "PMIX_", "PRTE_", "OPAL_", "PMI_", "MPICH_", "HYDRA_", "SLU
 
 
 class BuildError(Exception):
-    """A step failed: `message` says which; its `log`, and the `output` of the command."""
+    """A failed build step, named by `message`, with its `log` and the `output` of the command."""
 
     def __init__(self, message: str, log: Path, output: str = "") -> None:
         self.message = message
@@ -126,7 +126,7 @@ class BuildError(Exception):
         super().__init__(message)
 
     def explain(self, lines: int = 15) -> str:
-        """The last `lines` of the output, then a line with what failed and where the log is."""
+        """Return the last `lines` of the output, then a line with the failed step and the log."""
         tail = self.output.splitlines()[-lines:]
         return "\n".join([*tail, f"{self.message}; whole log: {self.log}"])
 
@@ -248,7 +248,7 @@ def mpi_plan(mpi: Mpi) -> MpiPlan:
         release = versions[package]
         version, origin = upstream(release), f"{distributor()} {package} {release}"
     elif mpi.unpacked:
-        # Which of Debian's packages it is, only the download tells; they are all of this series.
+        # Only the download shows the version of Debian's package; all are of this series.
         version, origin = mpi.series, f"Debian {mpi.unpacked[0]} {mpi.series}, unpacked"
     else:
         wheel, version = (mpi.wheel or "").split("==")
@@ -278,12 +278,12 @@ def toolchain_plan(toolchain: Toolchain) -> Plan:
 
 
 def boost_key(boost: Boost, part: str) -> str:
-    """Key of what toolchains share of one Boost; `part` is headers or sources."""
+    """Return the key of a part of Boost that toolchains share; `part` is headers or sources."""
     return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version})
 
 
 def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:
-    """``good``, ``stale`` (built from other parts than there are now) or ``not built``, by name."""
+    """Return ``good``, ``stale`` (built from other parts than now) or ``not built``, by name."""
     state_by_name = {}
     for toolchain in toolchains:
         link_key = store.linked_key(toolchain.name)

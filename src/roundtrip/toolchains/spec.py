@@ -15,7 +15,7 @@ from roundtrip.host import facts
 from roundtrip.model import Table
 from roundtrip.tables import Strings
 
-#: Names that ReFrame accepts, and of which the name of a toolchain can be composed.
+#: Names of MPIs and Boosts that compose names of toolchains and that ReFrame accepts.
 _NAME = re.compile(r"[a-z][a-z0-9]*")
 #: In a campaign, the toolchains that `Catalogue.smoke` names.
 SMOKE = "smoke"
@@ -94,7 +94,7 @@ class Mpi(_MpiTable):
 class Boost:
     """One Boost: `series` is the number in Debian's package names, e.g. 1.81.
 
-    `is_available` says whether the distribution of this machine has it.
+    `is_available`: the distribution of this machine has it.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Toolchain:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """All toolchains, by name, in the order of the file, also those that other machines have."""
+    """All MPIs, Boosts and families by name, in the order of the file, also unavailable ones."""
 
     mpis: dict[str, Mpi]
     boosts: dict[str, Boost]
@@ -134,7 +134,7 @@ class Catalogue:
 
     @property
     def available_toolchains(self) -> list[Toolchain]:
-        """Those that this machine can have."""
+        """The toolchains that this machine can have."""
         toolchains = self.toolchains.values()
         return [
             toolchain
@@ -144,7 +144,7 @@ class Catalogue:
 
     @property
     def smoke(self) -> tuple[str, ...]:
-        """What campaign `smoke` uses: of each family the distribution's MPI, or else the wheel."""
+        """Toolchains of campaign `smoke`: the distribution's MPI of each family, or a wheel."""
         mpi_by_family: dict[str, Mpi] = {}
         for mpi in self.mpis.values():
             if mpi.is_available and not mpi.kind.simulator:
@@ -155,12 +155,12 @@ class Catalogue:
 
     @property
     def last_boost(self) -> Boost:
-        """The newest here, with which programs are measured that do not use Boost."""
+        """The newest Boost here; programs that do not use Boost are measured with it only."""
         boosts = list(self.boosts.values())
         return ([boost for boost in boosts if boost.is_available] or boosts)[-1]
 
     def select(self, names: Sequence[str], everything: bool = False) -> list[Toolchain]:
-        """Toolchains for `names` (`smoke` if empty), or all that measure, which no simulator does.
+        """Return the toolchains `names` (`smoke` if empty), or `everything` except simulators.
 
         UserError lists the legal names.
         """
@@ -232,7 +232,7 @@ def _distribution_mpi(mpi: Mpi, versions: Mapping[str, str]) -> Mpi | None:
 
 
 def _fault(mpi: _MpiTable, content: _File) -> tuple[str, str] | None:
-    """What is wrong with an MPI: its key, "" for the table, and why; None if nothing is."""
+    """Return the key at fault ("" for the table) and the reason; None if `mpi` is valid."""
     if mpi.family not in content.family:
         legal = ", ".join(content.family)
         return "family", f"unknown family '{mpi.family}'; there are: {legal}"

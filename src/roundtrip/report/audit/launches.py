@@ -1,6 +1,6 @@
-"""Rules 2, 8 to 10, 13 to 15, 17 and 18: what launches say of themselves, and of their clocks.
+"""Rules 2, 8 to 10, 13 to 15, 17 and 18: the records of launches and of their clocks.
 
-How times were taken is what launches say, or else what the section of the report declares.
+Launches record how times were taken; if they do not, the section of the report declares it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from roundtrip.report.audit.subject import (
 )
 from roundtrip.stats.summaries import fewest_for_interval
 
-#: Of two cases in random order so many rounds are all alike once in 128.
+#: With two cases in random order, this many rounds all have the same order once in 128.
 _ROUNDS_FOR_ORDER = 8
-#: A reading of the clock takes at most this part of a sample; its step is so much finer.
+#: Limit of a clock reading as a fraction of a sample; minimum length of a sample in clock steps.
 _OVERHEAD, _FINER = 0.05, 10
-_FOR_A_TAIL = 100  # samples, of which one is beyond the 99th percentile
+_FOR_A_TAIL = 100  # samples: one lies beyond the 99th percentile
 _PERCENTILE = 99
-#: By what run.json says in `timing`: a clause for each word.
+#: By entry of `timing` in run.json and word: the clause for the reader.
 _CLAUSES: Mapping[str, Mapping[str, str]] = {
     "clock": {
         "one rank": "one rank reads its own clock",
@@ -127,7 +127,7 @@ def warm_up(subject: Subject) -> Outcome:
 
 
 def outliers(subject: Subject) -> Outcome:
-    """Rule 15: rows that the workloads say they wrote against rows that are here."""
+    """Rule 15: compare the samples that programs say they took with those in the bundle."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
     program_counts = subject.launches.select("launch", "taken").drop_nulls()
@@ -153,7 +153,7 @@ def outliers(subject: Subject) -> Outcome:
 
 
 def order(subject: Subject) -> Outcome:
-    """Rule 17: the order of cases in the rounds of the campaign, by when they started."""
+    """Rule 17: the order of cases in the campaign's rounds, by start time."""
     rows = subject.launches.drop_nulls(["campaign_round", "started"]).sort("started", "launch")
     if rows.is_empty():
         return missing_fact("the campaign's round of each launch, and when it started")
@@ -209,7 +209,7 @@ def clock(subject: Subject) -> Outcome:
         gaps.insert(0, "what a reading of the clock takes, its step, and how long a sample is")
     if gaps:
         return missing_fact("; ".join(gaps))
-    # Of a whole batch, each event is timed as well: that is the shorter time.
+    # If the median is of a whole batch, its events are timed too: an event is the shorter sample.
     median, batch = pl.col("median_s"), pl.col("batch")
     sample = median / batch if facts.median_is_whole else median * batch
     share, step = clock_points.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
@@ -248,7 +248,7 @@ def single_events(subject: Subject) -> Outcome:
 
 
 def clause(subject: Subject, name: str) -> str:
-    """For the reader, of an entry of `timing`; "" if neither launches nor section tell."""
+    """Return the clause on entry `name` of `timing`; "" if launches and section lack it."""
     words = _CLAUSES[name]
     column = subject.launches[f"timing_{name}"]
     clauses = [words[word] for word in words if (column == word).any()]
@@ -262,7 +262,7 @@ def clause(subject: Subject, name: str) -> str:
 
 
 def count_unsynchronised(subject: Subject) -> int:
-    """Launches that take the slowest rank's time though no rank waits for the others."""
+    """Return the number of launches that take the slowest rank's time without synchronisation."""
     condition = (pl.col("timing_over_ranks") == "maximum") & (
         pl.col("timing_synchronisation") == "none"
     )

@@ -1,4 +1,4 @@
-"""Rules 1, 11, 12, 16, 21 and 22: what the report prints and draws, as quantities and plots."""
+"""Rules 1, 11, 12, 16, 21 and 22: the quantities and plots of the report."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from roundtrip.report.units import UNPRINTED_UNITS, Level, Quantity, Unit
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.derivation import METRICS
 
-_MOST_FAULTS = 3  # so many faults are listed, the others counted
-#: Facts of an emulated link that bound how fast anything can be, and the bound's name in figures.
+_MOST_FAULTS = 3  # maximum faults listed; the others are counted
+#: Facts of an emulated link that bound every rate, with the name of the bound in figures.
 RATES = {"hub_mbit_s": LINK}
 _UNITS = frozenset({*Unit, *(metric.unit for metric in METRICS.values())})
-#: How far a printed value may lie from the one that is computed again: the order of operations.
+#: Relative tolerance of printed against recomputed values, for the order of operations.
 _ROUNDING = 1e-9
 
 
@@ -51,7 +51,7 @@ def bases(subject: Subject) -> Outcome:
 
 
 def _base_fault(names: Collection[str], number: Number) -> str:
-    """Why the base of a ratio is not known, "" if it is named and its value stands somewhere."""
+    """Return what is wrong with a ratio's base; "" if it is named and its value is in a table."""
     base = number.quantity.base or number.column.base
     if base in names:
         return ""
@@ -60,7 +60,7 @@ def _base_fault(names: Collection[str], number: Number) -> str:
 
 
 def _value_names(numbers: Sequence[Number]) -> set[str]:
-    """Names of the columns and rows in which own values stand, not ratios."""
+    """Return the names of columns and rows that hold absolute values."""
     amounts = [number for number in numbers if number.quantity.unit not in (Unit.RATIO, Unit.PURE)]
     names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
     return names | {number.column.name for number in amounts}
@@ -94,7 +94,7 @@ def units_printed(subject: Subject) -> Outcome:
 
 
 def _unit_fault(number: Number) -> str:
-    """Why a reader cannot know the unit of a number for sure, "" if it can be known."""
+    """Return why the unit of a number is unclear to a reader; "" if it is clear."""
     quantity, column, table = number.quantity, number.column, number.table
     printed_units = {column.unit, *table.units, *(cell.unit for cell in number.row)}
     if quantity.unit in UNPRINTED_UNITS or quantity.says_unit:
@@ -113,7 +113,7 @@ def _unit_fault(number: Number) -> str:
 
 
 def _text_numbers(tables: Sequence[Table]) -> Iterator[str]:
-    """Numbers that are words, so that nobody can know what they are of."""
+    """Yield a fault for each number that is plain text, so that its unit is unknown."""
     for table in tables:
         for row in table.rows:
             for cell, column in zip(row, table.columns, strict=True):
@@ -130,7 +130,7 @@ def _is_number(text: str) -> bool:
 
 
 def bounds(subject: Subject) -> Outcome:
-    """Rule 11: bounds that launches tell must be drawn; others may be."""
+    """Rule 11: bounds that launches record must be drawn; others may be."""
     if not subject.figures:
         return not_applicable("draws no figure")
     views = [figure.plot.views for figure, _ in subject.figures if figure.plot]
@@ -153,7 +153,7 @@ def bounds(subject: Subject) -> Outcome:
 
 
 def _known_bounds(subject: Subject) -> dict[str, int]:
-    """Bounds that are known of some launches, and of how many."""
+    """Return by name of a bound the number of launches that record it."""
     counts: dict[str, int] = {}
     for emulation in subject.launches["emulation"].drop_nulls().to_list():
         facts = setting_texts(emulation)
@@ -211,7 +211,7 @@ def _summary(plots: Sequence[Plot]) -> str:
 
 
 def thresholds(subject: Subject) -> Outcome:
-    """Rule 21: of one study, its own and those that all share."""
+    """Rule 21: the thresholds of the section's study, and those of all studies."""
     if subject.chapter is None:
         return missing_fact("a section of the report about it")
     tables = _subject_thresholds(subject, subject.analysis)
@@ -237,7 +237,7 @@ def thresholds(subject: Subject) -> Outcome:
 
 
 def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
-    """The thresholds by which a subject is judged, by table and key."""
+    """Return the thresholds that apply to a subject, by table and key."""
     names = ("statistics", "disturbance", *subject.facts.tables)
     tables = {name: dict(getattr(settings, name)) for name in names}
     study = subject.chapter.study if subject.chapter else None
@@ -250,7 +250,7 @@ def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[s
 
 
 def values(subject: Subject) -> Outcome:
-    """Rule 22: printed values against the launches of their series, and printed claims."""
+    """Rule 22: compare printed values with their series, and printed ratios with claims."""
     if subject.chapter is None:
         return missing_fact("a section of the report about it")
     series = [number for number in subject.numbers if number.quantity.series]
@@ -277,7 +277,7 @@ def _ends(quantity: Quantity) -> tuple[float | int | None, ...]:
 
 
 def _is_measured(subject: Subject, number: Number) -> bool:
-    """Whether a value is the median over all launches of its series, with the interval of it."""
+    """Whether a value is the median over all launches of its series, with the same interval."""
     quantity = number.quantity
     if quantity.series not in subject.origins.values:
         return False

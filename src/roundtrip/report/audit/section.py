@@ -1,8 +1,8 @@
-"""The last part of a report: each rule, held against each section and study of it.
+"""The audit, the last section of a report: each rule, applied to each section and study.
 
 Rules 1-12 are those of T. Hoefler and R. Belli, Scientific Benchmarking of Parallel Computing
-Systems, SC 2015; 13-18 come from its text; 19-22 are ours.  Rules 3 to 7, 19 and 20, on how numbers
-are formed and what is claimed of them, are here; `launches` and `pages` have the others.
+Systems, SC 2015; 13-18 come from its text; 19-22 are ours.  This module has rules 3 to 7, 19 and
+20, on summaries and claims; `launches` and `pages` have the others.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def costs_and_rates(subject: Subject) -> Outcome:
 
 
 def ratios(subject: Subject) -> Outcome:
-    """Rule 4: by what the section says of its ratios, and by how many each claim rests on."""
+    """Rule 4: the section's facts about its ratios, and the number of ratios of each claim."""
     section_ratios = subject.facts.ratios
     if section_ratios is None:
         return missing_fact("how each ratio is formed")
@@ -106,7 +106,7 @@ def _describe(ratio: Ratio) -> str:
 
 
 def intervals(subject: Subject) -> Outcome:
-    """Rule 5: of the claims, and of every interval that the section prints or draws."""
+    """Rule 5: the intervals of claims, and all intervals that the section prints or draws."""
     verdicts = subject.verdicts.values()
     if not verdicts:
         return not_applicable("claims no ratio")
@@ -133,7 +133,7 @@ def intervals(subject: Subject) -> Outcome:
 
 
 def _levels(subject: Subject) -> list[float]:
-    """Every confidence level that its texts name."""
+    """Return every confidence level that the subject's texts name."""
     texts: list[Text] = []
     for block in subject.blocks:
         if isinstance(block, Table):
@@ -167,7 +167,7 @@ def normal_theory(subject: Subject) -> Outcome:
 
 
 def directions(subject: Subject) -> Outcome:
-    """Rule 7: each verdict is taken again, from the interval and q that are printed beside it."""
+    """Rule 7: derive each verdict again from the interval and q that are printed beside it."""
     levels, verdicts = subject.analysis.statistics, subject.verdicts.values()
     mismatches = sum(
         decide(verdict.interval, verdict.q, levels) is not verdict.verdict for verdict in verdicts
@@ -186,7 +186,7 @@ def directions(subject: Subject) -> Outcome:
 
 
 def discoveries(subject: Subject) -> Outcome:
-    """Rule 19: each family's q-values are computed again from its p-values."""
+    """Rule 19: recompute each family's q-values from its p-values."""
     if not subject.verdicts:
         return not_applicable("nothing is claimed")
     families: dict[Family, list[ClaimVerdict]] = defaultdict(list)
@@ -222,7 +222,7 @@ def minimum_effect(subject: Subject) -> Outcome:
 
 
 class Scope(StrEnum):
-    """What a rule is about."""
+    """The kind of subject that a rule applies to."""
 
     LAUNCHES = "the launches of a study"
     CLAIMS = "a section that claims"
@@ -232,7 +232,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """What it states: `statement`; `check` holds one subject against it."""
+    """A rule: its statement, its scope, and the check of one subject."""
 
     statement: str
     scope: Scope
@@ -286,10 +286,9 @@ def part(
     chapters: Sequence[Chapter],
     parts: Sequence[Part],
 ) -> Part:
-    """All rules, a row for each section or study that a rule is about.
+    """Return the audit: all rules, a row for each section or study that a rule applies to.
 
-    `chapters` are the sections with what they supply of themselves, `parts` all parts of the
-    report so far.
+    `chapters`: the sections with their facts; `parts`: all parts of the report so far.
     """
     printed_files = find_printed_files(parts)
     all_subjects = subjects(data, verdicts, chapters, printed_files)
@@ -323,7 +322,7 @@ def part(
 def _outcomes(
     rule: Rule, all_subjects: Sequence[Subject], campaign_subject: Subject
 ) -> Iterator[tuple[str, Outcome]]:
-    """(of whom, outcome) of everything that the rule is about; never nothing."""
+    """Yield (title, outcome) of each subject of the rule; at least one."""
     rule_subjects = (
         [campaign_subject]
         if rule.scope is Scope.CAMPAIGN
@@ -345,7 +344,7 @@ def _is_about(scope: Scope, subject: Subject) -> bool:
 
 
 def _overall(outcomes: Sequence[tuple[str, Outcome]]) -> Result:
-    """Broken by one is broken; kept by some and broken by none is kept."""
+    """Return "fail" if any subject fails, else "pass" if any passes, else "not applicable"."""
     results = {outcome.result for _, outcome in outcomes}
     if "fail" in results:
         return "fail"

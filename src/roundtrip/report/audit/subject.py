@@ -1,4 +1,4 @@
-"""What a rule is held against: one section of the report with its facts, launches and claims."""
+"""The subject of a rule: one section of the report with its facts, launches and claims."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from roundtrip.studies.derivation import Facts
 from roundtrip.studies.study import Claim, Study
 
 CLOCK = ("clock_overhead_s", "clock_resolution_s")
-#: Texts of files that a report prints, and where.
+#: By text of a file that a report prints: the title of the part that prints it.
 PrintedFiles = Mapping[str, str]
 Result = Literal["pass", "fail", "not applicable"]
 TONES: dict[Result, Tone] = {"pass": "good", "fail": "bad", "not applicable": "muted"}
@@ -39,30 +39,30 @@ TONES: dict[Result, Tone] = {"pass": "good", "fail": "bad", "not applicable": "m
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rule finds of a subject: the result and what it rests on, a clause."""
+    """The outcome of a rule for a subject: the result and its evidence, a clause."""
 
     result: Result
     evidence: str
 
 
 def pass_or_fail(passes: bool, evidence: str) -> Outcome:
-    """Facts are known, and by them the rule is kept or broken."""
+    """Return "pass" or "fail", for a rule whose facts are known."""
     return Outcome("pass" if passes else "fail", evidence)
 
 
 def missing_fact(fact: str) -> Outcome:
-    """Nobody supplied the fact by which the rule could be judged."""
+    """Return "not applicable", because a fact that the rule needs is missing."""
     return Outcome("not applicable", f"missing fact: {fact}")
 
 
 def not_applicable(reason: str) -> Outcome:
-    """The facts are known, and there is nothing that the rule is about."""
+    """Return "not applicable", because the subject has nothing that the rule applies to."""
     return Outcome("not applicable", reason)
 
 
 @dataclass(frozen=True)
 class Number:
-    """A quantity of a table, with the cell, the column and the row in which it stands."""
+    """A quantity in a table, with its cell, column and row."""
 
     quantity: Quantity
     cell: Cell
@@ -73,10 +73,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Chapter:
-    """A part of the report before its audit: what it supplies of itself, and what it claims.
+    """A part of the report before its audit, with its facts and claims.
 
-    `study`: None if it is about several.  `claims` are those that it makes; None if it is not asked
-    for any.
+    `study`: None if the part is not about a single study.  `claims`: None if the part is of a kind
+    that makes no claims.
     """
 
     part: Part
@@ -86,19 +86,19 @@ class Chapter:
 
     @property
     def title(self) -> str:
-        """What it is about."""
+        """The title of the study, or else of the part."""
         return self.study.title if self.study else self.part.title
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A chapter with what the bundle has of it; `chapter` None: launches without a chapter.
+    """A chapter with its data in the bundle; `chapter`: None for launches without a chapter.
 
-    `launches` and `lost_launches` have the columns of cases.parquet: those that completed, and the
-    others.  `points` are its measured points: status, batch, median_s, and `CLOCK` of the launch;
-    `placed_launches` are the launches that say where their ranks ran, `origins` the series of all
-    launches.  `verdicts` are those on what it claims, `printed_files` the files that the report
-    prints.
+    `launches` (completed) and `lost_launches` (the others) have the columns of cases.parquet.
+    `points`: measured points, columns status, batch, median_s, and `CLOCK` of the launch.
+    `placed_launches`: launches that record the placement of their ranks.  `origins`: series of all
+    launches.  `verdicts`: verdicts on the chapter's claims.  `printed_files`: files that the
+    report prints.
     """
 
     title: str
@@ -116,18 +116,18 @@ class Subject:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether all its launches came from a simulator, which gives the same values each time."""
+        """Whether all its launches are simulated; a simulator repeats the same values."""
         simulated = self.launches["simulated"].fill_null(False)
         return not self.launches.is_empty() and bool(simulated.all())
 
     @property
     def facts(self) -> Facts:
-        """Those that its chapter supplies; without one nothing is known."""
+        """The facts of the chapter; unknown without a chapter."""
         return self.chapter.facts if self.chapter else Facts()
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """All of its part, what stands at the top of the report and in folds included."""
+        """All blocks of its part, including those at the top of the report and in folds."""
         if self.chapter is None:
             return ()
         part = self.chapter.part
@@ -136,7 +136,7 @@ class Subject:
 
     @property
     def tables(self) -> list[Table]:
-        """With rows."""
+        """Its tables that have rows."""
         return [block for block in self.blocks if isinstance(block, Table) and block.rows]
 
     @cached_property
@@ -158,7 +158,7 @@ class Subject:
 
 
 def find_printed_files(parts: Sequence[Part]) -> PrintedFiles:
-    """The files that parts print unchanged, and the parts."""
+    """Return the texts of files that `parts` print unchanged, with the titles of the parts."""
     return {
         block.text: f"“{part.title}”"
         for part in parts
@@ -173,7 +173,7 @@ def subjects(
     chapters: Sequence[Chapter],
     printed_files: PrintedFiles,
 ) -> list[Subject]:
-    """One for each chapter, in their order, then one for each study without a chapter."""
+    """Return a subject for each chapter, in order, then for each study without a chapter."""
     studies = data.launches["study"].fill_null("")
     all_subjects = []
     for chapter in chapters:
@@ -192,7 +192,7 @@ def subjects(
 def campaign(
     data: Data, verdicts: Mapping[Claim, ClaimVerdict], printed_files: PrintedFiles
 ) -> Subject:
-    """All launches and all claims together."""
+    """Return the subject of all launches and all claims."""
     mask = data.launches["status"].is_not_null()
     return _subject(data, "The campaign", None, mask, verdicts, printed_files)
 
@@ -225,7 +225,7 @@ def _subject(
 
 
 def _points(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
-    """Those with samples, with the clock of their launch."""
+    """Return the points that have samples, with the clock of their launch."""
     clocks = launches.select("launch", *CLOCK)
     points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
     return points.select("status", "batch", "median_s", *CLOCK)

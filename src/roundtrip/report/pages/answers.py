@@ -1,6 +1,6 @@
-"""The first lines of a history page and of the section on history: what changed, and since when.
+"""The answers of a history page and of the section on history: what changed, and since when.
 
-A history too short for any verdict has its two newest nights side by side instead.
+If a history is too short for verdicts, its two newest nights are compared instead.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from roundtrip.report.pages.series import NODE_SET, display_unit, merge_changes
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.nights.verdicts import Verdict
 
-#: Fewer series do not say what two nights of a site usually differ by.
+#: Minimum number of series for an estimate of the usual difference between two nights.
 _USUAL_LEAST = 8
-#: So many reasons are named.
+#: Maximum reasons that a sentence names.
 _NAMED = 3
 DISTANCE = (
     "Distance: how far apart both nights are, in units of the median over all series of this site."
@@ -31,8 +31,8 @@ DISTANCE = (
 class NightPair:
     """A series' values of its two newest nights, with units; `ratio` is the newest over the other.
 
-    `distance` is how far they lie apart, in units of what the series of this site differ by in the
-    middle; "" where that is not known.  `abs_log_ratio`: the logarithm of `ratio` without its sign.
+    `abs_log_ratio`: absolute logarithm of `ratio`.  `distance`: the same in units of its median
+    over all series of the site; "" if that is not known.
     """
 
     line: Line
@@ -51,9 +51,9 @@ def has_too_few_nights(verdicts: NightVerdicts) -> bool:
 
 
 def is_pair_table_complete(verdicts: NightVerdicts) -> bool:
-    """Whether the table of `pairs` has every value, so that figures would add nothing.
+    """Whether the table of `night_pairs` has every value, so that figures would add nothing.
 
-    It has one value a night, so not those of several sets of nodes.
+    The table has one value for each night, so it cannot show several sets of nodes.
     """
     has_few_nights = len(verdicts.calendar.nights) <= 2
     points = (line.series.points for line in verdicts.lines)
@@ -65,7 +65,7 @@ def is_pair_table_complete(verdicts: NightVerdicts) -> bool:
 
 
 def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
-    """One for each series, the farthest apart first."""
+    """Return a pair for each series, the largest difference first."""
     log_ratios = {line.series.key: _log_ratio(line) for line in verdicts.lines}
     magnitudes = [abs(log_ratio) for log_ratio in log_ratios.values() if log_ratio is not None]
     usual_distance = median(magnitudes) if len(magnitudes) >= _USUAL_LEAST else 0.0
@@ -74,7 +74,7 @@ def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
 
 
 def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
-    """Why there is no verdict, and what changed since the night before."""
+    """Return the reasons for no verdict, and what changed since the night before."""
     newest = verdicts.calendar.nights[-1]
     reasons = Counter(line.judgement.reason for line in verdicts.lines)
     summary = "; ".join(
@@ -90,9 +90,9 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
 
 
 def _values(line: Line) -> list[float]:
-    """The values of the two newest nights of a series, or of its only one.
+    """Return the values of a series in its two newest nights, or in its only night.
 
-    Of several sets of nodes in a night, the median.
+    The value of a night is the median over its sets of nodes.
     """
     nights: dict[str, list[float]] = {}
     for point in line.series.points:
@@ -101,7 +101,7 @@ def _values(line: Line) -> list[float]:
 
 
 def _log_ratio(line: Line) -> float | None:
-    """The logarithm of the newest value over the one before; None without one."""
+    """Return the logarithm of the newest value over the previous one; None if undefined."""
     values = _values(line)
     return math.log(values[1] / values[0]) if len(values) > 1 and min(values) > 0 else None
 
@@ -125,9 +125,9 @@ _MOST = 3
 
 
 def answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
-    """The newest night, then one answer for each night and verdict of a step, then the rest.
+    """Return answers on the newest night, on each night and verdict of a step, and on the rest.
 
-    `confirmation` is the sentence on what was launched again.
+    `confirmation`: the sentence on repeated launches.
     """
     if has_too_few_nights(verdicts):
         return [answer("Too few nights: ", too_few_nights_sentence(verdicts))]
@@ -158,7 +158,7 @@ def _worse_answers(verdicts: NightVerdicts, confirmation: str) -> Iterator[Answe
 
 
 def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
-    """News first, then the newest night; what changed on the same night is named once."""
+    """Yield an answer for each night and verdict of a step: news first, then newest first."""
     groups: dict[tuple[str, Verdict], list[Line]] = {}
     for line in verdicts.lines:
         if line.night:
@@ -179,7 +179,7 @@ def _step_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
 
 
 def _facts(lines: Sequence[Line]) -> list[str]:
-    """What changed at a step of these series: recorded facts first, then other nodes."""
+    """Return what changed at a step of these series: recorded facts, then sets of nodes."""
     change_lists = [
         [change for change in line.changes if change.name != NODE_SET][:_MOST] for line in lines
     ]
@@ -194,7 +194,7 @@ def _facts(lines: Sequence[Line]) -> list[str]:
 
 
 def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
-    """What is said of series that have no step, with how many they are."""
+    """Yield the other answers (flapping, drifting and others), each with a count of series."""
     total = len(verdicts.lines)
     if flapping_lines := verdicts.with_verdict(Verdict.FLAPPING):
         rest = "bad nights come and go, more often than before."
@@ -245,16 +245,16 @@ def _better_lines(verdicts: NightVerdicts) -> list[Line]:
 
 
 def _median_detectable_step(lines: Sequence[Line]) -> str:
-    """The step that half of these series would have shown; "" where that is not known."""
+    """Return the median detectable step of these series, as text; "" if it is not known."""
     steps = [line.judgement.detectable_step for line in lines if line.judgement.detectable_step]
     return f"a step of {units.percent(median(steps))} within 10 nights." if steps else ""
 
 
 def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[Answer]:
-    """For the section of a report: one answer for each night at which something changed lately.
+    """Yield the answers for the section of a report: one for each night of a recent change.
 
-    Regressions come first, the rest is one answer.  `confirmation` is the sentence on what was
-    launched again.
+    Regressions come first; one answer sums up the rest.  `confirmation`: the sentence on repeated
+    launches.
     """
     if has_too_few_nights(verdicts):
         yield answer("Too few nights: ", too_few_nights_sentence(verdicts))
@@ -296,7 +296,7 @@ def report_answers(verdicts: NightVerdicts, confirmation: str = "") -> Iterator[
 def _summary_answer(
     verdicts: NightVerdicts, new_count: int, old_count: int, has_news: bool
 ) -> Answer:
-    """How many series changed lately and longer ago, and what the others are."""
+    """Return an answer that counts series with recent changes, older changes and other verdicts."""
     total, counts = len(verdicts.lines), verdicts.counts
     able_count = total - counts[Verdict.TOO_FEW_NIGHTS]
     scope = f" in the {able_count} series that can be judged" if able_count < total else ""

@@ -1,9 +1,9 @@
-"""The figures of a series of nights, all of it and small in a row, and its numbers for the script.
+"""The figures and sparklines of a series of nights, and its values packed for the page's script.
 
 A page of 500 series and 365 nights holds 182,500 medians with two interval ends each.  A median is
 the upper 24 bits of a 32-bit float, which is more than four digits.  An end is its distance from
-the median in parts of 20,000 of it, in 16 bits.  Nodes, reason, launches and disturbed launches of
-a point are an index into the combinations of the page.  All are little-endian, in base64.
+the median in units of 1/20,000 of the median, in 16 bits.  Nodes, reason, launches and disturbed
+launches of a point are an index into the page's combinations.  All are little-endian, in base64.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARTS = 20_000
 NO_END = 65_535
 _LARGEST = NO_END - 1
 _BYTE = 256
-#: Of so many sets of nodes each has its own curve, in the order of their names.
+#: Maximum sets of nodes that have their own curve, in the order of their names.
 MOST_NODE_SETS = 6
 LEFT_OUT, SPIKES, DRIFT, OTHER_NODES = "Left out", "Stands alone", "Drift", "Other nodes"
 _ALL = "All nodes"
@@ -40,15 +40,15 @@ _COLOURS = (
 )
 _GREY, _AMBER = ("#5b6675", "#98a3b3"), ("#8a5a00", "#eebf62")
 _WIDTH, _LABELS, _LONGEST = 900.0, 5, 30
-#: The small picture: its size, so many places of its line, and the least part of the level shown,
-#: because noise must not look like news.
+#: Sparkline: size, maximum points of its line, and minimum axis range as a fraction of the level,
+#: because noise must not look like a change.
 _SMALL, _PLACES, _LEAST = (150.0, 28.0), 75, 0.04
 
 
 def packed_series(
     lines: Sequence[tuple[Series, SeriesHistory, Mapping[str, Any]]], nights: Sequence[str]
 ) -> dict[str, Any]:
-    """All series, each with its spikes and the outline of its figure; and the kinds of points."""
+    """Return all series packed, with spikes and outlines of figures, and the kinds of points."""
     kinds = sorted({_kind(point) for series, _, _ in lines for point in series.points})
     kind_index = {kind: index for index, kind in enumerate(kinds)}
     return {
@@ -86,18 +86,18 @@ def _packed(
 
 
 def _kind(point: Point) -> tuple[str, str, int, int]:
-    """Nodes, reason to leave it out, launches, disturbed launches."""
+    """Return the nodes, the reason for exclusion, launches and disturbed launches of a point."""
     return point.nodes, point.left_out, point.launches, point.disturbed
 
 
 def script_json(data: Mapping[str, Any]) -> Markup:
-    """JSON that may stand inside a <script> element."""
+    """Return JSON that is safe inside a <script> element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704  no < in it
 
 
 def _six_digits(value: Any) -> Any:
-    """The same with six digits of each number, which are more than are printed."""
+    """Return `value` with each float rounded to six digits, more than are printed."""
     if isinstance(value, dict):
         return {key: _six_digits(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -106,7 +106,7 @@ def _six_digits(value: Any) -> Any:
 
 
 def _runs(nights: Iterable[int]) -> list[int]:
-    """``[first, count, first, count, ...]`` of nights that follow one another."""
+    """Return runs of consecutive nights as ``[first, count, first, count, ...]``."""
     runs: list[int] = []
     for _, group in itertools.groupby(enumerate(nights), key=lambda pair: pair[1] - pair[0]):
         run = list(group)
@@ -121,7 +121,7 @@ def _upper(values: Any) -> Any:
 
 
 def _ends(ends: Any, medians: Any) -> Any:
-    """The distance of both rows of `ends` from their medians, in parts of these."""
+    """Return the distances of both rows of `ends` from their medians, in 1/`PARTS` of these."""
     distance = np.abs(ends - medians)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.rint(distance / np.abs(medians) * PARTS)
@@ -134,7 +134,7 @@ def _base64(values: Any) -> str:
 
 
 def draw(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Markup]:
-    """The SVG of each view of a series; `notes` are what people say, by the index of the night."""
+    """Return the SVG of each view of a series; `notes`: (index of the night, annotation)."""
     series_plot = figure(line, verdicts, notes)
     name = line.series.key
     return [
@@ -144,9 +144,9 @@ def draw(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) 
 
 
 def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]] = ()) -> Plot:
-    """All nights of a series: a curve a set of nodes, its levels, change points and changes.
+    """Return the figure of a series: a curve for each set of nodes, levels, and events.
 
-    A second view shows all values, where the first is of the usual ones and leaves some outside.
+    If the first view, scaled to the usual values, leaves some outside, a second one shows all.
     """
     factor, unit = display_unit(line.series)
     direction = "lower" if line.series.lower_is_better else "higher"
@@ -182,7 +182,7 @@ def figure(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]
 
 
 def figure_outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
-    """What the page's script must know of the figure besides the values, which are packed."""
+    """Return what the page's script needs of the figure besides the packed values."""
     series_plot = figure(line, verdicts)
     names = [{"name": curve.name} for curve in series_plot.views[0].curves]
     return {
@@ -192,7 +192,7 @@ def figure_outline(line: Line, verdicts: NightVerdicts) -> dict[str, Any]:
 
 
 def series_sparkline(line: Line, nights: Sequence[str]) -> Markup:
-    """The small picture of a series in a row; its change points are upright lines."""
+    """Return the sparkline of a series, with its change points as vertical lines."""
     points = line.series.points
     values = {point.night: point.median for point in points}
     steps = [step.night for step in line.history.steps]
@@ -202,7 +202,7 @@ def series_sparkline(line: Line, nights: Sequence[str]) -> Markup:
 def sparkline(
     values: Sequence[float | None], steps: Collection[int] = (), spikes: Collection[int] = ()
 ) -> Markup:
-    """A sparkline of `values` in their order, with a gap for None; "" if nothing is to be drawn.
+    """Return a sparkline of `values` in order, with a gap for None; "" without usual values.
 
     `steps` are the indices of change points.  The scale ignores the values at indices `spikes`.
     """
@@ -226,7 +226,7 @@ def sparkline(
 
 
 def _thin(values: Sequence[float | None]) -> list[plot.Point]:
-    """The medians of a few values each, with their places."""
+    """Return points that are medians over a few consecutive values each."""
     width = max(1, math.ceil(len(values) / _PLACES))
     points: list[plot.Point] = []
     for start in range(0, len(values), width):
@@ -238,12 +238,12 @@ def _thin(values: Sequence[float | None]) -> list[plot.Point]:
 
 
 def _sets(line: Line) -> list[str]:
-    """The sets of nodes that have a curve of their own."""
+    """Return the sets of nodes that have their own curve."""
     return sorted({point.nodes for point in line.series.points})[:MOST_NODE_SETS]
 
 
 def _set_names(nodes: Sequence[str]) -> list[str]:
-    """Names of sets of nodes, short enough to stand beside a figure."""
+    """Return names of sets of nodes that are short enough for a legend."""
     return [
         _ALL if not ids else ids if len(ids) <= _LONGEST else f"Set {n}: {ids.count('+') + 1} nodes"
         for n, ids in enumerate(nodes, 1)
@@ -251,7 +251,7 @@ def _set_names(nodes: Sequence[str]) -> list[str]:
 
 
 def _points(line: Line, verdicts: NightVerdicts, factor: float) -> list[tuple[str, plot.Point]]:
-    """Each row of the series: its curve, and its point, whose place is the number of its night."""
+    """Return (curve, point) of each row of the series; a point's place is its night's number."""
     node_sets = _sets(line)
     names = dict(zip(node_sets, _set_names(node_sets), strict=True))
     spikes = set(line.history.spikes)
@@ -300,7 +300,7 @@ def _curves(
 def _levels(
     line: Line, verdicts: NightVerdicts, points: Sequence[plot.Point]
 ) -> list[tuple[float, float, float]]:
-    """Of the points of a set of nodes: the median of each part between two change points."""
+    """Return (start, end, median) of a set of nodes for each part between change points."""
     if line.history.drift:
         return []
     cuts = [0, *(step.night for step in line.history.steps), len(verdicts.calendar.nights)]
@@ -315,7 +315,7 @@ def _levels(
 def _drift(
     line: Line, verdicts: NightVerdicts, points: Sequence[tuple[str, plot.Point]]
 ) -> Curve | None:
-    """A line through the middle of the nights that were used."""
+    """Return the line of the drift through the middle of the nights used; None without a drift."""
     drift = line.history.drift
     used_points = [point for curve, point in points if curve not in (LEFT_OUT, SPIKES)]
     if not drift or not used_points:
@@ -337,7 +337,7 @@ def _drift(
 
 
 def _events(line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]]) -> list[Event]:
-    """Changes of recorded facts that concern the series, what people say, and change points."""
+    """Return the events of a series: changes of recorded facts, annotations, change points."""
     series_subjects = subjects(line.series)
     index = verdicts.calendar.index
     change_events = [
@@ -358,7 +358,7 @@ def _short(text: str) -> str:
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
-    """What is shown of the axis: the values with room around them, and never noise alone."""
+    """Return the ends of the axis: the values with a margin, so wide that noise looks small."""
     low, high = min(values), max(values)
     middle = (low + high) / 2
     half = max((high - low) * 0.62, abs(middle) * 0.015, math.ulp(1.0))

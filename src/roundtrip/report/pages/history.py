@@ -1,4 +1,4 @@
-"""The page of one campaign on one site: every series, with what all nights tell of it."""
+"""The history page of one campaign on one site: every series over all nights."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from roundtrip.report.pages.answers import (
 from roundtrip.report.pages.series import Calendar, Change, display_unit
 from roundtrip.stats.nights.verdicts import SeriesHistory
 
-#: So many changes of provenance are named in a row; the figure of the series has all of them.
+#: Maximum changes of provenance that a row names; the figure of the series has all of them.
 _NAMED = 2
-#: Of the page's one script, in this order.
+#: Files that form the page's script, in this order.
 SCRIPTS = ("scales.js", "figure.js", "controls.js", "series.js", "rows.js")
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a person says of a night, or of all nights from it on."""
+    """A person's remark on a night, or on all nights from it on."""
 
     night: str
     text: str
@@ -42,12 +42,11 @@ class Note:
 
 @dataclass(frozen=True)
 class History:
-    """All that a page is made of.
+    """The content of a history page.
 
-    `series_histories` are by the names of the series, and count all nights of the history, whether
-    the series has them or not.  `reports`, by the night, are links relative to the page, and `home`
-    is that to the index; `notices` stand above everything else.  `confirmation`: what was launched
-    again after the newest night.
+    `series_histories`: by the names of the series; they count all nights of the history, including
+    nights without the series.  `reports`: by night, links relative to the page; `home`: the link to
+    the index.  `notices` are at the top.  `confirmation`: repeated launches after the newest night.
     """
 
     campaign: str
@@ -61,7 +60,7 @@ class History:
     home: str = ""
     acceptances: Sequence[Annotation] = ()
     confirmation: ConfirmationResult = NO_CONFIRMATION
-    #: Links to the reports of searches for a cause, and what each found.
+    #: (link to the report, finding) of each search for a cause.
     searches: Sequence[tuple[str, str]] = ()
 
     @property
@@ -74,7 +73,7 @@ class History:
 
 @dataclass(frozen=True)
 class _Row:
-    """A series with its pictures, its last value with the unit, and what is known in sentences."""
+    """A series with its sparkline, figures, newest value with unit, and findings in sentences."""
 
     line: Line
     sparkline: Markup
@@ -84,19 +83,19 @@ class _Row:
 
     @property
     def abs_log_ratio(self) -> str:
-        """How far its step is from none, in logarithms; 0 without a step."""
+        """The absolute logarithm of its step's ratio; 0 without a step."""
         step = self.line.judgement.step
         return f"{abs(math.log(step.ratio)):.4f}" if step and step.ratio > 0 else "0"
 
     @property
     def detectable_step(self) -> str:
-        """The least step that 10 more nights would show; "" where that is not known."""
+        """The smallest step that 10 more nights would show; "" if it is not known."""
         step = self.line.judgement.detectable_step
         return "" if step is None else units.percent(step)
 
     @property
     def changes_text(self) -> str:
-        """What changed near its step, shortly; "" for a series without one."""
+        """The first changes near its step, or at a worse last night; "" without either."""
         more = len(self.line.changes) - _NAMED
         if more <= 0:
             return self.line.changes_text
@@ -105,7 +104,7 @@ class _Row:
 
 
 def render(history: History) -> str:
-    """The page as one HTML text: the same bytes for the same history."""
+    """Return the page as HTML; the same history gives the same bytes."""
     verdicts = history.verdicts
     calendar = verdicts.calendar
     all_series = [line.series for line in verdicts.lines]
@@ -153,7 +152,7 @@ def _facts(history: History, calendar: Calendar, count: int) -> list[tuple[str, 
 
 
 def _nights(history: History, verdicts: NightVerdicts) -> list[dict[str, object]]:
-    """Newest first: number, label, link, number of steps that began there, what changed."""
+    """Return the nights, newest first: number, label, link, count of steps, changes, notes."""
     calendar = verdicts.calendar
     steps = [calendar.nights[step.night] for line in verdicts.lines for step in line.history.steps]
     notes: dict[str, list[str]] = {}
@@ -191,7 +190,7 @@ def _data(history: History, verdicts: NightVerdicts, lines: Sequence[Line]) -> d
 
 
 def _split(change: Change) -> list[object]:
-    """What changed, and on which nodes, for the script to name those of a series."""
+    """Return the text of a change and its nodes, of which the script names those of a series."""
     return [str(replace(change, nodes=())), *([list(change.nodes)] if change.nodes else [])]
 
 
@@ -211,7 +210,7 @@ def _row(
 
 
 def _story(line: Line, verdicts: NightVerdicts, confirmation: str) -> str:
-    """What detection found in a series, and what launches that were made again confirm."""
+    """Return what detection found in a series and what repeated launches confirm, in sentences."""
     series_history, calendar = line.history, verdicts.calendar
     lines = [
         f"Change point at {calendar.describe(calendar.nights[step.night])}: "

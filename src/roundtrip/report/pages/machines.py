@@ -1,6 +1,6 @@
-"""Machines by metrics: the values that everyone asks for first, of each campaign on each site.
+"""Machines by metrics: the headline values of each campaign on each site.
 
-They are formed from the medians of each night as a report forms them from the samples of launches.
+They derive from medians of nights as a report's headline derives from samples of launches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from roundtrip.report.units import Quantity
 from roundtrip.studies.derivation import ORIGIN
 from roundtrip.studies.study import Study
 
-#: So many values of a study, and of each so many toolchains of a machine, are in the table.
+#: Maximum values of a study, and maximum toolchains of a machine for each value, in the table.
 MOST_VALUES, MOST_TOOLCHAINS = 8, 4
 
 
@@ -76,20 +76,20 @@ class Value(BaseModel):
 
     @property
     def trend(self) -> Quantity | str:
-        """The same, to be printed."""
+        """The change as a quantity; "" in the first night."""
         change = self.change
         return "" if change is None else Quantity(value=change, unit=units.Unit.RATIO, decimals=2)
 
     @property
     def sparkline(self) -> Markup:
-        """All nights, from left to right."""
+        """The sparkline of all nights."""
         return chart.sparkline(self.levels)
 
 
 def values(history: History, thresholds: Analysis) -> Iterator[Value]:
-    """Those of all studies that a history has nights of."""
+    """Yield the values of all studies in a history."""
     night_rows = history.nights.filter(~pl.col("foreign") & (pl.col("left_out") == ""))
-    is_single = pl.len() == 1  # several sets of nodes in a night have no interval of their own
+    is_single = pl.len() == 1  # several sets of nodes in a night have no common interval
     nights = night_rows.group_by("night", *SERIES).agg(
         pl.col("median").median(),
         pl.when(is_single).then(pl.col("low").first()).alias("low"),
@@ -172,7 +172,7 @@ def _value(
 
 
 def _origin(value: Mapping[str, Any], nights: pl.DataFrame) -> dict[str, Any]:
-    """The row of NIGHTS that a value is the median of; empty if it is of no single one."""
+    """Return the row of NIGHTS that a value derives from; empty if there is no single one."""
     names = {name: value[name] for name in ORIGIN if value[name] is not None}
     if not names:
         return {}
@@ -183,7 +183,7 @@ def _origin(value: Mapping[str, Any], nights: pl.DataFrame) -> dict[str, Any]:
 
 
 def _where(check: str, place: str) -> str:
-    """Where and how it was measured, toolchain apart."""
+    """Return the parameters and the place of a measurement, without the toolchain."""
     _, _, parameters = check.partition("/")
     values = [parameter.partition("=")[2] for parameter in parameters.split(",")]
     return ", ".join(

@@ -1,8 +1,8 @@
-"""The nights of a campaign on a site: calendar, series, and what changed from one to the next.
+"""The nights of a campaign on a site: calendar, series, and changes from night to night.
 
-A report is a function of its bundle alone, so links from it to the derived pages are the same in
-every report, ``<campaign>/<site>/<night>/r<N>/``, whether or not the pages lie there.  A set of
-nodes that was in use before is no change: detection knows the level of each set.
+A report depends only on its bundle, so every report, ``<campaign>/<site>/<night>/r<N>/``, has the
+same links to the derived pages, whether or not the pages exist.  A return to an earlier set of
+nodes is no change: detection knows the level of each set.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from roundtrip.collect.night_rows import SERIES
 from roundtrip.collect.pseudonyms import PSEUDONYM
 from roundtrip.report import units
 
-#: A step is placed by an estimate: what changed so many nights earlier or later may explain it.
+#: The night of a step is an estimate: changes up to this many nights away may explain it.
 _NEAR = 2
 _DAY = 86_400
 
@@ -36,48 +36,48 @@ class Calendar:
     def __init__(self, nights: Sequence[str]) -> None:
         self.nights = list(nights)
         self._index = {night: index for index, night in enumerate(self.nights)}
-        # Two runs of one day need the time of day to be distinguished.
+        # The time of day distinguishes two runs of one day.
         self._has_times = len({night[:10] for night in self.nights}) < len(self.nights)
 
     def __contains__(self, night: object) -> bool:
         return night in self._index
 
     def index(self, night: str) -> int:
-        """Counted from 0."""
+        """Return the position of a night, from 0."""
         return self._index[night]
 
     def number(self, night: str) -> int:
-        """Counted from 1, as people count."""
+        """Return the number of a night, from 1."""
         return self._index[night] + 1
 
     def label(self, night: str) -> str:
-        """Its date, with the time of day where a day has two nights."""
+        """Return the date of a night, with the time of day if any day has two nights."""
         return f"{night[:10]} {night[11:19]}".strip() if self._has_times else night[:10]
 
     def count_before(self, moment: str, *, inclusive: bool = True) -> int:
-        """How many nights began before a date or time, that day or second itself `inclusive`."""
+        """Return the number of nights that began before a date or time, or on it if `inclusive`."""
         starts = [night[: len(moment)] for night in self.nights]
         return sum(start < moment or (inclusive and start == moment) for start in starts)
 
     def describe(self, night: str) -> str:
-        """Its number and its label."""
+        """Return the number and the label of a night."""
         return f"night {self.number(night)}, {self.label(night)}"
 
     def day(self, night: str) -> float:
-        """Days since 1970, with four decimals."""
+        """Return the start of a night in days since 1970, with four decimals."""
         start = datetime.fromisoformat(night.replace("Z", "+00:00"))
         if start.tzinfo is None:
             start = start.replace(tzinfo=timezone.utc)  # noqa: UP017
         return round(start.timestamp() / _DAY, 4)
 
     def nearest(self, night: str, candidates: Container[str]) -> str | None:
-        """That of the `candidates` nights that is nearest to `night`, if one is near enough."""
+        """Return the night in `candidates` nearest to `night`; None if none is near enough."""
         return next(
             (neighbour for neighbour in self.neighbours(night) if neighbour in candidates), None
         )
 
     def neighbours(self, night: str) -> Iterator[str]:
-        """The nights near enough to `night`, the nearest first, itself included."""
+        """Yield `night` and the nights up to `_NEAR` away from it, the nearest first."""
         position = self._index[night]
         for distance in range(_NEAR + 1):
             for index in dict.fromkeys((position - distance, position + distance)):
@@ -85,20 +85,20 @@ class Calendar:
                     yield self.nights[index]
 
 
-#: From a published report to the index, and to the history of its campaign on its site.
+#: Links from a published report to the index, and to the history of its campaign on its site.
 INDEX, HISTORY = "../../../../index.html", "../../history.html"
 _ORDER = tuple(SERIES)
 #: ``<check>/<parameters>@<system>:<partition>+<environment>``, as a campaign names a case.
 CASE = re.compile(r"(?P<check>[^@]*)@(?P<place>[^@+]*)\+(?P<environ>[^@+]+)")
 
-#: The phase of a program that has no other.
+#: The phase of a program with only one phase.
 _USUAL = "measure"
-#: Times are printed in the unit that gives them one to three digits before the point.
+#: (limit in s, factor, unit): printed times have one to three digits before the point.
 _TIMES = ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms"))
 
 
 class Point(NamedTuple):
-    """What a series has of a night on a set of nodes: the columns of NIGHTS of these names."""
+    """The values of a series in a night on a set of nodes: columns of NIGHTS with these names."""
 
     night: str
     nodes: str
@@ -128,7 +128,7 @@ class Series:
 
     @property
     def title(self) -> str:
-        """What tells it from its neighbours: ``mpi, 4 KiB``; without a size, the check, too."""
+        """``mpi, 4 KiB``: variant, size, phase; without size and phase, also the check."""
         names = self.names
         size = units.size(names["size_bytes"]) if names["size_bytes"] else ""
         phase = names["phase"] if names["phase"] != _USUAL else ""
@@ -143,8 +143,7 @@ class Series:
 
     @property
     def place(self) -> str:
-        """Metric, check with the values of its parameters unless it is the title, partition and
-        toolchain."""
+        """Metric, check with parameters (unless it begins the title), partition and toolchain."""
         case = str(self.names["case_id"])
         match = CASE.fullmatch(case)
         if not match:
@@ -165,13 +164,13 @@ class Series:
         return " ".join([check, *filter(None, values), *self._case_text([check, *values])])
 
     def _case_text(self, others: list[str]) -> list[str]:
-        """The column `case`, where the check and its parameters do not say the same."""
+        """Return the column `case`, unless it equals the check or a parameter."""
         case = self.names["case"]
         return [str(case)] if case and case not in others else []
 
 
 def display_unit(series: Series) -> tuple[float, str]:
-    """By what to multiply values of a series to print them, and in which unit."""
+    """Return the factor and the unit for printing values of a series."""
     unit = str(series.names["unit"])
     level = median(point.median for point in series.points)
     if unit == "s" and level > 0:
@@ -182,18 +181,18 @@ def display_unit(series: Series) -> tuple[float, str]:
 
 
 def series_key(names: Mapping[str, Any]) -> str:
-    """12 hex digits that stay the same for a series from night to night, for ``#series=``."""
+    """Return the key of a series for ``#series=``: 12 hex digits, the same in every night."""
     text = json.dumps([names[name] for name in _ORDER], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def series_link(key: str) -> str:
-    """From a published report to the figure of one series."""
+    """Return the link from a published report to the figure of one series."""
     return f"{HISTORY}#series={key}"
 
 
 def split_series(nights: pl.DataFrame) -> Iterator[Series]:
-    """Every series of a frame of NIGHTS, in the order of its columns; its points in time order."""
+    """Yield each series of a frame of NIGHTS, sorted by SERIES; points are in time order."""
     columns = (*_ORDER, "lower_is_better", *Point._fields)
     night_rows = nights.sort([*_ORDER, "night", "nodes"]).select(columns).iter_rows()
     width = len(_ORDER)
@@ -204,10 +203,10 @@ def split_series(nights: pl.DataFrame) -> Iterator[Series]:
         yield Series(series_key(names), names, points, series_rows[0][width])
 
 
-#: What stands where a fact was not recorded.
+#: The value of a fact that was not recorded.
 NOT_SET = "not set"
 NODE_SET = "node set"
-#: Of larger sets, only the nodes that differ are named, and so many of them.
+#: Maximum nodes that a text names; of larger sets it names only nodes that differ.
 _NAMED = 4
 _Nodes = frozenset[str]
 _Facts = Mapping[tuple[str, str], str]
@@ -215,9 +214,9 @@ _Facts = Mapping[tuple[str, str], str]
 
 @dataclass(frozen=True)
 class Change:
-    """A fact with its values of the night before and of this night.
+    """A fact with its values in the night before and in this night.
 
-    It is one of `nodes`, or of the environment `subject`, or of the whole site.
+    It belongs to `nodes`, to the environment `subject`, or to the whole site.
     """
 
     subject: str
@@ -232,17 +231,16 @@ class Change:
 
     @property
     def where(self) -> str:
-        """`` on node-3fa2c1d9`` or `` on 3 nodes``; "" if it is of no node."""
+        """`` on node-3fa2c1d9`` or `` on 3 nodes``; "" without nodes."""
         if not self.nodes:
             return ""
         return f" on {self.nodes[0]}" if len(self.nodes) == 1 else f" on {len(self.nodes)} nodes"
 
 
 def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[str, list[Change]]:
-    """Of each of `nights`, which are in time order, what differs from the one before.
+    """Return by night what differs from the night before; `nights` are in time order.
 
-    A night without any fact (an imported one) is passed over: nothing is known of it, which is
-    no change.
+    A night without any fact (an imported one) is skipped: missing facts are no change.
     """
     facts: dict[str, dict[tuple[str, str], str]] = {}
     rows = provenance.select("night", "subject", "name", "value").sort(pl.all())
@@ -267,7 +265,7 @@ def changes_by_night(provenance: pl.DataFrame, nights: Sequence[str]) -> dict[st
 
 
 def changes_of_series(changes: Sequence[Change], subjects: Collection[str]) -> list[Change]:
-    """Those that concern a series: of the site, of its environment, of its nodes alone."""
+    """Return the changes that concern a series: of the site, its environment and its own nodes."""
     series_changes = []
     for change in changes:
         nodes = tuple(node for node in change.nodes if node in subjects)
@@ -277,7 +275,7 @@ def changes_of_series(changes: Sequence[Change], subjects: Collection[str]) -> l
 
 
 def merge_changes(changes: Iterable[Change]) -> list[Change]:
-    """The same, with one change for all nodes that changed alike; in the order given."""
+    """Return `changes` in order, with one change for all nodes that have the same change."""
     nodes: dict[Change, set[str]] = {}
     for change in changes:
         nodes.setdefault(replace(change, nodes=()), set()).update(change.nodes)
@@ -285,7 +283,7 @@ def merge_changes(changes: Iterable[Change]) -> list[Change]:
 
 
 def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
-    """A subject that only one night has (a node that was not used) is no change of facts."""
+    """Yield the changes of facts; a subject in only one night (an unused node) is no change."""
     subjects = {subject for subject, _ in before} & {subject for subject, _ in after}
     for subject, name in sorted({*before, *after}):
         old_value, new_value = (facts.get((subject, name), NOT_SET) for facts in (before, after))
@@ -296,10 +294,10 @@ def _differences(before: _Facts, after: _Facts) -> Iterator[Change]:
 
 
 def node_set_changes(points: Iterable[Point]) -> dict[str, Change]:
-    """By night, how the nodes of a series, which it never had before, differ from the last ones.
+    """Return by night the change to a set of nodes that the series has not had before.
 
-    `points` are those of one series, in time order.  All its launches of a night count
-    together.  A night whose nodes are not known is passed over.
+    `points`: those of one series, in time order.  The set of a night has the nodes of all its
+    launches.  Nights with unknown nodes are skipped.
     """
     changes: dict[str, Change] = {}
     past_sets: set[_Nodes] = set()
@@ -334,7 +332,7 @@ def _list_nodes(nodes: Collection[str]) -> str:
 
 
 class Origins:
-    """The series of launch medians, columns `MEDIANS`, each with its key on the history page."""
+    """The series of launch medians (columns `MEDIANS`) with their keys on the history page."""
 
     def __init__(self, medians: pl.DataFrame) -> None:
         self._medians = medians
@@ -348,9 +346,9 @@ class Origins:
         self.keys = frozenset(keys)
 
     def key(self, cases: Collection[str], size_bytes: int, **names: str) -> str:
-        """The key of the one series of these case ids with these `names`, columns of `SERIES`.
+        """Return the key of the one series with these case ids, size and `names`.
 
-        "" if there is none, or if there are several, so that the value is of no single one.
+        `names`: columns of `SERIES`.  The key is "" if there is no series or more than one.
         """
         keys = [
             key
@@ -362,6 +360,6 @@ class Origins:
 
     @cached_property
     def values(self) -> Mapping[str, tuple[Mapping[str, Any], list[float]]]:
-        """By key: the names of a series, columns `SERIES`, and its medians in their raw unit."""
+        """By key: the names (columns `SERIES`) of a series and its medians in their raw unit."""
         rows = self._medians.group_by(*SERIES).agg("median").iter_rows(named=True)
         return {series_key(row): (row, row.pop("median")) for row in rows}

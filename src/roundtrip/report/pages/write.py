@@ -1,7 +1,7 @@
-"""Writes the derived pages of a folder of published reports: they may be written again any time.
+"""Write the derived pages of a folder of published reports; they can be rewritten at any time.
 
-Beside each page lies what it was made from, so that it is not made twice: a file that is derived
-like it, and made anew when in doubt.
+A file beside each history page records what the page was made from, so that an unchanged page is
+not made again; if in doubt, both are made anew.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from roundtrip.stats.summaries import GEOMETRIC_MEAN
 INDEX, HISTORY = "index.html", "history.html"
 _HOME = "../../index.html"
 STATE = ".pages.json"
-#: What else decides about the bytes of a page.
+#: Libraries whose versions also determine the bytes of a page.
 _LIBRARIES = ("jinja2", "numpy", "polars", "scipy")
 
 
 @dataclass(frozen=True)
 class Night:
-    """A folder of a night: its name, and its revisions, oldest first, as links from the site."""
+    """The folder of a night: its name, and links from the site to its revisions, oldest first."""
 
     name: str
     revisions: tuple[str, ...]
@@ -65,12 +65,12 @@ class CampaignSite:
 
     @property
     def path(self) -> str:
-        """Its folder, from that of the reports."""
+        """Its folder, relative to that of the reports."""
         return f"{self.campaign}/{self.site}"
 
 
 def read_campaign_sites(reports: Path) -> Iterator[CampaignSite]:
-    """Every campaign and site of which a night is published or imported, by name."""
+    """Yield every campaign and site with published or imported nights, sorted by name."""
     for site in sorted(path for path in reports.glob("*/*") if path.is_dir()):
         nights = tuple(_nights(site))
         if nights or (site / imported.FOLDER).is_dir():
@@ -87,9 +87,9 @@ def _nights(site: Path) -> Iterator[Night]:
 
 @dataclass(frozen=True)
 class Source:
-    """What the history of a campaign on a site is made of, before any of it is judged.
+    """The sources of the history of a campaign on a site, before any verdict.
 
-    `pages` are links to reports, by the digest of their bundle; `digest` changes with all of it.
+    `pages`: links to reports, by the digest of their bundle; `digest` changes with any source.
     """
 
     reports: Path
@@ -102,7 +102,7 @@ class Source:
 
 
 def read_source(reports: Path, campaign_site: CampaignSite) -> Source:
-    """That of a shelf of `reports`; it reads manifests, but no table."""
+    """Return the sources of a campaign on a site below `reports`; read manifests, but no tables."""
     site, warnings = reports / campaign_site.path, list[str]()
     site_annotations = _annotations(site.name, warnings)
     thresholds = _thresholds(site.name, warnings)
@@ -127,7 +127,7 @@ def read_source(reports: Path, campaign_site: CampaignSite) -> Source:
 
 
 def _searches(reports: Path, campaign_site: CampaignSite) -> Iterator[Path]:
-    """The newest revision of each search for a cause in this campaign, the newest first."""
+    """Yield the newest revision of each search for a cause in this campaign, newest first."""
     for night in reversed(
         published.nights(reports / f"blame-{campaign_site.campaign}" / campaign_site.site)
     ):
@@ -135,8 +135,8 @@ def _searches(reports: Path, campaign_site: CampaignSite) -> Iterator[Path]:
 
 
 def _search_findings(reports: Path, campaign_site: CampaignSite) -> Iterator[tuple[str, str]]:
-    """Links from the history page to these, and what each found."""
-    from roundtrip.cause import sentences  # which few campaigns need
+    """Yield (link from the history page, finding) of each search for a cause."""
+    from roundtrip.cause import sentences  # few campaigns need it
 
     for revision in _searches(reports, campaign_site):
         place = revision.relative_to(reports).as_posix()
@@ -147,7 +147,7 @@ def _search_findings(reports: Path, campaign_site: CampaignSite) -> Iterator[tup
 
 
 def read_history(source: Source) -> History | None:
-    """The history; None without any value."""
+    """Return the history; None if it has no value."""
     site = source.site
     site_ledger = ledger.read_ledger(
         source.reports, site.parent.name, site.name, source.annotations
@@ -216,14 +216,14 @@ def _thresholds(site: str, warnings: list[str]) -> analysis.Analysis:
 
 
 def _relative(warning: str, site: Path) -> str:
-    """Without the folders of this machine, which are not for everybody who reads the page."""
+    """Return `warning` without the folders of this machine, which are not for all readers."""
     for folder in (site, paths.checkout()):
         warning = warning.replace(f"{folder}{os.sep}", "")
     return warning
 
 
 def overall_levels(nights: pl.DataFrame) -> list[float]:
-    """Of each night, the geometric mean of all series over their own medians; up is worse."""
+    """Return by night the geometric mean of all series over their medians; higher is worse."""
     level = pl.col("median") / pl.col("median").median().over(*SERIES)
     worse = pl.when(pl.col("lower_is_better")).then(level).otherwise(1 / level)
     means = (
@@ -256,13 +256,13 @@ class Summary(BaseModel):
 
     @property
     def sparkline(self) -> Markup:
-        """All nights, from left to right."""
+        """The sparkline of all nights."""
         return chart.sparkline(self.levels)
 
 
 @functools.cache
 def _code() -> str:
-    """What changes with any file of the package: then the same reports may give other pages."""
+    """Return a text that changes with any file of the package, since this may change pages."""
     digest = hashlib.sha256()
     for name, content in _files(resources.files("roundtrip"), ""):
         digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
@@ -271,7 +271,7 @@ def _code() -> str:
 
 
 def stored_summary(site: Path, source_digest: str, page: Path) -> Summary | None:
-    """The summary of a page that was made from the same; None if it was not, or was changed."""
+    """Return the stored summary; None if it is missing, or source, page or record has changed."""
     try:
         record = json.loads((site / STATE).read_text(encoding="utf-8"))
         proof = record.pop("proof")
@@ -284,18 +284,18 @@ def stored_summary(site: Path, source_digest: str, page: Path) -> Summary | None
 
 
 def state_text(site: str, summary: Summary) -> str:
-    """The text of the file that `stored_summary` reads."""
+    """Return the text of the file that `stored_summary` reads."""
     record = summary.model_dump(mode="json")
     return json.dumps({**record, "proof": _proof(site, record)})
 
 
 def _proof(site: str, record: Mapping[str, Any]) -> str:
-    """Who wrote the record holds the key of the site."""
+    """Return the proof that the writer of the record held the key of the site."""
     return pseudonyms.proof(site, json.dumps(record, sort_keys=True).encode())
 
 
 def _digest(page: Path) -> str:
-    """Its sha256; "" without a page."""
+    """Return the sha256 of a page; "" without a page."""
     with contextlib.suppress(FileNotFoundError):
         return hashlib.sha256(page.read_bytes()).hexdigest()
     return ""
@@ -316,8 +316,8 @@ def write_pages(reports: Path) -> None:
     """Write ``index.html``, and ``<campaign>/<site>/history.html`` of each campaign and site.
 
     The same reports give the same bytes.  A reader sees an old page or a new one, never a part;
-    the last of several writers has seen all reports.  UserError if a page cannot be written: the
-    others are.
+    the last of several writers has seen all reports.  UserError if a page cannot be written; all
+    others are written.
     """
     faults: list[UserError] = []
     with writing(reports), locked(reports / ".pages.lock"):
@@ -355,7 +355,7 @@ def write_pages(reports: Path) -> None:
 
 
 def _write_history(reports: Path, campaign_site: CampaignSite) -> Summary:
-    """Write the history page of a shelf, unless it lies there as it would be; its summary."""
+    """Write the history page of a campaign on a site unless it is current; return its summary."""
     folder = reports / campaign_site.path
     file, source = folder / HISTORY, read_source(reports, campaign_site)
     if old_summary := stored_summary(folder, source.digest, file):
@@ -370,7 +370,7 @@ def _write_history(reports: Path, campaign_site: CampaignSite) -> Summary:
 
 
 def _summarize(site_history: History, source: Source, page: str) -> Summary:
-    """What the index says of a history, whose page has this digest."""
+    """Return the index's summary of a history; `page`: the digest of its page."""
     verdicts: Counter[Verdict] = Counter()
     for series in split_series(site_history.nights):
         series_history = site_history.series_histories[tuple(series.names.values())]

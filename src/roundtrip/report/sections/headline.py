@@ -1,4 +1,4 @@
-"""The values that everyone asks for first, on top of the report: a small table for each study."""
+"""The headline at the top of a report: a small table of the main values of each study."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from roundtrip.report.units import Level, Quantity
 from roundtrip.stats.summaries import median_interval
 from roundtrip.studies.study import Study
 
-#: More rows or columns than these are not shown on top.
+#: Maximum rows and toolchain columns of a headline.
 _MOST_ROWS, _MOST_TOOLCHAINS = 8, 4
 
 
 class _Row(NamedTuple):
-    """What the values of a row are of.
+    """The identity of a row.
 
-    `kind` says that they are emulated, simulated or of more ranks than processors, else "".
+    `kind` marks values that are emulated, simulated or of more ranks than processors; else "".
     """
 
     quantity: str
@@ -35,9 +35,9 @@ class _Row(NamedTuple):
 
 
 def headline(data: Data, study: Study) -> Table | None:
-    """Median and interval over launches of each value, by toolchain; None without values.
+    """Return a table of medians with intervals over launches, by toolchain; None without values.
 
-    Of many toolchains those are shown that are best in the first row.
+    If there are too many toolchains, the table shows those that are best in the first row.
     """
     level = Level(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
@@ -108,7 +108,7 @@ def _values(
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 
     def position(item: tuple[_Row, object]) -> tuple[object, ...]:
-        """What waits for processors stands below the rest; shorter numbers are smaller ones."""
+        """Return the sort key: oversubscribed rows last; a shorter text has a smaller number."""
         row = item[0]
         place = len(row.kind), row.kind, len(row.setting), row.setting
         is_last = labels.OVERSUBSCRIBED in row.kind
@@ -118,7 +118,7 @@ def _values(
 
 
 def _setting(launch: dict[str, Any]) -> tuple[str, str]:
-    """Where and how a launch ran, without its toolchain and what its kind says; and its kind."""
+    """Return (parameters and place, kind) of a launch; the first omits what the kind says."""
     emulation = [fact["name"] for fact in launch["emulation"] or ()]
     values = [
         f"{name} {text}" if text.isdigit() else labels.PLACEMENTS.get(text, text)

@@ -1,4 +1,4 @@
-"""Which node is sick: the answer, its evidence, maps of all pairs, and the nights of each node."""
+"""The section on sick nodes: answers, evidence, maps of all pairs, effects of every node."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ FACTS = Facts(
     tables=("nodes",),
 )
 _MOST_ROWS = 12
-#: Nights behind a map: the newest ones.
+#: Number of newest nights in a map.
 _NIGHTS = 16
 _MAP_MEASURES = (LATENCY, BANDWIDTH)
-#: Launches that were made and have no value.
+#: Statuses of launches that ran and have no value.
 _LOST = ("failed", "partial")
 _FAILED = pl.col("status").is_in(_LOST)
 
@@ -60,7 +60,7 @@ _FAILED = pl.col("status").is_in(_LOST)
 def evidence_table(
     verdicts: NodeVerdicts, origins: Origins, marks: Mapping[str, str]
 ) -> Iterator[Block]:
-    """Why each unit is named: a row for each measure; `marks`: what is emulated, by environment."""
+    """Yield the evidence on each outlier, a row per measure; `marks`: emulation by environment."""
     rows = []
     for outlier in verdicts.outliers:
         for evidence in outlier.evidence:
@@ -91,7 +91,7 @@ def evidence_table(
 
 
 def _series(origins: Origins, name: node_history.MeasureName, unit: str) -> str:
-    """The series of a node in a measure, as `Cell.series`; "" for a switch or a link."""
+    """Return the key (`Cell.series`) of a node's series in a measure; "" for a switch or a link."""
     case_id, case = node_history.case_columns(name)
     return origins.key([case_id], 0, case=case, variant=unit, phase=name.measure)
 
@@ -99,9 +99,9 @@ def _series(origins: Origins, name: node_history.MeasureName, unit: str) -> str:
 def effect_tables(
     verdicts: NodeVerdicts, origins: Origins, switches: Mapping[str, str], marks: Mapping[str, str]
 ) -> Iterator[Block]:
-    """Every node's effect in every measure, the worst first; with its switch if any is known.
+    """Yield for each measure the effects of all nodes, worst first, with switches if any is known.
 
-    `switches` go by node, `marks`, what is emulated, by environment.
+    `switches`: switch by node; `marks`: emulation by environment.
     """
     sick_nodes = {member for outlier in verdicts.outliers for member in outlier.members}
     has_switches = any(switches.values())
@@ -156,9 +156,9 @@ def _level(name: node_history.MeasureName) -> str:
 def node_maps(
     pairs: pl.DataFrame, verdicts: NodeVerdicts, marks: Mapping[str, str]
 ) -> tuple[Gallery | None, list[Block]]:
-    """A map of latency and one of bandwidth for each partition and toolchain, and their switches.
+    """Return maps of latency and bandwidth by partition and toolchain, and a table of switches.
 
-    `pairs` has rows of all nights, columns `PAIRS`; `marks`: what is emulated, by environment.
+    `pairs`: rows of all nights, columns `PAIRS`; `marks`: emulation by environment.
     """
     newest_nights = sorted(set(pairs["night"]))[-_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
@@ -193,9 +193,9 @@ def node_maps(
 
 
 def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
-    """Processor by processor: launches on one node whose two ranks were bound to one each.
+    """Yield maps of processor pairs, from launches of two ranks on one node, each bound to one.
 
-    `marks`: what is emulated, by environment.
+    `marks`: emulation by environment.
     """
     bindings = (
         data.placement.filter(pl.col("cpus").list.len() == 1)
@@ -239,7 +239,7 @@ def _heat(
         effect = words.percent(excess, name.measure) * (-1 if name.measure == BANDWIDTH else 1)
         i, j = positions[str(host)], positions[str(other)]
         for place in ((i, j), (j, i)):
-            # Two launches of a pair may have had their ranks the other way round: the most count.
+            # A pair may occur in both rank orders: keep the order with more launches.
             if place not in cells or cells[place].n < pair.height:
                 cells[place] = MapCell(*place, value, effect, pair.height)
     description = words.describe_measure(name)
@@ -264,7 +264,7 @@ def _sort_key(name: str) -> tuple[int, str]:
 
 
 def part(data: Data) -> Part | None:
-    """What stands out; None for a report that compares no nodes and of which none stands out."""
+    """Return the section; None if there are no node comparisons and no flaky or disturbed nodes."""
     settings = data.analysis.nodes
     pairs = pl.concat([data.history.pairs, data.pairs])
     outcomes = node_history.outcomes(pairs) if data.pairs.height else _outcomes(data, _FAILED)
@@ -277,7 +277,7 @@ def part(data: Data) -> Part | None:
     if data.pairs.is_empty() and not any(counts.values()):
         return None
     verdicts = _verdicts(data, pairs)
-    # A night all of whose launches failed says by the nights before it what was emulated.
+    # If all launches of this night failed, only earlier nights tell what was emulated.
     marks = labels.marks_from_history(data.history.provenance) | labels.kinds_by_environ(
         data.launches
     )
@@ -296,7 +296,7 @@ def part(data: Data) -> Part | None:
 
 
 def can_detect(data: Data) -> bool:
-    """Whether a node was named, or would have been if it had been sick."""
+    """Whether a sick node was found, or would have been."""
     verdicts = _verdicts(data, pl.concat([data.history.pairs, data.pairs]))
     return bool(verdicts.outliers) or _sees(verdicts)
 
@@ -307,7 +307,7 @@ def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
 
 
 def _outcomes(data: Data, fault: pl.Expr) -> Outcomes:
-    """Launches of this night with known hosts; those that failed count as not disturbed."""
+    """Return this night's launches with known hosts, by `fault`; failed ones are undisturbed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
     rows = launches.select(hosts, wrong=fault, kind="case_id").drop_nulls("hosts").rows()
@@ -369,7 +369,7 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
 
 
 def excluded_nodes(data: Data, caption: str) -> Table | None:
-    """The nodes that Slurm had taken out of use when the run began; None without one."""
+    """Return a table of nodes that Slurm had taken out of use when the run began, or None."""
     nodes = data.manifest.data.get("nodes_not_measured") or []
     rows = tuple(text_cells(node["node"], node["state"], node["reason"]) for node in nodes)
     return Table(caption, text_columns("Node", "State", "Reason"), rows) if rows else None

@@ -1,4 +1,4 @@
-"""The section that says where the numbers come from: machine, toolchains, code."""
+"""The section on provenance: machine, toolchains, code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UNRECORDED = "not recorded"
 
 
 def part(data: Data) -> Part:
-    """The section on provenance: code, machine, nodes, toolchains, clocks, thresholds, files."""
+    """Return the section: code, machine, nodes, toolchains, clocks, thresholds, files."""
     thresholds = "Every threshold behind every word of this report: "
     blocks: list[Block] = [
         *(_code(data), *_machine(data), *_nodes(data), _toolchains(data), _clocks(data)),
@@ -54,7 +54,7 @@ def part(data: Data) -> Part:
 
 
 def _credential_warnings(data: Data) -> tuple[str, ...]:
-    """That values looked like credentials: somebody wrote them where they do not belong."""
+    """Return a warning if recorded values looked like credentials."""
     note = data.environment.get(WITHHELD)
     places = note.get("looked_like_credentials") if isinstance(note, dict) else None
     if not isinstance(places, list) or not places:
@@ -89,7 +89,7 @@ def _code(data: Data) -> Table:
 
 
 def _signer(data: Data) -> str:
-    """The key that the manifest names; whether it signed it, the page cannot prove."""
+    """Return the key that the manifest names; the page cannot prove the signature."""
     signer = data.manifest.data.get("signer")
     if not signer:
         return "unsigned"
@@ -112,7 +112,7 @@ def _machine(data: Data) -> list[Block]:
 
 
 def leaves(data: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """(name, value) of every leaf of `data`; a list of plain values is one leaf."""
+    """Yield (name, value) of every leaf of `data`; a list of plain values is one leaf."""
     if isinstance(data, dict):
         for key, value in data.items():
             yield from leaves(value, f"{prefix} {key}".strip())
@@ -136,7 +136,7 @@ def _plain(value: Any) -> str:
 
 
 def _nodes(data: Data) -> list[Block]:
-    """What the kernel of each node reported to the launches that ran there."""
+    """Return a table of the facts that each node's kernel reported to launches."""
     if data.nodes.is_empty():
         return []
     facts_of_nodes = (
@@ -169,7 +169,7 @@ def _toolchains(data: Data) -> Table:
 
 
 def _bindings(data: Data) -> dict[str, str]:
-    """By launch: its ranks, where they are and which processors they may use."""
+    """Return by launch the host and the permitted processors of each rank, as text."""
     bindings: dict[str, list[str]] = {}
     placement = data.placement.select("launch", "rank", "host", "cpus")
     for launch, rank, host, cpus in placement.iter_rows():

@@ -1,4 +1,4 @@
-"""The yardsticks of all studies, and where their noise is: in launches or between them.
+"""The yardsticks of all studies, and their noise within and between launches.
 
 A yardstick is a figure that shows how the launches of one case differ.
 """
@@ -34,16 +34,15 @@ from roundtrip.stats.settings import Levels
 from roundtrip.stats.summaries import DEVIATION, MEDIAN, Kind, Summary, median_interval
 from roundtrip.studies.study import Yardstick
 
-#: What the samples of a figure of a launch have in common, with its number: no metric is mixed with
-#: another.
+#: Columns that, with launch and number, identify a figure; its samples thus share one metric.
 FIGURE_COLUMNS = ("case_id", "case", "variant", "metric")
-#: What else tells series apart.
+#: Further columns that identify a series.
 SERIES_COLUMNS = ("size_bytes", "phase")
-#: How the samples of a launch become a figure.
+#: Summary of the samples of a launch as a figure.
 OF_LAUNCH = Summary("a figure of a study", Kind.COST, "the samples of a launch", MEDIAN)
-#: The column with the test of Shapiro and Wilk.
+#: Column of the Shapiro-Wilk test.
 _NORMAL = "Normal, p"
-#: What the spread between launches and the plans rest on.
+#: Summary behind the spread between launches and behind the plans.
 LOG_DEVIATION = Summary("the logarithm of a figure", Kind.COST, "launches", DEVIATION, _NORMAL)
 _READING: tuple[Text, ...] = (
     (
@@ -70,11 +69,10 @@ _READING: tuple[Text, ...] = (
 
 
 def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
-    """All yardsticks that the samples `rows` of a bundle have, one row for each launch.
+    """Return the yardsticks of the samples `rows` of a bundle, a row for each launch and figure.
 
-    Columns: number, name and unit of the yardstick, launch, those of `FIGURE_COLUMNS`, median, and
-    samples in the order in which they were taken; both in that unit.  Also `SERIES_COLUMNS`, null
-    where the samples have several.
+    Columns: number, name and unit of the yardstick; launch; `FIGURE_COLUMNS`; median, and samples
+    in time order, both in that unit; `SERIES_COLUMNS`, null if the samples have several values.
     """
     keys = ["launch", *FIGURE_COLUMNS]
     declarations = [
@@ -93,7 +91,7 @@ def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
 
 
 def series_of_yardstick(origins: Origins, row: Mapping[str, Any]) -> str:
-    """The series of the history that a row of `yardsticks` is of, as `Cell.series`."""
+    """Return the series key (`Cell.series`) of a row of `yardsticks`; "" for no single series."""
     size = row["size_bytes"]
     names = {name: row[name] for name in ("case", "variant", "phase", "metric")}
     if size is None or None in names.values():
@@ -106,7 +104,7 @@ def _only(name: str) -> pl.Expr:
 
 
 def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
-    """The rows of one study that belong to the yardstick, with the column `shown`."""
+    """Return a study's rows of the yardstick, with the value in its unit as column `shown`."""
     matches = [pl.col(column) == value for column, value in yardstick.where]
     value, unit = pl.col("value"), yardstick.unit
     conversion = (
@@ -117,7 +115,7 @@ def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
 
 
 def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
-    """A table of `figures` (`yardsticks`, with the facts of each launch)."""
+    """Return a table of the noise of `figures` (`yardsticks` joined with facts of launches)."""
     levels = data.analysis.statistics
     overhead = _overhead(data)
     rows = tuple(_rows(data.origins, figures, overhead, levels))
@@ -175,7 +173,7 @@ def _in_launch(samples: list[list[float]], level: float) -> Cell:
 
 
 def _share(share: float | None) -> Cell:
-    """A part of the value, nothing where it is not known."""
+    """Return a cell with `share` in percent, a dash if it is not known."""
     return Cell(units.NO_VALUE if share is None else units.percentage(share))
 
 

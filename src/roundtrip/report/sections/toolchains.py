@@ -1,4 +1,4 @@
-"""The section that compares toolchains: MPI with MPI, Boost with Boost; which one is fastest."""
+"""The section that compares toolchains, MPI with MPI and Boost with Boost."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _HOW: Text = (
     "differ only in MPI, what depends on MPI is compared; for two that differ only in Boost, "
     "what depends on Boost.",
 )
-#: What stands behind the numbers of this part, for the report's audit.
+#: Facts about the section for the report's audit.
 _OF_LAUNCH = Summary("a study's value of a launch", Kind.COST, "the samples of a launch", MEDIAN)
 FACTS = Facts(
     summaries=(
@@ -77,14 +77,14 @@ class ToolchainsSection:
 
     @cached_property
     def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, PairedValues]]:
-        """The comparisons of each pair of toolchains, in their order."""
+        """The comparisons in their order, grouped by pair of toolchains."""
         comparisons: dict[Pair, dict[ToolchainComparison, PairedValues]] = {}
         for key, comparison in self._toolchains.comparisons.items():
             comparisons.setdefault((key.one, key.other), {})[key] = comparison
         return comparisons
 
     def _too_many(self) -> list[Text]:
-        """Where toolchains are too many to compare each with each, and what is compared there."""
+        """Return a note on each setting with too many toolchains for all pairs."""
         return [
             (
                 f"{_case(setting)}: {count} toolchains have {count * (count - 1) // 2} pairs, of "
@@ -98,11 +98,11 @@ class ToolchainsSection:
         ]
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Ratios of speed with one toolchain over another, one for each shared round."""
+        """Return ratios of speed with one toolchain over another, one for each shared round."""
         return {key: comparison.ratios for key, comparison in self._toolchains.comparisons.items()}
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """A table for each pair of toolchains, and what was not compared and why."""
+        """Return the section: a table for each pair of toolchains, and reasons for refusals."""
         blocks: list[Block] = [Paragraph(_HOW)]
         if notes := self._too_many():
             blocks.append(Items(tuple(notes)))
@@ -139,7 +139,7 @@ class ToolchainsSection:
         return [Answer((Strong(self._title(p)), f": {self._counts(p, verdicts)}.")) for p in pairs]
 
     def _counts(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> str:
-        """How often each toolchain of a pair is faster; and where, if these are few places."""
+        """Return the counts of verdicts on a pair, with their places if these are few."""
         quantities: dict[Verdict, list[str]] = {}
         for key in self._by_pair[pair]:
             quantities.setdefault(verdicts[key].verdict, []).append(_quantity(key))
@@ -152,7 +152,7 @@ class ToolchainsSection:
         return f"of {comparisons}, {', '.join(counts)}"
 
     def _outcome(self, pair: Pair, verdict: Verdict) -> str:
-        """The verdict with the name of the faster one."""
+        """Return the verdict in words, with the title of the faster toolchain."""
         titles = self._toolchains.titles
         winner = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
         return f"{titles[winner]} is faster" if winner else str(verdict)
@@ -223,7 +223,7 @@ def _case(setting: Setting) -> str:
 
 
 def section(data: Data) -> ToolchainsSection | None:
-    """The section, if two toolchains ran the same case."""
+    """Return the section; None if no two toolchains ran the same case."""
     toolchains = Toolchains(data)
     is_asked = toolchains.comparisons or toolchains.refusals
     return ToolchainsSection(data, toolchains) if is_asked else None

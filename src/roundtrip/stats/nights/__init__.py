@@ -1,1 +1,1 @@
-"""What changed over the nights of a site: change points, drifts, incidents."""
+"""Changes over the nights of a site: change points, drifts, incidents."""

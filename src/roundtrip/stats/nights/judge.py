@@ -1,4 +1,4 @@
-"""What the nights of many series show: change points, drifts, incidents and the newest night."""
+"""Judge the nights of many series: change points, drifts, incidents and the newest night."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
 
 _NIGHTS_A_YEAR = 365.25
-#: After so many excursions that a fit had taken for levels, what remains stands.
+#: Most rounds in which excursions that a fit took for levels are removed.
 _ROUNDS = 4
-#: A level that wanders has moved by so many times the scatter around it, and by the least effect.
+#: A wandering level moves by more than so many spreads, and by more than the least effect.
 _WANDER = 1.5
-#: A change point counts so many nights from the end of a stretch that is no end of the row.
+#: Least distance of a change point from an end of its stretch that is not an end of the row.
 _MARGIN = 64
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """A stretch of a row from place `first` on, cleaned, with the fit that is believed."""
+    """A stretch of a row from index `first` on, cleaned, with the selected fit."""
 
     row: Row
     first: int
@@ -49,13 +49,13 @@ def judge(
     settings: NightSettings,
     least_effects: np.ndarray | None = None,
 ) -> list[SeriesHistory]:
-    """What is known of each series, after the newest of its nights.
+    """Return the history of each series as of its newest night.
 
     `logs` [series, nights]: natural logarithms of nightly medians; NaN or infinite where not
     measured, or left out of detection.  `nodes`, of the same shape: the number of the node set, -1
-    where it is not known.  `least_effects`: that of each series, relative; that of `settings`
-    by default.  All series of a site belong in one call: they share what is known of their noise.
-    ValueError unless both tables have one shape.
+    if it is not known.  `least_effects`: one per series, relative; by default that of `settings`.
+    Pass all series of a site in one call: they share the estimate of their noise.  ValueError
+    unless both tables have one shape.
     """
     logs = np.asarray(logs, dtype=float)
     nodes = np.asarray(nodes)
@@ -79,7 +79,7 @@ def judge(
 
 
 def fit_stretches(all_rows: Sequence[Row], settings: NightSettings) -> list[list[Stretch]]:
-    """The stretches of each row, the newest last; none of a row with too few nights.
+    """The fitted stretches of each row, the newest last; none for a row with too few nights.
 
     Long rows are cut into stretches that overlap by half.
     """
@@ -160,8 +160,8 @@ def _history(
 def _steps(parts: Sequence[Stretch], settings: NightSettings) -> list[Step]:
     """The change points of all stretches, oldest first.
 
-    Of two that both stretches have within `incident_nights`, the one farther from the ends of its
-    stretch counts; one too near to an end that is no end of the row does not.
+    Of two change points of different stretches within `incident_nights`, the one farther from the
+    ends of its stretch counts; one too near to an end that is no end of the row does not.
     """
     quantile = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2))
     candidates: list[tuple[float, int, int, Step]] = []
@@ -213,7 +213,7 @@ def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
 
 
 def _incidents(parts: Sequence[Stretch]) -> Iterator[Incident]:
-    """Those in the middle of each stretch, and at the ends of the row."""
+    """Yield the incidents in the middle of each stretch, and at the ends of the row."""
     margin = LONGEST // 4
     for index, part in enumerate(parts):
         low = parts[index - 1].first + LONGEST - margin if index else 0
@@ -228,9 +228,9 @@ def _incidents(parts: Sequence[Stretch]) -> Iterator[Incident]:
 
 
 def _drift(part: Stretch, settings: NightSettings) -> tuple[Drift | None, tuple[int, ...]]:
-    """A straight line that explains more than change points and wander do, and what stays beside.
+    """Return the drift, if a line fits better than change points and wander, and the change points.
 
-    A line through all nights is tried without any change point, and with those of the fit.
+    A line through all nights is tried without change points, and with those of the fit.
     """
     series, fit = part.series, part.fit
     if series.nights < settings.drift_nights or not (fit.points or _is_steep(part)):

@@ -1,20 +1,19 @@
-"""The newest night beside what the nights before predict, odd nights that come and go, and whether
-launches that were made again confirm that a series is worse.
+"""The newest night against its prediction, flapping, and confirmation of worse series.
 
-**Confirmation.**  The edge of a series is the worse end of what its nights before predict of one
+**Confirmation.**  The edge of a series is the worse end of what its earlier nights predict for one
 night.  The series is launched again n times in the same night, in rounds of random order together
-with a control: a series that had not changed.  "Series is within what was predicted" means that its
-launches have their median tonight inside the edge, so that each launch lies beyond it with a
-probability of at most 1/2, whatever the distribution.  Then k of n launches beyond the edge have
-the probability P(Binomial(n, 1/2) >= k) at most: the sign test (J. Arbuthnot 1710; W. J. Conover,
-Practical Nonparametric Statistics, 1999, section 3.4).  Nine of nine have 1 in 512.  These p are
-corrected over all series that were worse last night (Y. Benjamini and Y. Hochberg, 1995), at the
-site's false discovery level.  n is planned before the first launch, and only the time, never a
-value, makes it smaller.  The launches that showed the night worse take no part.
+with a control: a series that had not changed.  The null hypothesis is that the median of its
+launches tonight is inside the edge, so that each launch lies beyond it with a probability of at
+most 1/2, whatever the distribution.  Then k or more of n launches lie beyond the edge with a
+probability of at most P(Binomial(n, 1/2) >= k): the sign test (J. Arbuthnot 1710; W. J. Conover,
+Practical Nonparametric Statistics, 1999, section 3.4).  For nine of nine it is 1 in 512.  These p
+are corrected over all series that were worse last night (Y. Benjamini and Y. Hochberg, 1995), at
+the site's false discovery level.  n is planned before the first launch; only lack of time reduces
+it, never a value.  The launches that showed the night worse are not used.
 
-What lasts for this night alone, and slows everything, would confirm every series.  So the control
-comes first: if more than half of its launches lie beyond its own edge, the machine is slower, and
-nothing is said of the series.
+A disturbance of this night that slows everything would confirm every series.  So the control is
+tested first: if more than half of its launches lie beyond its own edge, the machine is slower, and
+the series get no verdict.
 """
 
 from __future__ import annotations
@@ -34,24 +33,24 @@ from roundtrip.stats.nights.verdicts import Flapping, NewestNight
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.verdicts import q_values
 
-#: So many nights of each series say how far off a night of the site may be.
+#: Newest nights of each series from which the error bound of the site is estimated.
 _RECENT = 120
-#: Own nights at least this part as far off make the newest night no news, if more than this share.
+#: The newest night is usual if more than `_OWN_SHARE` of nights had `_FAR_SHARE` of its error.
 _FAR_SHARE, _OWN_SHARE = 0.5, 0.01
-#: Nights are odd if they are farther off than this, and at most so many, with the last, one event.
+#: Least error of odd nights; most odd nights, with the last one, that are one event.
 _ODD_SD, _RUN = 2.5, 4
-#: Odd nights that come and go came at least so often.
+#: Fewest runs of odd nights that are flapping.
 _COMINGS = 3
 
 
 @dataclass(frozen=True)
 class Predictions:
-    """Every night of a series beside its best linear prediction from the nights before, cleaned.
+    """Every night of a series and its best linear prediction from the nights before, cleaned.
 
-    `errors` [nights] are in units of the prediction's standard deviation, `distances` [nights] the
-    distances from the level of the night, `sd` (in logarithms) apart.  The newest
-    night is `value` over its level, and lies between `centre` - and + `unit` times the error that
-    is allowed; all in logarithms.  The spread has `freedom` degrees of freedom.
+    `errors` [nights] are in standard deviations of the prediction, `distances` [nights] are from
+    the level of the night in units of `sd`.  The newest night is `value` over its level; `centre`
+    +- `unit` times the allowed error is its prediction.  `sd`, `value`, `centre` and `unit` are
+    logarithms.  The spread has `freedom` degrees of freedom.
     """
 
     errors: np.ndarray
@@ -64,10 +63,10 @@ class Predictions:
 
 
 def predict(series: CleanSeries, fit: Fit) -> Predictions:
-    """The predictions under the noise of a fit; levels and spread are estimated without the last
-    night, and without nights just before it that are as odd: they may be the same event.
+    """Predict the nights of a series under the noise of its fit.
 
-    Box and Jenkins, Time Series Analysis, 1970, section 5.1.
+    Levels and spread are estimated without the last night and equally odd nights just before it,
+    which may be the same event.  Box and Jenkins, Time Series Analysis, 1970, section 5.1.
     """
     n = series.nights
     predictions = _predict_from(series, fit, n - 1)
@@ -78,7 +77,7 @@ def predict(series: CleanSeries, fit: Fit) -> Predictions:
 
 
 def _predict_from(series: CleanSeries, fit: Fit, length: int) -> Predictions:
-    """The same, from the first `length` nights."""
+    """Predict with levels and spread from the first `length` nights."""
     n = series.nights
     whiten = fit.noise.whiten[:n, :n]
     steps = np.array([0, *(point for point in fit.points if point < length)])
@@ -107,9 +106,9 @@ def _predict_from(series: CleanSeries, fit: Fit, length: int) -> Predictions:
 
 
 def error_bound(predictions: Sequence[Predictions], settings: NightSettings) -> float:
-    """How far off a night of this site may be, in standard deviations of its prediction.
+    """The allowed error of a night of this site, in standard deviations of its prediction.
 
-    So far that of all nights of late not more than `newest_share` were farther off.
+    At most `newest_share` of recent nights had a larger error; within the limits of `settings`.
     """
     if not predictions:
         return settings.newest_sd
@@ -119,14 +118,14 @@ def error_bound(predictions: Sequence[Predictions], settings: NightSettings) -> 
 
 
 def judge_newest(predictions: Predictions, bound: float) -> NewestNight:
-    """What is said of the newest night; `bound` is what `error_bound` says of its site.
+    """Judge the newest night; `bound` is the `error_bound` of its site.
 
-    It is the bound of a known spread: one of few nights takes Student's distribution.
+    The bound is for a known spread; for a spread from few nights, use Student's distribution.
     """
     bound = float(scipy.stats.t.isf(scipy.stats.norm.sf(bound), predictions.freedom))
     error = float(predictions.errors[-1])
     is_far = np.sign(error) * predictions.errors[:-1] >= _FAR_SHARE * abs(error)
-    run = np.flatnonzero(~is_far)  # nights that are far off and last do not make each other usual
+    run = np.flatnonzero(~is_far)  # far nights after the last other night do not count
     is_usual = is_far[: run[-1] if run.size else 0].sum() > _OWN_SHARE * predictions.errors.size
     half = bound * predictions.unit
     return NewestNight(
@@ -138,7 +137,7 @@ def judge_newest(predictions: Predictions, bound: float) -> NewestNight:
 
 
 def find_flapping(predictions: Predictions, settings: NightSettings) -> Iterator[Flapping]:
-    """Odd nights above the level, and below it, if they come and go more often than before.
+    """Yield odd nights above and below the level that come and go more often than before.
 
     Fisher's exact test of the newest nights against those before.
     """
@@ -167,7 +166,7 @@ def _ratio(logarithm: float) -> float:
 
 
 class Confirmation(StrEnum):
-    """What launches that were made again say of a series that was worse last night."""
+    """The result of new launches of a series that was worse last night."""
 
     CONFIRMED = "confirmed"
     NOT_CONFIRMED = "not confirmed"
@@ -178,7 +177,7 @@ class Confirmation(StrEnum):
 
 @dataclass(frozen=True)
 class SignTest:
-    """Of a series' `launches`, `beyond` lie beyond its edge."""
+    """`beyond` of a series' `launches` lie beyond its edge."""
 
     beyond: int
     launches: int
@@ -194,7 +193,7 @@ class SignTest:
 
     @property
     def is_majority(self) -> bool:
-        """Whether more than half of them do."""
+        """Whether more than half of the launches lie beyond the edge."""
         return 2 * self.beyond > self.launches
 
     def __str__(self) -> str:
@@ -202,16 +201,16 @@ class SignTest:
 
 
 def fewest_to_confirm(series: int, level: float) -> int:
-    """The fewest launches with which one worse series of so many can be confirmed."""
+    """The fewest launches that can confirm one of `series` worse series at `level`."""
     return next(n for n in count(1) if max(1, series) * 0.5**n <= level)
 
 
 def confirm(
     tests: Sequence[SignTest], controls: Sequence[SignTest | None], level: float
 ) -> list[Confirmation]:
-    """By the rule above, for each series that was worse last night.
+    """Apply the rule of this module to each series that was worse last night.
 
-    `controls` has the control of each; None without one.  `level`: false discoveries, of 1.
+    `controls` has the control of each; None without one.  `level`: false discovery level.
     """
     least = fewest_to_confirm(len(tests), level)
     result = []

@@ -1,13 +1,12 @@
-"""What of a quiet series is no change: how nights resemble each other, and two modes in turn.
+"""Noise of a series without changes: autocorrelation of nights, and visits of two modes.
 
-A level that wanders looks like a row of steps to whoever takes nights as independent.  So each
-series is explained by several models of stationary noise, from white to nearly a random walk, with
-and without change points, and the best explanation is believed.  All are known by their
-autocorrelation, which makes white noise of them, also of what begins in the middle.
+A wandering level looks like a series of steps if nights are taken as independent.  So each series
+is fitted with several models of stationary noise, from white to nearly a random walk, with and
+without change points, and the best fit counts.  Each model is given by its autocorrelation, which
+whitens the noise, and also steps that begin in any night.
 
-A node that is handed out now and then, or a page that is huge on some nights, gives a series two
-levels.  Visits of a mode are noise; what they hide are the nights within a mode, which scatter much
-less.
+A node that is allocated now and then, or huge pages on some nights, give a series two levels.
+Visits of a mode are noise; within a mode, nights scatter much less.
 """
 
 from __future__ import annotations
@@ -24,32 +23,32 @@ from roundtrip.stats.nights.verdicts import Shares
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import MAD
 
-#: The most nights that are explained at once; a longer series is cut into stretches that overlap.
+#: Most nights of one fit; a longer series is cut into stretches that overlap.
 LONGEST = 512
 _SHORTEST = 64
 _ROUNDS = 15
-#: Runs up to this length are visits of a mode, and so many make one.
+#: Most nights of a visit of a mode, and fewest visits that make a mode.
 _VISIT, _VISITS = 12, 3
-#: Modes lie at least so many standard deviations of their nights apart, and the rarer has at least
-#: this share of the nights.
+#: Least distance of modes, in standard deviations of their nights, and least share of the nights in
+#: the rarer mode.
 _LEAST_GAP, _LEAST_SHARE = 4.0, 0.15
-#: They lie at least so far apart where most series of the site have modes.
+#: Least distance of modes if most series of the site have modes.
 _LEAST_GAP_USUAL = 3.5
-#: A visit reaches its mode up to this part of what lies between the modes.
+#: The median of a visit is at most 1/_REACH of the distance between the modes from its own mode.
 _REACH = 2.5
-#: A change of shares is looked for in so many of the newest nights, at least and at most.
+#: Least and most of the newest nights in which a change of shares is searched for.
 _LEAST_NEWEST, _MOST_NEWEST = 5, 60
-#: What all series of a site say of its visits is worth so many visits of each, if all have modes.
+#: Weight of the site's prior, in visits of one series, if all series have modes.
 _SITE_VISITS = 8
 
 
 @dataclass(frozen=True)
 class Noise:
-    """One model, for up to n nights; that of fewer nights is the leading part of each array.
+    """A model for up to n nights; the leading part of each array is the model for fewer nights.
 
-    `whiten` [n, n] makes independent values of variance 1 from such noise; row t of `steps`
-    [n, n] is a step of height 1 that begins in night t, made white alike, and `line` [n] is a line
-    that rises by 1 a night.  `log_determinant` [n] is that of the covariance of so many nights.
+    `whiten` [n, n] turns such noise into independent values of variance 1; row t of `steps` [n, n]
+    is a whitened step of height 1 that begins in night t, and `line` [n] is a whitened line that
+    rises by 1 per night.  `log_determinant` [n] is that of the covariance of the first nights.
     """
 
     name: str
@@ -76,16 +75,16 @@ def _models(size: int) -> tuple[Noise, ...]:
 
 
 def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
-    """By the Durbin-Levinson recursion: row t of `whiten` is night t less its best linear
-    prediction from the nights before, over its standard deviation.
+    """Build a model from its autocorrelation by the Durbin-Levinson recursion.
 
-    It takes no LAPACK, whose threads wait in a loop for each other where a machine is busy.
-    (P. J. Brockwell and R. A. Davis, Time Series: Theory and Methods, 1991, section 5.2.)
+    Row t of `whiten` is night t minus its best linear prediction from the nights before, over its
+    standard deviation (P. J. Brockwell and R. A. Davis, Time Series: Theory and Methods, 1991,
+    section 5.2).  This avoids LAPACK, whose threads busy-wait for each other on a loaded machine.
     """
     size = autocorrelation.size
     whiten, variances = np.zeros((size, size)), np.ones(size)
     whiten[0, 0] = 1
-    weights = np.empty(0)  # of the nights before, the last night first
+    weights = np.empty(0)  # of the nights before, the latest first
     for night in range(1, size):
         variance = variances[night - 1]
         partial = (
@@ -100,19 +99,19 @@ def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
 
 
 def _autoregressive(phi: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Autocorrelation of AR(1): a night is `phi` times the last one, and white noise."""
+    """Autocorrelation of AR(1): a night is `phi` times the night before, plus white noise."""
     return lambda lag: phi**lag
 
 
 def _fractional(d: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Of ARFIMA(0, d, 0): J. R. M. Hosking, Biometrika 68, 1981, theorem 1."""
+    """Autocorrelation of ARFIMA(0, d, 0): J. R. M. Hosking, Biometrika 68, 1981, theorem 1."""
     return lambda lag: np.cumprod(
         np.where(lag > 0, (lag - 1 + d) / np.where(lag > 0, lag - d, 1), 1)
     )
 
 
 def _mixed(share: float, phi: float) -> Callable[[np.ndarray], np.ndarray]:
-    """White noise, and a level that wanders as AR(1): `share` of the variance is the level's."""
+    """Autocorrelation of white noise plus an AR(1) level with a `share` of the variance."""
     return lambda lag: share * phi**lag + (1 - share) * (lag == 0)
 
 
@@ -136,11 +135,11 @@ _LAWS: tuple[tuple[str, bool, Callable[[np.ndarray], np.ndarray]], ...] = (
 
 
 def shares(criteria: np.ndarray, white_share: float, weight: float) -> np.ndarray:
-    """How usual each model is among the series of a site [models], in parts of 1.
+    """The shares of the models among the series of a site [models], fractions of 1.
 
-    `criteria` [series, models] are -2 log likelihoods with what change points cost.  An empirical
-    Bayes estimate (H. Robbins, 1956) by expectation maximisation: what is believed before is
-    `white_share` of white noise and equal parts of the rest, worth `weight` series.
+    `criteria` [series, models] are -2 log likelihoods plus penalties of change points.  An
+    empirical Bayes estimate (H. Robbins, 1956) by expectation maximisation: the prior is
+    `white_share` for white noise and equal parts for the rest, with the weight of `weight` series.
     """
     count = criteria.shape[1]
     prior = np.full(count, (1 - white_share) / (count - 1))
@@ -163,13 +162,13 @@ class Modes:
 
     @property
     def lengths(self) -> np.ndarray:
-        """The nights of each run of either mode."""
+        """The number of nights of each run of either mode."""
         return np.concatenate([_lengths(self.is_high), _lengths(~self.is_high)])
 
 
 @dataclass(frozen=True)
 class ModePrior:
-    """What is believed of the visits of a series before any is seen: a beta law, first Jeffreys'.
+    """The prior of the visits of a series: a beta distribution, by default that of Jeffreys.
 
     `stays` nights were followed by another night in the same mode, and `leaves` were not.
     """
@@ -179,12 +178,12 @@ class ModePrior:
 
     @property
     def visits(self) -> float:
-        """So many visits of a series of its own the site's are worth."""
+        """The weight of the prior in visits of one series."""
         return self.leaves - ModePrior.leaves
 
 
 def site_prior(all_modes: Sequence[Modes | None]) -> ModePrior:
-    """What the series of a site say together, if most have modes; None is one without."""
+    """The prior from all series of a site if most have modes (not None), else that of Jeffreys."""
     lengths = [modes.lengths for modes in all_modes if modes is not None]
     if 2 * len(lengths) <= len(all_modes):
         return ModePrior()
@@ -207,11 +206,11 @@ def _lengths(mask: np.ndarray) -> np.ndarray:
 
 
 def _are_visits(lengths: np.ndarray, prior: ModePrior, settings: NightSettings) -> np.ndarray:
-    """Which runs of a mode, of `lengths` nights, may be visits as the other runs are.
+    """Which runs of a mode, of `lengths` nights, may be visits like the other runs.
 
-    A night stays in a mode with a probability that the visits show (a Markov chain of two states;
-    a longer run says only that it lasted so far).  So long a run is predicted by a beta-geometric
-    law, and as often as there were visits that could have been the longest: few visits say little.
+    The visits give the probability that a night stays in a mode (a Markov chain of two states;
+    longer runs are censored).  A beta-geometric distribution gives the probability of so long a
+    run, times the number of visits that could have been the longest: few visits are weak evidence.
     """
     is_short = lengths <= _VISIT
     nights = np.minimum(lengths, _VISIT + 1) - 1
@@ -226,13 +225,13 @@ def _are_visits(lengths: np.ndarray, prior: ModePrior, settings: NightSettings) 
 def find_modes(
     logs: np.ndarray, spread_least: float, prior: ModePrior, settings: NightSettings
 ) -> Modes | None:
-    """The two modes of a series, if it visits each again and again for a few nights.
+    """The two modes of a series that visits each repeatedly for a few nights; else None.
 
     Most nights of the rarer mode belong to visits: a level that lasts is no mode.  A stay of more
     than `_VISIT` nights is a visit only if most series of the site have modes, and stay so long.
 
-    The cut between them leaves the least variance within (N. Otsu, IEEE Transactions on Systems,
-    Man, and Cybernetics 9, 1979).  `spread_least`: the spread is not below this.
+    The cut between the modes minimises the variance within them (N. Otsu, IEEE Transactions on
+    Systems, Man, and Cybernetics 9, 1979).  `spread_least`: a lower bound of the spread.
     """
     sorted_logs = np.sort(logs)
     count = np.arange(1, logs.size)
@@ -265,7 +264,7 @@ def find_modes(
 def _is_scatter(
     logs: np.ndarray, is_high: np.ndarray, centres: np.ndarray, gap: float
 ) -> np.ndarray:
-    """The nights of runs that only scatter across the cut, and do not reach the other mode."""
+    """Mask of nights in runs that scatter across the cut but do not reach the other mode."""
     deviations = np.where(is_high, centres - logs, logs - centres)
     result = np.zeros(logs.size, dtype=bool)
     for mask in (is_high, ~is_high):
@@ -275,7 +274,7 @@ def _is_scatter(
 
 
 def offsets_of_visits(modes: Modes, prior: ModePrior, settings: NightSettings) -> np.ndarray:
-    """By how much each night is off because it visits the mode that is the rarer one [nights].
+    """The offset of each night that visits the rarer mode, else 0 [nights].
 
     A run that is too long for a visit is a level.
     """
@@ -289,10 +288,10 @@ def offsets_of_visits(modes: Modes, prior: ModePrior, settings: NightSettings) -
 
 
 def change_of_shares(modes: Modes, settings: NightSettings) -> Shares | None:
-    """The change of the shares of both modes in the newest nights, if it is no chance.
+    """The change of the shares of both modes in the newest nights, if significant; else None.
 
-    Fisher's exact test of the nights since each change of mode against those before.  Nights that
-    resemble those before count as fewer: the variance of a share is that of a Markov chain of two
+    Fisher's exact test of the nights since each change of mode against those before.
+    Autocorrelated nights count as fewer: the variance of a share is that of a Markov chain of two
     states (P. Billingsley, Annals of Mathematical Statistics 32, 1961).
     """
     n, high = modes.is_high.size, modes.is_high
@@ -315,7 +314,7 @@ def change_of_shares(modes: Modes, settings: NightSettings) -> Shares | None:
 
 
 def _worth(high: np.ndarray) -> float:
-    """So many independent nights a night is worth."""
+    """The number of independent nights that one night counts as."""
     leaves = [
         (np.sum(mask[:-1] & ~mask[1:]) + 0.5) / (mask[:-1].sum() + 1) for mask in (high, ~high)
     ]

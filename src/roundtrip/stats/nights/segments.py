@@ -1,9 +1,9 @@
-"""The levels of a series: where change points are, given each model of its noise.
+"""The levels of a series: its change points under each model of its noise.
 
 A kernel segmentation proposes many change points (Z. Harchaoui and O. Cappe, IEEE SSP 2007; S.
 Arlot, A. Celisse and Z. Harchaoui, JMLR 20, 2019).  Under each model of noise they are tested
-together by generalised least squares, and the weakest is dropped until each has its evidence.  What
-remains must also hold against the spread of its own two segments.
+together by generalised least squares, and the weakest is dropped until each has enough evidence.
+Each remaining change point must also be significant against the spread of its own two segments.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from roundtrip.stats.nights.series import CleanSeries, Excursion
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
 
-#: Penalties of the proposal, in variances times log(nights), and how many nights a change point
-#: may cost before the second is taken.
+#: Penalties of the proposal, in variances times log(nights).  The second replaces the first if that
+#: gives more than one change point per so many nights.
 _PENALTY, _PENALTY_MANY, _NIGHTS_PER_POINT = 2.5, 8.0, 6
-#: So many nights on either side say what the spread beside a change point is.
+#: Most nights on either side that give the spread beside a change point.
 _SIDE_NIGHTS = 60
-#: A night counts as no farther than so many robust standard deviations from its segment.
+#: Deviations of nights from their segment are clipped at so many robust standard deviations.
 _OUTSIDE = 4.0
-#: A segment scatters more than the series if its variance does with this confidence.
+#: Confidence of the test whether a segment scatters more than the series.
 _VARIANCE_CONFIDENCE = 0.99
-#: An excursion went back if the levels on both sides of it differ by less than this part of it.
+#: An excursion returned if the levels before and after it differ by less than this share of it.
 _RETURN_SHARE = 0.5
-#: The nights beside a plain change point scatter at least by this part of the series' spread, and
-#: so much of the area under the ROC curve is theirs; it is found within so many nights.
+#: Plain change points: least spread of the nights beside them, in spreads of the series; least area
+#: under the ROC curve; greatest distance in nights of the fit's change point.
 _LEAST_SPREAD, _PLAIN_SEPARATION, _NEAR_NIGHTS = 0.5, 0.95, 5
 _RIDGE = 1e-9
 _TINY = 1e-12
@@ -43,10 +43,10 @@ _TINY = 1e-12
 class Fit:
     """A series explained by `noise` and levels that begin in night 0 and at `points`.
 
-    `criterion` is -2 log likelihood and what the change points cost.  `sizes`, `errors`,
-    `evidence` and `thresholds` are one a change point, in units of the series' spread and in
-    standard normal deviates.  `sd` is the standard deviation from night to night.  `slope` is by
-    which the level rises from the first night to the last; 0 unless a line was asked for.
+    `criterion` is -2 log likelihood plus the penalties of change points.  `sizes`, `errors` (in
+    units of the series' spread), `evidence` and `thresholds` (in standard normal deviates) have one
+    value per change point.  `sd` is the standard deviation from night to night.  `slope` is the
+    rise of the level from the first night to the last; 0 without a line.
     """
 
     noise: Noise
@@ -61,12 +61,12 @@ class Fit:
     slope_error: float = math.inf
 
     def bounds(self, nights: int) -> list[int]:
-        """First nights of the segments, then the number of all nights."""
+        """First nights of the segments, then the number of nights."""
         return [0, *self.points, nights]
 
 
 def fits(all_series: Sequence[CleanSeries], settings: NightSettings) -> list[list[Fit]]:
-    """The best explanation of each series by each model of noise: [series][models]."""
+    """The best fit of each series under each model of noise: [series][models]."""
     series_fits: list[list[Fit]] = [[] for _ in all_series]
     for nights in {series.nights for series in all_series}:
         numbers = [number for number, series in enumerate(all_series) if series.nights == nights]
@@ -89,10 +89,10 @@ def fit(
     line: bool = False,
     response: np.ndarray | None = None,
 ) -> Fit:
-    """Drop the weakest of `points` until each that remains has the evidence that it needs.
+    """Drop the weakest of `points` until each remaining one has enough evidence; return the fit.
 
-    With `line`, a straight line through all nights is fitted beside them.  `response` [nights] is
-    the series made white, where that is known already.
+    With `line`, a straight line through all nights is fitted too.  `response` [nights] is the
+    whitened series, if it is already known.
     """
     n = series.nights
     whiten = noise.whiten[:n, :n]
@@ -144,11 +144,11 @@ def fit(
 def excursion(
     series: CleanSeries, points: Sequence[int], settings: NightSettings
 ) -> tuple[Excursion, float] | None:
-    """The first segment too short for a level that went back to where it came from, and that level.
+    """Return an excursion, a segment that is no level, and the level around it; None without one.
 
-    So short a segment at the beginning is no level either: nobody knows where it came from.  Nor
-    are the newest nights one while they look as excursions of the series or its site looked: then
-    the nights before predict what they are worth.  None if there is none.
+    It is too short for a level, and the level returns after it, or it begins the series, so that
+    the level before is unknown.  The newest nights are one if they look like earlier excursions of
+    the series or its site: they are then compared with their prediction.
     """
 
     def level(first: int, last: int) -> float:
@@ -182,7 +182,7 @@ def excursion(
 
 
 def _proposed_points(series: CleanSeries) -> list[int]:
-    import ruptures  # takes a second to load, which a site of few nights need not spend
+    import ruptures  # takes a second to load; a site with few nights does not need it
 
     n = series.nights
     search = ruptures.KernelCPD(kernel="linear", min_size=2).fit(series.values[:, None])
@@ -193,7 +193,7 @@ def _proposed_points(series: CleanSeries) -> list[int]:
 
 
 class _Proposal:
-    """The proposed change points of a series, and what the nights beside them say of any noise."""
+    """The proposed change points of a series, and statistics of the nights beside them."""
 
     def __init__(self, series: CleanSeries, settings: NightSettings) -> None:
         self._series, self._settings = series, settings
@@ -202,9 +202,9 @@ class _Proposal:
         self._neighbourhoods: dict[tuple[int, ...], _Neighbourhood] = {}
 
     def fit(self, noise: Noise, response: np.ndarray) -> Fit:
-        """The fit whose every change point is supported by the nights beside it, too.
+        """Return a fit in which the nights beside each change point support it, too.
 
-        Its criterion is worse for each plain change point that it does not have.
+        Its criterion is worse for each plain change point that it lacks.
         """
         points: Sequence[int] = self._points
         while True:
@@ -234,7 +234,7 @@ class _Proposal:
 
 @dataclass(frozen=True)
 class _Neighbourhood:
-    """Scatter and overlap of the nights before and after each of some change points.
+    """Scatter and overlap of the nights before and after each change point.
 
     By change point: `factors` inflate the standard error, `freedom` are the degrees of freedom of
     Welch's test, `separations` are areas under the ROC curve.
@@ -245,7 +245,7 @@ class _Neighbourhood:
     separations: np.ndarray
 
     def supports(self, candidate: Fit, nights: int, settings: NightSettings) -> np.ndarray:
-        """Of each change point, whether the nights beside it support it."""
+        """Whether the nights beside each change point support it, by change point."""
         squares = np.expm1(candidate.evidence**2 / nights) / self.factors**2
         evidence = np.sqrt(nights * np.log1p(squares))
         welch_evidence = -scipy.special.ndtri(scipy.special.stdtr(self.freedom, -evidence))
@@ -260,7 +260,7 @@ def _neighbourhood(series: CleanSeries, points: Sequence[int]) -> _Neighbourhood
 
 
 def _sides(series: CleanSeries, points: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The nights of the segment before and after each change point that say what is beside it."""
+    """Yield the nights before and after each change point, at most `_SIDE_NIGHTS` per segment."""
     bounds = [0, *points, series.nights]
     for index, point in enumerate(points):
         first, last = (
@@ -273,10 +273,10 @@ def _sides(series: CleanSeries, points: Sequence[int]) -> Iterator[tuple[np.ndar
 def _plain_points(
     series: CleanSeries, points: Sequence[int], settings: NightSettings
 ) -> Iterator[int]:
-    """Of the proposed change points, those that anyone sees: no slow noise moves so far at once.
+    """Yield the obvious ones of the proposed change points: slow noise has no such steps.
 
     The medians of `plain_nights` on either side differ by more than `plain_sd` of their own robust
-    standard deviations, and hardly a night is on the wrong side.
+    standard deviations, and hardly any night is on the wrong side.
     """
     for point in points:
         before = series.values[max(0, point - settings.plain_nights) : point]
@@ -304,9 +304,9 @@ def _thresholds(
 
 
 def _was_seen(series: CleanSeries, nights: int, size: float) -> bool:
-    """Whether excursions of so many nights, at least half as far off, are nothing new.
+    """Whether excursions of about so many nights, at least half as large, are known.
 
-    One of the series' own is enough, of those of the site as many as `usual_sizes` asks for.
+    One of the series is enough; those of the site must be as frequent as `usual_sizes` requires.
     """
     return size <= 2 * series.usual_sizes.get(nights, 0.0) or any(
         excursion.end - excursion.begin >= nights - 1 and excursion.size >= size / 2
@@ -315,12 +315,12 @@ def _was_seen(series: CleanSeries, nights: int, size: float) -> bool:
 
 
 def inflation(series: CleanSeries, points: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """By how much the nights beside each change point scatter more than all nights do, at least 1.
+    """Factors for the standard errors of change points, at least 1, and their degrees of freedom.
 
-    A factor of its standard error, and the degrees of freedom of the variance that it is from (B.
-    L. Welch, Biometrika 34, 1947); infinite where the factor is 1.  The variance on either side is
-    its own where that is larger with the confidence `_VARIANCE_CONFIDENCE` (chi-square), else that
-    of all nights: few nights that happen to scatter more, or less, do not count.
+    A factor is the excess scatter of the nights beside a change point over all nights; the degrees
+    of freedom (B. L. Welch, Biometrika 34, 1947) are infinite where it is 1.  The variance on
+    either side is its own if that is larger with confidence `_VARIANCE_CONFIDENCE` (chi-square),
+    else that of all nights: few nights that scatter more or less by chance do not count.
     """
     factors, freedom = np.ones(len(points)), np.full(len(points), math.inf)
     if not points:
@@ -341,9 +341,9 @@ def inflation(series: CleanSeries, points: Sequence[int]) -> tuple[np.ndarray, n
 
 
 def _own_variance(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
-    """The variance of some nights, and its degrees of freedom; `pooled_var` unless surely larger.
+    """The variance of `part` and its degrees of freedom; `pooled_var` unless significantly larger.
 
-    What lies far outside of the nights counts as if it lay at their edge.
+    Outliers are clipped.
     """
     deviations = part - np.median(part)
     bound = _OUTSIDE * max(robust_sd(part), math.sqrt(pooled_var))
@@ -356,7 +356,7 @@ def _own_variance(part: np.ndarray, pooled_var: float) -> tuple[float, float]:
 
 @cache
 def _squares(nights: int) -> float:
-    """What the squares of so many nights sum up to by chance at most, in variances."""
+    """The largest sum of squares of so many nights that chance explains, in variances."""
     return float(scipy.stats.chi2.ppf(_VARIANCE_CONFIDENCE, nights - 1)) if nights > 1 else math.inf
 
 

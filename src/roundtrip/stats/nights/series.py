@@ -1,7 +1,7 @@
-"""The nights of one series, without holes, cleaned of what is no level: incidents and odd nights.
+"""The measured nights of one series, cleaned of incidents and odd nights, which are no levels.
 
-Nights that were not measured, or were left out, are dropped, and the rest moves together: how many
-nights lie between two measurements plays no part but in drifts.
+Nights that were not measured, or were left out, are dropped.  The number of nights between two
+measurements matters only for weekdays and drifts.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from roundtrip.stats.nights.noise import (
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import MAD
 
-#: The difference of two nights of a normal distribution to its standard deviation.
+#: Ratio of a normal distribution's standard deviation to that of the difference of two nights.
 _DIFFERENCE = 2**-0.5
-#: A running median follows a level after so many nights, on either side.
+#: Half-width of the running median in nights.
 _REACH = 7
-#: A night farther off than `_FAR_SD` belongs to an incident that has one beyond `clip_sd`; an
-#: incident that is no more than `_SHORT_NIGHTS` nights long is seen without a fit.  If more than
-#: `_ODD_SHARE` of all nights are such, the series has two modes, and they are its noise.
+#: A run of at most `_SHORT_NIGHTS` nights farther off than `_FAR_SD`, one of them beyond `clip_sd`,
+#: is an incident, found without a fit.  If more than `_ODD_SHARE` of all nights are in incidents,
+#: the series has two modes, and they are its noise.
 _FAR_SD, _SHORT_NIGHTS, _ODD_SHARE = 2.5, 4, 0.15
-#: A spread estimated from differences is believed to this part: nights may alternate.
+#: Factor of a spread estimated from differences: nights may alternate.
 _CAUTION = 0.8
-#: Weekdays differ if so many weeks or more would show it by chance less often than this.
+#: Fewest weeks for a test of weekdays, and the p-value up to which weekdays differ.
 _WEEKS, _WEEKDAY = 5, 1e-5
-#: A rate is believed to be above its confidence bound but for this probability.
+#: Error probability of the lower confidence bound of a rate.
 _DOUBT = 0.05
-#: The standard deviation of a clock's rounding in parts of its resolution, with a margin.
+#: Standard deviation of a clock's rounding error over its resolution, with a margin.
 _ROUNDING = 0.4
 
 
 @dataclass(frozen=True)
 class Row:
-    """One series: logarithms, places in the order of the site's nights, and node sets [nights].
+    """One series: logarithms, indices among the site's nights, and node sets [nights].
 
-    Node sets are numbered from 0, the most usual first; -1 is a night that no other is comparable
-    with.
+    Node sets are numbered from 0, the most frequent first; -1 is a night that is comparable with no
+    other.
     """
 
     values: np.ndarray
@@ -55,18 +55,18 @@ class Row:
 
     @property
     def comparable(self) -> Row:
-        """Without the nights of node set -1."""
+        """The row without the nights of node set -1."""
         mask = self.node_set >= 0
         return Row(self.values[mask], self.night[mask], self.node_set[mask])
 
     def part(self, begin: int, end: int) -> Row:
-        """Only the nights `begin` to `end`, which is the first that is not taken."""
+        """The row with only the nights `begin` to `end` (exclusive)."""
         return Row(self.values[begin:end], self.night[begin:end], self.node_set[begin:end])
 
 
 @dataclass(frozen=True)
 class Excursion:
-    """Nights `begin` to `end` (not taken) that were `size` deviations off and went back."""
+    """Nights `begin` to `end` (exclusive) that were `size` spreads off the level and went back."""
 
     begin: int
     end: int
@@ -75,13 +75,13 @@ class Excursion:
 
 @dataclass(frozen=True)
 class CleanSeries:
-    """A row in units of its `spread` (of logarithms), less its `middle`.
+    """A row minus its `middle`, in units of its `spread` (both of logarithms).
 
-    `raw` has every night as it was, `values` without `excursions`, and no night farther than
+    `raw` has all nights; `values` has the level in place of `excursions`, and no night farther than
     `clip_sd` from the nights around it.  `sets` [nights, node sets - 1] marks the nights of each
-    node set but the first.  Node sets, weekdays and the nights of two `modes` are brought to one
-    level, by a first estimate.  `usual_sizes`: by number of nights, what `usual_excursion_sizes`
-    says of the site.
+    node set except the first.  Node sets, weekdays and the nights of two `modes` are brought to one
+    level, by a first estimate.  `usual_sizes`: `usual_excursion_sizes` of the site, by number of
+    nights.
     """
 
     raw: np.ndarray
@@ -95,23 +95,23 @@ class CleanSeries:
 
     @property
     def nights(self) -> int:
-        """How many nights there are."""
+        """The number of nights."""
         return int(self.raw.size)
 
     def without(self, excursion: Excursion, level: float) -> CleanSeries:
-        """The same with one excursion more, whose nights get the `level` around them."""
+        """A copy with one more excursion, whose nights get the `level` around them."""
         values = self.values.copy()
         values[excursion.begin : excursion.end] = level
         return replace(self, values=values, excursions=(*self.excursions, excursion))
 
 
 def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterator[Row]:
-    """The rows of a table [series, nights] of logarithms: what is not finite does not count.
+    """Yield the rows of a table [series, nights] of logarithms; only finite values count.
 
-    The `node_sets_most` node sets that a row used most often are kept apart, the first seen first
+    The `node_sets_most` most frequent node sets of a row are distinguished, the first seen first
     among equals; "not known" (-1 in `nodes`) counts as one of them.  Sets with fewer than
     `node_set_nights` nights are not comparable.  If more than half of the nights are on rare sets,
-    the site hands out nodes at random: then the row has one set, and what differs between nodes is
+    the site assigns nodes at random: then the row has one set, and differences between nodes are
     part of its noise.
     """
     for values, numbers in zip(logs, nodes, strict=True):
@@ -133,7 +133,7 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterat
 def clean(all_rows: Sequence[Row], settings: NightSettings) -> list[CleanSeries]:
     """The comparable nights of each row of a site, at least one, in units of their spread.
 
-    Where series have modes, what is known of their visits counts for all.
+    If most series have modes, all share a prior of their visits.
     """
     first_pass = [_clean(row, ModePrior(), settings) for row in all_rows]
     prior = site_prior([series.modes for series in first_pass])
@@ -154,7 +154,7 @@ def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> CleanSeries:
     level = running_median(logs)
     deviations = logs - level
     spread = _spread(logs, deviations, settings.spread_least)
-    mirror_level = running_median(logs, "mirror")  # that no newest night makes a level of its own
+    mirror_level = running_median(logs, "mirror")  # the newest nights form no level here
     excursions = tuple(_short_excursions(logs / spread, mirror_level / spread, settings.clip_sd))
     bound = settings.clip_sd * spread
     values = np.clip(
@@ -172,12 +172,12 @@ def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> CleanSeries:
 def usual_excursion_sizes(
     all_series: Sequence[CleanSeries], settings: NightSettings
 ) -> dict[int, float]:
-    """How large excursions of a site are that last for so many nights, or longer, and are usual.
+    """The largest size of usual excursions of a site, by their least number of nights.
 
-    Usual is what begins in more than `newest_share` of all nights, by the lower confidence bound of
-    a Poisson rate (F. Garwood, Biometrika 28, 1936): no site says so after one or two.  While such
-    nights last nobody knows whether they are the next excursion.  Nothing is usual of lengths that
-    the result does not have.
+    Excursions are usual if they begin in more than `newest_share` of all nights, by the lower
+    confidence bound of a Poisson rate (F. Garwood, Biometrika 28, 1936); one or two are not enough.
+    While such nights last, they may be the next excursion.  A length without usual excursions is
+    missing in the result.
     """
     nights = sum(series.nights for series in all_series)
     excursions = [excursion for series in all_series for excursion in series.excursions]
@@ -197,13 +197,13 @@ def usual_excursion_sizes(
 def running_median(
     values: np.ndarray, ends: Literal["nearest", "mirror"] = "nearest"
 ) -> np.ndarray:
-    """The median of the nights around each night; the ends go on for ever, or backwards."""
+    """The median of the nights around each night; `ends` extends the series at its ends."""
     reach = min(_REACH, max(1, (values.size - 1) // 4))
     return np.asarray(scipy.ndimage.median_filter(values, 2 * reach + 1, mode=ends))
 
 
 def _offsets(row: Row) -> np.ndarray:
-    """By how much the node set of each night differs from the first: a first estimate [nights]."""
+    """A first estimate of the difference of each night's node set from the first one [nights]."""
     offsets = np.zeros(row.values.size)
     if not row.node_set.any():
         return offsets
@@ -217,9 +217,9 @@ def _offsets(row: Row) -> np.ndarray:
 
 
 def _weekdays(logs: np.ndarray, night: np.ndarray) -> np.ndarray:
-    """By how much each night is off because of its weekday, where weekdays differ [nights].
+    """The effect of the weekday of each night [nights]; 0 if weekdays do not differ.
 
-    An analysis of variance of what lies off the running median (R. A. Fisher 1925).
+    An analysis of variance of deviations from the running median (R. A. Fisher 1925).
     """
     deviations = logs - running_median(logs)
     if logs.size < _WEEKS * 7:
@@ -237,8 +237,8 @@ def _weekdays(logs: np.ndarray, night: np.ndarray) -> np.ndarray:
 
 
 def _spread(logs: np.ndarray, deviations: np.ndarray, spread_least: float) -> float:
-    """Robust standard deviation from night to night, never below what the resolution allows."""
-    sd = MAD * float(np.median(np.abs(deviations))) / 0.95  # the running median takes part of it
+    """Robust standard deviation from night to night, at least what the resolution allows."""
+    sd = MAD * float(np.median(np.abs(deviations))) / 0.95  # the running median follows part of it
     steps = np.diff(logs)
     steps = np.abs(steps - np.median(steps)) if steps.size else np.zeros(1)
     step_sd = _CAUTION * _DIFFERENCE * MAD * float(np.median(steps))
@@ -246,7 +246,7 @@ def _spread(logs: np.ndarray, deviations: np.ndarray, spread_least: float) -> fl
 
 
 def _resolution(logs: np.ndarray) -> float:
-    """Relative step of the clock, 0 if values hardly repeat."""
+    """Relative step of the clock; 0 if values hardly repeat."""
     unique_values = np.unique(np.round(logs, 9))
     if unique_values.size < 2 or unique_values.size > logs.size / 2:
         return 0.0
@@ -254,10 +254,10 @@ def _resolution(logs: np.ndarray) -> float:
 
 
 def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> Iterator[Excursion]:
-    """Few nights in a row that are far off the level on one side, and are followed by others.
+    """Yield short runs of nights far from the level on one side that other nights follow.
 
-    Of the newest nights the next one must be nearer to the level before them than to theirs: no
-    nights say where the level is then.
+    After a run among the newest nights, the next night must be nearer to the level before the run
+    than to the run: too few nights show the level after it.
     """
     deviations = values - level
     side = np.where(np.abs(deviations) > _FAR_SD, np.sign(deviations), 0)

@@ -1,7 +1,7 @@
-"""What is known of the nights of one series, and the verdict on its newest nights.
+"""The history of the nights of one series, and the verdict on its newest nights.
 
-Nights are counted from 0, in the order of the site's nights; those that were left out count too.
-All ratios are of raw values, over the level before.
+Nights are counted from 0, in the order of the site's nights, including nights that were left out.
+All ratios are of raw values to the level before.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-#: A level is that of before if it is nearer to it than this part of the change.
+#: A level has returned if its distance from the old one is at most this share of the change.
 _RETURN_SHARE = 0.35
-#: A change point that lies elsewhere than it was reported is the same up to so many nights away.
+#: A change point is the same as a reported one up to a distance of so many nights.
 _SAME_POINT_NIGHTS = 10
 
 
 class Verdict(StrEnum):
-    """What is said of a series, in the order in which series are listed."""
+    """Verdicts on a series, in the order in which series are listed."""
 
     WORSE_LAST_NIGHT = "worse last night"
     REGRESSED = "regressed"
@@ -32,11 +32,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """A change of level that began at `night`: `ratio` is the level since over the level before.
+    """A change of level that began at `night`: `ratio` is the new level over the level before.
 
     `low` and `high` are its interval.  `evidence`, with the sign of the change, is above
-    `threshold` in absolute value; `nights` is the number of nights of the level since that were
-    used.
+    `threshold` in absolute value; `nights` is the number of nights of the new level that were used.
     """
 
     night: int
@@ -48,16 +47,15 @@ class Step:
     nights: int
 
     def is_effect(self, least_effect: float) -> bool:
-        """Whether its interval excludes 1 and it is larger than the least effect."""
+        """Whether the interval excludes 1 and the change is at least the least effect."""
         return abs(self.ratio - 1) >= least_effect and not self.low <= 1 <= self.high
 
 
 @dataclass(frozen=True)
 class Revision:
-    """A change point that was reported after the night before, and is not there any more.
+    """A change point that was reported after the night before and no longer exists.
 
-    `new_step` is the change point that stands in its place; None if it is withdrawn, for the reason
-    `reason`.
+    `new_step` is the change point that replaces it; None if it is withdrawn, for the `reason`.
     """
 
     old_step: Step
@@ -70,7 +68,7 @@ class Segment:
     """The nights between two change points, from `begin` to `end` (exclusive).
 
     `level` is their median in the unit of the series, `spread` the robust standard deviation from
-    night to night (relative), `autocorrelation` that at lag 1.
+    night to night (relative), `autocorrelation` the one at lag 1.
     """
 
     begin: int
@@ -82,7 +80,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Incident:
-    """Nights `first` to `last` that were `ratio` times the level, and went back to it."""
+    """Nights `first` to `last` at `ratio` times the level, which then returned."""
 
     first: int
     last: int
@@ -91,7 +89,7 @@ class Incident:
 
 @dataclass(frozen=True)
 class Drift:
-    """A slow change: the level of a year later over that of today, with its interval."""
+    """A slow change: the level in a year over the level today, with its interval."""
 
     yearly_ratio: float
     low: float
@@ -100,9 +98,9 @@ class Drift:
 
 @dataclass(frozen=True)
 class NewestNight:
-    """The newest night beside what the nights before predict: ratios over their level.
+    """The newest night and its prediction from the nights before: ratios to their level.
 
-    `low` and `high` bound what one night without a change is expected to show.
+    `low` and `high` bound the prediction of one night without a change.
     """
 
     ratio: float
@@ -115,7 +113,7 @@ class NewestNight:
 class Flapping:
     """Odd nights that come and go: `share` of the newest `nights`, `share_before` of those before.
 
-    Odd nights are `ratio` times the level, in the middle.
+    `ratio` is the median of odd nights over the level.
     """
 
     nights: int
@@ -126,10 +124,10 @@ class Flapping:
 
 @dataclass(frozen=True)
 class Shares:
-    """A series with two modes that visits one more often: how often it was in the higher mode.
+    """A change of the share of nights that a series spends in the higher of two modes.
 
-    `after` is the share of the newest `nights`, `before` that of the nights before, of 1.  The
-    higher mode is `ratio` (above 1) times the lower.
+    `after` is the share of the newest `nights`, `before` that of earlier nights, fractions of 1.
+    The higher mode is `ratio` (above 1) times the lower.
     """
 
     nights: int
@@ -138,7 +136,7 @@ class Shares:
     ratio: float
 
     def of_worse_mode(self, *, lower_is_better: bool) -> Shares:
-        """The same of the mode that is worse; `ratio` is that mode over the other."""
+        """The shares of the worse mode; `ratio` is the worse mode over the other."""
         if lower_is_better:
             return self
         return Shares(self.nights, 1 - self.before, 1 - self.after, 1 / self.ratio)
@@ -146,13 +144,13 @@ class Shares:
 
 @dataclass(frozen=True)
 class SeriesHistory:
-    """Of one series: every change point, segment and incident, oldest first, and its newest nights.
+    """Change points, segments and incidents of one series, oldest first, and its newest nights.
 
-    `detectable_step` is the least relative step that 10 new nights would show with a probability of
-    90 %; None with too few nights.  `reason` says what is missing where nothing can be judged.
-    `least_effect` is relative; a level is news for `news_nights`.  `shares`: a change of the shares
-    of two modes, which is no change point.  `previous_history` is what was known, and so reported,
-    after the night before the newest.
+    `detectable_step` is the least relative step that `sight_nights` new nights show with
+    probability `sight_power`; None with too few nights.  `reason` says what is missing for a
+    verdict.  `least_effect` is relative; a level is news for `news_nights`.  `shares`: a change of
+    the shares of two modes, which is no change point.  `previous_history` is the history as of the
+    night before the newest, which was reported then.
     """
 
     nights_used: int
@@ -172,7 +170,7 @@ class SeriesHistory:
 
     @property
     def spikes(self) -> tuple[int, ...]:
-        """Every night of an incident."""
+        """The nights of all incidents."""
         return tuple(
             n for incident in self.incidents for n in range(incident.first, incident.last + 1)
         )
@@ -189,7 +187,7 @@ class SeriesHistory:
     def standing_steps(
         self, *, lower_is_better: bool, accepted_night: int = -1
     ) -> tuple[Step, ...]:
-        """Change points for the worse after `accepted_night` that no later level took back."""
+        """Change points for the worse after `accepted_night` that no later level reversed."""
         result: list[Step] = []
         for index, step in enumerate(self.steps):
             is_worse = (step.ratio > 1) == lower_is_better
@@ -206,7 +204,7 @@ class SeriesHistory:
 
     @property
     def revisions(self) -> tuple[Revision, ...]:
-        """What became of change points that were reported after the night before, oldest first.
+        """Changes of the change points that were reported after the night before, oldest first.
 
         Only effects were reported.
         """
@@ -238,7 +236,7 @@ class SeriesHistory:
         return tuple(result)
 
     def _withdrawal_reason(self, old_step: Step) -> str:
-        """Why a change point that was reported before does not stand."""
+        """Why a change point that was reported before is withdrawn."""
         if any(incident.first <= old_step.night <= incident.last for incident in self.incidents):
             return "the level went back, so these nights are an incident"
         place = old_step.night, old_step.ratio > 1
@@ -251,7 +249,7 @@ class SeriesHistory:
         return "with the newest night it lacks evidence"
 
     def recovered_night(self, *, lower_is_better: bool) -> NewestNight | None:
-        """The night before, if it was reported as worse, and last night shows no sign of it."""
+        """The night before, if it was reported as worse and last night shows no sign of it."""
         previous = self.previous_history
         if previous is None or self.newest_night is None:
             return None
@@ -265,7 +263,7 @@ class SeriesHistory:
         return None if is_worse or has_step else previous.newest_night
 
     def worse_flapping(self, *, lower_is_better: bool) -> Flapping | None:
-        """The worse nights that come and go, if there are such."""
+        """Flapping for the worse; None if there is none."""
         return next(
             (flapping for flapping in self.flapping if (flapping.ratio > 1) == lower_is_better),
             None,
@@ -278,7 +276,7 @@ class SeriesHistory:
         return self.shares.of_worse_mode(lower_is_better=lower_is_better)
 
     def is_worse_last_night(self, *, lower_is_better: bool) -> bool:
-        """Whether the newest night is worse than what was predicted, and by more than the least."""
+        """Whether the newest night is worse than predicted, by at least the least effect."""
         if self.newest_night is None or not self.newest_night.is_outside:
             return False
         change = self.newest_night.ratio - 1
@@ -287,7 +285,7 @@ class SeriesHistory:
     def verdict(self, *, lower_is_better: bool, accepted_night: int = -1) -> Verdict:
         """The verdict on the newest nights; change points up to `accepted_night` are the baseline.
 
-        The newest night stands before any change point, and these before what comes and goes.
+        The newest night takes precedence over change points, and these over flapping.
         """
         is_new = not self.segments or self.segments[-1].end - 1 > accepted_night
         if is_new and self.is_worse_last_night(lower_is_better=lower_is_better):
@@ -310,7 +308,7 @@ class SeriesHistory:
         return Verdict.WANDERING if self.is_wandering else Verdict.UNCHANGED
 
     def _takes_back(self, step: Step) -> bool:
-        """Whether a change point went back to the level before an earlier one."""
+        """Whether a change point returned to the level before an earlier, opposite one."""
         position = self.steps.index(step)
         for index in range(position - 1, -1, -1):
             earlier = self.steps[index]
@@ -322,7 +320,7 @@ class SeriesHistory:
 
 
 def _is_back(ratio: float, change: float, least_effect: float) -> bool:
-    """Whether `ratio` to an old level is that level again, after a `change` by so many times."""
+    """Whether a level `ratio` times an old one has returned to it after a `change` (a ratio)."""
     return abs(math.log(ratio)) <= max(
         _RETURN_SHARE * abs(math.log(change)), math.log1p(least_effect)
     )

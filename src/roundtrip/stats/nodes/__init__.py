@@ -1,6 +1,6 @@
-"""Which node, switch or link stands out among launches between pairs of nodes.
+"""Find the node, switch or link that stands out among launches between pairs of nodes.
 
-The model: on a log scale a launch costs what its round costs, plus an effect of each node that it
-ran on, plus noise.  An effect is an outlier if it is worse than the site's threshold, and worse
-than the healthy nodes differ among each other, beyond what chance explains.
+The model: on a log scale the cost of a launch is the cost of its round, plus an effect of each of
+its nodes, plus noise.  An effect is an outlier if it exceeds the site's threshold and the
+differences among healthy nodes by more than chance explains.
 """

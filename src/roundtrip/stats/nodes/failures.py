@@ -1,16 +1,16 @@
-"""Which nodes fail more launches than the others, by all launches of the newest nights.
+"""Find nodes that fail more launches than the others, from all launches of the newest nights.
 
-A failed launch counts against each of its nodes.  The node that explains failures best is put aside
-with all its launches, then the next one, as in `judge`: so the partners of a flaky node are
-judged by their other launches.  A node is flaky if two tests say so:
+A failed launch counts against each of its nodes.  The node that explains failures best is excluded
+with all its launches, then the next one, as in `judge`: so the partners of a flaky node are judged
+by their other launches.  A node is flaky if it is significant in two tests:
 
-* its failures are too many for the rate at which the other nodes failed in all nights: the
+* Its failures are too many for the rate at which the other nodes failed in all nights: the
   posterior predictive of that rate, a beta-binomial with Jeffreys' prior (H. Jeffreys, Proceedings
-  of the Royal Society A 186, 1946);
-* they are too many for the failures of each night alone, which launches had by chance: the sum of
-  hypergeometric counts, exact given what failed each night (N. Mantel and W. Haenszel, Journal of
-  the National Cancer Institute 22, 1959).  In a night in which much failed this is the stronger
-  demand, and the rate of all nights means nothing.
+  of the Royal Society A 186, 1946).
+* Its failures are too many given the failures of each night, if chance distributes them among
+  launches: the sum of hypergeometric counts, exact given the failures of each night (N. Mantel and
+  W. Haenszel, Journal of the National Cancer Institute 22, 1959).  In a night with many failures
+  this test is the stricter one, and the rate of all nights means nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from roundtrip.stats.settings import NodeSettings
 
 #: Jeffreys' prior of a rate.
 _PRIOR = 0.5
-#: Rates of healthy nodes differ by 1/sqrt(3) of their mean, as if even from 0 to twice as much.
+#: Rates of healthy nodes scatter by 1/sqrt(3) of their mean, as if uniform from 0 to twice it.
 _SHAPE = 3.0
-#: Below this probability of so many launches since the last failure, a node fails no longer.
+#: A node has recovered if so many passes since its last failure are less probable than this.
 _RECOVERED = 0.05
 
 
@@ -40,10 +40,10 @@ _Value = TypeVar("_Value", str, tuple[str, str])
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Launches that passed or failed.  `failed` and `night` go by launch, `night` counts from 0.
+    """Launches that passed or failed.  `failed`, `night` (from 0) and `stratum` are by launch.
 
-    `stratum` numbers, within nights, launches that are alike.  `launch` and `node` go by pairs of a
-    launch and a node of it; `node` is an index of `names`.
+    `stratum` numbers groups of similar launches within nights.  `launch` and `node` are by pairs of
+    a launch and one of its nodes; `node` is an index of `names`.
     """
 
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Outcomes:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[Collection[str], bool, str, str]]) -> Outcomes:
-        """From the nodes of each launch, whether it failed, its night, and what it is like."""
+        """Convert rows: the nodes of each launch, whether it failed, its night, and its kind."""
         launches = list(rows)
         names = sorted({name for nodes, *_ in launches for name in nodes})
         numbers = {name: number for number, name in enumerate(names)}
@@ -75,10 +75,10 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class FlakyNode:
-    """`names` of a node, or of two that failed only together, so that nobody knows which.
+    """`names` of a flaky node, or of two that failed only together and cannot be told apart.
 
-    `counts`: (failed, all) of the launches on it; `other_counts`: in the same nights, of those on
-    other nodes.  `chance`: the probability of such a node by chance, over all nodes and windows.
+    `counts`: (failed, all) launches on it; `other_counts`: those on other nodes in the same nights.
+    `chance`: the probability of such a node by chance, over all nodes and windows.
     """
 
     names: tuple[str, ...]
@@ -114,7 +114,7 @@ def find_flaky_nodes(outcomes: Outcomes, settings: NodeSettings) -> tuple[FlakyN
 
 @dataclass(frozen=True)
 class _Window:
-    """Nights from `first` on, one of `windows`; the rate elsewhere is of nights from `since` on."""
+    """Nights from `first` on, one of `windows`; the others' rate is of nights from `since` on."""
 
     outcomes: Outcomes
     first: int
@@ -123,7 +123,7 @@ class _Window:
     windows: int
 
     def flaky_nodes(self) -> list[FlakyNode]:
-        """The last node put aside that is flaky ends the list, as in the test of many outliers."""
+        """The flaky nodes; the last flaky exclusion ends the list, as in outlier tests."""
         groups: list[tuple[int, ...]] = []
         flaky_count = patience = 0
         limit = int(MOST_EXCLUDED * len(self.outcomes.names))
@@ -142,7 +142,7 @@ class _Window:
         return [verdict for verdict in verdicts if verdict]
 
     def _most_likely(self, excluded_nodes: Sequence[int]) -> tuple[int, ...]:
-        """The node whose failures the others' rate explains least, and who shares them all."""
+        """The node, or two inseparable ones, whose failures the others' rate explains least."""
         mask = self._mask_without(excluded_nodes)
         window = mask & (self.outcomes.night >= self.first)
         failures = self._count(window & self.outcomes.failed)
@@ -161,7 +161,7 @@ class _Window:
         return tuple(int(node) for node in twins) if len(twins) <= 2 else (worst,)
 
     def _test(self, group: tuple[int, ...], excluded_nodes: Sequence[int]) -> FlakyNode | None:
-        """The node or nodes of `group`, if flaky by both tests against all but `excluded_nodes`."""
+        """The flaky `group`, by both tests against all except `excluded_nodes`; else None."""
         outcomes, settings, node = self.outcomes, self.settings, group[0]
         mask = self._mask_without([other for other in excluded_nodes if other not in group])
         on_node = self._node_mask(node)
@@ -195,7 +195,7 @@ class _Window:
         return FlakyNode(names, (failures, launches), other_counts, nights, min(1.0, chance))
 
     def _by_night(self, failures: int, window: np.ndarray, on_node: np.ndarray) -> float:
-        """The probability of `failures` failures or more, given what failed in each stratum."""
+        """The probability of at least `failures` failures, given the failures of each stratum."""
         pmf = np.ones(1)
         strata = self.outcomes.stratum
         for stratum in np.unique(strata[window & on_node]):
@@ -218,7 +218,7 @@ class _Window:
         return on_node
 
     def _count(self, launches: np.ndarray) -> np.ndarray:
-        """Of the launches in this mask, how many were on each node."""
+        """The number of launches in a mask on each node."""
         weights = launches[self.outcomes.launch]
         return np.bincount(self.outcomes.node[weights], minlength=len(self.outcomes.names))
 
@@ -226,21 +226,20 @@ class _Window:
 def _chance(
     failures: _Count, launches: _Count, other_failures: _Count, other_passes: _Count
 ) -> np.ndarray:
-    """The probability of `failures` failures or more, where `other_failures` launches failed and
-    `other_passes` did not.
+    """The probability of at least `failures` failures, given failures and passes of the others.
 
-    However many these are, healthy nodes differ: their rates scatter by a beta of `_SHAPE`.
+    The rates of healthy nodes differ, so at most `_SHAPE` failures of the others count.
     """
     share = np.minimum(1.0, _SHAPE / (np.asarray(other_failures) + _PRIOR))
     rates = share * (other_failures + _PRIOR), share * (other_passes + _PRIOR)
-    # The upper tail itself: 1 minus the lower one is as small as its rounding error.
+    # Sum the upper tail: 1 minus the lower tail can be as small as its rounding error.
     counts = np.arange(np.max(launches) + 1)[:, None]
     pmf = scipy.stats.betabinom.pmf(counts, np.atleast_1d(launches), *map(np.atleast_1d, rates))
     return np.asarray(np.where(counts >= failures, pmf, 0.0).sum(axis=0))
 
 
 def _numbers(values: list[_Value]) -> np.ndarray:
-    """The number of each value among those that differ, in their order."""
+    """The number of each value among the distinct values, in their order."""
     numbers = {value: number for number, value in enumerate(sorted(set(values)))}
     return np.array([numbers[value] for value in values], dtype=np.int64)
 

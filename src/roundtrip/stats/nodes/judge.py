@@ -1,9 +1,9 @@
-"""Names the nodes, switches and links that are sick, over all measures together.
+"""Find the sick nodes, switches and links, over all measures together.
 
-In one measure and window the most extreme unit is put aside with all its launches, then the next
-one, as in the generalized test of many outliers (B. Rosner, Technometrics 25, 1983): the last step
-that is significant tells how many outliers there are.  So several sick nodes hide neither each
-other nor themselves, and no launch with a sick node counts against its healthy partner.
+In one measure and window the most extreme unit is excluded with all its launches, then the next
+one, as in the generalized test of many outliers (B. Rosner, Technometrics 25, 1983): the last
+significant step gives the number of outliers.  So several sick nodes do not hide each other, and no
+launch with a sick node counts against its healthy partner.
 
 False discoveries are controlled by the method of Y. Benjamini and D. Yekutieli (Annals of
 Statistics 29, 2001), because the effects of nodes of one launch, of windows that overlap and of
@@ -23,15 +23,15 @@ from roundtrip.stats.nodes.launches import NO_NODE, HealthyLaunches, Kind, Launc
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import median_interval
 
-#: At most this share of the nodes is put aside: with more, nobody knows which part is sick.
+#: Largest share of the nodes that is excluded: with more, the sick part is unknown.
 MOST_EXCLUDED = 1 / 3
-#: After so many steps that are not significant, no more is put aside.
+#: Number of successive steps without significance after which exclusion ends.
 PATIENCE = 2
-#: Below this, a unit looks sick.
+#: A unit with a p below this looks sick.
 _UNLIKELY = 0.1
-#: Below this, chances are as good as equal.
+#: All p below this count as equal.
 _NO_CHANCE = 1e-12
-#: More launches are never advised; a node that needs more has no effect of interest.
+#: Most launches that are advised; a node that needs more has no effect of interest.
 _MOST = 64
 
 
@@ -48,9 +48,9 @@ class Measure:
 class UnitEffect:
     """One unit in one window of nights.  `effect`, `low`, `high`: logarithms, more is worse.
 
-    `low` and `high` are None with too few launches for an interval.  `p`: how likely healthy
-    launches alone are so bad; `newest_effect`: the median effect in the newest night in which it
-    was measured.  `nights` were used, of the `window`.
+    `low` and `high` are None with too few launches for an interval.  `p`: the probability that
+    healthy launches are as bad; `newest_effect`: the median effect in the newest night that
+    measured the unit.  `nights`: used nights of the `window`.
     """
 
     unit: Unit
@@ -67,7 +67,7 @@ class UnitEffect:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why a unit is named in one measure: its window with the least `q`."""
+    """The evidence against a unit in one measure: its window with the least `q`."""
 
     measure: Hashable
     unit_effect: UnitEffect
@@ -86,7 +86,7 @@ class Outlier:
 
 @dataclass(frozen=True)
 class UnjudgedNode:
-    """A node with too few launches for a verdict, and how many more rounds would do."""
+    """A node with too few launches for a verdict, and the number of further rounds it needs."""
 
     name: str
     launches: int
@@ -95,13 +95,12 @@ class UnjudgedNode:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What one measure can show: all nodes in all nights of the widest window.
+    """The power of one measure, for all nodes in all nights of the widest window.
 
-    `effects` by node, with their intervals.  `detectable_effect`: the effect of a node, a
-    logarithm, that would be detected with the power asked for; None if these launches can show
-    none, and then `extra_rounds` more would do.  `spread`: how far healthy nodes differ, a
-    logarithm.  `node_count`: the number of nodes with launches, also those with too few for a
-    verdict.
+    `effects` of the nodes, with their intervals.  `detectable_effect`: the effect of a node, a
+    logarithm, that is detected with the required power; None with too few launches, and then
+    `extra_rounds` more are enough.  `spread`: how far healthy nodes differ, a logarithm.
+    `node_count`: the number of nodes with launches, including those with too few for a verdict.
     """
 
     effects: tuple[UnitEffect, ...]
@@ -113,7 +112,7 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class NodeVerdicts:
-    """All that is found.  `nodes` were measured, `tests` were made."""
+    """All verdicts, the `nodes` that were measured, and the number of `tests`."""
 
     outliers: tuple[Outlier, ...]
     unjudged_nodes: tuple[UnjudgedNode, ...]
@@ -123,7 +122,7 @@ class NodeVerdicts:
 
 
 def judge(measures: list[Measure], settings: NodeSettings, confidence: float) -> NodeVerdicts:
-    """What stands out in any of `measures`; `confidence` is the level of intervals.
+    """Find the units that stand out in any of `measures`; `confidence` is the level of intervals.
 
     A measure with fewer than `nodes_least` nodes gives no verdict.
     """
@@ -135,14 +134,14 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     q = scipy.stats.false_discovery_control(p, method="by") if p else []
     by_unit: dict[tuple[Kind, str, tuple[str, ...]], dict[Hashable, Evidence]] = {}
     for (search, effect), chance in zip(tests, q, strict=True):
-        # The effect is of interest, and was so when the unit was last measured.
+        # The effect is of interest, also in the newest night that measured the unit.
         is_large = min(effect.effect, effect.newest_effect) > search.measure.least_effect
         if chance > settings.false_discovery_level or not is_large:
             continue
         names = tuple(search.launches.names[member] for member in effect.unit.members)
         evidence = by_unit.setdefault((effect.unit.kind, effect.unit.name, names), {})
         best = evidence.get(search.measure.name)
-        # The chance of a wide window may be as small, and its effect is known better.
+        # Of windows with equal q, the one with most launches gives the best estimate.
         if best is None or (chance, -effect.launches) < (best.q, -best.unit_effect.launches):
             evidence[search.measure.name] = Evidence(search.measure.name, effect, float(chance))
     outliers = [
@@ -151,7 +150,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
     ]
     widest = {search.measure.name: search for search in searches}
     sensitivities = {name: search.sensitivity(len(tests)) for name, search in widest.items()}
-    # A node that any measure has enough launches of has a verdict.
+    # A node has a verdict if any measure has enough launches of it.
     judged_names = {
         effect.unit.name for sensitivity in sensitivities.values() for effect in sensitivity.effects
     }
@@ -175,7 +174,7 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
 
 
 def _searches(measure: Measure, settings: NodeSettings, confidence: float) -> Iterator[Search]:
-    """In windows from the narrowest to the first that holds all nights."""
+    """Yield a search for each window, from the narrowest to the first that holds all nights."""
     if len(measure.launches.measured_names) < settings.nodes_least:
         return
     nights = np.unique(measure.launches.night).size
@@ -190,7 +189,7 @@ def _strength(evidence: Evidence) -> tuple[float, float]:
 
 
 def _without_echoes(outliers: list[Outlier]) -> tuple[Outlier, ...]:
-    """Without nodes of a switch that is named, and links of a node that is; worst first."""
+    """Drop nodes of an outlying switch, and links of an outlying node or switch; worst first."""
     switches = {m for outlier in outliers if outlier.kind is Kind.SWITCH for m in outlier.members}
     nodes = {m for outlier in outliers if outlier.kind is Kind.NODE for m in outlier.members}
     explanations: dict[Kind, set[str]] = {Kind.NODE: switches, Kind.LINK: switches | nodes}
@@ -219,7 +218,7 @@ class Search:
 
     @cached_property
     def effects(self) -> list[UnitEffect]:
-        """Of every unit with enough launches, those that stand out first."""
+        """Effects of all units with enough launches, outliers first."""
         outlier_effects = (
             self._effect(unit, self._healthy(self.outliers)) for unit in self.outliers
         )
@@ -249,7 +248,7 @@ class Search:
         return excluded_units[:outlier_count]
 
     def sensitivity(self, tests: int) -> Sensitivity:
-        """What the window can show, where `tests` were made in all."""
+        """The power of the window, if `tests` is the number of all tests."""
         tests = max(1, tests)
         healthy = self._healthy(self.outliers)
         minimum = self._minimum_effect(healthy)
@@ -287,7 +286,7 @@ class Search:
 
     @cached_property
     def _unit_launches(self) -> dict[Unit, np.ndarray]:
-        """The launches of each unit that has enough of them."""
+        """The launches of each unit that has enough launches."""
         candidates = (
             (unit, unit.affected_launches(self.launches)) for unit in units(self.launches)
         )
@@ -298,10 +297,10 @@ class Search:
         }
 
     def _other_effects(self, excluded_units: Sequence[Unit]) -> list[UnitEffect]:
-        """Every unit with enough launches that is in none of `excluded_units`, which are put aside.
+        """Effects of the units with enough launches that have no part in `excluded_units`.
 
-        One that looks sick is put aside as well while it is tested, so that neither the noise nor
-        the effects of its partners hold a part of its own effect.
+        A unit that looks sick is excluded as well while it is tested, so that neither the noise nor
+        the effects of its partners contain a part of its own effect.
         """
         excluded_nodes = {
             m for unit in excluded_units if unit.kind is not Kind.LINK for m in unit.members
@@ -322,7 +321,7 @@ class Search:
         return [effect for effect in retests if effect]
 
     def _healthy(self, excluded_units: Sequence[Unit]) -> HealthyLaunches:
-        """The launches without those of the units `excluded_units`."""
+        """The launches without those of `excluded_units`; cached."""
         key = tuple(excluded_units)
         if key not in self._healthy_cache:
             self._healthy_cache[key] = HealthyLaunches(self.launches, key, self.settings)
@@ -333,11 +332,11 @@ class Search:
         return {}
 
     def _minimum_effect(self, healthy: HealthyLaunches) -> float:
-        """What an effect must exceed: the least of interest, and what healthy nodes differ by."""
+        """The larger of the least effect of interest and the bound from healthy nodes' spread."""
         return max(self.measure.least_effect, self.settings.own_spread_sd * healthy.spread)
 
     def _effect(self, unit: Unit, healthy: HealthyLaunches) -> UnitEffect | None:
-        """None with too few launches, or too few partners to tell whose effect it is."""
+        """The effect of a unit; None with too few launches, or too few partners to attribute it."""
         minimum = self._minimum_effect(healthy)
         indices = self._unit_launches[unit][healthy.healthy_mask(unit)[self._unit_launches[unit]]]
         if indices.size < self.settings.launches_least:
@@ -366,7 +365,7 @@ class Search:
 
 
 def _order(effect: UnitEffect) -> tuple[float, int, float, str]:
-    """Of two as unlikely, a switch goes before its nodes, and a node before its links."""
+    """Sort by p; of equal p, a switch comes before its nodes, and a node before its links."""
     kinds = (Kind.SWITCH, Kind.NODE, Kind.LINK)
     return (
         max(effect.p, _NO_CHANCE),

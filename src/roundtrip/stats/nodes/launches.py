@@ -1,18 +1,17 @@
-"""Launches between nodes: what a healthy one costs, how they scatter, how unlikely the rest is.
+"""Launches between nodes: cost and scatter of healthy launches, and probabilities of others.
 
-**Fit.**  Rounds, the step between switches, and one effect a node, by iteratively reweighted least
-squares with Huber's weights (P. J. Huber, Annals of Mathematical Statistics 35, 1964).  A weak
-prior draws effects to 0, so that a design of few rounds, in which effects are not determined,
-explains a slow node by one effect and not by many.
+**Fit.**  Rounds, the step between switches, and one effect per node are fitted by iteratively
+reweighted least squares with Huber's weights (P. J. Huber, Annals of Mathematical Statistics 35,
+1964).  A weak prior shrinks effects to 0, so that a design of few rounds, which does not determine
+effects, explains a slow node by one effect and not by many.
 
-**Scores.**  A launch counts as no farther than some limit from the middle, so that one disturbed
-launch, or a few, convict nobody.  What the sum of n scores of healthy launches is distributed like
-follows from the scores of the healthy launches themselves, by n-fold convolution: no shape is
-assumed, and heavy, skewed or two-peaked noise raises what is asked for.  Two scores are added to
-theirs, one at either limit, as permutation tests count the observed value (B. Phipson and G. K.
-Smyth, Statistical Applications in Genetics and Molecular Biology 9, 2010).  Narrow limits suit
-heavy tails, and wide ones noise of two peaks: several are tried, and the least probability counts
-that many times.
+**Scores.**  Residuals of launches are clipped at some limit, so that a few disturbed launches make
+no outlier.  The distribution of the sum of n scores of healthy launches is the n-fold convolution
+of the distribution of healthy scores: no shape is assumed, and heavy-tailed, skewed or bimodal
+noise raises the threshold.  Two scores are added, one at either limit, as permutation tests count
+the observed value (B. Phipson and G. K. Smyth, Statistical Applications in Genetics and Molecular
+Biology 9, 2010).  Narrow limits suit heavy tails, and wide ones bimodal noise: several are tried,
+and the least probability is multiplied by their number.
 """
 
 from __future__ import annotations
@@ -28,28 +27,28 @@ import scipy
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval, median_interval, robust_sd
 
-#: A launch on one node has this for its other node.
+#: Index of the other node of a launch on one node.
 NO_NODE = -1
-#: Steps from the middle to a limit.
+#: Number of steps from 0 to a limit.
 _STEPS = 50
-#: No effect farther off is asked for, in steps.
+#: Largest effect that is considered, in steps.
 _FARTHEST = 3 * _STEPS
-#: Sums this many standard deviations above the mean are computed exactly.
+#: Probabilities are exact from this many standard deviations above the mean on, else normal.
 _EXACT = 2.0
 _HUBER, _ITERATIONS = 1.5, 12
-#: The prior weighs as much as so many launches.
+#: Weight of the prior in launches.
 _PRIOR = 0.5
-#: A round with fewer launches has no level of its own, but that of its night.
+#: A round with fewer launches has the level of its night instead of its own.
 _LEAST_OF_ROUND = 4
 
 
 @dataclass(frozen=True)
 class Launches:
-    """One measure of many launches; all arrays go by launch.
+    """One measure of many launches; all arrays are by launch.
 
-    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`, `NO_NODE`
-    for a launch on one node.  `night` and `round` count from 0; launches of one round of a night
-    were near each other in time.  `switches`: that of each node, "" where it is not known.
+    `cost`: natural logarithm, more is worse.  `nodes` [launches, 2]: indices of `names`; `NO_NODE`
+    in launches on one node.  `night` and `round` count from 0; launches of one round of a night
+    were near each other in time.  `switches`: the switch of each node, "" if it is not known.
     """
 
     names: Sequence[str]
@@ -65,17 +64,17 @@ class Launches:
         return Launches(self.names, self.switches, *arrays)
 
     def newest(self, nights: int) -> Launches:
-        """Those of the newest `nights` nights in which there are launches."""
+        """The launches of the newest `nights` nights that have launches."""
         return self.take(np.isin(self.night, np.unique(self.night)[-nights:]))
 
     @property
     def crosses_switches(self) -> np.ndarray:
-        """Whether a launch was between nodes of two switches that are known."""
+        """Whether each launch was between nodes of two different, known switches."""
         switch = np.array([*self.switches, ""])[self.nodes]
         return np.asarray((switch[:, 0] != switch[:, 1]) & (switch != "").all(axis=1))
 
     def count(self) -> np.ndarray:
-        """Launches of each node."""
+        """The number of launches of each node."""
         return np.bincount(self.nodes[self.nodes >= 0], minlength=len(self.names))
 
     @property
@@ -85,7 +84,7 @@ class Launches:
 
 
 class Kind(StrEnum):
-    """What may be sick."""
+    """The kind of a unit that may be sick."""
 
     NODE = "node"
     SWITCH = "switch"
@@ -94,14 +93,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Unit:
-    """What may be sick: a node, all nodes of a switch, or what is between two nodes."""
+    """A unit that may be sick: a node, all nodes of a switch, or the link between two nodes."""
 
     kind: Kind
     name: str
     members: tuple[int, ...]
 
     def affected_launches(self, launches: Launches) -> np.ndarray:
-        """Indices of the launches that show its effect once."""
+        """Indices of the launches that contain its effect once."""
         is_member = np.isin(launches.nodes, self.members)
         if self.kind is Kind.LINK:
             return np.flatnonzero(is_member.all(axis=1))
@@ -109,7 +108,7 @@ class Unit:
 
 
 def units(launches: Launches) -> list[Unit]:
-    """Every node, switch of two or more nodes, and pair of nodes that launches were on."""
+    """Every node, switch of several nodes, and pair of nodes that have launches."""
     names = launches.measured_names
     suspects = [Unit(Kind.NODE, name, (node,)) for node, name in names.items()]
     by_switch: dict[str, list[int]] = {}
@@ -129,9 +128,9 @@ def units(launches: Launches) -> list[Unit]:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of healthy launches; `residuals` are what is left of them, on the log scale.
+    """Scores of healthy launches, given their `residuals` on the log scale.
 
-    `sd` is their scatter, `clips` are limits in standard deviations.
+    `sd` is the scatter of the residuals, `clips` are limits in standard deviations.
     """
 
     residuals: np.ndarray
@@ -139,13 +138,13 @@ class Scores:
     clips: Sequence[float]
 
     def p(self, residuals: np.ndarray) -> float:
-        """The probability that as many healthy launches have a sum as high as `residuals`."""
+        """The probability that as many healthy launches reach the score sum of `residuals`."""
         return min(
             1.0, len(self.clips) * min(scores.p(residuals) for scores in self._clipped_scores)
         )
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
-        """The effect by which `count` launches give `p` with this power; None if none does."""
+        """The effect at which `count` launches give `p` with this power; None if none does."""
         effect_sizes = [
             scores.detectable_effect(count, p / len(self.clips), power)
             for scores in self._clipped_scores
@@ -170,7 +169,7 @@ class ClippedScores:
         self._tails = cache(self._tail_sums)
 
     def p(self, residuals: np.ndarray) -> float:
-        """As `Scores.p`."""
+        """The same as `Scores.p`, for one limit."""
         total, count = int(self._clip(residuals).sum()), residuals.size
         z = (total - count * self._mean) / (self._sd * np.sqrt(count))
         if z < _EXACT:
@@ -178,7 +177,7 @@ class ClippedScores:
         return float(self._tails(count)[total + count * _STEPS])
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
-        """As in `Scores`: an effect moves every score by as much, up to the limit."""
+        """The same as in `Scores`; an effect shifts all scores equally, up to the limit."""
         indices = np.flatnonzero(self._tails(count) <= p)
         if not indices.size:
             return None
@@ -202,31 +201,31 @@ class ClippedScores:
                 pmf = scipy.signal.convolve(pmf, power)
             rest >>= 1
             power = scipy.signal.convolve(power, power) if rest else power
-        # The fast transform leaves errors of 1e-16, of either sign.
+        # The FFT leaves rounding errors of 1e-16, of either sign.
         return np.cumsum(np.maximum(pmf, 0.0)[::-1])[::-1]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """`base`: what each launch would cost without nodes' effects; `effect` of each node.
+    """`base`: cost of each launch without the effects of nodes; `effect` of each node.
 
-    Half of the nodes have an effect above 0; both are on the log scale.
+    Both are on the log scale; the median of the effects is 0.
     """
 
     base: np.ndarray
     effect: np.ndarray
 
     def residuals(self, launches: Launches, members: tuple[int, ...]) -> np.ndarray:
-        """What is left of each launch's cost for the effect of `members`."""
+        """Costs of launches without base and the effects of nodes other than `members`."""
         effect = np.append(self.effect, 0.0)
         effect[list(members)] = 0.0
         return np.asarray(launches.cost - self.base - effect[launches.nodes].sum(axis=1))
 
 
 def fit(launches: Launches, mask: np.ndarray, spread_least: float) -> Fit:
-    """The fit of the launches in `mask`, with a base for all `launches`.
+    """Fit the launches in `mask`; the result has a base for all `launches`.
 
-    `spread_least` is the least scatter that is believed.  A node without launches has no effect.
+    `spread_least` is a lower bound of the scatter.  A node without launches has effect 0.
     """
     count, nodes = launches.cost.size, len(launches.names)
     blocks = _blocks(launches, mask)
@@ -252,7 +251,7 @@ def fit(launches: Launches, mask: np.ndarray, spread_least: float) -> Fit:
 
 
 def robust_spread(values: np.ndarray, least: float) -> float:
-    """The scatter of `values` by their median absolute deviation, as a standard deviation."""
+    """Standard deviation of `values` from their median absolute deviation, at least `least`."""
     return max(least, robust_sd(values)) if values.size else least
 
 
@@ -262,7 +261,7 @@ def _weights(residuals: np.ndarray, mask: np.ndarray, least: float) -> np.ndarra
 
 
 def _blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
-    """Numbers of what has a level of its own: a round of a night, or what is left of the night."""
+    """The block of each launch, which has one level: a round, or a night's small rounds."""
     night_block = launches.night.astype(np.int64) * (launches.round.max(initial=0) + 2)
     round_block = night_block + launches.round + 1
     numbers, index = np.unique(round_block, return_inverse=True)
@@ -273,7 +272,7 @@ def _blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
 
 
 def _medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The median of its block, for each value; of a block with none in `mask`, that of all."""
+    """The median of each value's block; the overall median if `mask` has none of the block."""
     medians = np.full(blocks.max() + 1, np.median(values[mask]))
     for block in np.unique(blocks[mask]):
         medians[block] = np.median(values[mask & (blocks == block)])
@@ -281,7 +280,7 @@ def _medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.nda
 
 
 class HealthyLaunches:
-    """`launches` of which those of the units `excluded_units` are in no fit and in no noise."""
+    """`launches`; those of `excluded_units` are excluded from the fit and from the noise."""
 
     def __init__(
         self, launches: Launches, excluded_units: Sequence[Unit], settings: NodeSettings
@@ -292,29 +291,29 @@ class HealthyLaunches:
         self._fit = fit(launches, self._mask, settings.spread_least)
 
     def healthy_mask(self, unit: Unit) -> np.ndarray:
-        """Whether a launch is of no unit put aside but `unit`."""
+        """Whether each launch belongs to no excluded unit other than `unit`."""
         return self._mask if unit not in self._unit_masks else ~self._excluded_mask(unit)
 
     def residuals(self, unit: Unit, indices: np.ndarray) -> np.ndarray:
-        """What is left of the launches `indices` for the effect of `unit`, on the log scale."""
+        """Residuals of the launches `indices` with the effect of `unit`, on the log scale."""
         members = () if unit.kind is Kind.LINK else unit.members
         return np.asarray(self._fit.residuals(self.launches, members)[indices])
 
     @cached_property
     def scores(self) -> Scores:
-        """Scores of all launches that are not put aside."""
+        """Scores of all launches that are not excluded."""
         pool = self._pool
         sd = robust_spread(pool, self._settings.spread_least)
         return Scores(pool - np.median(pool), sd, self._settings.clips_sd)
 
     @cached_property
     def effects(self) -> np.ndarray:
-        """Effects of the nodes that have launches, on the log scale."""
+        """Effects of the nodes that have healthy launches, on the log scale."""
         return self._fit.effect[self._counts > 0]
 
     @cached_property
     def spread(self) -> float:
-        """How far the nodes' effects differ beyond what the noise of launches explains."""
+        """Standard deviation of the nodes' effects that the noise of launches does not explain."""
         shares = float(np.mean(1 / self._counts[self._counts > 0]))
         noise = robust_spread(self._pool, 0.0) ** 2 * shares
         return float(np.sqrt(max(0.0, robust_spread(self.effects, 0.0) ** 2 - noise)))
@@ -325,7 +324,7 @@ class HealthyLaunches:
 
     @cached_property
     def _pool(self) -> np.ndarray:
-        """What is left of each launch for the effect of each of its nodes."""
+        """Residuals of the healthy launches, once for each node, with the effect of that node."""
         effect = np.append(self._fit.effect, 0.0)[self.launches.nodes]
         rest = self.launches.cost - self._fit.base - effect.sum(axis=1)
         mask = (self.launches.nodes != NO_NODE) & self._mask[:, None]
@@ -342,9 +341,9 @@ def _unit_mask(launches: Launches, unit: Unit) -> np.ndarray:
 
 
 def effects(launches: Launches, settings: NodeSettings, confidence: float) -> dict[str, Interval]:
-    """By node: the median effect over its launches, a logarithm, with its rank interval.
+    """The median effect of each node over its launches, a logarithm, with its rank interval.
 
-    Nothing with fewer than `nodes_least` nodes: then nobody knows whose effect it is.
+    Empty with fewer than `nodes_least` nodes, which do not determine whose effect it is.
     """
     names = launches.measured_names
     if len(names) < settings.nodes_least:

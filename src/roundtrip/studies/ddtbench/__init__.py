@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MANUAL, DDT, PACK_DDT, REFERENCE = "manual", "mpi_ddt", "mpi_pack_ddt", "reference"
 TUNED = "manual-tuned"
-#: Methods in the order to be shown, with their names.
+#: Methods in display order, with their titles.
 ARMS = {
     MANUAL: Arm("Packed by hand", BLUE),
     TUNED: Arm("Packed by hand, tuned", ("#5b9bd5", "#5b9bd5")),
@@ -32,7 +32,7 @@ ARMS = {
     PACK_DDT: Arm("MPI_Pack", PURPLE),
     REFERENCE: Arm("Contiguous, unpacked", GREY),
 }
-#: Methods that pack: all but the reference.
+#: Methods that pack: all except the reference.
 PACKING_METHODS = (MANUAL, TUNED, DDT, PACK_DDT)
 #: Micro-apps in the study's order.
 APPS = (
@@ -53,16 +53,16 @@ APPS = (
     "SPECFEM3D_mt",
     "FFT",
 )
-#: The micro-app of which the study prints numbers.
+#: The micro-app for which the study prints numbers.
 EXAMPLE = "NAS_LU_x"
-#: State of memory between exchanges, with names; the first is the study's.
+#: States of memory between exchanges, described; the first is the study's.
 BUFFERS = {
     "original": "memory as the study leaves it",
     "same": "all memory in the same state for every method",
     "cold": "out of cache",
 }
 ORIGINAL = next(iter(BUFFERS))
-#: The states that a launch measures, if a campaign sets no others.
+#: The states that a launch measures by default.
 DEFAULT_BUFFERS = "original,same"
 
 
@@ -79,7 +79,7 @@ class DDTBench(Study):
     order = 20
     arms = ARMS
     metrics = ("epoch_time",)
-    #: Loops tuned by hand are not the study's, and only some micro-apps have them.
+    #: Tuned loops are our addition and exist for some micro-apps only, so they are not primary.
     contrasts = (
         Contrast(
             DDT, MANUAL, "round trip by hand over that with datatypes", is_primary=_is_original

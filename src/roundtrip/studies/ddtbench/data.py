@@ -1,6 +1,6 @@
-"""The data of the DDTBench section: one panel for each toolchain, placement and state of memory.
+"""Data and figures of the DDTBench section; a panel is a toolchain, placement and memory state.
 
-Their figures are the study's own, one for each toolchain, and where the time of a round trip goes.
+The figures of each panel: packing overhead, as in the study, and the epochs of a round trip.
 """
 
 from __future__ import annotations
@@ -46,25 +46,25 @@ _PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "two nodes"}
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """A toolchain in a placement, with what happens to memory between exchanges.
+    """A toolchain in a placement, with a state of memory between exchanges.
 
-    `launches` are those of the micro-app that has the fewest.
+    `launches` is the smallest number of launches of a micro-app.
     """
 
     @property
     def buffers(self) -> str:
-        """What happens to memory: a key of `BUFFERS`."""
+        """The state of memory: a key of `BUFFERS`."""
         return self.key[1]
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """The study's own state of memory first."""
+        """Sort key of panels: the study's own state of memory first."""
         return list(BUFFERS).index(self.buffers), self.kind, self.label
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A legal call that an MPI library refused, and the micro-apps and methods concerned."""
+    """A legal call that an MPI library refused, and the affected micro-apps and methods."""
 
     toolchain: str
     library: str
@@ -75,7 +75,7 @@ class Refusal:
 
 
 class DdtData(Panels[Panel]):
-    """Launch figures of a bundle."""
+    """The panels of a bundle, and the figures of its launches."""
 
     key_columns = ("panel", "buffers")
 
@@ -87,12 +87,12 @@ class DdtData(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """`derived.launch_figures` of every launch, with the columns launch and panel too."""
+        """The columns of `derived.launch_figures`, by launch, case_id and panel."""
         return derived.launch_figures(self.samples, _LAUNCH)
 
     @cached_property
     def creations(self) -> pl.DataFrame:
-        """Interval of the time to make and to free at each point of each panel: columns panel,
+        """Interval of the time of each epoch of `derived.CREATION` at each point: columns panel,
         buffers, app, size_bytes, variant, phase; median, low and high in seconds; n.
         """
         times = derived.creations(self.samples, _LAUNCH)
@@ -101,7 +101,7 @@ class DdtData(Panels[Panel]):
     @cached_property
     def overheads(self) -> pl.DataFrame:
         """Interval of the overhead at each point of each panel: columns panel, buffers, app,
-        size_bytes, variant; median, low and high, parts of 1; n.
+        size_bytes, variant; median, low and high as fractions; n.
         """
         rows = self.values.filter(pl.col("overhead").is_not_null())
         packing_rows = rows.filter(pl.col("variant").is_in(PACKING_METHODS))
@@ -109,7 +109,7 @@ class DdtData(Panels[Panel]):
 
     @cached_property
     def round_trips(self) -> pl.DataFrame:
-        """Interval of the round trip: as `overheads`, in seconds, of all methods; same columns."""
+        """Interval of the round trip of all methods, in seconds; columns of `overheads`."""
         return median_intervals(self.values, _BY, "round_trip", self.level)
 
     def largest_messages(self, frame: pl.DataFrame, panel: Panel) -> pl.DataFrame:
@@ -124,7 +124,7 @@ class DdtData(Panels[Panel]):
         return top.sort(order, "app", "variant")
 
     def gains(self, panel: Panel, base: str = MANUAL) -> dict[tuple[str, int], list[float]]:
-        """By (app, size in bytes): round trip by hand over that with datatypes, one per launch."""
+        """Round trip by hand over that with datatypes, one per launch, by (app, size in bytes)."""
         gains = derived.gains(self.rows(self.values, panel), _LAUNCH, base)
         groups = gains.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
         return {(app, size): ratios for app, size, ratios in groups.iter_rows()}
@@ -140,7 +140,7 @@ class DdtData(Panels[Panel]):
 
     @cached_property
     def refusals(self) -> tuple[Refusal, ...]:
-        """Every refusal, once for each toolchain, with no addresses: each launch has its own."""
+        """All refusals, once for each toolchain; addresses, which differ by launch, are masked."""
         methods_by_key: dict[tuple[str, str, str, str, str], set[str]] = {}
         finding = ["finding_call", "finding_error", "finding_consequence"]
         rows = self.points.drop_nulls(finding).join(self.launches, on="launch")
@@ -173,7 +173,7 @@ class DdtData(Panels[Panel]):
 
 
 def overhead_caption(level: Level) -> Text:
-    """What the figures of overheads show, with intervals at `level`."""
+    """The caption of the figures of overheads, with intervals at `level`."""
     return level.caption(
         "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
         "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
@@ -183,7 +183,7 @@ def overhead_caption(level: Level) -> Text:
 
 
 def time_caption(level: Level) -> Text:
-    """What the figures of times show, with intervals at `level`."""
+    """The caption of the figures of times, with intervals at `level`."""
     return level.caption(
         "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
         "micro-app's largest message, in % of that micro-app's slowest method; beside each "
@@ -208,8 +208,8 @@ _SHORT = {
 
 
 def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """One figure a panel: by hand and with datatypes, the study's own example among them, and all
-    methods in a view of their own.
+    """One figure for each panel, with the study's own example: a view of packing by hand and of
+    datatypes, and a view of all methods.
     """
     drawings = [
         _drawing(f"ddtbench-{panel.buffers}-{number}", panel, _percent(data, panel), _METHODS)
@@ -218,7 +218,7 @@ def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
     low = min(0.0, values.min().min_horizontal().item())
     high = max(100.0 * derived.PUBLISHED_NAS_LU_X[0], values.max().max_horizontal().item())
-    edge = 0.03 * (high - low)  # no dot is cut off
+    edge = 0.03 * (high - low)  # so that no dot is cut off
     title = "Overhead ({} of the round trip)"
     scale = Scale(title, Unit.PERCENT, low - edge, high + edge, is_log=False)
 
@@ -239,19 +239,19 @@ def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
     return display.panel_figures(drawings, "Packing overhead of each micro-app", views)
 
 
-#: The row below ours in which the study's own example stands.
+#: Name of the row of the study's own example, below our row.
 _STUDY = "the study, 2012"
 
 
 def _study(schema: pl.Schema) -> pl.DataFrame:
-    """The study's own example: rows of `schema`."""
+    """The study's own example as rows of `schema`."""
     parts = zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X, strict=True)
     rows = [{"app": _STUDY, "arm": arm, "median": 100 * part} for arm, part in parts]
     return pl.DataFrame(rows, schema=schema)
 
 
 def draw_time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """One figure a panel."""
+    """One figure for each panel: its epochs, and a view of each time."""
     drawings = [
         _drawing(f"ddtbench-{panel.buffers}-time-{number}", panel, _epochs(data, panel), _EPOCHS)
         for number, panel in enumerate(panels, 1)
@@ -276,7 +276,7 @@ def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
 
 
 def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -> tuple[Curve, ...]:
-    """Of columns app, arm, median, low, high and n: a curve an arm, a row an app."""
+    """A curve for each arm, a row for each app; columns app, arm, median, low, high and n."""
     rows = frame.with_columns(
         row=pl.col("app").replace_strict({app: row for row, app in enumerate(apps)})
     )
@@ -291,7 +291,7 @@ def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -
 
 
 def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
-    """The whole round trip of each method, and each epoch that takes any time."""
+    """A view of the round trip of each method, and of each epoch that takes time."""
     frames = {"Round trip": data.largest_messages(data.round_trips, panel)}
     values = data.largest_messages(data.values, panel)
     for epoch, arm in _EPOCHS.items():
@@ -325,7 +325,7 @@ def _methods_of(frame: pl.DataFrame) -> dict[str, Arm]:
 
 
 def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
-    """Columns app, method, variant, arm (the epoch), us, order; low and high of the whole."""
+    """Columns app, method, variant, arm (the epoch), us, order; low, high of the round trip."""
     values = data.largest_messages(data.values, panel)
     round_trips = data.largest_messages(data.round_trips, panel).select(
         "app", "variant", pl.col("low", "high") * 1e6, arm=pl.lit(next(iter(_EPOCHS)))
@@ -343,7 +343,7 @@ def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
 
 
 def _epoch_view(drawing: Drawing) -> View:
-    """A bar for each method of each micro-app, of its epochs, in % of the slowest method there."""
+    """A bar of epochs for each method of a micro-app, in % of that micro-app's slowest method."""
     names: list[str] = []
     heads: set[int] = set()
     bars_by_epoch: dict[str, list[Point]] = {epoch: [] for epoch in drawing.arms}
@@ -377,5 +377,5 @@ def _epoch_view(drawing: Drawing) -> View:
 
 
 def _total_times(methods: pl.DataFrame) -> Any:
-    """The time of each method: all its epochs."""
+    """The time of each method: the sum of its epochs."""
     return methods.group_by("method").agg(pl.col("us").sum())["us"]

@@ -1,4 +1,4 @@
-"""What the page of DDTBench says beside what is found here, and its table of micro-apps."""
+"""Statements of the DDTBench page beside our findings, and its table of micro-apps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from roundtrip.studies.findings import Comparison, names_or_count
 
 
 class _Application(NamedTuple):
-    """The class of applications of some micro-apps, and how they access memory."""
+    """Micro-apps with the same class of applications and the same access pattern."""
 
     field: str
     pattern: str
@@ -56,7 +56,7 @@ _APPLICATIONS = (
         ("SPECFEM3D_oc", "SPECFEM3D_cm"),
     ),
 )
-#: What the script in its archive leaves out of its figure.
+#: Micro-apps (prefixes) that the script in its archive omits from the figure.
 _NOT_DRAWN = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
 
 
@@ -83,7 +83,7 @@ def application_table() -> Table:
 def study_table(
     data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
-    """The study's two claims."""
+    """The study's two claims, beside our findings."""
     by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X)
     return display.study_table(
         (
@@ -120,7 +120,7 @@ def _reduction_cell(verdicts: Mapping[Comparison, ClaimVerdict], suffix: str) ->
 
 
 def _gaps(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
-    """The round trips with datatypes of other MPIs over those of Open MPI, in the same place."""
+    """Clauses on round trips with datatypes: other MPIs over Open MPI in the same place."""
     for open_mpi in (panel for panel in panels if panel.toolchain.startswith("Open MPI")):
         base = _datatype_times(data, open_mpi)
         for other in panels:
@@ -144,6 +144,6 @@ def _place(panel: Panel) -> tuple[str, ...]:
 
 
 def _datatype_times(data: DdtData, panel: Panel) -> dict[str, float]:
-    """Seconds of a round trip with datatypes, of each micro-app's largest message."""
+    """Seconds of a round trip with datatypes by micro-app, at its largest message."""
     rows = data.largest_messages(data.round_trips, panel).filter(variant=DDT)
     return dict(rows.select("app", "median").iter_rows())

@@ -1,6 +1,6 @@
-"""The DDTBench section: derived datatypes against packing by hand, repeated.
+"""The DDTBench section: the study of datatypes against packing by hand, repeated.
 
-The answers say for how many programs datatypes pay.
+The answers name the micro-apps for which datatypes are faster.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from roundtrip.studies.study import Claim
 
 
 def overall(panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
-    """What to use for which micro-app, over all panels."""
+    """The advice for each micro-app, over all panels."""
     verdicts_by_panel = {panel: _app_verdicts(panel, verdicts) for panel in panels}
     verdicts_by_app: dict[str, set[Verdict]] = {}
     for panel_verdicts in verdicts_by_panel.values():
@@ -62,12 +62,12 @@ def overall(panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
     return Answer((f"{clauses[0].upper()}{clauses[1:]}.",))
 
 
-#: A group of more micro-apps than this, if it is the largest, is named as the rest.
+#: The last group is counted, not listed, if it has more micro-apps than this.
 _MOST_NAMED = 6
 
 
 def _group_text(groups: Mapping[str, Sequence[str]]) -> str:
-    """``use datatypes for NAS_LU_x; pack by hand for FFT``: the largest group comes last."""
+    """``use datatypes for NAS_LU_x; pack by hand for FFT``: large groups come last."""
     pairs = sorted(((words, apps) for words, apps in groups.items() if apps), key=_is_largest)
     clauses = [f"{words} for {', '.join(apps)}" for words, apps in pairs]
     words, apps = pairs[-1]
@@ -82,7 +82,7 @@ def _is_largest(group: tuple[str, Sequence[str]]) -> bool:
 
 
 def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
-    """What to use for which micro-app, and what is known where that is open."""
+    """The advice for each micro-app in one panel; if it is open, the range of the gain."""
     verdicts_by_app = _app_verdicts(panel, verdicts)
     clauses = []
     for verdict, (words, _) in tables.ADVICE.items():
@@ -114,7 +114,7 @@ def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> A
 def _app_verdicts(
     panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> dict[str, ClaimVerdict]:
-    """The verdict on datatypes against packing by hand of each micro-app."""
+    """The verdict on datatypes against packing by hand, by micro-app."""
     return {
         key.case: verdict
         for key, verdict in verdicts.items()
@@ -134,7 +134,7 @@ class Section:
         for panel in self._data.panels:
             for contrast in STUDY.contrasts:
                 gains = self._data.gains(panel, contrast.base)
-                for app, size in dict(gains.keys()).items():  # the last: the largest
+                for app, size in dict(gains.keys()).items():  # the last size is the largest
                     ratios_by_claim[comparison(panel, app, size, contrast.base)] = gains[app, size]
         return ratios_by_claim
 

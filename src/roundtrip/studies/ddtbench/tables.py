@@ -28,7 +28,7 @@ from roundtrip.studies.ddtbench.data import DdtData, Panel, Refusal
 from roundtrip.studies.findings import Comparison
 from roundtrip.studies.panel import interval_of
 
-#: What a reader should do, by the verdict on the gain of datatypes over packing by hand.
+#: Advice and tone by the verdict on the gain of datatypes over packing by hand.
 ADVICE: dict[Verdict, tuple[str, Tone]] = {
     Verdict.FASTER: ("use datatypes", "good"),
     Verdict.SLOWER: ("pack by hand", "warn"),
@@ -43,7 +43,7 @@ def comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Compari
 
 
 def advice(verdict: ClaimVerdict | None, series: str = "") -> Cell:
-    """The gain with its interval, and what follows from it; `series` as in `Cell`."""
+    """The gain with its interval and the advice; `series` as in `Cell`."""
     if verdict is None:
         return display.NOT_MEASURED
     words, tone = ADVICE[verdict.verdict]
@@ -86,7 +86,7 @@ def verdict_table(
 
 
 def overheads(data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Table:
-    """Round trip by hand, overhead of each method, verdict; at the largest message."""
+    """Round trips, overhead of each method and verdicts, at the largest message."""
     rows = []
     trips = _intervals(data.largest_messages(data.round_trips, panel), data.level)
     costs = _intervals(data.largest_messages(data.overheads, panel), data.level)
@@ -136,7 +136,7 @@ def _app_cells(app: str, size: int) -> tuple[Cell, Cell]:
 
 
 def all_sizes(data: DdtData, panel: Panel) -> Table:
-    """Overhead of each method at every message."""
+    """Overhead of each method at every message size."""
     rows = []
     costs = _intervals(data.rows(data.overheads, panel), data.level)
     order = {app: number for number, app in enumerate(APPS)}
@@ -218,7 +218,7 @@ def refusal_table(refusals: Sequence[Refusal]) -> Table:
 def nas_lu_x(
     data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
-    """The study's one number beside ours."""
+    """The study's overheads of NAS_LU_x beside ours."""
     percentages = (100 * part for part in derived.PUBLISHED_NAS_LU_X)
     rows = [
         (
@@ -270,7 +270,7 @@ def _holds(verdict: ClaimVerdict | None) -> Cell:
 def _intervals(
     frame: pl.DataFrame, level: float, by: str = "variant"
 ) -> dict[tuple[str, int], dict[str, Interval]]:
-    """By (app, size in bytes), and the value of column `by`."""
+    """Intervals by (app, size in bytes), and by the value of column `by`."""
     intervals: dict[tuple[str, int], dict[str, Interval]] = {}
     for row in frame.iter_rows(named=True):
         point = intervals.setdefault((row["app"], row["size_bytes"]), {})

@@ -22,11 +22,11 @@ from roundtrip.studies.study import (
 if TYPE_CHECKING:
     from roundtrip.collect.analysis import Analysis
 
-#: What is timed: one way of a message and its answer, or in a stream each message.
+#: Metrics: half the round trip of a message, or the time of each message in a stream.
 HALF_ROUND_TRIP, PER_MESSAGE = "half_round_trip_time", "time_per_message"
 BASE = "mpi"
-#: The variants in the study's order and with its names.  Hue is the payload, shade raw MPI or
-#: Boost.MPI: wide pale lines and thin dark ones.
+#: The variants in the study's order and with its names.  The hue shows the payload; wide pale lines
+#: are raw MPI, thin dark lines Boost.MPI.
 ARMS = {
     BASE: Arm("MPI", ("#8cc0ea", "#2f6fae"), width=4.5, point=0),
     "boost": Arm("Boost.MPI", BLUE, width=1.6, point=0),
@@ -36,9 +36,9 @@ ARMS = {
 }
 #: The variants that are compared with raw MPI.
 COMPARED_VARIANTS = tuple(variant for variant in ARMS if variant != BASE)
-#: Sets of variants that are worth a launch of their own; the first is what a campaign runs.
+#: Sets of variants that a launch can measure; a campaign runs the first.
 VARIANT_SETS = {"five": list(ARMS), "raw": [BASE]}
-#: Buffers and largest message (bytes) of a launch, if a campaign sets no others.
+#: Default buffers and default largest message (bytes) of a launch.
 DEFAULT_BUFFERS, DEFAULT_END = "same", 8 << 20
 _RAW = (("variant", BASE), ("phase", "measure"))
 
@@ -90,7 +90,7 @@ class NetPIPE(Study):
     def points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
     ) -> Sequence[Points]:
-        """The variants of its set in its mode, up to its largest message."""
+        """The variants of the case's set in its mode, up to its largest message."""
         arms = VARIANT_SETS.get(case.parameters.get("variants", ""), [])
         where = f"{case.parameters.get('mode')}/{case.variables.get('buffers', DEFAULT_BUFFERS)}"
         end = case.number("end", DEFAULT_END)

@@ -1,6 +1,6 @@
 """The curves of the NetPIPE section: one panel for each toolchain and setting, and its figures.
 
-The figures are laid out like the study's: log-log, one curve a variant.
+The figures have the layout of the study's: log-log, one curve for each variant.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ class Panel(panel.Panel):
 
     @property
     def is_pingpong(self) -> bool:
-        """Whether it measures what the study measured."""
+        """Whether it measures ping-pong, as the study did."""
         return self.case.startswith("pingpong/")
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Measured before emulated, and what the study measured before other modes."""
+        """Sort key of panels: measured before emulated, then ping-pong before other modes."""
         flags = bool(self.kind), not self.is_pingpong
         return *flags, self.rtt_ms or 0.0, self.setting, self.environ, self.key
 
 
 class Curves(Panels[Panel]):
-    """Launch medians of a bundle, and what follows from them."""
+    """The launch medians of a bundle, their intervals and their ratios."""
 
     def __init__(self, data: Data) -> None:
         super().__init__(data, STUDY.name)
@@ -72,7 +72,7 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def all_medians(self) -> pl.DataFrame:
-        """Launch medians of all variants, those unknown to the study included: columns as of
+        """Launch medians of all variants, including those unknown to the study: columns of
         `derived.launch_medians` by launch and case_id.
         """
         return derived.launch_medians(self.samples, _LAUNCH)
@@ -85,7 +85,7 @@ class Curves(Panels[Panel]):
 
     @property
     def unknown_variants(self) -> list[str]:
-        """Variants that the samples have and the study does not."""
+        """Variants of the samples that the study does not have."""
         return sorted(set(self.all_medians["variant"].unique()) - set(ARMS))
 
     @cached_property
@@ -102,8 +102,8 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def statement_ratios(self) -> pl.DataFrame:
-        """Interval of the ratio that each statement of the study is about, at each point; columns
-        of `bandwidth`, where the variant is the statement's short name.
+        """Interval of the ratio of each of the study's statements at each point: columns of
+        `bandwidth`, with the statement's short name as variant.
         """
         ratios = [
             ratios_within_launch(self.values, _LAUNCH, statement.base)
@@ -115,7 +115,7 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def latency_tails(self) -> pl.DataFrame:
-        """Tails of the latency over the samples at 1 byte of all launches together: columns
+        """Tails of the latency at 1 byte, over the samples of all launches together: columns
         case_id, case, variant, samples; least, p50, p90 and p99 in seconds.
         """
         value = pl.col("value")
@@ -148,13 +148,13 @@ class Curves(Panels[Panel]):
         return display.value(interval, unit, scale, fallback, series=series)
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
-        """The series of the time at one point, from which its bandwidth follows: `Cell.series`."""
+        """The series of the time at one point, which gives its bandwidth too, as `Cell.series`."""
         return self.series(panel, size, variant=variant, phase="measure")
 
     def _panel(self, row: Row) -> Panel:
         case, kind, place = row["case"], row["kind"], panel.place(row)
         mode, _, buffers = case.partition("/")
-        exclusions = ("mode", "wan_rtt")  # by the case, and as `kind`
+        exclusions = ("mode", "wan_rtt")  # in `case` and in `kind`
         parameters = sorted(panel.parameters(row).items())
         rest = [str(value) for key, value in parameters if key not in exclusions]
         parts = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers), *rest]
@@ -172,8 +172,7 @@ class Curves(Panels[Panel]):
         )
 
 
-#: A curve for each statement of the study: where they lie on each other, the wider ones are seen
-#: below the others.
+#: A curve for each statement of the study; widths differ, so that overlapping curves are visible.
 _STATEMENT_ARMS = dict(
     zip(
         (statement.short for statement in derived.STATEMENTS),
@@ -186,9 +185,9 @@ _STATEMENT_ARMS = dict(
         strict=True,
     )
 )
-#: No axis of ratios ends above the first without need, nor above the second.
+#: Least and greatest upper end of an axis of ratios.
 _TOPS = (1.25, 2.0)
-#: So many toolchains stand before the study itself.
+#: Number of panels before the figure of the study itself.
 _STUDY_POSITION = 2
 _STUDY_TITLE = (
     "The study: Open MPI 1.1, InfiniBand, 2005",
@@ -197,7 +196,7 @@ _STUDY_TITLE = (
 
 
 def bandwidth_caption(level: Level) -> Text:
-    """What the figures of bandwidth show, with intervals at `level`."""
+    """The caption of the figures of bandwidth, with intervals at `level`."""
     return level.caption(
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
         "variant, median over launches; bands are {level} rank intervals. Wide pale lines are "
@@ -208,7 +207,7 @@ def bandwidth_caption(level: Level) -> Text:
 
 
 def ratio_caption(level: Level, margin: float) -> Text:
-    """What the figures of ratios show, with intervals at `level`."""
+    """The caption of the figures of ratios, with intervals at `level`."""
     return level.caption(
         "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
         f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
@@ -217,9 +216,9 @@ def ratio_caption(level: Level, margin: float) -> Text:
 
 
 def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """One figure for each panel, and the study's own last; all with the same axes.
+    """One figure for each panel, then for ping-pong the study's own; all with the same axes.
 
-    A script offers the time in place of the bandwidth.
+    A second view shows the time instead of the bandwidth.
     """
     seconds = curves.seconds.with_columns(pl.col(*INTERVAL) * 1e6)
     drawings = _drawings(name, curves, curves.bandwidth, panels, ARMS)
@@ -246,8 +245,8 @@ def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[
 def draw_ratio(
     name: str, curves: Curves, panels: Sequence[Panel], margin: float
 ) -> tuple[Figure, ...]:
-    """The ratios of the study's statements, one figure a panel and one of the study; all with the
-    same axes; () if nothing is compared.
+    """The ratios of the study's statements: a figure for each panel, for ping-pong also one of
+    the study, all with the same axes; () if nothing is compared.
     """
     drawings = [
         drawing

@@ -1,4 +1,4 @@
-"""NetPIPE and the Boost.MPI study: what is derived from the samples, and what the study published.
+"""NetPIPE and the Boost.MPI study: values derived from samples, and values that it published.
 
 Launch median
     median over the batches of one launch, for each case, variant and size: seconds.
@@ -19,9 +19,9 @@ Ratio
 The study: Boost.MPI documentation, "Performance Evaluation" (D. Gregor and M. Troyer, 2005-2007),
 NetPIPE 3.6.2 on the Odin cluster of Indiana University (2 AMD Opteron a node, InfiniBand), Open MPI
 1.1, Boost 1.35.0 prerelease, Intel C++ 9.0.  Values were read off the published figure by eye,
-about +-10 %.  Its axis is labelled "MB/s"; but 1.4 at 1 byte is a half round trip of 0.7 us in
-MB/s, which no network of 2005 had, and of 5.4 us in NetPIPE's own unit, Mbit/s of 2^20 bits.  So
-the values are taken as that.
+about +-10 %.  Its axis is labelled "MB/s", but 1.4 MB/s at 1 byte is a half round trip of 0.7 us,
+which no network of 2005 had; 1.4 in NetPIPE's own unit, Mbit/s of 2^20 bits, is 5.4 us.  So the
+values are taken as Mbit/s.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _FUNDAMENTAL = (1.4, 13.0, 115.0, 750.0, 2650.0, 2150.0, 3700.0, 4700.0, 4300.0)
 _DATATYPE = (1.4, 11.0, 48.0, 76.0, 82.0, 83.0, 100.0, 150.0, 160.0)
 _SERIALIZED = (0.019, 0.13, 0.7, 3.4, 8.2, 8.8, 10.5, 11.0)
 
-#: Mbit/s (2^20 bit/s) at SIZES; the serialized curve ends before the last size.
+#: Mbit/s (2^20 bit/s) at PUBLISHED_SIZES; the serialized curve ends before the last size.
 PUBLISHED_MEGABITS = {
     "mpi": _FUNDAMENTAL,
     "boost": _FUNDAMENTAL,
@@ -72,10 +72,10 @@ PUBLISHED_MEGABITS = {
 
 @dataclass(frozen=True)
 class Statement:
-    """A finding of the study in its own words, and which ratio answers it.
+    """A finding of the study in its own words, and the ratio that tests it: `variant` over `base`.
 
-    `variant` over `base`; `expectation` is "on par", "slower" or "greatly slower".  `subject` costs
-    something over `base_title`, in the words of an answer.
+    `expectation` is "on par", "slower" or "greatly slower".  `subject` and `base_title` name the
+    two sides of the ratio in an answer.
     """
 
     words: str
@@ -144,7 +144,7 @@ def published_curve(variant: str) -> list[tuple[int, float]]:
 def published_rate(variant: str, size: int) -> float | None:
     """MB/s of the published figure at `size`, interpolated log-log; None outside of its points.
 
-    Sizes up to a tenth beyond the last point take its value (1 MiB is read at 1 000 000 bytes).
+    Sizes up to a tenth above the last point have its value (1 MiB that of 1 000 000 bytes).
     """
     points = published_curve(variant)
     for (low, rate_low), (high, rate_high) in pairwise(points):
@@ -163,7 +163,7 @@ def published_ratios(statement: Statement) -> list[tuple[int, float]]:
 
 REFERENCE_STUDY = "netpipe-reference"
 
-#: Largest message that is looked at for a ratio in the perf variables, bytes.
+#: Message size of the ratios in the perf variables, bytes.
 RATIO_SIZE = 65536
 
 _BANDWIDTH_SIZES = {
@@ -188,16 +188,16 @@ LEAST_SECONDS = Summary("least time of a message", Kind.COST, "the samples of a 
 
 
 def times(samples: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows of the metric of their mode, so that no other is mixed with it; the same columns."""
+    """The rows with the metric of their mode, so that metrics are not mixed; the same columns."""
     is_stream = pl.col("case").str.starts_with("stream/")
     metric = pl.when(is_stream).then(pl.lit(PER_MESSAGE)).otherwise(pl.lit(HALF_ROUND_TRIP))
     return samples.filter(pl.col("metric") == metric)
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Median, minimum and number of `times` of each (`by`, case, variant, size).
+    """Median, minimum and number of `times` for each (`by`, case, variant, size).
 
-    `samples` has the columns of samples.csv and `by`.  Result: `by`, case, variant, size_bytes,
+    `samples` has the columns of samples.csv and `by`.  Columns: `by`, case, variant, size_bytes,
     seconds, least_seconds, samples, bandwidth (MB/s); sorted.
     """
     keys = [*by, *POINT]
@@ -237,7 +237,7 @@ def half_performance_size(sizes: list[int], rates: list[float]) -> float:
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent.
 
-    All are of raw MPI but for the ratios.  `samples` has the columns of samples.csv, one case.
+    All except the ratios are of raw MPI.  `samples` has the columns of samples.csv, one case.
     """
     medians = launch_medians(samples.lazy(), [])
     raw = medians.filter(pl.col("variant") == BASE)
@@ -258,7 +258,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     return {name: value for name, value in figures.items() if math.isfinite(value)}
 
 
-#: Between toolchains: what depends on the MPI, and what on Boost.
+#: Variants that are compared between toolchains, and the library that each depends on.
 _DEPENDENCIES = {BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
 _MODES = {"pingpong": "ping-pong", "stream": "stream", "bidirectional": "bidirectional"}
 
@@ -303,7 +303,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-#: What the report's audit has to know of the section.
+#: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
         SECONDS,

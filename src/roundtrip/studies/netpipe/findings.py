@@ -15,9 +15,9 @@ from roundtrip.studies.netpipe.curves import Panel
 from roundtrip.studies.netpipe.derived import STATEMENTS, Statement
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
-#: It differs from the study only in that less is lost.
+#: Our result differs from the study only by a smaller loss.
 BETTER = "differs, for the better"
-#: Good news is not red.
+#: A difference for the better is not red.
 _TONES: dict[str, Tone] = {AGREES: "good", DIFFERS: "bad", BETTER: "good", UNKNOWN: "warn"}
 Finding = shared.Finding[Statement, Panel]
 
@@ -59,7 +59,7 @@ def _finding(
 def _outcome(
     expectation: str, evidence: Sequence[ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> str:
-    """ "agrees" if every size shows it, "differs" if one size shows the contrary."""
+    """Return "agrees" if every size shows `expectation`, "differs" if one shows the contrary."""
     if not evidence:
         return UNKNOWN
     verdicts = [claim.verdict for claim in evidence]
@@ -87,7 +87,7 @@ _NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measur
 
 
 def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
-    """One line for each statement over all panels; `all_findings` are the four of each."""
+    """One line for each statement over all panels; `all_findings` has four for each panel."""
     groups = [group for group in all_findings if any(finding.evidence for finding in group)]
     if not groups and labels.is_only_simulated(group[0].panel.kind for group in all_findings):
         return (Answer((labels.ONLY_SIMULATED,)),)
@@ -107,7 +107,7 @@ def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
 
 
 def panel_answer(findings: Sequence[Finding]) -> Answer:
-    """What the four findings of one panel say together."""
+    """The answer for one panel, from its four findings."""
     lines = [
         f"{line(finding.statement.subject, finding.statement.base_title, verdict_points(finding))}."
         for finding in findings
@@ -121,7 +121,7 @@ def panel_answer(findings: Sequence[Finding]) -> Answer:
 
 
 def verdict_points(finding: Finding) -> list[VerdictAt]:
-    """Every size that was to be compared, measured or not."""
+    """The verdict at every compared size, measured or not."""
     verdicts = dict(finding.evidence)
     return [
         VerdictAt(finding.panel.label, size, verdicts.get(size)) for size in finding.compared_sizes

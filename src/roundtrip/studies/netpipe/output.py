@@ -1,4 +1,4 @@
-"""NetPIPE 3.7.2's three-column output, and a launch of it in our own format."""
+"""The three-column output of NetPIPE 3.7.2, and its launches in our own format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Schedule:
-    """NetPIPE's options -l, -u and -p, bytes: which sizes it measures.  `end` bounds the centre."""
+    """The sizes of NetPIPE by its options -l, -u and -p, bytes; `end` bounds the centre."""
 
     start: int = 1
     end: int = 8 << 20
@@ -41,7 +41,7 @@ class Schedule:
 
     def sizes(self) -> Iterator[int]:
         """Powers of two times the start, and one and a half times these, in order.  Once the steps
-        are wide enough, each comes also with the perturbation below and above."""
+        are wide enough, also each of them minus and plus the perturbation."""
         centre, increment, steps = self.start, max(1, self.start // 2), int(self.start > 1)
         while centre <= self.end:
             if steps > 2 and steps % 2:
@@ -55,8 +55,8 @@ class Schedule:
 def parse(file: Path, schedule: Schedule | None = None) -> list[Point]:
     """Points of an output file; UserError with file and line for anything else.
 
-    Their sizes are those of `schedule` (NetPIPE's own by default), from the first on.  The caller
-    judges where they end, because NetPIPE stops where a message takes too long.  The time is
+    The sizes must be those of `schedule` (NetPIPE's own by default), from the first on.  The caller
+    judges where they end, because NetPIPE stops when a message takes too long.  The time is
     computed from the rate, which has six decimals: the time column is rounded to 10 ns, which is
     3 % of a shared-memory latency.
     """
@@ -90,7 +90,7 @@ def _point(line: str, file: Path, number: int) -> Point:
 def convert(file: Path, program: str, ranks: int, schedule: Schedule | None = None) -> list[Point]:
     """Write ``samples.csv`` and ``run.json`` beside `file`, as one of our workloads would.
 
-    UserError as of `parse`, and if there is no point.
+    UserError as for `parse`, and if there is no point.
     """
     points = parse(file, schedule)
     if not points:

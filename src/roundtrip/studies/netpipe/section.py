@@ -1,6 +1,6 @@
 """The NetPIPE section: the Boost.MPI study, repeated.
 
-Its figures and tables, with the study's four findings beside ours.
+Figures and tables, with the study's four findings beside ours.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
 def finding_table(
     curves: Curves, number: int, statement: Statement, findings: Sequence[Finding]
 ) -> Table:
-    """One finding of the study: its words, its numbers, ours."""
+    """A table of one finding of the study: its words, its numbers and ours."""
     sizes = sorted({size for finding in findings for size in finding.compared_sizes})
     study = [_published_ratio(statement, size) for size in sizes]
     rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
@@ -100,7 +100,7 @@ def finding_table(
 
 
 def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
-    """What the study says, and what we find; `all_findings` are the four of each panel."""
+    """The study's statements beside our findings; `all_findings` has four for each panel."""
     rows: list[tuple[str, Inline | Text, Cell]] = []
     for statement_findings in zip(*all_findings, strict=True):
         statement = statement_findings[0].statement
@@ -144,7 +144,7 @@ def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:
 
 
 def _ratio(statement: Statement, size: int) -> float | None:
-    """The published one, read off the figure."""
+    """The published ratio, read off the figure; None outside of its points."""
     variant = published_rate(statement.variant, size)
     base = published_rate(statement.base, size)
     return None if variant is None or base is None else variant / base
@@ -234,7 +234,7 @@ class Section:
         ]
 
     def _galleries(self, number: int, panels: Sequence[Panel]) -> list[Gallery]:
-        """The figures of one setting: the ratios, where there are any, then the bandwidth."""
+        """The figures of one setting: ratios, if there are any, then bandwidth."""
         curves, margin, name = self._curves, self._levels.equivalence_margin, f"netpipe-{number}"
         ratios = draw_ratio(f"{name}-ratio", curves, panels, margin)
         rates = draw_bandwidth(f"{name}-bandwidth", curves, panels)

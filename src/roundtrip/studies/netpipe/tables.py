@@ -1,6 +1,6 @@
 """The tables of the NetPIPE section: ratios, rates, latencies and their tails, convergence.
 
-Transports over the emulated WAN, too, and NetPIPE 3.7.2 itself beside our raw-MPI variant.
+Also transports over the emulated WAN, and NetPIPE 3.7.2 itself beside our raw-MPI variant.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def ratios(
     verdicts: Mapping[Comparison, ClaimVerdict],
     sizes: Sequence[int],
 ) -> Table:
-    """All variants against raw MPI at the compared sizes, under raw MPI's own values."""
+    """Ratios of all variants to raw MPI at the compared sizes, below raw MPI's own values."""
     rows, title = [], ARMS[BASE].title
     for panel in panels:
         launches = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{panel.launches}"
@@ -78,7 +78,7 @@ def ratios(
 
 
 def rates(curves: Curves, panels: Sequence[Panel]) -> Table:
-    """Peak, where half of it is reached, and the rate of the whole schedule."""
+    """Peak bandwidth, n½, and the rate over all sizes that every launch measured."""
     rows = []
     for panel in panels:
         medians = curves.rows(curves.values, panel)
@@ -144,7 +144,7 @@ def _largest_size(medians: pl.DataFrame) -> Cell:
 
 
 def ratio_cell(verdict: ClaimVerdict | None, series: str, with_q: bool = False) -> Cell:
-    """A ratio to raw MPI with its verdict, `with_q` its corrected p-value if it is significant."""
+    """A ratio with its verdict; `with_q` adds the corrected p-value to "faster" and "slower"."""
     words = ""
     if verdict and with_q and verdict.verdict in (Verdict.FASTER, Verdict.SLOWER):
         words = f"{verdict.words}, q\N{NO-BREAK SPACE}{units.number(verdict.q, 2)}"
@@ -152,7 +152,7 @@ def ratio_cell(verdict: ClaimVerdict | None, series: str, with_q: bool = False) 
 
 
 def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int) -> Cell:
-    """In the place of a ratio that was not measured, that of the largest size below it."""
+    """For a ratio that was not measured: the ratio at the largest measured size below `size`."""
     rows = curves.rows(curves.statement_ratios, panel, variant=statement.short)
     smaller_rows = rows.filter(pl.col("size_bytes") < size).sort("size_bytes")
     if smaller_rows.is_empty():
@@ -162,12 +162,12 @@ def nearest_ratio(curves: Curves, panel: Panel, statement: Statement, size: int)
     return Cell((ratio, " at ", units.byte_size(last["size_bytes"])), "muted", "not measured here")
 
 
-#: Where the bandwidth of transports is compared, bytes.
+#: Message size at which the bandwidths of transports are compared, bytes.
 _LARGE_SIZE = 65536
 
 
 def wan_tables(curves: Curves, panels: Sequence[Panel]) -> list[Block]:
-    """Two tables, nothing without launches over an emulated WAN."""
+    """Latency and bandwidth by transport; [] without launches over an emulated WAN."""
     wan_panels = [panel for panel in panels if panel.is_pingpong and panel.rtt_ms is not None]
     if not wan_panels:
         return []
@@ -222,7 +222,7 @@ _PLACE = ["system", "partition", "environ"]
 
 
 def reference_blocks(data: Data, curves: Curves) -> list[Block]:
-    """A table of the two, size by size; nothing if the reference was not launched."""
+    """A table of NetPIPE 3.7.2 and our raw MPI by size; [] without launches of the former."""
     launches = data.study_launches(derived.REFERENCE_STUDY)
     if launches.is_empty():
         return []
@@ -274,7 +274,7 @@ def reference_blocks(data: Data, curves: Curves) -> list[Block]:
 def _reference_row(
     curves: Curves, panel: Panel, reference: pl.DataFrame, raw_mpi: pl.DataFrame, series: str
 ) -> tuple[Cell, ...]:
-    """At one size; `series` is that of NetPIPE 3.7.2."""
+    """The row of one size; `series` is the series of NetPIPE 3.7.2."""
     size = raw_mpi["size_bytes"][0]
     reference_time = median_interval(reference["seconds"].to_list(), curves.level)
     median = median_interval(raw_mpi["seconds"].to_list(), curves.level)
@@ -330,12 +330,12 @@ def latency(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-#: Column of `Curves.latency_tails`, and which percentile it is.
+#: Columns of `Curves.latency_tails`, and the percentile in each.
 _TAILS = {"least": 0.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 
 def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
-    """How the points of all launches ended, by toolchain."""
+    """Counts of the points of all launches by status, for each toolchain."""
     rows = []
     for panel in panels:
         ends = Counter(curves.rows(curves.points, panel)["status"])
@@ -365,7 +365,7 @@ def convergence(curves: Curves, panels: Sequence[Panel]) -> Table:
     )
 
 
-#: Why sizes lack samples, by status; `{}` is the smallest of them.
+#: Reasons by status why sizes have no samples; `{}` is the smallest such size.
 _END_REASONS = {
     "bounded": "not measured from {} on (bounded)",
     "budget": "not every size measured (budget), the smallest left out {}",
@@ -373,7 +373,7 @@ _END_REASONS = {
 
 
 def early_ends(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
-    """Where a variant's curve ends before that of the others, one line each."""
+    """A line for each curve that has points without samples, with the reason."""
     lines: list[Text] = []
     for panel in panels:
         ends: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
@@ -391,7 +391,7 @@ def early_ends(curves: Curves, panels: Sequence[Panel]) -> tuple[Text, ...]:
 
 
 def buffers(panels: Sequence[Panel]) -> Text:
-    """Whether send and receive share a buffer: it changes the curve of large messages."""
+    """The cases where send and receive share a buffer, which changes curves of large messages."""
     shared_cases = sorted({panel.case for panel in panels if panel.case.endswith("/same")})
     other_cases = sorted({panel.case for panel in panels} - set(shared_cases))
     lines = []

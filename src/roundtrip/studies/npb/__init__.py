@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 BENCHMARKS = ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")
 CLASSES = ("S", "W", "A", "B", "C")
-#: Classes for trying: milliseconds of work, of which nothing follows for a computation.
+#: Classes for trials: milliseconds of work, which say nothing about a real computation.
 TRIAL_CLASSES = ("S", "W")
 NATIVE, UPSTREAM = "native", "upstream"
 TWO_CLUSTERS, ONE_CLUSTER, TRANSPORT = "two clusters", "one cluster", "transport"
-#: Transports, by what stands for a library of the study today: see `derived.COUNTERPARTS`.
+#: Transports that stand for the study's libraries today; see `derived.COUNTERPARTS`.
 UDP, MIXED, TCP = "udp", "mixed", "tcp"
-#: What rates are compared of: programs, clusters and transports.
+#: Arms whose rates are compared: programs, clusters and transports.
 ARMS = {
     NATIVE: Arm("Ours", BLUE),
     UPSTREAM: Arm("NPB 3.4", ORANGE),
@@ -46,15 +46,15 @@ ARMS = {
     MIXED: Arm("Memory + TCP", TEAL),
     TCP: Arm("TCP", ORANGE),
 }
-#: Largest round-trip time of the study, ms, and its speed-ups there; that of LU is inferred from
-#: its words: it scales linearly, on twice the hosts.
+#: Largest round-trip time of the study, ms, and its speed-ups there.  That of LU is inferred from
+#: its words: LU scales linearly, on twice the hosts.
 STUDY_RTT_MS = 4.0
 PUBLISHED_SPEEDUPS = {"CG": 1.13, "MG": 1.24, "LU": 2.0}
 _INFERRED_BENCHMARKS = frozenset({"LU"})
 #: Placements in which the ranks of a cluster share memory.
 MEMORY_PLACEMENTS = ("shared-memory", "node-per-cluster")
 
-#: Points of the grid in a direction, where that limits the number of ranks.
+#: Grid points in one direction, for benchmarks whose number of ranks they limit.
 _GRID = {
     "BT": {"S": 12, "W": 24, "A": 64, "B": 102, "C": 162},
     "SP": {"S": 12, "W": 36, "A": 64, "B": 102, "C": 162},
@@ -62,7 +62,7 @@ _GRID = {
     "FT": {"S": 64, "W": 32, "A": 128, "B": 256, "C": 512},
 }
 _MAX_RANKS = 256
-#: By scale of both clusters, that of one of them: a cluster has half of the nodes.
+#: Scale of one cluster by the scale of both: a cluster has half of the nodes.
 _HALF_SCALES = {
     "nodes_2": "node",
     **{f"nodes_{2 * count}": f"nodes_{count}" for count in (2, 4, 8)},
@@ -71,7 +71,7 @@ _HALF_SCALES = {
 
 
 def legal_ranks(benchmark: str, problem_class: str, ranks: int) -> bool:
-    """Whether a benchmark takes this number of ranks: the rules of our program."""
+    """Whether our program accepts this number of ranks for a benchmark and class."""
     points = _GRID.get(benchmark, {}).get(problem_class, _MAX_RANKS)
     if benchmark in ("BT", "SP"):
         return any(side * side == ranks for side in range(1, points // 3 + 1))
@@ -178,7 +178,7 @@ class NPBRecord(Record):
 
 
 class Place(NamedTuple):
-    """Where rates of two launches are compared; `rtt` (ms) is None in one cluster."""
+    """Benchmark, class and link of a comparison of rates; `rtt` (ms) is None in one cluster."""
 
     benchmark: str
     problem_class: str
@@ -186,13 +186,13 @@ class Place(NamedTuple):
 
 
 def published_words(benchmark: str) -> str:
-    """The speed-up of the study, and that it is inferred where no number of the study says it."""
+    """The study's speed-up as text, with a note if it is inferred."""
     note = ", inferred from its words" if benchmark in _INFERRED_BENCHMARKS else ""
     return f"{PUBLISHED_SPEEDUPS[benchmark]:.2f}{note}"
 
 
 def _is_of_the_study(place: Place) -> bool:
-    """Over the link at the study's own delay, a benchmark of which it tells the speed-up."""
+    """Whether the study has a speed-up of the benchmark at this RTT, and the class is no trial."""
     in_study = place.benchmark in PUBLISHED_SPEEDUPS and place.rtt == STUDY_RTT_MS
     return in_study and place.problem_class not in TRIAL_CLASSES
 
@@ -201,7 +201,7 @@ def _is_in_one_cluster(place: Place) -> bool:
     return place.rtt is None and place.problem_class not in TRIAL_CLASSES
 
 
-#: What is contrasted: one cluster with two, a transport with another, our program with NPB's own.
+#: Contrasts: two clusters over one, one transport over another, our program over NPB's own.
 SPEEDUP = Contrast(
     TWO_CLUSTERS,
     ONE_CLUSTER,
@@ -230,13 +230,13 @@ class NPB(Study):
         "Speed-up of two clusters over one at a round-trip time of 4 ms, of CG, MG, LU, as the "
         "study has it; and our programs against those of NPB 3.4; both of class A and above."
     )
-    excluded_parameters = frozenset({"wan_rtt"})  # transports against each other
+    excluded_parameters = frozenset({"wan_rtt"})  # the section compares these transports itself
     yardsticks = (Yardstick("rate", Unit.MOPS, (("phase", "total"), ("metric", "rate"))),)
 
     def points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
     ) -> Sequence[Points]:
-        """Speed-ups that have a base, and pairs of our program with NPB's own in one cluster."""
+        """Return speed-ups with a base, and our program against NPB's own in one cluster."""
         cluster_cases = [other for other in cases if "wan_rtt" not in other.parameters]
         parameters = case.parameters
         rtt = float(parameters["wan_rtt"]) if "wan_rtt" in parameters else None
@@ -248,7 +248,7 @@ class NPB(Study):
         return [Points(pair, place)]
 
     def section(self, data: Data) -> Section | None:
-        """Of simulated launches another one: sweeps over the speed of hosts."""
+        """Return `SimulatedSection` if all launches are simulated, else the usual section."""
         launches = data.study_launches(self.name)
         if not launches.is_empty() and launches["simulated"].fill_null(False).all():
             from roundtrip.studies.npb.simulated import SimulatedSection
@@ -258,7 +258,7 @@ class NPB(Study):
 
 
 def _has_upstream(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
-    """Whether `case` is of our program, and NPB's own runs in the same place."""
+    """Whether `case` runs our program, and NPB's own program runs in the same place."""
     if case.parameters.get("source", NATIVE) != NATIVE:
         return False
     parameters = {**case.parameters, "source": UPSTREAM}
@@ -270,10 +270,10 @@ def _has_upstream(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bo
 
 
 def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
-    """Whether one cluster runs the same with half the ranks, or where it cannot, with as many."""
+    """Whether one cluster runs the problem on half the ranks, or on as many if half is illegal."""
     parameters = case.parameters
     candidates = [other for other in cluster_cases if _is_same(other, case)]
-    if "scale" in parameters:  # how many ranks it is follows from the partition
+    if "scale" in parameters:  # the partition determines the number of ranks
         half = (_HALF_SCALES.get(parameters["scale"]), parameters.get("placement"))
         return any(
             (other.parameters.get("scale"), other.parameters.get("placement")) == half
@@ -290,7 +290,7 @@ def _has_base(case: PlannedCase, cluster_cases: Sequence[PlannedCase]) -> bool:
 
 
 def _is_same(one: PlannedCase, other: PlannedCase) -> bool:
-    """Whether they compute the same with the same toolchain."""
+    """Whether two cases run the same problem with the same program and toolchain."""
     names = ("benchmark", "problem_class", "source")
     return one.environ == other.environ and all(
         one.parameters.get(name) == other.parameters.get(name) for name in names
@@ -298,7 +298,7 @@ def _is_same(one: PlannedCase, other: PlannedCase) -> bool:
 
 
 def _in_memory(case: PlannedCase, clusters: int) -> bool:
-    """Whether the ranks of a cluster share memory; `clusters` ranks share with none."""
+    """Whether the ranks of a cluster share memory, which takes more ranks than `clusters`."""
     in_memory = case.parameters.get("placement") in MEMORY_PLACEMENTS
     return in_memory and int(case.parameters.get("ranks", "1")) > clusters
 

@@ -1,6 +1,6 @@
 """The launches of the NPB study, grouped into series over the round-trip time of the link.
 
-A series is a benchmark by a transport on so many ranks, and is drawn as one line.
+A series is a benchmark with a transport on a number of ranks, and is drawn as one line.
 """
 
 from __future__ import annotations
@@ -32,17 +32,15 @@ from roundtrip.studies.npb import (
     legal_ranks,
 )
 
-#: On every row, table and figure of results over the link.
+#: Label of every row, table and figure of results over the link.
 EMULATED = "emulated WAN"
 _UNITS = {"rate": Unit.MOPS, "time": Unit.S}
-_BENCHMARKS = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's come first
+_BENCHMARKS = ("CG", "MG", "LU", "FT", "IS", "EP", "BT", "SP")  # the study's benchmarks first
 
 
 @dataclass(frozen=True)
 class Series:
-    """One benchmark by one transport on so many ranks; half of them in each cluster if it
-    `spans_clusters`.
-    """
+    """A benchmark with a transport on `ranks` ranks, half in each cluster if `spans_clusters`."""
 
     benchmark: str
     problem_class: str
@@ -59,12 +57,12 @@ class Series:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Key to sort series as they are shown: by benchmark, then by everything else."""
+        """Sort key of the display order: by benchmark, then by all fields."""
         is_listed = self.benchmark in _BENCHMARKS
         return _BENCHMARKS.index(self.benchmark) if is_listed else len(_BENCHMARKS), astuple(self)
 
     def place_at(self, rtt: float | None) -> Place:
-        """Where its rates are compared, at a round-trip time in ms; None inside a cluster."""
+        """Place of comparison of its rates; `rtt` is in ms, None inside a cluster."""
         return Place(self.benchmark, self.problem_class, rtt)
 
     @property
@@ -80,7 +78,7 @@ class Series:
 
     @property
     def as_planned(self) -> Series:
-        """The series with only what is known of a launch that never ran."""
+        """The series reduced to the fields that are known of a launch that never ran."""
         return replace(self, shares_processors=False, toolchain="", has_real_nodes=True)
 
     @property
@@ -97,14 +95,14 @@ class Series:
 
     @property
     def transport(self) -> str:
-        """Toolchain, and how the ranks of one cluster reach each other if there are several."""
+        """Text: toolchain, memory inside clusters if ranks use it, and NPB 3.4 if it is NPB's."""
         source = ", NPB 3.4" if self.source == UPSTREAM else ""
         memory = ", in memory inside" if self.in_memory and self.spans_clusters else ""
         return f"{self.toolchain}{memory}{source}"
 
     @property
     def setup(self) -> str:
-        """How many ranks there are, and where."""
+        """Text: number and placement of the ranks."""
         half = self.ranks // 2
         place = f"{half} + {half} ranks" if self.spans_clusters else f"{self.ranks} ranks"
         place = "1 rank" if self.ranks == 1 else place
@@ -117,7 +115,7 @@ class Series:
 
     @property
     def label(self) -> str:
-        """Name on rows."""
+        """Name in rows of tables."""
         label = f"{self.name}, {self.transport}, {self.setup}"
         return f"{label}, {EMULATED}" if self.spans_clusters else label
 
@@ -127,8 +125,8 @@ def series_from_row(
 ) -> tuple[Series, float | None]:
     """Series and round-trip time (ms; None inside a cluster) of a row of cases.parquet.
 
-    `titles`, `transports`: toolchain and transport by environment.  Of a launch that never was only
-    the case's name is known.
+    `titles`, `transports`: toolchain and transport by environment.  A launch that never ran is
+    known only by the name of its case.
     """
     parameters, emulation = (
         setting_texts(row["parameters"]),
@@ -170,7 +168,7 @@ class Launches:
         self.level = Level(data.analysis.statistics.confidence_level)
         launches = data.launches.filter(pl.col("study") == STUDY.name)
         titles = launches.filter(pl.col("toolchain") != pl.col("environ"))
-        titles = titles.sort(pl.col("status") == "passed")  # the last of an environment counts
+        titles = titles.sort(pl.col("status") == "passed")  # the dict keeps the last one
         self._titles = dict(titles.select("environ", "toolchain").iter_rows())
         self._transports = _transports(data.environment.get("toolchains.json"))
         self._rows = list(launches.iter_rows(named=True))
@@ -181,11 +179,12 @@ class Launches:
 
     @cached_property
     def _figures(self) -> dict[str, dict[str, float]]:
-        """rate, time, compute, communication, iterations of each launch; least and most: seconds
-        in MPI of the rank with the least and the most, NaN where ranks were not recorded apart.
+        """rate, time, compute, communication, iterations, least and most of each launch.
 
-        The programs of NPB 3.4 tell their rate alone: their time is the work of a launch of ours,
-        rate times time, over that rate; NaN without one.  Compute time 0: not measured.
+        least and most: seconds in MPI of the rank with the least and of the rank with the most;
+        NaN if not recorded by rank.  NPB 3.4's programs report only their rate: their time is the
+        work of our launches of the case (median of rate times time) over this rate; NaN without
+        our launches.  Compute time 0: not measured.
         """
         is_time = pl.col("metric") == "time"
         value, phase = pl.col("value"), pl.col("phase")
@@ -218,7 +217,7 @@ class Launches:
 
     @cached_property
     def points(self) -> dict[Series, dict[float | None, dict[str, dict[str, float]]]]:
-        """Series -> RTT in ms (None inside a cluster) -> launch -> its figures."""
+        """Figures by series, RTT in ms (None inside a cluster) and launch."""
         points: dict[Series, dict[float | None, dict[str, dict[str, float]]]] = {}
         for row in self._rows:
             if row["status"] == "passed" and row["launch"] in self._figures:
@@ -232,7 +231,7 @@ class Launches:
 
     @cached_property
     def missing_cases(self) -> list[MissingCase]:
-        """Cases with launches that failed or are missing; skipped ones have their own table."""
+        """Cases with launches that failed or are missing; skipped cases have their own table."""
         rows = [row for row in self._rows if row["status"] in ("failed", "missing")]
         return [
             MissingCase(*self._series(row), str(row["status"]), str(row["reason"] or ""))
@@ -241,7 +240,7 @@ class Launches:
 
     @cached_property
     def _passed_rows(self) -> dict[tuple[Series, float | None], list[dict[str, Any]]]:
-        """The launches that completed, as rows of cases.parquet."""
+        """Rows of cases.parquet of completed launches, by series and RTT in ms."""
         rows: dict[tuple[Series, float | None], list[dict[str, Any]]] = {}
         for row in self._rows:
             if row["status"] == "passed":
@@ -249,14 +248,14 @@ class Launches:
         return rows
 
     def value(self, series: Series, rtt: float | None, figure: str) -> Cell:
-        """`figure`, rate or time, over launches, with its series in the history."""
+        """Cell of `figure`, rate or time, over launches, with its series in the history."""
         rows = self.points[series].get(rtt, {}).values()
         values = [row[figure] for row in rows if math.isfinite(row[figure])]
         key = self.series_key(series, rtt, figure)
         return display.value(self.interval(values), _UNITS[figure], series=key)
 
     def series_key(self, series: Series, rtt: float | None, figure: str = "rate") -> str:
-        """The series of `figure`, rate or time, in the history, as `Cell.series`."""
+        """Key of the series of `figure`, rate or time, in the history, as in `Cell.series`."""
         cases = {row["case_id"] for row in self._passed_rows.get((series, rtt), ())}
         return self._origins.key(cases, 0, metric=figure, phase="total")
 
@@ -265,7 +264,7 @@ class Launches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages(self, series: Series) -> pl.DataFrame:
-        """Columns pattern, size_bytes, messages of one launch: every launch sends the same."""
+        """Messages of one launch, as `derived.messages`: every launch sends the same."""
         launches = [
             rows[0]["launch"]
             for (other, _), rows in sorted(self._passed_rows.items(), key=_by_rtt)
@@ -274,7 +273,7 @@ class Launches:
         return derived.messages(self._messages.filter(pl.col("launch") == launches[0]))
 
     def histories(self, series: Series) -> list[str]:
-        """What the record of each launch says about its iterations; "not measured" without one."""
+        """Verification history in the record of each launch; "not measured" without one."""
         return [
             _history(self._details.get(row["launch"]))
             for row in self._rows
@@ -288,7 +287,7 @@ class Launches:
 
     @property
     def planned_link_points(self) -> set[tuple[Series, float]]:
-        """Each series over the link, as planned, at each RTT where a launch completed or not."""
+        """Series as planned and RTT in ms of all launches over the link, completed or not."""
         measured_points = (
             (series, rtt) for series in self.link_series for rtt in self.points[series]
         )
@@ -316,7 +315,7 @@ class Launches:
         return min(candidates, key=lambda other: (other.ranks, other.order))
 
     def base_of(self, series: Series) -> Series | None:
-        """The same benchmark in one cluster: with half the ranks, or with as many if need be."""
+        """Base of `series` in one cluster, on half the ranks, or on as many if half is illegal."""
         candidates = [
             other
             for other in self.points
@@ -331,25 +330,25 @@ class Launches:
         return next((other for other in candidates if other.ranks == ranks), None)
 
     def base_label(self, series: Series) -> str:
-        """The row of what a speed-up of `series` is over, "" without one."""
+        """Label of the base of the speed-up of `series`; "" without a base."""
         base = self.base_of(series)
         return base.label if base else ""
 
     def pairs(
         self, first: Mapping[str, dict[str, float]], second: Mapping[str, dict[str, float]]
     ) -> list[tuple[dict[str, float], dict[str, float]]]:
-        """Pairs of launches of the same round, which are near each other in time."""
+        """Figures of pairs of launches of the same round, which are close in time."""
         pairing = self.pairing(first, second)
         return [(first[one], second[other]) for one, other in pairing.pairs]
 
     def pairing(self, first: Iterable[str], second: Iterable[str]) -> Pairing:
-        """Which launches are of the same round, or why none can be compared."""
+        """Pairs of launches of the same round, or the reason why none can be compared."""
         one, other = ([self._round_launches[name] for name in names] for names in (first, second))
         return pair_by_round(one, other)
 
     @cached_property
     def _round_launches(self) -> dict[str, RoundLaunch]:
-        """Each launch with its round; in bundles that do not tell it, the k-th of its case."""
+        """Completed launches with their round; in bundles without rounds, their number by case."""
         rows = [row for row in self._rows if row["status"] == "passed"]
         has_rounds = all(row.get("campaign_round") is not None for row in rows)
         counts: Counter[str] = Counter()
@@ -362,7 +361,7 @@ class Launches:
         return launches
 
     def interval(self, values: Sequence[float]) -> Interval | None:
-        """None of nothing."""
+        """Median and interval of `values`; None without values."""
         return median_interval(values, self.level) if values else None
 
     def _series(self, row: Mapping[str, Any]) -> tuple[Series, float | None]:
@@ -370,7 +369,7 @@ class Launches:
 
 
 def _transports(toolchains: object) -> dict[str, str]:
-    """Transport by environment, of what a bundle's toolchains.json says; its shape is not ours."""
+    """Transports by environment from a bundle's toolchains.json, which may have any structure."""
     transports = {}
     for name, value in toolchains.items() if isinstance(toolchains, dict) else ():
         for key in ("reframe", "extras", "transport"):

@@ -1,34 +1,32 @@
-"""The NAS Parallel Benchmarks: what is derived from the samples, and what the study of two clusters
-found.
+"""The NAS Parallel Benchmarks: quantities derived from the samples, and the study's findings.
 
 Rate
     operations of the timed section, by NPB's formula, over its time: Mop/s.
 Shares
-    of an iteration's time, summed over the iterations of a launch: ``compute`` is the mean over
-    the ranks of the time not in MPI, each pattern (exchange, pipeline, transpose, reduction) that
-    in MPI.
+    parts of the time of all iterations of a launch: ``compute`` is the time outside MPI, each
+    pattern (exchange, pipeline, transpose, reduction) the time in MPI; means over the ranks.
 Messages
-    of the timed section, all ranks together, by pattern and size in bytes; a reduction counts once
-    for each rank.
+    number of messages of the timed section, all ranks together, by pattern and size in bytes; a
+    reduction counts once for each rank.
 
 NAS reports RNR-94-007 and NAS-95-020.
 
 Speed-up
-    rate on both clusters / rate on one cluster with half the ranks, in the same round.  BT and SP,
-    which need squares, are compared with one cluster of as many ranks.
+    rate on both clusters / rate on one cluster with half the ranks, in the same round.  BT and SP
+    need square numbers of ranks: their base is one cluster with as many ranks.
 Speed-up on processors of their own
-    the same from separated times: (C1 + M1) / (C1 n1 / n2 + M2), where C is the time not in MPI and
-    M that in MPI, 1 is one cluster with n1 ranks, 2 both with n2.  It leaves out what the compute
-    time of both loses to ranks that share processors; waiting for ranks that wait for a processor
-    is still in M2, so that it is a lower bound.
+    speed-up from separated times: (C1 + M1) / (C1 n1 / n2 + M2), where C is the time outside MPI
+    and M the time in MPI, 1 is one cluster with n1 ranks, 2 both clusters with n2.  It excludes
+    compute time that both clusters lose because ranks share processors.  It is a lower bound: M2
+    still includes waiting for ranks that wait for a processor.
 Round trips waited for
     growth of the time of an iteration with the round-trip time of the link, s/s: the median of all
-    pairwise slopes (P. K. Sen, J. Am. Stat. Assoc. 63, 1968).  Of a benchmark that hides latency it
-    is small, however many messages it sends.
+    pairwise slopes (P. K. Sen, J. Am. Stat. Assoc. 63, 1968).  It is small for a benchmark that
+    hides latency, however many messages it sends.
 
 The study: Matsuda, Kudoh and Ishikawa, "Evaluation of MPI implementations on grid-connected
 clusters using an emulated WAN environment", CCGrid 2003, doi 10.1109/CCGRID.2003.1199347.  Two
-clusters of 16 hosts each, a router PC between them.  Numbers are those of its abstract.
+clusters of 16 hosts each, a router PC between them.  Numbers are from its abstract.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ from roundtrip.studies.npb import MEMORY_PLACEMENTS, MIXED, TCP, UDP
 
 @dataclass(frozen=True)
 class Counterpart:
-    """A library of the study, what stands for it today, and why."""
+    """A library of the study, its substitute today, and the reason for the substitute."""
 
     library: str
     substitute: str
@@ -132,7 +130,7 @@ def role(transport: str, placement: str) -> str | None:
 
 
 def legacy_transport(environ: str) -> str:
-    """The transport of an environment whose bundle is older than `extras.transport`; "" unknown."""
+    """Transport of an environment in bundles older than `extras.transport`; "" if unknown."""
     words = environ.split("-")
     return "UDP" if "udp" in words else "TCP" if {"tcp", "ucx"} & set(words) else ""
 
@@ -150,14 +148,14 @@ def separated_speedup(
 def separated_time(
     one_cluster_s: tuple[float, float], two_clusters_s: tuple[float, float], ranks: tuple[int, int]
 ) -> float:
-    """Time that both clusters would take if every rank had a processor, seconds."""
+    """Time on both clusters if every rank had its own processor, seconds."""
     return one_cluster_s[0] * ranks[0] / ranks[1] + two_clusters_s[1]
 
 
 def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Interval | None:
-    """Round trips waited for, from launches at different RTTs; None if all have the same one.
+    """Round trips waited for, from launches at different RTTs; None if all RTTs are equal.
 
-    There is an interval if each RTT has enough launches for one.
+    The interval needs enough launches at each RTT.
     """
     if len(set(rtt_s)) < 2:
         return None
@@ -170,9 +168,9 @@ def slope(rtt_s: Sequence[float], seconds: Sequence[float], level: float) -> Int
 def rtt_at_speedup(
     speedup: float, one_cluster_s: float, two_clusters_s: float, round_trips: float, iterations: int
 ) -> float | None:
-    """RTT in seconds at which the speed-up has fallen to `speedup`; None if it never does.
+    """RTT in seconds at which the speed-up falls to `speedup`; None if it never does.
 
-    `two_clusters_s`: time on both without a delay; 0 if the speed-up is less from the start.
+    The RTT is 0 if the speed-up is less even without a delay.  `two_clusters_s`: time without one.
     """
     if round_trips <= 0:
         return None
@@ -190,16 +188,16 @@ SUMMARY_UNITS = {
     "mean_message_bytes": "B",
 }
 
-#: What the program forms itself, and how the iterations of a launch become one time.
+#: Summaries that the program computes, and the sum over the iterations of a launch.
 RATE = Summary("rate", Kind.RATE, "the timed section of a launch", TOTAL)
 RANK_MEANS = Summary("compute and communication of an iteration", Kind.COST, "ranks", MEAN)
 PARTS = Summary("compute and communication", Kind.COST, "the iterations of a launch", SUM)
-#: What `slope` forms.
+#: Summary that `slope` computes.
 ROUND_TRIPS = Summary("time of an iteration over round-trip time", Kind.COST, "launches", SLOPE)
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent."""
+    """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
     figures: dict[str, float] = {}
     section_samples = samples.filter(pl.col("phase") == "total")
     for metric in ("rate", "time"):
@@ -219,7 +217,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 
 def phase_shares(samples: pl.DataFrame) -> dict[str, float]:
-    """Of each phase, its part of the time of all iterations of one launch; the sum is 1."""
+    """Share of each phase in the time of all iterations of one launch; the sum is 1."""
     phases = samples.filter(
         (pl.col("metric") == "time") & pl.col("phase").is_in(["compute", *PATTERNS])
     )
@@ -229,7 +227,7 @@ def phase_shares(samples: pl.DataFrame) -> dict[str, float]:
 
 
 def messages(samples: pl.DataFrame) -> pl.DataFrame:
-    """Columns pattern, size_bytes, messages of one launch, sorted."""
+    """Messages of one launch: columns pattern, size_bytes, messages; sorted."""
     return (
         samples.filter(pl.col("metric") == "messages")
         .select(pattern="phase", size_bytes="size_bytes", messages=pl.col("value").cast(pl.Int64))
@@ -238,7 +236,7 @@ def messages(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """Mop/s of each launch: columns SPEEDS.  Of classes for trying too; `what` names the class."""
+    """Mop/s of each launch, trial classes included: columns SPEEDS; `what` names the class."""
     rates = samples.filter((pl.col("metric") == "rate") & (pl.col("phase") == "total")).collect()
     return toolchain_speeds(
         rates,
@@ -252,7 +250,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
 _RATES = Summary("rate", Kind.RATE, "launches", OVER_LAUNCHES)
 
-#: What the report's audit has to know of the section.
+#: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
         RATE,

@@ -1,18 +1,18 @@
 """Speed-up of two simulated clusters over one against the speed of a host.
 
 Speed-up
-    time on one cluster / time on two, with round trips longer by so much, at one host speed.
+    time on one cluster / time on two clusters at one host speed and one added round-trip time.
 Round trips waited for
     growth of the time on two clusters with the round-trip time, s/s, from the shortest to the
     longest, at one host speed.
-Computing for each
-    time that one rank of one cluster computes, its declared operations over the host speed, over
-    the time of the round trips waited for: the ratio of computing to latency.
-Where a speed-up is found
-    between two host speeds, by a straight line over the logarithm of the speed.
+Ratio of computing to latency
+    compute time of one rank of one cluster, which is its declared operations over the host speed,
+    over the time of the round trips waited for.
+Host speed of a speed-up
+    linear interpolation between two host speeds over the logarithm of the speed.
 
 NPB's formula counts the operations that one rank declares, so that Mop/s of a rank on any machine
-are Mflop/s of a simulated host.  Of several ranks it counts work once that all of them repeat.
+are Mflop/s of a simulated host.  The formula counts work that several ranks repeat once.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from roundtrip.studies.study import GREY, PINK, Arm, Colour, palette
 
 CHECK = "NPBHostSpeeds"
 _MFLOP = 1e6
-#: Of a row of samples.csv: benchmark, class, Mflop/s; and the round-trip time of two clusters, ms.
+#: In a row of samples.csv: benchmark, class, Mflop/s; and added round-trip time, ms.
 _CASE = r"^(?<benchmark>\w+)/(?<problem_class>\w)/(?<mflops>[\d.e+]+)$"
 _ADDED_RTT = r"\+(?<rtt>[\d.]+) ms$"
 
 
 @dataclass(frozen=True)
 class BenchmarkCurves:
-    """A benchmark: seconds by Mflop/s of a host, on one cluster, and by ms on two.
+    """Times of a benchmark in seconds by host speed in Mflop/s, on two clusters by RTT in ms first.
 
-    `operations` are those that the ranks of one cluster declared in the timed section, in bundles
-    without them those of NPB's formula; 0 if neither is known.  `marks` were measured elsewhere.
+    `operations` of the timed section are declared by the ranks of one cluster, in bundles without
+    them counted by NPB's formula; 0 if neither is known.  `marks` were measured elsewhere.
     """
 
     benchmark: str
@@ -75,7 +75,7 @@ class BenchmarkCurves:
 
     @property
     def order(self) -> tuple[str, int]:
-        """Its place among others: the classes of a benchmark are neighbours, the smallest first."""
+        """Sort key: by benchmark, then by class, the smallest first."""
         return self.benchmark, CLASSES.index(self.problem_class)
 
     @property
@@ -95,7 +95,7 @@ class BenchmarkCurves:
         return sorted(self.two_clusters_s)
 
     def speedups(self, rtt: float) -> dict[float, float]:
-        """By host speed, Mflop/s, ascending: the speed-up at a round-trip time."""
+        """Speed-ups at a round-trip time in ms, by host speed in Mflop/s, ascending."""
         seconds = self.two_clusters_s[rtt]
         return {
             speed: self.one_cluster_s[speed] / seconds[speed]
@@ -104,8 +104,7 @@ class BenchmarkCurves:
         }
 
     def speed_at(self, rtt: float, speedup: float) -> float | None:
-        """The host speed, Mflop/s, up to which the speed-up is at least `speedup`; None if it is
-        not reached, or is never left."""
+        """Host speed, Mflop/s, where the speed-up falls below `speedup`; None if it never does."""
         for (speed, high), (next_speed, low) in pairwise(self.speedups(rtt).items()):
             if high >= speedup > low:
                 part = (high - speedup) / (high - low)
@@ -113,7 +112,7 @@ class BenchmarkCurves:
         return None
 
     def round_trips_waited(self, speed: float) -> float | None:
-        """Round trips waited for at a host speed; None with one round-trip time only."""
+        """Round trips waited for at a host speed; None if there is only one round-trip time."""
         min_rtt, max_rtt = self.rtts[0], self.rtts[-1]
         if min_rtt == max_rtt:
             return None
@@ -124,9 +123,9 @@ class BenchmarkCurves:
         )
 
     def compute_latency_ratio(self, speed: float) -> float | None:
-        """Ratio of computing to latency at the longest round trip and any host speed, Mflop/s.
+        """Ratio of computing to latency at the longest round trip and any `speed` in Mflop/s.
 
-        The round trips waited for are those of the fastest host swept, which computes least.
+        The round trips waited for are taken at the fastest host, which computes least.
         """
         round_trips = self.round_trips_waited(max(self.one_cluster_s))
         if not round_trips or round_trips <= 0 or not self.operations:
@@ -135,7 +134,7 @@ class BenchmarkCurves:
 
 
 class Sweeps:
-    """The launches of `CHECK` in a bundle; two of a case are equal, or one of them has failed."""
+    """Launches of `CHECK` in a bundle, one for each case: its completed launches are equal."""
 
     def __init__(self, data: Data) -> None:
         launches = data.study_launches(STUDY.name)
@@ -145,7 +144,7 @@ class Sweeps:
 
     @cached_property
     def curves(self) -> tuple[BenchmarkCurves, ...]:
-        """A benchmark and class each, in their order."""
+        """Curves of each benchmark and class, in display order."""
         names = self._launches["launch"].to_list()
         samples = self._samples.filter(pl.col("launch").is_in(names)).select(
             "launch",
@@ -204,12 +203,12 @@ MARKS_CAPTION: Text = (
 
 
 def figures(curves: Sequence[BenchmarkCurves]) -> tuple[Figure, ...]:
-    """One figure a benchmark and class, all with the same axes."""
+    """Figures of each benchmark and class, all with the same axes."""
     drawings = [_drawing(number, curve, _top(curves)) for number, curve in enumerate(curves, 1)]
     values = pl.concat([drawing.frame.select("x", "median") for drawing in drawings])
     low, high = float(values["x"].min()), float(values["x"].max())  # type: ignore[arg-type]
     if high > max(speed for curve in curves for speed in curve.one_cluster_s):
-        high *= _MARGIN  # a mark stands there, and not the end of a curve
+        high *= _MARGIN  # room for a mark beyond the curves
     top = _top(curves)
 
     decades = tuple(10.0**power for power in range(9) if low <= 10.0**power <= high)
@@ -230,7 +229,7 @@ _SHAPES = (SQUARE, TRIANGLE, DIAMOND)
 
 
 def _top(curves: Sequence[BenchmarkCurves]) -> float:
-    """Where the axis of speed-ups ends."""
+    """Upper end of the axis of speed-ups."""
     speedups = [
         value for curve in curves for rtt in curve.rtts for value in curve.speedups(rtt).values()
     ]
@@ -262,24 +261,24 @@ def _drawing(number: int, curve: BenchmarkCurves, top: float) -> Drawing:
 
 
 def _subtitle(curve: BenchmarkCurves) -> str:
-    """What the figure shows, and on which processors the rest was measured."""
+    """Subtitle: the figure is simulated, and the processors on which marks were measured."""
     processors = dict.fromkeys(origin.processor for origin in curve.marks)
     return f"{SIMULATED}; measured: {', '.join(processors)}" if processors else SIMULATED
 
 
-#: The columns of a row, and what a simulation has.
+#: Columns of a row, and their defaults for a simulated point.
 _SCHEMA = {
     "arm": pl.String,
     **dict.fromkeys(("x", "median", "low", "high"), pl.Float64),
     "n": pl.Int64,
 }
 _POINT_DEFAULTS = {"low": None, "high": None, "n": 1}
-#: A name, how it looks, and its rows.
+#: Name, appearance and rows of a mark.
 MarkCurve = tuple[str, Arm, list[dict[str, Any]]]
 
 
 def _rate_rules(curve: BenchmarkCurves, top: float) -> Iterator[MarkCurve]:
-    """Upright, at the rate of one rank of each real processor."""
+    """Vertical rules at the measured rate of one rank on each real processor."""
     for _, mark in curve.rank_marks:
         title = f"One rank, measured: {units.amount(mark.mops, Unit.MOPS)}"
         arm = Arm(title, GREY, is_dashed=True, point=0)

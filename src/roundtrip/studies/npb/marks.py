@@ -32,9 +32,9 @@ from roundtrip.studies.npb.speedup import claimed_speedups, measured_speedups
 
 
 def read(file: Path, benchmark: str, problem_class: str) -> Marks:
-    """What `file` has of a benchmark and class; its origin is kept anyway.
+    """Read the marks of a benchmark and class from `file`; without marks its origin is kept.
 
-    UserError for what is no file of marks.
+    UserError if it is not a file of marks.
     """
     try:
         marks = Marks.model_validate(files.read_json(file))
@@ -57,7 +57,7 @@ def _matches(mark: Mark, benchmark: str, problem_class: str) -> bool:
 
 
 def as_json(marks: Marks) -> dict[str, Any]:
-    """As files of marks and run.json have them."""
+    """Return marks as they are written to files of marks and run.json."""
     return marks.model_dump(by_alias=True, exclude_none=True)
 
 
@@ -132,7 +132,7 @@ def _emulated_mark(launches: Launches, series: Series, rtt: float, mops: float) 
 
 
 def _processor(bundle: Data, names: list[str]) -> str:
-    """Its name in the records of nodes, else in that of the host of the campaign."""
+    """Name in the records of nodes, else of the campaign's host; UserError if there are several."""
     nodes = bundle.nodes
     processors = {
         processor
@@ -155,7 +155,7 @@ def _short(value: float) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; status 2 and one line for what the user can mend."""
+    """Run the command; print one line and return 2 on a user error."""
     parser = argparse.ArgumentParser(prog="marks", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("bundle", type=Path, help="of a measured campaign")
     options = parser.parse_args(arguments)

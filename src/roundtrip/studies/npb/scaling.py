@@ -1,7 +1,7 @@
-"""How the benchmarks scale: over ranks and nodes in one place, and over two clusters.
+"""Scaling of the benchmarks over ranks and nodes in one place, and over two clusters.
 
-On two clusters against the round-trip time of their link.  Lines are dashed where ranks share
-processors.
+Speed-ups on two clusters are drawn against the round-trip time of their link.  Dashed lines: ranks
+share processors.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Rows = list[dict[str, Any]]
 
 
 def as_lines(rows: Sequence[dict[str, Any]]) -> tuple[Rows, dict[str, Arm]]:
-    """The rows with the key arm, and the arms.
+    """Return the rows with the added key arm, and the arms by title.
 
-    A row has the keys name, colour and shared: whether its ranks share processors.  Points of one
-    name of which some do and some do not are two lines, and say so.
+    A row has the keys name, colour and shared: whether its ranks share processors.  Rows of one
+    name that differ in shared are two lines, with different titles.
     """
     unshared = {row["name"] for row in rows if not row["shared"]}
     arms: dict[str, Arm] = {}
@@ -62,7 +62,7 @@ def _arm(title: str, colour: Colour, shared: bool) -> Arm:
 
 
 def link_caption(level: Level) -> Text:
-    """What the figures over the link show, with intervals at `level`."""
+    """Caption of the figures over the link, with intervals at `level`."""
     return level.caption(
         f"Speed-up over one cluster against the round-trip time of the link, {EMULATED}: median "
         "over rounds, bars are {level} rank intervals, cut off where they leave the axes. "
@@ -74,7 +74,7 @@ def link_caption(level: Level) -> Text:
 
 
 def link_plots(launches: Launches) -> tuple[Figure, ...]:
-    """One figure a benchmark and class, the study's first; all with the same axes."""
+    """Figures of each benchmark and class, the study's benchmarks first, with the same axes."""
     rows_by_name: dict[str, list[dict[str, Any]]] = {}
     for series in sorted(
         launches.link_series, key=lambda series: series.benchmark not in PUBLISHED_SPEEDUPS
@@ -91,7 +91,7 @@ def link_plots(launches: Launches) -> tuple[Figure, ...]:
     top = 1.1 * max([2.0, *values["median"]])
     max_rtt = max([STUDY_RTT_MS, *values["x"]])
 
-    # The study's marks at the farthest point are whole.
+    # Room for the whole mark of the study at the longest RTT.
     x = Scale("Round-trip time of the link", Unit.MS, 0.0, 1.04 * max_rtt, is_log=False)
     y = Scale("Speed-up over one cluster", Unit.RATIO, 0.0, top, is_log=False)
 
@@ -103,7 +103,7 @@ def link_plots(launches: Launches) -> tuple[Figure, ...]:
 
 
 def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Level) -> Drawing:
-    """With the study's own speed-up, where it has one of this benchmark."""
+    """Drawing of a benchmark, with the study's speed-up if the study has one."""
     rows, arms = as_lines(rows)
     note = "" if all(row["scales"] for row in rows) else ", over as many ranks in one"
     has_intervals = all(row["low"] is not None for row in rows)
@@ -121,14 +121,14 @@ def _link_drawing(number: int, name: str, rows: list[dict[str, Any]], level: Lev
 
 
 def _link_rules(drawing: Drawing) -> tuple[Rule, ...]:
-    """No gain, and where all bases have fewer ranks, the most that twice the ranks can give."""
+    """Rule of no gain and, if all bases have fewer ranks, rule of the ideal speed-up."""
     gain, ideal = Rule(1.0), Rule(2.0, "ideal speed-up")
     return (gain, ideal) if drawing.frame["scales"].drop_nulls().all() else (gain,)
 
 
 def _link_rows(launches: Launches, series: Series) -> list[dict[str, Any]]:
     half, base = series.ranks // 2, launches.base_of(series)
-    # Several environments may stand for the same library: then the names have to differ.
+    # If several environments stand for the same library, their names must differ.
     title = ARMS[series.role].title if series.role else series.transport
     name = f"{title}, {half} + {half}"
     if sum(_kind(other) == _kind(series) for other in launches.link_series) > 1:
@@ -158,7 +158,7 @@ def _kind(series: Series) -> tuple[object, ...]:
 
 
 def node_growth(data: Data, launches: Launches) -> Growth:
-    """Efficiency of each benchmark and class inside a machine or cluster, by numbers of nodes."""
+    """Efficiency of each benchmark and class in one machine or cluster over its nodes."""
     rates = [
         (launch, f"{series.name}{_BY_SOURCE[series.source]}", series.ranks / figures["rate"])
         for series in launches.cluster_series
@@ -175,7 +175,7 @@ _BY_SOURCE = {NATIVE: "", UPSTREAM: ", NPB 3.4"}
 
 
 def caption(level: Level) -> Text:
-    """What the figures over ranks show, with intervals at `level`."""
+    """Caption of the figures over ranks, with intervals at `level`."""
     return level.caption(
         "Speed-up over the fewest ranks in the same place against the number of ranks: median "
         "over rounds, bars are {level} rank intervals. Dashed lines: ranks share processors. "
@@ -184,7 +184,7 @@ def caption(level: Level) -> Text:
 
 
 def table(launches: Launches) -> Table:
-    """One row for each series on more than the fewest ranks."""
+    """Table of speed-ups over ranks: a row for each series on more than the fewest ranks."""
     rows = []
     for series in launches.cluster_series:
         speedup, base = _speedup(launches, series), launches.fewest_ranks_base(series)
@@ -218,7 +218,7 @@ def table(launches: Launches) -> Table:
 
 
 def answers(launches: Launches, verdicts: SourceVerdicts) -> list[Answer]:
-    """An answer for each benchmark, class and toolchain; small classes only if no other ran."""
+    """An answer for each benchmark, class and toolchain; trial classes only if no other ran."""
     natives = [series for series in launches.cluster_series if series.source == NATIVE]
     non_trials = [series for series in natives if series.problem_class not in TRIAL_CLASSES]
     groups: dict[tuple[str, str], list[Series]] = {}
@@ -247,7 +247,7 @@ def plots(launches: Launches) -> tuple[Figure, ...]:
 
 
 def _ideal(drawing: Drawing) -> Curve:
-    """As many times as fast as there are more ranks."""
+    """Curve of the ideal speed-up, which is proportional to the number of ranks."""
     rows = drawing.frame.unique("x").sort("x").select("x", "ideal").rows()
     points = tuple((x, y, None, None, None) for x, y in rows)
     return Curve("Ideal", GREY, points, width=1.0, size=0, bound="ideal speed-up")

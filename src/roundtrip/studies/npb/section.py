@@ -1,6 +1,6 @@
-"""The NPB section: verified, timed, and over two clusters joined by a slow link.
+"""The NPB section: benchmarks in one cluster, and over two clusters joined by a slow link.
 
-Its tables about single launches, too: times, messages, verification.
+Also its tables of times, messages and verification.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from roundtrip.studies.study import Claim
 
 
 def cluster_times(launches: Launches) -> Table:
-    """Every series of one machine or cluster: the base of the speed-ups."""
+    """Table of times of every series in one machine or cluster: the bases of the speed-ups."""
     rows = []
     for series in launches.cluster_series:
         rounds = list(launches.points[series][None].values())
@@ -80,7 +80,7 @@ def cluster_times(launches: Launches) -> Table:
 
 
 def link_times(launches: Launches) -> Table:
-    """Compute and communication of every series and RTT, and the speed-up from both."""
+    """Table of compute, communication and both speed-ups of every series over the link and RTT."""
     rows = []
     for series in launches.link_series:
         for rtt in launches.points[series]:
@@ -125,7 +125,7 @@ def link_times(launches: Launches) -> Table:
 
 
 def _added_times(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Time beyond that at the smallest RTT, one for each round; [] at the smallest."""
+    """Time added to that at the smallest RTT, one for each round; [] at the smallest RTT."""
     points = launches.points[series]
     min_rtt = min(points, key=lambda delay: delay or 0.0)
     if rtt == min_rtt:
@@ -136,7 +136,7 @@ def _added_times(launches: Launches, series: Series, rtt: float) -> list[float]:
 
 
 def messages(launches: Launches) -> Table:
-    """Messages of an iteration by pattern, all ranks together."""
+    """Table of messages of one iteration by pattern, all ranks together."""
     rows, keys = [], set()
     for series in launches.points:
         key = (series.name, series.ranks)
@@ -172,7 +172,7 @@ _TIME_COLUMNS = (
 
 
 def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell, ...]:
-    """Rate, compute, communication in all and by rank; NPB's own programs report only the rate."""
+    """Cells of _TIME_COLUMNS; NPB's own programs report only the rate."""
     rate = launches.value(series, rtt, "rate")
     rounds = list(launches.points[series][rtt].values())
     if not all(figures["compute"] for figures in rounds):
@@ -186,7 +186,7 @@ def _times(launches: Launches, series: Series, rtt: float | None) -> tuple[Cell,
 
 
 def _rank_range_cell(launches: Launches, rounds: Sequence[dict[str, float]]) -> Cell:
-    """Communication of the rank with the least and of that with the most, medians."""
+    """Median communication time of the rank with the least and of the rank with the most."""
     rounds_by_rank = [figures for figures in rounds if math.isfinite(figures["least"])]
     ends = [
         launches.interval([figures[name] for figures in rounds_by_rank])
@@ -214,7 +214,7 @@ def _pattern_row(name: str, counts: pl.DataFrame, iterations: float) -> tuple[Ce
 
 
 def verification(launches: Launches) -> Table:
-    """A row for each benchmark, class and source, over all places."""
+    """Table of verification: a row for each benchmark, class and source, over all places."""
     rows = []
     groups: dict[tuple[str, str], list[Series]] = {}
     for series in launches.points:
@@ -259,11 +259,11 @@ class Section:
         self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Speed-ups, transports against each other, our programs against NPB's."""
+        """Ratios of speed-ups, of pairs of transports, and of our programs to NPB's."""
         return dict(claims(self._launches).items())
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Answers, speed-ups and why, times, messages, sources."""
+        """Return the section: answers, speed-ups, times, messages, verification, sources."""
         launches = self._launches
         has_link = bool(launches.link_series)
         results = findings(verdicts, launches, self._settings) if has_link else []
@@ -346,7 +346,7 @@ class Section:
 
 
 def _cluster_blocks(launches: Launches, galleries: Sequence[Gallery]) -> list[Block]:
-    """Times and rates, and how they scale over ranks, with the figures that are not on top."""
+    """Blocks of times, rates and speed-ups over ranks, with the figures that are not on top."""
     scaling_table = scaling.table(launches)
     rank_blocks: list[Block] = [Heading(3, "Speed-up over ranks"), *galleries, scaling_table]
     return [

@@ -1,5 +1,5 @@
-"""The NPB section of simulated launches: how fast hosts may be for a slow link to pay, and what was
-measured elsewhere beside it.
+"""The NPB section of simulated launches: host speeds up to which a second cluster pays, and marks
+from measured campaigns.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _BASE = "One cluster"
 
 
 class SimulatedSection:
-    """Sweeps over host speeds, and what the benchmarks did on many simulated hosts."""
+    """Sweeps over host speeds, and rates of the benchmarks on many simulated hosts."""
 
     def __init__(self, data: Data) -> None:
         self._curves = Sweeps(data).curves
@@ -65,11 +65,11 @@ class SimulatedSection:
         self._origins = data.origins
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """None: a simulation gives the same values each time."""
+        """Return no claims: a simulation gives the same values each time."""
         return {}
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """The figure, where the study's numbers are found, and rates on many hosts."""
+        """Return the section: figure, host speeds of the study's numbers, rates on many hosts."""
         blocks: list[Block] = [Paragraph(_QUESTION)]
         picture = None
         if self._curves:
@@ -114,13 +114,13 @@ class SimulatedSection:
         )
 
     def _rate(self, case_id: str) -> str:
-        """The series of a case's rate."""
+        """Key of the series of a case's rate."""
         return self._origins.key([case_id], 0, metric="rate", phase="total")
 
 
 def break_even(curves: Sequence[BenchmarkCurves]) -> Table:
-    """Up to which host speed the second cluster pays at the longest delay, and the study's number
-    is found; and the ratio of computing to latency there."""
+    """Table of host speeds of break-even and of the study's number at the longest delay, and of the
+    ratios of computing to latency there."""
     rows = []
     for curve in curves:
         max_rtt = curve.rtts[-1]
@@ -158,7 +158,7 @@ def break_even(curves: Sequence[BenchmarkCurves]) -> Table:
 
 
 def point_table(curves: Sequence[BenchmarkCurves], origins: Origins) -> Table:
-    """A row for each benchmark and host speed, a column for each delay, and the base in seconds."""
+    """Table of speed-ups: a row for each benchmark and host speed, a column for each delay."""
 
     def series(curve: BenchmarkCurves, speed: float, variant: str) -> str:
         case = case_at(curve.benchmark, curve.problem_class, speed)
@@ -204,7 +204,7 @@ def _mflops(speed: float) -> Quantity:
 
 
 def _cell(value: float | None, unit: Unit, series: str = "") -> Cell:
-    """A value of which a simulation gives no interval; nothing is not 0."""
+    """Cell of a value without an interval; empty for None and 0."""
     return Cell(Quantity(value=value, unit=unit, series=series)) if value else display.NONE
 
 
@@ -264,11 +264,11 @@ _READING: tuple[Text, ...] = (
 )
 
 
-_TOLERANCE = 1.1  # by how much parts of one processor's rates may differ and be called the same
+_TOLERANCE = 1.1  # largest ratio of parts of one processor's rates that count as equal
 
 
 def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
-    """What was measured, where it is from, and what it says of a host speed; [] without marks."""
+    """Blocks of measured marks: origins, rates of one rank and speed-ups; [] without marks."""
     origins = list({origin.origin: origin for curve in curves for origin in curve.marks}.values())
     if not origins:
         return []
@@ -286,7 +286,7 @@ def measured_blocks(curves: Sequence[BenchmarkCurves]) -> list[Block]:
 
 
 def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
-    """How fast one rank is at each benchmark, and the simulated speeds as parts of that."""
+    """Table of the measured rates of one rank, and of simulated speeds as parts of them."""
     rows = [
         (
             Cell(f"{curve.name} on {origin.processor} (measured; parts {SIMULATED})"),
@@ -317,7 +317,7 @@ def processor_rates(curves: Sequence[BenchmarkCurves]) -> Table:
 
 
 def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
-    """Every emulated point, also those that the figure leaves out."""
+    """Table of all emulated speed-ups, with points that the figure leaves out."""
     rows = [
         (
             Cell(f"{curve.name}, {mark.setup}, +{mark.rtt_ms:g} ms ({EMULATED}, measured)"),
@@ -347,9 +347,9 @@ def emulated_speedups(curves: Sequence[BenchmarkCurves]) -> Table:
 
 
 def proportions(curves: Sequence[BenchmarkCurves], origin: Marks) -> str:
-    """By what the study's numbers lie apart as speeds, and as parts of one processor's rates.
+    """Text on the spread of the study's numbers as speeds and as parts of one processor's rates.
 
-    "" unless two of one class are found.
+    "" if fewer than two numbers are found in the largest class.
     """
     matches = list(_study_matches(curves, origin))
     if len(matches) < 2:
@@ -375,8 +375,8 @@ def proportions(curves: Sequence[BenchmarkCurves], origin: Marks) -> str:
 def _study_matches(
     curves: Sequence[BenchmarkCurves], origin: Marks
 ) -> Iterator[tuple[BenchmarkCurves, Mark, float]]:
-    """Benchmarks of the largest class whose number of the study is found, with the first rate of
-    that origin."""
+    """Yield (benchmark, first rate of `origin`, host speed of the study's number) in the largest
+    class, where that speed is found."""
     largest = max((curve.problem_class for curve in curves), key=CLASSES.index, default="")
     for curve in curves:
         mark = next(
@@ -395,12 +395,12 @@ def _host_speeds(curve: BenchmarkCurves) -> tuple[float | None, float | None]:
 
 
 def _digits(number: float) -> int:
-    """How many digits a number needs that was chosen, not measured."""
+    """Number of digits of a number that was chosen, not measured."""
     return len(f"{number:g}".replace(".", "").lstrip("0"))
 
 
 def _interval(mark: EmulatedMark) -> Cell:
-    """The speed-up of a mark, whose base lies in another campaign."""
+    """Cell of the speed-up of a mark, whose base is in another campaign."""
     interval = Interval(mark.speedup, mark.low, mark.high, mark.launches)
     return Cell(Quantity.from_interval(interval, Unit.PURE))
 

@@ -16,21 +16,20 @@ from roundtrip.studies.npb.data import Launches, Series
 
 @dataclass(frozen=True)
 class NpbSpeedup:
-    """Rate on both clusters over that on one; computed from separated times if ranks share
-    processors."""
+    """Speed-up of both clusters over one; from separated times if ranks share processors."""
 
     series: Series
     rtt: float
 
     @property
     def family(self) -> Family:
-        """What it is corrected together with."""
+        """Family in which the claim is corrected."""
         return SPEEDUP.family(self.series.place_at(self.rtt))
 
 
 @dataclass(frozen=True)
 class NpbTransports:
-    """Rate of one transport over another's, on as many ranks at the same RTT."""
+    """Rate of one transport over that of another, on as many ranks at the same RTT in ms."""
 
     series: Series
     base: Series
@@ -38,13 +37,13 @@ class NpbTransports:
 
     @property
     def family(self) -> Family:
-        """What it is corrected together with."""
+        """Family in which the claim is corrected."""
         return TRANSPORTS.family(self.series.place_at(self.rtt))
 
 
 @dataclass(frozen=True)
 class NpbSources:
-    """Rate of our program over that of NPB 3.4; `rtt` in ms over the link."""
+    """Rate of our program over that of NPB 3.4; `rtt` in ms, None in one cluster."""
 
     native: Series
     upstream: Series
@@ -52,7 +51,7 @@ class NpbSources:
 
     @property
     def family(self) -> Family:
-        """What it is corrected together with."""
+        """Family in which the claim is corrected."""
         return SOURCES.family(self.native.place_at(self.rtt))
 
 
@@ -61,7 +60,7 @@ Point = tuple[Series, float | None]
 
 
 def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
-    """Every ratio of the section that has a value."""
+    """Return all claims of the section that have ratios, with one ratio for each round."""
     ratios_by_claim: dict[Comparison, Sequence[float]] = {}
     for series in launches.link_series:
         for rtt in launches.points[series]:
@@ -79,7 +78,7 @@ def claims(launches: Launches) -> dict[Comparison, Sequence[float]]:
 
 
 def pairing_refusals(launches: Launches) -> list[tuple[str, str]]:
-    """Why there is no ratio although there are values: the launches belong to different rounds."""
+    """Return (pair, reason) of each pair that has values but cannot be paired by round."""
     refusals = []
     for (one, rtt), (other, other_rtt) in _ratio_points(launches):
         sides = launches.points[one].get(rtt, {}), launches.points[other].get(other_rtt, {})
@@ -91,7 +90,7 @@ def pairing_refusals(launches: Launches) -> list[tuple[str, str]]:
 
 
 def _ratio_points(launches: Launches) -> Iterator[tuple[Point, Point]]:
-    """All pairs of which ratios are formed; the base comes second."""
+    """Pairs of points whose ratios are formed; the base is second."""
     points = launches.points
     for series in launches.link_series:
         if base := launches.base_of(series):
@@ -104,7 +103,7 @@ def _ratio_points(launches: Launches) -> Iterator[tuple[Point, Point]]:
 
 
 def measured_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Speed-up by rates, one for each round; empty without a base."""
+    """Speed-ups as ratios of rates, one for each round; empty without a base."""
     base = launches.base_of(series)
     if base is None:
         return []
@@ -127,7 +126,7 @@ def separated_speedups(launches: Launches, series: Series, rtt: float) -> list[f
 
 
 def communication_shares(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """Communication over the time of all iterations, of each launch that recorded both."""
+    """Share of communication in the time of all iterations, for each launch that has both."""
     return [
         figures["communication"] / (figures["compute"] + figures["communication"])
         for figures in launches.points[series].get(rtt, {}).values()
@@ -136,7 +135,7 @@ def communication_shares(launches: Launches, series: Series, rtt: float) -> list
 
 
 def speedups_over_ranks(launches: Launches, series: Series) -> list[float]:
-    """Rate over that on the fewest ranks in the same place, one for each round."""
+    """Ratios of the rate to that on the fewest ranks in the same place, one for each round."""
     base = launches.fewest_ranks_base(series)
     if base == series:
         return []
@@ -144,19 +143,19 @@ def speedups_over_ranks(launches: Launches, series: Series) -> list[float]:
 
 
 def claimed_speedups(launches: Launches, series: Series, rtt: float) -> list[float]:
-    """The speed-up that is judged: measured where both or neither shares processors."""
+    """Speed-ups that are claimed: measured if both or neither share processors, else separated."""
     formula = measured_speedups if is_rate_ratio(launches, series) else separated_speedups
     return formula(launches, series, rtt)
 
 
 def is_rate_ratio(launches: Launches, series: Series) -> bool:
-    """Whether the speed-up that is judged is a ratio of rates, as they were measured."""
+    """Whether the claimed speed-up is a ratio of measured rates."""
     base = launches.base_of(series)
     return base is None or base.shares_processors == series.shares_processors
 
 
 def transport_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """Pairs of transports on the link: UDP with each other one, and these with each other."""
+    """All pairs of transports over the link with the same problem; UDP is first."""
     pairs = []
     for one, other in combinations(launches.link_series, 2):
         if same_problem(one, other):
@@ -177,7 +176,7 @@ def source_pairs(launches: Launches) -> list[tuple[Series, Series]]:
 
 
 def round_trips(launches: Launches, series: Series) -> Interval | None:
-    """Round trips waited for in an iteration; None if one RTT only was measured."""
+    """Round trips waited for in an iteration; None unless several RTTs were measured."""
     points = [
         (rtt / 1e3, _iterations_s(figures) / figures["iterations"])
         for rtt, rounds in launches.points[series].items()
@@ -191,7 +190,7 @@ def round_trips(launches: Launches, series: Series) -> Interval | None:
 
 
 def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float | None:
-    """RTT in s at which the speed-up falls to `speedup`: from medians and `round_trips`."""
+    """RTT in s at which the speed-up falls to `speedup`, from medians and `round_trips`."""
     base, trips = launches.base_of(series), round_trips(launches, series)
     rtts = [rtt for rtt in launches.points[series] if rtt is not None]
     is_known = series.source == NATIVE or not series.shares_processors
@@ -210,7 +209,7 @@ def rtt_of_speedup(launches: Launches, series: Series, speedup: float) -> float 
 
 
 def _iterations_s(figures: dict[str, float]) -> float:
-    """Seconds in all iterations; of NPB's own programs the whole timed section."""
+    """Seconds in all iterations; for NPB's own programs, in the whole timed section."""
     return figures["compute"] + figures["communication"] or figures["time"]
 
 
@@ -242,7 +241,7 @@ def _rate_ratios(launches: Launches, one: Series, other: Series, rtt: float | No
 
 
 def same_problem(one: Series, other: Series) -> bool:
-    """Whether two series differ only in the transport."""
+    """Whether two series have the same benchmark, class, ranks and source."""
     return _problem(one) == _problem(other)
 
 

@@ -33,7 +33,7 @@ ONE_CLUSTER_VARIANT = "one cluster"
 RANKS = (16, 32)
 _RECORDING_FLOPS = 1e9  # flop/s; a trace does not depend on it
 _WORKERS = 2
-#: What run.json tells of the recorded launch.
+#: Fields of the recorded launch that run.json repeats.
 _LAUNCH_FIELDS = (
     "mpi",
     "boost",
@@ -47,7 +47,7 @@ _LAUNCH_FIELDS = (
 
 
 def two_clusters_variant(rtt_ms: float) -> str:
-    """The variant of both clusters, with a round trip that is longer by so many ms."""
+    """The variant of both clusters, with a round trip longer by `rtt_ms`."""
     return f"two clusters, +{rtt_ms:g} ms"
 
 
@@ -70,12 +70,12 @@ class Point:
 
     @property
     def case(self) -> str:
-        """As in samples.csv."""
+        """The case in samples.csv."""
         return case_at(self.benchmark, self.problem_class, self.host_flops / 1e6)
 
     @property
     def variant(self) -> str:
-        """As in samples.csv."""
+        """The variant in samples.csv."""
         return (
             ONE_CLUSTER_VARIANT
             if self.added_rtt_ms is None
@@ -85,7 +85,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is asked for."""
+    """Settings of a sweep."""
 
     program: Path
     platform_file: Path
@@ -97,14 +97,14 @@ class Sweep:
     marks: tuple[Path, ...] = ()
 
     def read_marks(self) -> list[dict[str, Any]]:
-        """What the files of marks have of this benchmark; UserError if one is none."""
+        """Read the marks of this benchmark and class; UserError if a file is not one of marks."""
         origins = (marks.read(file, self.benchmark, self.problem_class) for file in self.marks)
         return [marks.as_json(origin) for origin in origins]
 
     def record_trace(self, ranks: int, folder: Path) -> tuple[Trace, dict[str, Any]]:
-        """The trace on so many hosts, in `folder`, and run.json of the launch that it is of.
+        """Record a trace on `ranks` hosts in `folder`; return it and run.json of its launch.
 
-        UserError if the benchmark cannot run on them, or was not verified.
+        UserError if the benchmark cannot run on so many hosts, or was not verified.
         """
         options = f"--benchmark={self.benchmark}", f"--class={self.problem_class}"
         command: list[str | Path] = [self.program, *options]
@@ -116,7 +116,7 @@ class Sweep:
         return trace, launch
 
     def points(self, traces: Sequence[Trace]) -> Iterator[Point]:
-        """Every point, of the traces on one cluster and on both."""
+        """Simulate every point from the traces on one cluster and on both."""
         settings = [
             (trace, flops * 1e6, rtt)
             for trace, rtts in zip(traces, ((None,), self.rtts_ms), strict=True)
@@ -176,7 +176,7 @@ def run(sweep: Sweep, output: Path) -> None:
 
 
 def _simulated(sweep: Sweep, launch: dict[str, Any]) -> dict[str, Any]:
-    """By what: the platform without speeds and delays, of which each point has its own."""
+    """Simulator and platform, without host speeds and delays: each point has its own."""
     digest = hashlib.sha256(sweep.platform_file.read_bytes()).hexdigest()
     fields = {name: launch["simulated"][name] for name in ("simgrid", "platform")}
     return {**fields, "platform_sha256": digest}
@@ -192,7 +192,7 @@ def _row(point: Point) -> tuple[object, ...]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; status 2 and one line for what the user can mend."""
+    """Run the command; print one line and return 2 on a user error."""
     parser = argparse.ArgumentParser(prog="sweep", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--program", type=Path, required=True, help="our npb, built for SimGrid")
     parser.add_argument("--platform", type=Path, required=True, help="two clusters of 16 hosts")

@@ -1,5 +1,5 @@
-"""The tables of the NPB section: what stands for the study's libraries, speed-ups over the link,
-transports against each other, and our programs against those of NPB 3.4.
+"""The tables of the NPB section: substitutes for the study's libraries, speed-ups over the link,
+pairs of transports, and our programs against those of NPB 3.4.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from roundtrip.studies.study import Claim
 
 
 def verdict_table(launches: Launches, findings: Sequence[Finding]) -> Table:
-    """A row for each finding of the study and each series in which it was tested."""
+    """Table of verdicts: a row for each finding of the study and each series that tests it."""
     rows = []
     for finding in findings:
         outcome = Cell(finding.evidence, finding.tone, finding.verdict)
@@ -44,7 +44,7 @@ def verdict_table(launches: Launches, findings: Sequence[Finding]) -> Table:
 
 
 def counterparts() -> Table:
-    """What stands for which library of the study, and why."""
+    """Table of the study's libraries, their substitutes, and the reasons."""
     rows = [
         text_cells(counterpart.library, counterpart.substitute, counterpart.reason)
         for counterpart in derived.COUNTERPARTS.values()
@@ -58,7 +58,7 @@ def counterparts() -> Table:
 
 
 def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Table:
-    """A row for each series over the link, and a column for each RTT."""
+    """Table of speed-ups: a row for each series over the link, a column for each RTT."""
     measured_rtts = {rtt for series in launches.link_series for rtt in launches.points[series]}
     rtts = sorted(
         rtt
@@ -97,7 +97,7 @@ def speedups(launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]) -> Tabl
 
 
 def tolerance(launches: Launches) -> Table:
-    """Why: round trips waited for in an iteration against messages sent, and what follows."""
+    """Table of messages sent and round trips waited for in an iteration, and RTTs that follow."""
     rows = []
     for series in launches.link_series:
         trips = round_trips(launches, series)
@@ -136,7 +136,7 @@ def tolerance(launches: Launches) -> Table:
 def transports(
     launches: Launches, verdicts: Mapping[Claim, ClaimVerdict], settings: Thresholds
 ) -> Table:
-    """Each pair of transports at each RTT, with its verdict."""
+    """Table of ratios and verdicts of each pair of transports at each RTT."""
     rows = []
     for pair in transport_pairs(launches):
         for rtt in launches.points[pair[0]]:
@@ -212,7 +212,7 @@ def source_verdicts(verdicts: Mapping[Claim, ClaimVerdict]) -> SourceVerdicts:
 
 
 def source_verdict_table(launches: Launches, verdicts: SourceVerdicts) -> Table:
-    """A row for each benchmark, class and place, and a column for each number of ranks."""
+    """Table of ratios to NPB 3.4: rows by benchmark, class and place, columns by ranks."""
     ranks = sorted({key.native.ranks for key in verdicts})
     rows: dict[tuple[str, str], dict[int, Cell]] = {}
     for key, verdict in verdicts.items():
@@ -236,7 +236,7 @@ def source_verdict_table(launches: Launches, verdicts: SourceVerdicts) -> Table:
 
 
 def source_rates(launches: Launches, verdicts: SourceVerdicts) -> Table:
-    """Both rates and their ratio."""
+    """Table of the rates of our programs and of NPB 3.4's, with their ratios."""
     rows = []
     for key, verdict in verdicts.items():
         pair = (key.native, key.upstream)
@@ -258,7 +258,7 @@ def source_rates(launches: Launches, verdicts: SourceVerdicts) -> Table:
 
 
 def source_warnings(verdicts: SourceVerdicts) -> Iterator[str]:
-    """A line for each benchmark whose median is below that of NPB 3.4, link or not."""
+    """Yield a line for each case with a median ratio to NPB 3.4 below 1, over the link or not."""
     places = {_source_place(key) for key in verdicts}
     for key, verdict in verdicts.items():
         if verdict.interval.median >= 1:

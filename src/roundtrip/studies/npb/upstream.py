@@ -1,6 +1,6 @@
-"""The output of NPB's programs, and of ours, which is the same: parsed, and converted to a launch.
+"""Parse the output of NPB's programs and of ours, which is the same; convert it to a launch.
 
-The result block is that of NPB 3.4.1: label, `=`, value.  Its time has two decimals, so that rates
+The result block is that of NPB 3.4.1: label, `=`, value.  Its time has only two decimals, so rates
 are taken from `Mop/s total`.
 """
 
@@ -29,7 +29,7 @@ class Result:
     rate: float
     verified: bool
     version: str
-    #: What our program says of its iterations beside the recorded ones; None of NPB's own.
+    #: How our program's iterations compare with the recorded ones; None for NPB's own programs.
     history: str | None = None
 
 

@@ -33,7 +33,7 @@ class Thresholds(Table):
 class OSU(Study):
     """What does the baseline that everyone knows say?
 
-    Each program runs in its own launch, so no ratio is paired in one, and nothing is claimed.
+    Each program runs in its own launch, so no ratio is paired and nothing is claimed.
     """
 
     name = "osu"

@@ -1,7 +1,7 @@
 """The curves of the OSU section: one panel for each toolchain, placement and number of ranks.
 
-Figures of times and rates over message size, how the collectives grow with the nodes, and OSU
-beside our NetPIPE: two programs that measure the same thing must agree.
+Figures of times and rates over message size, the growth of the collectives with the nodes, and OSU
+beside our NetPIPE: two programs that measure the same quantity must agree.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PLACE = ["system", "partition", "environ", "placement"]
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panels.Panel):
-    """`ranks` on one toolchain, placed alike; `place` has the values of PLACE."""
+    """One toolchain, placement and number of ranks; `place` has the values of PLACE."""
 
     place: tuple[str, ...]
     ranks: int
@@ -50,7 +50,7 @@ class Panel(panels.Panel):
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Measured before emulated, and from few ranks to many."""
+        """Sort key of panels: measured before emulated, then from few ranks to many."""
         return bool(self.kind), self.ranks, self.key
 
 
@@ -111,7 +111,7 @@ class Curves(Panels[Panel]):
         return self.series(panel, size, case=benchmark, metric=metric, phase=phases[0])
 
     def _panel_rows(self) -> pl.DataFrame:
-        """With the column versions."""
+        """One row for each panel, with the column versions."""
         versions = self.samples.select("launch", "variant").unique().collect()
         launches = self.launches.join(versions, on="launch").group_by("panel")
         counts = launches.agg(
@@ -134,12 +134,12 @@ class Curves(Panels[Panel]):
         )
 
 
-#: Bytes a rank: one that only waits, and one that moves data.
+#: Bytes per rank: a size where ranks mostly wait, and a size where they move data.
 GROWTH_SIZES = (8, 64 << 10)
 
 
 def node_growth(curves: Curves) -> Growth:
-    """Efficiency of each collective at the shown sizes, over launches on several nodes."""
+    """Efficiency over nodes of each collective at GROWTH_SIZES, from launches on several nodes."""
     collectives = [
         name for name, benchmark in derived.BENCHMARKS.items() if benchmark.is_collective
     ]
@@ -154,7 +154,7 @@ def node_growth(curves: Curves) -> Growth:
 
 
 def ideal_time(thing: str, ranks: int) -> float:
-    """Steps of a collective on `ranks` ranks: each sends to all others, or a tree of messages."""
+    """Steps on `ranks` ranks: one for each other rank in alltoall, otherwise a tree of messages."""
     return float(ranks - 1) if thing.startswith("alltoall") else math.log2(ranks)
 
 
@@ -174,7 +174,7 @@ class Kind:
     description: str
 
     def caption(self, level: Level) -> Text:
-        """What its figures show, with intervals at `level`."""
+        """The caption of its figures, with intervals at `level`."""
         return level.caption(
             f"{self.description}: median over launches, bands are {{level}} rank intervals. Where "
             "the version prints percentiles a launch's value is the median over its messages, else "
@@ -224,7 +224,7 @@ def draw(curves: Curves, kind: Kind) -> tuple[Figure, ...]:
 
 
 def _frame(curves: Curves, panel: Panel, kind: Kind) -> pl.DataFrame:
-    """What a log scale can show: no empty messages, and nothing that OSU rounded to 0."""
+    """The rows that a log scale can show: no empty messages, no values that OSU rounded to 0."""
     return (
         display.curve_rows(curves.rows(curves.intervals, panel), kind.scale, "benchmark")
         .filter(pl.col("benchmark").is_in(kind.benchmarks) & (pl.col("metric") != "message_rate"))
@@ -240,7 +240,7 @@ TONES: dict[str, Tone] = {AGREE: "good", DISAGREE: "bad", UNKNOWN: "warn"}
 
 @dataclass(frozen=True)
 class Pair:
-    """An OSU benchmark and the case of NetPIPE that measures the same; both as `metric`."""
+    """An OSU benchmark and the case of NetPIPE that measures the same quantity, `metric`."""
 
     benchmark: str
     metric: str
@@ -256,9 +256,9 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both values at one size: seconds for `latency`, MB/s for the others.
+    """OSU and NetPIPE at one size: seconds for `latency`, MB/s for `bw`.
 
-    `series`: those of the two, as `Cell.series`.
+    `series`: the series of both, as `Cell.series`.
     """
 
     panel: Panel
@@ -271,7 +271,7 @@ class Comparison:
 
 
 def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
-    """Every pair at every compared size that both measured on the same place."""
+    """Every pair at every compared size that both programs measured in the same place."""
     settings = data.analysis.study_thresholds(Thresholds)
     all_medians = _netpipe(data)
     comparisons = []
@@ -304,7 +304,7 @@ def compare_with_netpipe(data: Data, curves: Curves) -> list[Comparison]:
 
 
 def outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
-    """Disagree if the nearest ends are too far apart; agree if the farthest are near enough."""
+    """DISAGREE if the nearest ends exceed the limit, AGREE if the farthest do not, else UNKNOWN."""
     if osu.low is None or osu.high is None or netpipe.low is None or netpipe.high is None:
         return UNKNOWN
     limit = 1 + settings.disagreement
@@ -316,7 +316,7 @@ def outcome(osu: Interval, netpipe: Interval, settings: Thresholds) -> str:
 def comparison_blocks(
     comparisons: list[Comparison], settings: Thresholds, level: Level
 ) -> list[Block]:
-    """The cross-check; nothing if NetPIPE was not measured on the same places."""
+    """The cross-check; [] if NetPIPE was not measured in the same places."""
     if not comparisons:
         return []
     limit = units.percent(settings.disagreement)

@@ -1,13 +1,13 @@
-"""OSU Micro-Benchmarks: which we run, with which options, and what is derived from them.
+"""OSU Micro-Benchmarks: the selected ones, their options, and values derived from them.
 
 Latency
-    of `latency`, half a round trip; of all others the time of one operation.  OSU prints µs with
+    half a round trip for `latency`; the time of one operation for all others.  OSU prints µs with
     two decimals: the last digit is 3 % of a shared-memory latency.
 Bandwidth
-    MB/s = 10^6 bytes/s; of `bibw` both directions together, of `mbw_mr` all pairs together.
+    MB/s = 10^6 bytes/s; both directions together for `bibw`, all pairs together for `mbw_mr`.
 Typical value
-    of one launch at one size: the median over the program's own repetitions where the version
-    prints percentiles (7.4 and later), else the mean, which one preemption spoils.
+    of one launch at one size: the median over the program's own repetitions if the version
+    prints percentiles (7.4 and later), otherwise the mean, which one preemption distorts.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import polars as pl
 from roundtrip.stats.summaries import MEAN, MEDIAN, OVER_LAUNCHES, TOTAL, Kind, Summary
 from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail, toolchain_speeds
 
-#: Messages of a validation run and of a simulated one, and those before that are not counted.
+#: Messages of a validation run and of a simulated run, and warm-up messages, which do not count.
 _FEW_MESSAGES, _WARM_UP = 20, 2
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A program ``osu_<name>``: what its title says, the metric of its values, who takes part.
+    """A program ``osu_<name>``: its title, the metric of its values, and its family.
 
-    `family`: two-sided, one-sided, pairs or collective; `largest` is its default, bytes.
+    `family`: two-sided, one-sided, pairs or collective; `largest`: default largest message, bytes.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Benchmark:
 
     @property
     def is_collective(self) -> bool:
-        """Whether it prints minimum and maximum over the ranks when asked for all (-f)."""
+        """Whether it prints minimum and maximum over the ranks with the option -f."""
         return self.family == "collective"
 
 
@@ -81,9 +81,9 @@ SUMMARY_UNITS = {
 
 
 def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int) -> list[str]:
-    """Options for measuring, of those that the program's own help offers.
+    """Options for a measurement, as far as the program's `help_text` has them.
 
-    `largest` bytes and `iterations`: 0 leaves the program its default.
+    `largest` (bytes) and `iterations`: 0 means the default of the program.
     """
     arguments = ["-f"] if benchmark.is_collective else []
     if benchmark.reduces and "--type" in help_text:
@@ -100,9 +100,9 @@ def options(benchmark: Benchmark, help_text: str, largest: int, iterations: int)
 def short_run_options(
     benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
 ) -> list[str]:
-    """Options for few messages of each size, as where they all take the same simulated time.
+    """Options for few messages of each size, such as in simulation, where all take the same time.
 
-    0 `iterations` are 20.
+    `iterations`: 0 means 20.
     """
     arguments = options(benchmark, help_text, largest, iterations or _FEW_MESSAGES)
     return [*arguments, *(["-x", str(_WARM_UP)] if " -x" in help_text else [])]
@@ -111,9 +111,9 @@ def short_run_options(
 def validation_options(
     benchmark: Benchmark, help_text: str, largest: int, iterations: int = 0
 ) -> list[str] | None:
-    """Options for validating what arrives; None if the program cannot.
+    """Options for validating the received data; None if the program cannot validate.
 
-    20 messages of a size, or `iterations` if they are fewer, but not 0.
+    The run has 20 messages of each size, or `iterations` if they are fewer and not 0.
 
     It is a separate run: comparing the data between two messages moves it through the caches,
     which made messages of 8 bytes a quarter slower.
@@ -139,7 +139,7 @@ BANDWIDTH = Summary("bandwidth", Kind.RATE, "the windows of a program's run", TO
 def typical_values(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """One value for each (`by`, case, variant, metric, size): the median if there, else the mean.
 
-    Result: these columns, `phase` (which of the two it is), and value in the metric's unit.
+    Columns: these keys, `phase` (p50 or average), and value in the metric's unit.
     """
     keys = [*by, "case", "variant", "metric", "size_bytes"]
     return (
@@ -173,7 +173,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     return figures
 
 
-#: What people quote: program and size in bytes.
+#: Points that are often quoted: program and size in bytes.
 _QUOTED_POINTS = (
     ("latency", 8),
     ("bw", 1 << 20),
@@ -188,7 +188,7 @@ _QUOTED_POINTS = (
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """The typical value of each launch at the sizes that people quote: columns SPEEDS."""
+    """The typical value of each launch at the points that are often quoted: columns SPEEDS."""
     quotes = pl.DataFrame(
         _QUOTED_POINTS, schema={"case": pl.String, "size_bytes": pl.Int64}, orient="row"
     )
@@ -206,7 +206,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
 _OVER_LAUNCHES = Summary("time of a benchmark", Kind.COST, "launches", OVER_LAUNCHES)
 
-#: Of the clock and of the caches the programs tell nothing.
+#: The programs report nothing about clock and caches.
 FACTS = Facts(
     summaries=(
         *SUMMARIES.values(),

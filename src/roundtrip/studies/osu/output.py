@@ -1,7 +1,7 @@
-"""The output of OSU Micro-Benchmarks, versions 5.x to 7.x, and a launch of one in our own format.
+"""The output of OSU Micro-Benchmarks, versions 5.x to 7.x, and their launches in our own format.
 
-Versions and options differ in columns and in order.  Only blanks part one name from the next, and
-names hold blanks (``Bandwidth (MB/s) P50 Tail BW(MB/s)``), so columns are recognised by name.
+Columns and their order depend on version and options.  Blanks separate the names and occur in them
+(``Bandwidth (MB/s) P50 Tail BW(MB/s)``), so columns are recognised by name.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _SCALES = {"time": 1e-6, "rate": 1.0, "messages": 1.0}
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds.
+    """The content of a column.
 
-    `kind`: size, sent, count, check, time, rate or messages.  The last three are measured:
-    `statistic` says of what, and times `scale` (0 for the others) it is s, MB/s or 1/s.
+    `kind`: size, sent, count, check, time, rate or messages.  The last three are measured values:
+    their `statistic`, and the `scale` (0 for the others) that converts them to s, MB/s or 1/s.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Column:
 
 
 def recognise(header: str) -> tuple[list[Column], str]:
-    """The columns of a header, and what is left of it: a name that is none of OSU's, or ""."""
+    """The columns of a header, and the rest of it: a name that OSU does not use, or ""."""
     return [_column(match) for match in _COLUMN.finditer(header)], _COLUMN.sub("", header).strip()
 
 
@@ -59,13 +59,13 @@ def _column(match: re.Match[str]) -> Column:
 Value = TypeVar("Value")
 _MAJOR = range(5, 8)
 _TITLE = re.compile(r"# OSU (?P<title>MPI.*?) v(?P<version>(?P<major>\d+)\.\d\S*)$")
-_ON_DEVICE = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and its like; MPI_Put is a name of its own
+_ON_DEVICE = re.compile(r"^MPI(-\w+)? ")  # MPI-CUDA and similar; MPI_Put is a different name
 _NOTE = re.compile(r"# (?:(?P<key>[A-Z][\w ]*): (?P<value>\S+?)\.?|\[ .*\])$")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One message size (0 where there is none): values by (statistic, metric), s or MB/s or 1/s.
+    """One message size (0 if there is none): values by (statistic, metric), s or MB/s or 1/s.
 
     Statistics are average, minimum, maximum, p50 and other percentiles.  `iterations`, `passed`
     and `sent_bytes` are None where the output has no such column.
@@ -80,7 +80,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Output:
-    """A whole output; `notes` are its other comments, as ``Datatype: MPI_CHAR``."""
+    """A whole output; `notes` are its other comments, such as ``Datatype: MPI_CHAR``."""
 
     benchmark: Benchmark
     version: str
@@ -89,7 +89,7 @@ class Output:
 
     @property
     def validated(self) -> bool | None:
-        """Whether every message was compared with what was sent; None: no column Validation."""
+        """Whether all received data passed validation; None without a column Validation."""
         checks = [row.passed for row in self.rows]
         return None if None in checks else all(checks)
 
@@ -97,8 +97,8 @@ class Output:
 def parse(file: Path, benchmark: str, largest: int = 0) -> Output:
     """The output of ``osu_<benchmark>``; UserError with file and line for anything else.
 
-    Its sizes must double from line to line and reach `largest` bytes, and no validation may have
-    failed, so that a file that ends early or lacks a line is refused.
+    Sizes must double from line to line and reach `largest` bytes, so that a file that ends early or
+    lacks a line is refused.  No validation may have failed.
     """
     reader = _Reader(file, BENCHMARKS[benchmark])
     for number, line in enumerate(foreign.lines(file, "OSU"), 1):
@@ -221,16 +221,16 @@ def _follow(sizes: list[int]) -> bool:
     return all(after == max(1, 2 * before) for before, after in pairwise(sizes))
 
 
-#: Outputs in the folder of a launch: measured, and of the validation run before it.
+#: Outputs in the folder of a launch: of the measurement, and of the validation run before it.
 MEASUREMENT_FILE, VALIDATION_FILE = "osu.txt", "validation.txt"
 
 
 @dataclass(frozen=True)
 class Run:
-    """What the output does not tell: command, ranks, hosts as they name themselves.
+    """Facts that the output does not contain: command, ranks, hosts by their own names.
 
-    `simulated`: by what, as in run.json; None where real ranks ran.  `identity`, as in run.json:
-    what each rank runs, as far as it is known from outside of the program.
+    `simulated`: the simulator, as in run.json; None for real ranks.  `identity`, as in run.json:
+    what each rank runs, as far as it is known outside of the program.
     """
 
     command: Sequence[str]

@@ -30,8 +30,8 @@ METRIC, LAP = "time_per_pass", "lap_time"
 REGION = "region"
 REGION_UDP = "region-udp"
 FLOOR = "cache-line"
-#: Transports in the order to be shown, with their names in one node: see `derived.title`.  What
-#: copies is paler than what does not.
+#: Transports in display order, with their titles in one node; see `derived.title`.  Transports that
+#: copy are paler than those that do not.
 ARMS = {
     REGION: Arm("Region by reference", BLUE),
     REGION_UDP: Arm("Region by UDP", ("#3d8fe0", "#5c9bd6")),
@@ -46,12 +46,12 @@ ARMS = {
 }
 #: The placement of more ranks than processors.
 OVERSUBSCRIBED = "oversubscribed"
-#: Placements of all ranks in one node: the ranks, and what they are called.
+#: Placements with all ranks in one node: number of ranks, and title.
 NODE_PLACEMENTS = {
     "shared-memory": (2, "2 ranks in one node"),
     OVERSUBSCRIBED: (3, "3 ranks on 2 processors"),
 }
-#: Largest region, bytes, if a campaign sets no other.
+#: Default for the largest region size, bytes.
 MAX_REGION_BYTES = 16 << 20
 _PASS = (("size_bytes", 10_000), ("metric", METRIC))
 
@@ -139,7 +139,7 @@ class Ring(Study):
     def points(
         self, case: PlannedCase, cases: Sequence[PlannedCase], settings: Analysis
     ) -> Sequence[Points]:
-        """All transports in one node; over a network none that is contrasted in the first place."""
+        """Return all transports in one node; none over a network, where no claim is primary."""
         placement = case.parameters.get("placement", "")
         if placement not in NODE_PLACEMENTS:
             return []

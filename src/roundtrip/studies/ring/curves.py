@@ -1,6 +1,6 @@
-"""The curves of the ring section: one panel for each toolchain and placement, and its figure.
+"""The curves of the ring section: one panel for each toolchain and placement, and its figures.
 
-How passes grow with the nodes of the ring, too: a lap has as many passes as ranks.
+Also the efficiency of a pass over the number of nodes; a lap has as many passes as ranks.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ _PLACEMENTS = {
     "hybrid": "3 ranks on 2 nodes",
 }
 
-#: The size between the ends at which single laps are shown, bytes.
+#: Size at which single laps are shown, besides the smallest and the largest, bytes.
 LAP_SIZE = 1_000
 PERCENTILES = (1, 50, 90, 99)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(panel.Panel):
-    """One toolchain in one placement: the passes of a lap inside nodes and between them.
+    """One toolchain in one placement, with the passes of a lap inside nodes and between nodes.
 
-    `oversubscribed`: its ranks have too few processors, so that its times are those of waiting.
+    `oversubscribed`: there are more ranks than processors, so its times measure waiting.
     """
 
     shared_passes: int
@@ -75,18 +75,16 @@ class Panel(panel.Panel):
 
     @property
     def passes(self) -> int:
-        """Passes of a lap."""
+        """Number of passes in a lap."""
         return self.shared_passes + self.network_passes
 
     def title(self, variant: str) -> str:
-        """Name of a transport here; only a ring inside nodes passes a region by reference."""
+        """Displayed name of a transport: regions are passed by reference only inside nodes."""
         return derived.title(variant, self.shared_passes, self.network_passes)
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Measured before emulated, from one node to several, and from few ranks to many; those
-        with too few processors last.
-        """
+        """Sort key: oversubscribed last, measured first; by placement, toolchain and passes."""
         placements = list(_PLACEMENTS.values())
         position = next((i for i, name in enumerate(placements) if self.where.startswith(name)), 9)
         return self.oversubscribed, bool(self.kind), position, self.toolchain, self.passes, self.key
@@ -100,7 +98,7 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Of each launch at each point: columns of `derived.launch_medians` by launch, case_id."""
+        """Medians of each launch at each point: `derived.launch_medians` by launch and case_id."""
         is_listed = pl.col("variant").is_in(
             [*ARMS, *map(derived.read_variant, derived.READ_TRANSPORTS)]
         )
@@ -115,9 +113,9 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def laps(self) -> pl.DataFrame:
-        """Single laps of all launches together, seconds.
+        """Percentiles of single laps over all launches, seconds.
 
-        At the smallest size, at LAP_SIZE, and at each transport's largest size.  Columns: case_id,
+        Sizes: the smallest and the largest of each transport, and LAP_SIZE.  Columns: case_id,
         case, variant, size_bytes, laps (their number), and p<percentile> for each of PERCENTILES.
         """
         value, size = pl.col("value"), pl.col("size_bytes")
@@ -145,27 +143,27 @@ class Curves(Panels[Panel]):
         return self.interval_at(self.bandwidth, panel, variant=variant, size_bytes=size)
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
-        """The series of the time per pass at one point, as `Cell.series`."""
+        """Key of the series of the time per pass at one point, as in `Cell.series`."""
         return self.series(panel, size, variant=variant, metric=METRIC)
 
     def gains_over_mpi(self, panel: Panel, variant: str = REGION) -> dict[int, list[float]]:
-        """By size: bandwidth of a region over MPI's best two-sided call, one per launch."""
+        """Ratios of a region's bandwidth to MPI's best two-sided call, one per launch, by size."""
         medians = self.rows(self.values, panel)
         frame = pl.concat([medians, derived.best_two_sided(medians, _LAUNCH)])
         return ratios_by_size(frame, variant, "best")
 
     def read_gain(self, panel: Panel) -> Interval | None:
-        """A region by reference over MPI two-sided at the study's size, every byte read."""
+        """Bandwidth ratio of a region to MPI two-sided at STUDY_SIZE, with every byte read."""
         region, mpi = derived.read_variant(REGION), derived.read_variant(derived.TWO_SIDED[0])
         return self.interval(self.bandwidth_ratios(panel, region, mpi).get(derived.STUDY_SIZE, []))
 
     def best_mpi_bandwidths(self, panel: Panel, size: int) -> list[float]:
-        """Effective bandwidth of MPI's best two-sided call at a size, MB/s, one a launch."""
+        """Effective bandwidths of MPI's best two-sided call at `size`, MB/s, one per launch."""
         rows = derived.best_two_sided(self.rows(self.values, panel), _LAUNCH)
         return rows.filter(pl.col("size_bytes") == size)["bandwidth"].to_list()
 
     def pass_times(self, panel: Panel, variant: str) -> dict[str, dict[int, float]]:
-        """By launch and size in bytes: seconds per pass of the transport."""
+        """Seconds per pass of a transport, by launch and size in bytes."""
         medians = self.rows(self.values, panel, variant=variant)
         times: dict[str, dict[int, float]] = {}
         rows = medians.sort("launch", "size_bytes").select("launch", "size_bytes", "seconds")
@@ -174,7 +172,7 @@ class Curves(Panels[Panel]):
         return times
 
     def flatness_in_hand_overs(self, panel: Panel) -> list[float]:
-        """The flatness of a region, for each launch with the bare cache line at all its sizes."""
+        """Region flatness in hand-overs, per launch with the bare cache line at all sizes."""
         bare_launches = self.pass_times(panel, FLOOR)
         launches = self.pass_times(panel, REGION).items()
         values = [
@@ -184,7 +182,7 @@ class Curves(Panels[Panel]):
         return [flatness for flatness in values if flatness is not None]
 
     def details_of(self, panel: Panel) -> list[tuple[str, dict[str, Any]]]:
-        """(launch, its record in run.json) of the panel's launches."""
+        """Pairs (launch, its record in run.json) of the panel's launches that have a record."""
         names = self.launches.filter(pl.col("case_id") == panel.key[0])["launch"].sort()
         return [(launch, self.details[launch]) for launch in names if launch in self.details]
 
@@ -217,13 +215,13 @@ def _passes(case: str, details: dict[str, Any]) -> tuple[int, int]:
     return (nodes[0], 0) if len(nodes) == 1 else (sum(nodes) - len(nodes), len(nodes))
 
 
-#: Bytes of a region: one that only waits, and one that moves data.
+#: Region sizes in bytes: one dominated by latency, one by bandwidth.
 GROWTH_SIZES = (LAP_SIZE, 1_000_000)
 _GROWTH_NAMES = {"mpi": "A pass by MPI", REGION_UDP: "A pass by UDP"}
 
 
 def node_growth(curves: Curves) -> Growth:
-    """Efficiency of a pass at the shown sizes, over launches on several nodes."""
+    """Efficiency of a pass at GROWTH_SIZES over the number of nodes, from two nodes on."""
     medians = curves.values.filter(
         pl.col("variant").is_in(list(_GROWTH_NAMES)) & pl.col("size_bytes").is_in(GROWTH_SIZES)
     )
@@ -236,7 +234,7 @@ def node_growth(curves: Curves) -> Growth:
 
 
 def pass_caption(level: Level) -> Text:
-    """What the figures of the time of a pass show, with intervals at `level`."""
+    """Caption of the figures of the time per pass, with intervals at `level`."""
     return level.caption(
         "Time of one pass over the size of the region: median over launches, bands are {level} "
         "rank intervals. A region that is handed over in memory costs the same whatever its size; "
@@ -247,7 +245,7 @@ def pass_caption(level: Level) -> Text:
 
 
 def caption(level: Level) -> Text:
-    """What the figures of effective bandwidth show, with intervals at `level`."""
+    """Caption of the figures of effective bandwidth, with intervals at `level`."""
     return level.caption(
         "Effective bandwidth over region size, as in the study's figure but log-log: bytes of "
         "the region x passes / elapsed time, one token under way; median over launches, bands "
@@ -270,9 +268,9 @@ _COLOURS: dict[str, Colour] = {
     _STUDY: PINK,
     _LINK: GREY,
 }
-#: What the figures at the top of the report show.
+#: Curves in the figures at the top of the report.
 _TOP_ARMS = (REGION, REGION_UDP, "mpi-shm", "mpi", "pvm", FLOOR, _STUDY, _LINK)
-#: Each figure of effective bandwidth shows a few transports, which can be distinguished.
+#: Curves of each figure of effective bandwidth: few enough to be distinguished.
 _FAMILIES = {
     "what moves": (REGION, REGION_UDP, "mpi-shm", "mpi-rma", "mpi", _STUDY, _LINK),
     "control messages and types": ("mpi", "mpi-sync", "mpi-typed", _LINK),
@@ -281,7 +279,7 @@ _FAMILIES = {
 
 
 def draw_passes(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """The time of a pass, one figure a panel; all with the same axes."""
+    """Figures of the time per pass, one for each panel, all with the same axes."""
     seconds = median_intervals(curves.values, _BY, "seconds", curves.level)
     times = display.curve_rows(seconds, 1e6)
     drawings = [
@@ -299,9 +297,7 @@ def draw_passes(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
 
 
 def draw(curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """The effective bandwidth, a figure for each panel and family of transports; all with the same
-    axes.
-    """
+    """Figures of effective bandwidth for each panel and family of transports, with equal axes."""
     rates = display.curve_rows(curves.bandwidth)
     frames = [_frame(curves.rows(rates, panel), panel, lambda _, rate: rate) for panel in panels]
     physical_frames = [_physical(panel, frame) for panel, frame in zip(panels, frames, strict=True)]
@@ -331,7 +327,7 @@ _SIZE = "Region size"
 
 
 def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of what moves or reads all bytes; all there are if nothing does."""
+    """Rows of transports that move or read all bytes; all rows if there is no such transport."""
     by_reference = [REGION, REGION_UDP] if panel.in_one_node else []
     rows = frame.filter(~pl.col("arm").is_in([*by_reference, _STUDY, FLOOR]))
     return frame if rows.is_empty() else rows
@@ -340,7 +336,7 @@ def _physical(panel: Panel, frame: pl.DataFrame) -> pl.DataFrame:
 def _frame(
     medians: pl.DataFrame, panel: Panel, value: Callable[[float, float], float]
 ) -> pl.DataFrame:
-    """Rows of a panel and those of the study and of the link: a `value` of bytes and MB/s."""
+    """Rows of a panel, the study and the link; `value` maps (bytes, MB/s) to what is drawn."""
     frame = medians.filter(pl.col("variant").is_in(list(_COLOURS)))
     frame = frame.select(*INTERVAL, "n", "arm", "x")
     points: list[tuple[str, float, float]] = [
@@ -377,5 +373,5 @@ def _name(variant: str, panel: Panel) -> str:
     if variant in _READ_VARIANTS:
         return f"{panel.title(_READ_VARIANTS[variant])}, all read"
     if panel.shared_passes and panel.network_passes and variant in _NETWORK_TITLES:
-        return f"Region, {_NETWORK_TITLES[variant]} between nodes"  # its whole title has no room
+        return f"Region, {_NETWORK_TITLES[variant]} between nodes"  # the full title does not fit
     return panel.title(variant)

@@ -1,4 +1,4 @@
-"""The three reasons of the study, tested with our numbers, and the answers of the section."""
+"""Tests of the study's three reasons with our measurements, and the answers of the section."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from roundtrip.studies.ring import REGION, REGION_UDP, STUDY, Thresholds, derive
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.derived import STATEMENTS, Statement
 
-#: A reason of the study that does not hold means that something costs less than it did: no red.
+#: No red: if a reason of the study does not hold, something costs less than it did.
 TONES: dict[str, Tone] = {
     "holds": "good",
     "holds in part": "warn",
@@ -38,16 +38,14 @@ _EVERYWHERE = ("holds", "does not hold")
 
 @dataclass(frozen=True, kw_only=True)
 class Finding(shared.Finding[Statement, Panel]):
-    """What one pair of transports in one panel says of a reason of the study."""
+    """Test of one reason of the study with one pair of transports in one panel."""
 
     variant: str
     base: str
 
     @property
     def sentence(self) -> str:
-        """The verdict in a sentence: with the size from which on it holds, if there is one, and
-        with what is known where it is open.
-        """
+        """The verdict, with the size from which on it holds, or what is known if undecided."""
         if self.outcome == "cannot tell":
             return undecided_text(
                 [verdict for _, verdict in self.evidence if verdict.verdict == self.outcome]
@@ -58,7 +56,7 @@ class Finding(shared.Finding[Statement, Panel]):
 def findings(
     panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], settings: Thresholds
 ) -> list[Finding]:
-    """One for each pair that was measured in the panel."""
+    """Return a finding for each pair of transports that was measured in the panel."""
     sizes = settings.compared_sizes
     results = []
     for statement in STATEMENTS:
@@ -83,7 +81,7 @@ def findings(
 
 
 def _outcome(verdicts: Sequence[Verdict]) -> str:
-    """Of "it costs": every measured size shows it, some do, none does, or it cannot be decided."""
+    """Whether "it costs" holds at every measured size, at some, at none, or is undecided."""
     cost_count = sum(verdict is Verdict.SLOWER for verdict in verdicts)
     free_count = sum(verdict in (Verdict.ON_PAR, Verdict.FASTER) for verdict in verdicts)
     if cost_count == len(verdicts):
@@ -94,9 +92,9 @@ def _outcome(verdicts: Sequence[Verdict]) -> str:
 
 
 def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
-    """The words for what costs at all larger sizes and not at all sizes; else None.
+    """Text for a reason that holds from one size on and at no smaller size; else None.
 
-    "At least" where the next smaller size is undecided: it may cost there as well.
+    "At least" means that the next smaller size is undecided, so the reason may hold there as well.
     """
     pairs = [(size, verdict.verdict) for size, verdict in sorted(evidence, key=itemgetter(0))]
     upper = list(takewhile(lambda item: item[1] is Verdict.SLOWER, reversed(pairs)))
@@ -110,7 +108,7 @@ def _from_a_size_on(evidence: Evidence, where: str) -> str | None:
 def overall_answers(
     curves: Curves, panels: Sequence[Panel], all_findings: Sequence[Finding], settings: Thresholds
 ) -> tuple[Answer, ...]:
-    """Short lines over all panels: the cost of a pass in a node, what is gained, the reasons."""
+    """Return short answers over all panels: cost of a pass in a node, gain over MPI, reasons."""
     regular_panels = [panel for panel in panels if not panel.oversubscribed]
     lines = [*_cost_lines(curves, regular_panels, settings), *_gain_lines(curves, regular_panels)]
     oversubscribed_panels = [panel for panel in panels if panel.oversubscribed]
@@ -138,7 +136,7 @@ def overall_answers(
 
 
 def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Iterator[str]:
-    """What a region costs that is handed over in a node; flat only if it is so in each panel."""
+    """Line on a region's time per pass in a node; called flat only if it is in every panel."""
     costs = [
         cost
         for panel in panels
@@ -152,7 +150,7 @@ def _cost_lines(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -
 
 
 def _gain_lines(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
-    """How many times the bandwidth of MPI's best call a region has."""
+    """Line on the ratio of a region's bandwidth to that of MPI's best two-sided call."""
     gains = [
         gain.median
         for panel in panels
@@ -165,7 +163,7 @@ def _gain_lines(curves: Curves, panels: Sequence[Panel]) -> Iterator[str]:
 
 
 def _outcome_words(group: Sequence[Finding]) -> str:
-    """The outcome, or which there is where; many places are counted."""
+    """The outcome; if there are several, each with the names of its pairs, or their number."""
     outcomes: dict[str, list[Finding]] = {}
     for finding in group:
         outcomes.setdefault(finding.sentence, []).append(finding)
@@ -179,7 +177,7 @@ def _outcome_words(group: Sequence[Finding]) -> str:
 
 
 def _pair_names(group: Sequence[Finding], names: Mapping[str, str]) -> list[str]:
-    """``PVM, XDR (MPICH 4.0)``: each pair, and where, if that differs."""
+    """``PVM, XDR (MPICH 4.0)``: name of each pair, with its panel if there are several panels."""
     return [
         f"{finding.panel.title(finding.variant)} ({names[finding.panel.label]})"
         if len(names) > 1
@@ -221,7 +219,7 @@ def panel_answer(
 
 @dataclass(frozen=True)
 class RegionCost:
-    """Seconds of a pass, largest over smallest of its sizes, and between which sizes, bytes."""
+    """Cost of a region's pass: seconds, flatness over the sizes, and range of sizes in bytes."""
 
     seconds: Interval
     time_flatness: Interval
@@ -232,13 +230,13 @@ class RegionCost:
 
 
 def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCost | None:
-    """What a region's pass costs in a panel; None if no region was passed there."""
+    """Cost of a region's pass in a panel; None if no region was passed there."""
     launches = list(curves.pass_times(panel, REGION).values())
     seconds = curves.interval([derived.fixed_cost(by_size.values()) for by_size in launches])
     time_flatness = curves.interval([derived.flatness(by_size.values()) for by_size in launches])
     if seconds is None or time_flatness is None:
         return None
-    # The sizes that every launch measured: sizes ascend.
+    # The range of sizes that every launch measured.
     sizes = max(min(by_size) for by_size in launches), min(max(by_size) for by_size in launches)
     hand_over_flatness = curves.interval(curves.flatness_in_hand_overs(panel))
     is_flat = _is_flat(hand_over_flatness or time_flatness, settings)

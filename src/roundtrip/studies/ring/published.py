@@ -1,4 +1,4 @@
-"""What the page of elepar says, claim by claim, beside what is found here."""
+"""The claims on elepar's page, each beside our measurement."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from roundtrip.studies.ring import REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
 from roundtrip.studies.ring.findings import region_cost
 
-#: The study's region sizes: where it gives its bandwidth in memory, and where Ethernet is full.
+#: Region sizes at which the study gives its bandwidth in memory and its full Ethernet bandwidth.
 _LARGE_SIZE, _SMALL_SIZE = derived.STUDY_SIZE, 1_000
 
 
 def study_table(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
-    """The study's claims and figures; its three reasons have tables of their own."""
+    """Return the table of the study's claims and figures, except its three reasons."""
     two_ranks = [panel for panel in panels if panel.in_one_node and not panel.oversubscribed]
     three_ranks = [panel for panel in panels if panel.oversubscribed]
     two_nodes = [panel for panel in panels if panel.case == "1+1"]
@@ -79,7 +79,7 @@ def _microseconds(seconds: float) -> Quantity:
 
 
 def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
-    """What a region's pass costs, and whether it does so at every size."""
+    """Time per pass of a region, and whether it is constant over the sizes."""
     costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED
@@ -99,7 +99,7 @@ def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
 
 
 def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
-    """How many times the bandwidth of MPI's best two-sided call, and of PVM where it ran."""
+    """Bandwidth ratio of `variant` to MPI's best two-sided call, and to PVM where it ran."""
     words, checks = [], []
     over_mpi = [curves.gains_over_mpi(panel, variant).get(size, []) for panel in panels]
     over_pvm = [curves.bandwidth_ratios(panel, variant, "pvm").get(size, []) for panel in panels]

@@ -1,7 +1,4 @@
-"""The ring section: the ring of elepar, repeated on a machine of today.
-
-Its figures and tables, with the study's three reasons.
-"""
+"""The ring section: elepar's ring on a current machine, and tests of its three reasons."""
 
 from __future__ import annotations
 
@@ -43,7 +40,7 @@ from roundtrip.studies.study import Claim
 def reason_table(
     curves: Curves, statement: Statement, reason_findings: Sequence[Finding], settings: Thresholds
 ) -> Table:
-    """One reason of the study: our ratios, and whether it holds."""
+    """Return the table of one reason of the study: our ratios, and whether the reason holds."""
     rows = []
     for finding in reason_findings:
         evidence = dict(finding.evidence)
@@ -71,7 +68,7 @@ def reason_table(
 
 
 def verdict_table(all_findings: Sequence[Finding]) -> Table:
-    """A row for each panel, and a column for each pair."""
+    """Return the table of verdicts: a row for each panel, a column for each pair."""
     pairs = {
         pair: f"{statement.short} ({' / '.join(pair)})"
         for statement in derived.STATEMENTS
@@ -103,11 +100,11 @@ class Section:
         self._settings = data.analysis.study_thresholds(Thresholds)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """The pairs that isolate the study's three reasons, at the compared sizes."""
+        """Ratios of the pairs that isolate the study's three reasons, at the compared sizes."""
         return claims(STUDY, self._curves, self._settings.compared_sizes)
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Answers, the study's figure, what a pass costs, the three reasons."""
+        """Return the section: answers, figures, cost of a pass, the study's three reasons."""
         ring_verdicts = study_verdicts(verdicts, STUDY.name)
         panels = self._curves.panels
         results = [

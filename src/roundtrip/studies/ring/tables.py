@@ -1,7 +1,7 @@
-"""The tables of the ring section: what a pass costs, on a hub too, and when everything is read.
+"""The tables of the ring section: cost of a pass, goodput on a hub, passes with every byte read.
 
-Then how the launches went: percentiles of single laps, how laps are batched and waited for, and the
-transports that launches left out, with the reason: nothing is left out silently.
+Also percentiles of single laps, with batch sizes and wait policies, and the transports that
+launches skipped, with the reasons.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REGION_ARMS = (REGION, REGION_UDP, FLOOR)
 
 
 def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Table:
-    """Fixed cost of a region's pass, its flatness, the bare hand-over, gain over MPI."""
+    """Table of a region's fixed cost and flatness, the bare hand-over, and the gain over MPI."""
     study = Cell(Quantity(value=derived.PUBLISHED_PASS * _MICRO, unit=Unit.US))
     rows = [(Cell("The study, 2 on 2 processors, 2002"), study, *[display.NONE] * 6)]
     for panel in panels:
@@ -96,7 +96,7 @@ def goals(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Tabl
 
 
 def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
-    """From which size on a region by reference is the fastest, where some pass goes so."""
+    """Table of sizes from which on a region is faster; each panel has a pass inside a node."""
     transports = [name for name in ARMS if name not in _REGION_ARMS]
     rows = []
     for panel in panels:
@@ -126,9 +126,9 @@ def crossovers(curves: Curves, panels: Sequence[Panel]) -> Table:
 def _crossovers(
     curves: Curves, panel: Panel, region: str, transport: str
 ) -> tuple[list[float], int | None]:
-    """The crossover size of each launch that measured both transports at some size.
+    """Return the crossover size of each launch that measured both transports at some size.
 
-    And the largest size up to which all of these launches did; None without such a launch.
+    The second value is the largest size that all these launches reach; None without a launch.
     """
     transport_times = curves.pass_times(panel, transport)
     crossings = []
@@ -154,7 +154,7 @@ def _crossover_cell(curves: Curves, crossings: Sequence[float], largest: int | N
 
 
 def _with_launch_count(cell: Cell, launches: int, panel: Panel) -> Cell:
-    """Says so if only some launches of the panel stand behind a cell."""
+    """Return the cell, with the number of launches if only some of the panel measured it."""
     if not 0 < launches < panel.launches:
         return cell
     words = ("; measured in ", units.count(launches), f" of {panel.launches} launches")
@@ -164,7 +164,7 @@ def _with_launch_count(cell: Cell, launches: int, panel: Panel) -> Cell:
 def limit_verdict(
     interval: Interval | None, limit: float, unit: Unit = Unit.PURE, is_least: bool = False
 ) -> Cell:
-    """With a verdict: whether the whole interval is on the right side of the limit."""
+    """Return the interval and whether all of it is within `limit` (a minimum if `is_least`)."""
     if interval is None:
         return display.NONE
     value = Quantity.from_interval(interval, unit)
@@ -177,15 +177,15 @@ def limit_verdict(
     return Cell(value, "bad", "not reached") if is_missed else Cell(value, "warn", "cannot tell")
 
 
-#: Size at which the study's Ethernet line reaches its end, bytes.
+#: Region size of the study's 10BASE-T point, bytes.
 _HUB_SIZE = 1_000
 _WIRE = "What the wire can carry"
 
 
 def goodput(curves: Curves, panels: Sequence[Panel], least_goodput: float) -> Table:
-    """Each transport between two nodes on a hub, as a share of the theoretical goodput.
+    """Table of goodput between two nodes on a hub, and its share of the theoretical goodput.
 
-    A region is expected to reach `least_goodput` of it.
+    A region by UDP is expected to reach a share of `least_goodput`.
     """
     rows: list[tuple[Cell, ...]] = []
     for panel in panels:
@@ -237,7 +237,7 @@ _READ_NOTE = (
 
 
 def read_blocks(curves: Curves, panels: Sequence[Panel], sizes: Sequence[int]) -> list[Block]:
-    """Nothing where no launch has such arms."""
+    """Return the blocks on passes with every byte read; [] if no launch has such arms."""
     rows = [row for panel in panels for row in _read_rows(curves, panel, sizes)]
     if not rows:
         return []
@@ -298,12 +298,12 @@ def _read_rows(curves: Curves, panel: Panel, sizes: Sequence[int]) -> list[tuple
     return rows
 
 
-#: What a rank does when it has looked often enough, in words.
+#: Text for the last step of a wait, by its name in run.json.
 _LAST_STEPS = {"futex": "sleeps in the kernel (futex)", "poll": "naps until something comes (poll)"}
 
 
 def lap_blocks(curves: Curves) -> list[Block]:
-    """What the percentiles are of, and a table a panel."""
+    """Return the blocks on single laps: a note and a table of percentiles for each panel."""
     note = (
         "Time per pass of single laps: the time of a lap over its passes, reading the clock "
         "included. Percentiles are over the laps of all launches, at the smallest size, at "
@@ -361,7 +361,7 @@ def _policy(wait: dict[str, object], panel: Panel) -> str:
 
 
 def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
-    """Panel, transports and reason; None if nothing was left out, or the bundle does not say."""
+    """Table of skipped transports by panel and reason; None if the bundle records none."""
     positions = {name: number for number, name in enumerate(ARMS)}
 
     def order(variant: str) -> int:
@@ -394,7 +394,7 @@ def skipped_transports(curves: Curves, panels: Sequence[Panel]) -> Table | None:
 
 
 def _skips(curves: Curves, panel: Panel) -> Iterator[tuple[str, str, str]]:
-    """(launch, transport, reason): of whole launches, and from a size on."""
+    """Yield (launch, transport, reason) of transports skipped entirely, or from a size on."""
     for launch, details in curves.details_of(panel):
         for skip in details["skipped"] or ():
             yield launch, skip["variant"], skip["reason"]
