@@ -78,10 +78,10 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class Case:
-    """A fault, and the names of the node that has it (`patient`) and of its control."""
+    """A fault, the node that has it (`faulty`), and its control."""
 
     fault: Fault
-    patient: str
+    faulty: str
     control: str
 
 
@@ -200,7 +200,7 @@ def main(arguments: list[str]) -> int:
         print(f"night: {error}", file=sys.stderr)
         return error.status
     names = {pseudonym(node): node for node in nodes}
-    patient_names = {case.patient for case in cases}
+    faulty_names = {case.faulty for case in cases}
     is_good, verdicts = True, {}
     with boot(options) as cluster, ExitStack() as watchers:
         for series in ("quiet", "sick"):
@@ -216,8 +216,8 @@ def main(arguments: list[str]) -> int:
                 make_sick(cluster, case, options.crashes, watchers)
         for number in range(1, options.sick + 1):
             summary, verdicts = measure_night(cluster, "sick", names)
-            print(row("sick", number, summary, set(verdicts), patient_names), flush=True)
-            is_good &= number < options.sick or set(verdicts) == patient_names
+            print(row("sick", number, summary, set(verdicts), faulty_names), flush=True)
+            is_good &= number < options.sick or set(verdicts) == faulty_names
     if options.sick:
         print("\n".join(table(cases, verdicts)))
     print("as it should be" if is_good else "NOT as it should be")
@@ -225,9 +225,9 @@ def main(arguments: list[str]) -> int:
 
 
 def make_sick(cluster: Cluster, case: Case, crashes: float, watchers: ExitStack) -> None:
-    """Apply the options of a case: with the fault to its patient, without it to its control."""
+    """Apply the options of a case: with the fault to its faulty node, without it to its control."""
     for node, options, share in (
-        (case.patient, case.fault.options, crashes),
+        (case.faulty, case.fault.options, crashes),
         (case.control, case.fault.control, 0.0),
     ):
         if options:
@@ -256,10 +256,10 @@ MIN_NODES = 6
 
 
 def table(cases: list[Case], verdicts: dict[str, str]) -> list[str]:
-    """A table with a line for each fault: patient and verdict, control and verdict."""
-    rows = [("fault", "patient", "named as", "control", "named as")]
+    """A table with a line for each fault: faulty node and verdict, control and verdict."""
+    rows = [("fault", "node", "named as", "control", "named as")]
     for case in cases:
-        pairs = ((node, verdicts.get(node, "not named")) for node in (case.patient, case.control))
+        pairs = ((node, verdicts.get(node, "not named")) for node in (case.faulty, case.control))
         rows.append((case.fault.name, *(word for pair in pairs for word in pair)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -287,8 +287,8 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     add("--share", default=str(CHECKOUT / "build" / "night"), help="folder of runs and reports")
     add("--nodes", default="16+16", help="nodes of each cluster, at least 6+6 (16+16)")
     add("--quiet", type=int, default=20, help="quiet nights (20)")
-    add("--sick", type=int, default=3, help="nights with four patients (3)")
-    share = "share of the flaky patient's processes that crash (0.333)"
+    add("--sick", type=int, default=3, help="nights with four faulty nodes (3)")
+    share = "share of the flaky node's processes that crash (0.333)"
     add("--crashes", type=float, default=1 / 3, help=share)
     add("--rounds", type=int, default=4, help="rounds a night (4)")
     add("--budget", type=float, default=2.0, help="seconds a launch measures (2)")

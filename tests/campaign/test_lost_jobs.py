@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign.conftest import POLL, patient
+from campaign.conftest import POLL, run_wrapper
 from support.launches import leave
 
 from roundtrip.campaign import scheduler
@@ -43,7 +43,7 @@ def controller(fake: Any, tmp_path: Path) -> Callable[..., Path]:
         stage = tmp_path / STAGE
         stage.mkdir(parents=True)
         fake("sbatch", failures=0, answer="Submitted batch job 7")
-        patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+        run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
         for name, script in (("squeue", SQUEUE), ("scontrol", CONFIG)):
             (folder / name).write_text(script)
             (folder / name).chmod(0o755)
@@ -62,7 +62,7 @@ LOST_JOB = frozenset([STAGE])
 
 def test_a_job_that_a_restarted_controller_does_not_know_is_lost(controller: Any) -> None:
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60)
-    assert patient("squeue", *LOOK, run_dir=run_dir).returncode == 0
+    assert run_wrapper("squeue", *LOOK, run_dir=run_dir).returncode == 0
     assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
     assert scheduler_log.read(run_dir) == []
 
@@ -79,7 +79,7 @@ def test_a_job_that_the_controller_knows_or_may_have_dropped_is_not(
     controller: Any, jobs: str, restarted_s: int
 ) -> None:
     run_dir = controller(jobs, restarted_s)
-    patient("squeue", *LOOK, run_dir=run_dir)
+    run_wrapper("squeue", *LOOK, run_dir=run_dir)
     assert scheduler_log.unknown_jobs(run_dir) == frozenset()
 
 
@@ -87,9 +87,9 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
     controller: Any,
 ) -> None:
     run_dir = controller("8|RUNNING|a1|/home/else\n", 60, "7|RUNNING|0:0|Unknown|a[1-2]")
-    assert "7|RUNNING" in patient("sacct", *POLL, run_dir=run_dir).stdout
+    assert "7|RUNNING" in run_wrapper("sacct", *POLL, run_dir=run_dir).stdout
     assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
-    lines = patient("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
+    lines = run_wrapper("sacct", *POLL, run_dir=run_dir).stdout.splitlines()
     assert lines[0] == "7|CANCELLED|0:0|Unknown|"
     calls = (run_dir / "sacct.calls").read_text().splitlines()
     assert [line.split()[4] for line in calls] == ["7,8", "8"]
@@ -97,14 +97,14 @@ def test_accounting_that_says_for_ever_that_a_lost_job_runs_is_not_believed(
 
 def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller: Any) -> None:
     run_dir = controller("7|RUNNING|b1|/home/else\n", 60)
-    assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|b1|None\n"
+    assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|b1|None\n"
     assert scheduler_log.unknown_jobs(run_dir) == LOST_JOB
-    assert patient("squeue", *LOOK, run_dir=run_dir).stdout == ""
+    assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == ""
     second_stage = run_dir / STAGE.replace("001", "002")
     second_stage.mkdir(parents=True)
-    patient("sbatch", "job.sh", run_dir=run_dir, cwd=second_stage)  # it gets this number as well
+    run_wrapper("sbatch", "job.sh", run_dir=run_dir, cwd=second_stage)  # it gets this number as well
     (run_dir / "bin" / "squeue.jobs").write_text(f"7|RUNNING|a1|{second_stage}\n")
-    assert patient("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|a1|None\n"
+    assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|a1|None\n"
     # Nodes may end the new job in place of the lost one: if it fails, it is repeated.
     lost_jobs = {*LOST_JOB, str(second_stage.relative_to(run_dir))}
     assert scheduler_log.unknown_jobs(run_dir) == lost_jobs
@@ -112,7 +112,7 @@ def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller:
 
 def test_the_node_that_slurm_took_for_down_is_noted(controller: Any) -> None:
     run_dir = controller("7|NODE_FAIL|a[1-2]|STAGE\n", -60, down="a1 idle\na2 down*\na2 down*")
-    patient("squeue", *LOOK, run_dir=run_dir)
+    run_wrapper("squeue", *LOOK, run_dir=run_dir)
     assert scheduler_log.nodes_down(run_dir) == {STAGE: ("a2",)}
     (call,) = (run_dir / "sinfo.calls").read_text().splitlines()
     assert "--nodes=a[1-2] " in call

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from campaign.conftest import LOST, POLL, patient
+from campaign.conftest import LOST, POLL, run_wrapper
 from support.launches import leave
 
 from roundtrip.campaign import scheduler
@@ -54,7 +54,7 @@ def test_what_does_not(error: str) -> None:
 
 def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -> None:
     calls = fake("squeue", failures=2, answer="7 job")
-    process = patient("squeue", "--me", run_dir=tmp_path)
+    process = run_wrapper("squeue", "--me", run_dir=tmp_path)
     assert (process.returncode, process.stdout, process.stderr) == (0, "7 job\n", "")
     assert calls.read_text().splitlines() == ["--me"] * 3
     (silence,) = scheduler_log.read(tmp_path)
@@ -65,7 +65,7 @@ def test_a_command_waits_for_its_answer_and_says_so(fake: Any, tmp_path: Path) -
 
 def test_other_failures_are_not_waited_for(fake: Any, tmp_path: Path) -> None:
     calls = fake("squeue", failures=9, error="slurm_load_jobs error: Invalid job id specified")
-    process = patient("squeue", run_dir=tmp_path)
+    process = run_wrapper("squeue", run_dir=tmp_path)
     assert process.returncode == 1
     assert "Invalid job id" in process.stderr
     assert len(calls.read_text().splitlines()) == 1
@@ -77,13 +77,13 @@ def test_an_error_of_another_kind_is_waited_for_if_the_controller_is_away(
 ) -> None:
     fake("squeue", failures=1, error="slurm_load_jobs error: out of luck", answer="7 job")
     fake("scontrol", failures=1)
-    assert patient("squeue", run_dir=tmp_path).stdout == "7 job\n"
+    assert run_wrapper("squeue", run_dir=tmp_path).stdout == "7 job\n"
     assert len(scheduler_log.read(tmp_path)) == 1
 
 
 def test_the_deadline_ends_the_waiting(fake: Any, tmp_path: Path) -> None:
     fake("sacct", failures=99)
-    process = patient("sacct", run_dir=tmp_path, wait_s=2)
+    process = run_wrapper("sacct", run_dir=tmp_path, wait_s=2)
     assert process.returncode == 1
     assert LOST in process.stderr
     assert scheduler.SlurmWait(time.time(), tmp_path).status() == ""
@@ -94,7 +94,7 @@ def test_a_submission_that_arrived_is_not_repeated(fake: Any, tmp_path: Path) ->
     stage.mkdir(parents=True)
     calls = fake("sbatch", failures=9, error="sbatch: error: Socket timed out on send/recv")
     fake("squeue", failures=0, answer=f"12 {stage}")
-    process = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+    process = run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
     assert (process.returncode, process.stdout) == (0, "Submitted batch job 12\n")
     assert len(calls.read_text().splitlines()) == 1
 
@@ -106,7 +106,7 @@ def test_a_job_of_another_folder_is_not_taken_for_the_submitted_one(
     stage.mkdir(parents=True)
     fake("sbatch", failures=1, answer="Submitted batch job 13")
     fake("squeue", failures=0, answer=f"12 {stage}/other")
-    assert patient("sbatch", run_dir=tmp_path, cwd=stage).stdout == "Submitted batch job 13\n"
+    assert run_wrapper("sbatch", run_dir=tmp_path, cwd=stage).stdout == "Submitted batch job 13\n"
 
 
 def test_silences_that_overlap_are_one(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_scontrol_answers_for_an_accounting_that_stays_away(
     fake("scontrol", failures=0).parent.joinpath("bin", "scontrol").write_text(SCONTROL)
     monkeypatch.setenv("ROUNDTRIP_SACCT_PATIENCE", "1")
     for number in (1, 2):
-        process = patient("sacct", *POLL, run_dir=tmp_path)
+        process = run_wrapper("sacct", *POLL, run_dir=tmp_path)
         assert process.returncode == 0, process.stderr
         assert process.stdout.splitlines() == [
             "7|FAILED|3:0|1800000000|n[1-2]",
@@ -210,7 +210,7 @@ def test_without_a_controller_nobody_answers_for_accounting(
     fake("sacct", failures=99, error="sacct: error: Problem talking to the database")
     fake("scontrol", failures=99)
     monkeypatch.setenv("ROUNDTRIP_SACCT_PATIENCE", "0")
-    assert patient("sacct", *POLL, run_dir=tmp_path, wait_s=1).returncode == 1
+    assert run_wrapper("sacct", *POLL, run_dir=tmp_path, wait_s=1).returncode == 1
 
 
 def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_silence_begins_when_the_command_did(fake: Any, tmp_path: Path) -> Non
     fake("squeue", failures=1, answer="7 job")
     file = tmp_path / "bin" / "squeue"
     file.write_text(file.read_text().replace('echo "slurm_load', 'sleep 3; echo "slurm_load'))
-    patient("squeue", run_dir=tmp_path)
+    run_wrapper("squeue", run_dir=tmp_path)
     (silence,) = scheduler_log.read(tmp_path)
     assert silence.end is not None and silence.end - silence.start >= 4
 
@@ -228,7 +228,7 @@ def test_a_submission_without_a_word_is_found_in_the_queue(fake: Any, tmp_path: 
     stage.mkdir(parents=True)
     calls = fake("sbatch", failures=0)
     fake("squeue", failures=0, answer=f"12 {stage}")
-    process = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
+    process = run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=stage)
     assert (process.returncode, process.stdout) == (0, "Submitted batch job 12\n")
     assert len(calls.read_text().splitlines()) == 1
 
@@ -240,7 +240,7 @@ def test_a_submission_without_a_word_and_without_a_job_fails_with_words(
     fake("sbatch", failures=0, then=status)
     fake("squeue", failures=0)
     fake("scontrol", failures=0)
-    process = patient("sbatch", "job.sh", run_dir=tmp_path, cwd=tmp_path)
+    process = run_wrapper("sbatch", "job.sh", run_dir=tmp_path, cwd=tmp_path)
     assert process.returncode == 1
     assert message in process.stderr
 

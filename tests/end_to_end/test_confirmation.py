@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support.nights import published
-from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking, patient
+from support.virtual import ENVIRON, Virtual, booted, checkout_with, lacking, scaled_timeout
 
 from roundtrip.collect import analysis, manifest, records
 from roundtrip.collect.launches import scan
@@ -127,7 +127,7 @@ def history(cluster: Virtual, *more: str) -> tuple[int, str]:
         env=cluster.environment,
         capture_output=True,
         text=True,
-        timeout=patient(120),
+        timeout=scaled_timeout(120),
     )
     assert process.returncode in (0, 1), process.stderr
     return process.returncode, process.stdout

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.virtual import CHECKOUT, Virtual, booted, lacking, patient
+from support.virtual import CHECKOUT, Virtual, booted, lacking, scaled_timeout
 
 from roundtrip.sites import data, live
 
@@ -57,7 +57,7 @@ def roundtrip(cluster: Virtual, *arguments: str) -> subprocess.CompletedProcess[
         env=cluster.environment,
         capture_output=True,
         text=True,
-        timeout=patient(400),
+        timeout=scaled_timeout(400),
     )
 
 

@@ -21,7 +21,7 @@ from support.virtual import (
     campaign,
     checkout_with,
     lacking,
-    patient,
+    scaled_timeout,
 )
 
 pytestmark = [
@@ -98,7 +98,7 @@ class Run:
 
     def end(self) -> str:
         """What it said, when it has ended, and well."""
-        assert self.process.wait(patient(300)) == 0, self.says()
+        assert self.process.wait(scaled_timeout(300)) == 0, self.says()
         return self.says()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from faults.oracle import Oracle
 from faults.tally import Row
-from support.virtual import CHECKOUT, Virtual, await_true, patient
+from support.virtual import CHECKOUT, Virtual, await_true, scaled_timeout
 
 LOCAL = """\
 title = "Tiny"
@@ -114,7 +114,7 @@ class Trial:
             await_true(lambda p=process: p.poll() is not None or self._in_tree(), 60, 0.02)
             if process.poll() != 2 or _LOCKED not in self.log:
                 return process
-            is_late = time.monotonic() - begin > patient(patience_s)
+            is_late = time.monotonic() - begin > scaled_timeout(patience_s)
             assert not is_late, "the killed campaign's session never ended"
 
     def _in_tree(self) -> bool:

@@ -117,7 +117,7 @@ class Virtual:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=patient(timeout),
+            timeout=scaled_timeout(timeout),
         )
 
     def ok(self, *arguments: str, timeout: float = 300) -> str:
@@ -144,7 +144,7 @@ class Virtual:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=patient(300),
+            timeout=scaled_timeout(300),
         )
         assert process.stdout, process.stderr
         return process.stdout.split()[-1]
@@ -171,8 +171,8 @@ class Virtual:
         return file.read_text(errors="replace") if file.exists() else ""
 
 
-def patient(seconds: float) -> float:
-    """So long on an idle machine; longer by as much as this one is slower for its load."""
+def scaled_timeout(seconds: float) -> float:
+    """`seconds` of an idle machine, times the load of each processor where that is above 1."""
     return seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
@@ -180,7 +180,7 @@ def await_true(condition: Callable[[], Any], patience_s: float, pause_s: float =
     """Ask until it is true; False if it is not within `patience_s` of an idle machine."""
     begin = time.monotonic()
     while not condition():
-        if time.monotonic() - begin > patient(patience_s):
+        if time.monotonic() - begin > scaled_timeout(patience_s):
             return False
         time.sleep(pause_s)
     return True

@@ -31,7 +31,7 @@ def test_it_knows_nodes_by_the_pseudonyms_of_reports() -> None:
 def test_each_patient_has_a_control_beside_it_that_lacks_the_fault_alone() -> None:
     names = [f"a{n}" for n in range(1, 17)] + [f"b{n}" for n in range(1, 17)]
     cases = night.choose_cases(names)
-    assert [(case.patient, case.control) for case in cases] == [
+    assert [(case.faulty, case.control) for case in cases] == [
         *(("a2", "a3"), ("a4", "a5"), ("b2", "b3"), ("b4", "b5"))
     ]
     parsers = {"--latency": units.rtt, "--loss": units.loss, "--cpu": units.cpu}
@@ -67,8 +67,8 @@ def test_what_is_named_is_read_from_the_answer_in_json() -> None:
 def test_the_table_has_patients_and_controls() -> None:
     cases = [night.Case(night.FAULTS[0], "a2", "a3")]
     assert night.table(cases, {"a2": "latency"}) == [
-        "fault      patient  named as  control  named as",
-        "slow link  a2       latency   a3       not named",
+        "fault      node  named as  control  named as",
+        "slow link  a2    latency   a3       not named",
     ]
 
 

@@ -75,7 +75,7 @@ class SlurmWait:
 
 def is_no_answer(text: str) -> bool:
     """Whether `text` is what a command of Slurm prints when Slurm does not answer."""
-    return not subprocess.run([_COMMANDS / "patient", text.replace("\0", "")]).returncode
+    return not subprocess.run([_COMMANDS / "retry", text.replace("\0", "")]).returncode
 
 
 def is_submit_limit(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Slurm's outages and job losses during a campaign: ``scheduler.log`` of its run tree.
 
-``campaign/slurm/patient`` appends ``<seconds since 1970> lost <id> <command> <error>`` when a
+``campaign/slurm/retry`` appends ``<seconds since 1970> lost <id> <command> <error>`` when a
 command gets no answer, ``<seconds> back <id>`` when it gets one, ``left`` when it gives up, and
 ``instead`` when scontrol answers in place of accounting.  It also appends
 ``<seconds> sent <job> <folder>`` for each job, ``unknown <job> <folder>`` if a restarted controller
