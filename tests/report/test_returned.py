@@ -78,7 +78,7 @@ def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> Non
     for number in (4, 5, 6):
         between(tree, number, ("n1", "n1"))
     disturbance, rate, offset = words(data.read(bundle.build(tree.path)))
-    assert disturbance.startswith("Disturbed: 2 launches of 6")
+    assert disturbance.startswith("Disturbed: 2 of 6 launches")
     node = pseudonym("n3")
     assert rate == (
         f"The clock of {node} runs 1.3 times as fast as those of 2 other nodes: "

@@ -33,6 +33,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
     assert questions == [
         study_questions["netpipe"],
         "Which MPI and which Boost is fastest here?",
+        "What changed since last night?",
         "Did every launch complete?",
     ]
     for part in report.top_parts:

@@ -1,4 +1,4 @@
-"""The section that says what changed since the nights before: verdicts, evidence, provenance."""
+"""The section on changes since earlier nights: verdicts, evidence, provenance."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from roundtrip.history.annotations import accepted_levels
 from roundtrip.history.facts import bundle_facts
 from roundtrip.report import confirmation, nights, units
 from roundtrip.report.blocks import (
+    Answer,
     Block,
     Cell,
     Column,
@@ -46,24 +47,23 @@ from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
 ANCHOR, TITLE = "history", "Since last night"
 QUESTION = "What changed since last night?"
-#: Rows that are shown before they are folded, and lines of one list.
+#: Maximum rows of a table before the rest is folded, and maximum items of a list.
 _MOST_ROWS = 12
 _NIGHT = Summary("a night's value of a series", Kind.COST, "the medians of its launches", MEDIAN)
-#: For the audit.  Of the ratios, how the level since a step and that before are formed.
+#: For the audit; the ratio's summary says how the levels since and before a step are formed.
 FACTS = Facts(
     summaries=(_NIGHT,),
     ratios=(Ratio("the level since a step over the level before", _NIGHT, Pairing.UNPAIRED),),
     tables=("history",),
 )
-_FIRST_NIGHT = (
-    "This is the first night of this campaign on this site: there is none to compare it with."
-)
+_FIRST_NIGHT = "What changed cannot be known: this is the first night of this campaign here."
 
 
 def part(data: Data) -> Part:
-    """What changed against the nights in the bundle; one line if there are none."""
+    """Return the section: changes against the nights in the bundle; one line if it has none."""
     if data.history.nights.is_empty():
-        return Part(ANCHOR, TITLE, (Paragraph((_FIRST_NIGHT,)),))
+        answers = (Answer((_FIRST_NIGHT,)),)
+        return Part(ANCHOR, TITLE, (Paragraph((_FIRST_NIGHT,)),), answers, question=QUESTION)
     verdicts = judge_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
     if has_too_few_nights(verdicts):
@@ -87,12 +87,12 @@ def part(data: Data) -> Part:
 
 
 def facts(data: Data) -> Facts:
-    """What stands behind the part, for the report's audit."""
+    """Return the facts about the section for the report's audit."""
     return Facts(ratios=()) if data.history.nights.is_empty() else FACTS
 
 
 def judge_nights(data: Data) -> NightVerdicts:
-    """Every series, after the nights before and this one."""
+    """Return the verdicts on all series, from the earlier nights and this one."""
     start = str(data.manifest.data["started"])
     digest = data.manifest.digest
     night_columns = {"night": pl.lit(start), "digest": pl.lit(digest)}
@@ -158,7 +158,7 @@ def _row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
 
 
 def _series_cell(line: Line, content: Inline | Text = "", tone: Tone = "plain") -> Cell:
-    """What is shown of a series, by default its name; the cell leads to all its nights."""
+    """Return a cell with `content`, by default the series' label, that links to its history."""
     return Cell(content or line.label, tone, series=line.series.key)
 
 
@@ -167,7 +167,7 @@ def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
 
 
 def _pairs(verdicts: NightVerdicts) -> Iterator[Block]:
-    """The two newest nights side by side, where no series can be judged."""
+    """Yield a comparison of the two newest nights, for a history too short for verdicts."""
     yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(
         (
@@ -190,7 +190,7 @@ def _pairs(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _list(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
-    """Under a heading, at most so many of the items; nothing without one."""
+    """Yield a heading and at most `limit` of the items; nothing without items."""
     if not items:
         return
     rest_count = len(items) - len(items[:limit])
@@ -200,14 +200,14 @@ def _list(title: str, items: Sequence[str], limit: int | None = None) -> Iterato
 
 
 def _flapping(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Series whose bad nights come and go, or that visit one of two modes more often."""
+    """List series judged by how often nights are bad, or in the worse of two modes."""
     lines = [line for line in verdicts.lines if line.comes_and_goes]
     items = [f"{line.label}: {line.judgement.ratio}." for line in lines]
     return _list("Nights that come and go", items, _MOST_ROWS)
 
 
 def _revisions(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Change points that the report of the night before had elsewhere, or that are withdrawn."""
+    """List findings of the previous night's report that have moved or are withdrawn."""
     items = [
         f"{line.label}: {'; '.join(line.revisions)}." for line in verdicts.lines if line.revisions
     ]
@@ -215,7 +215,7 @@ def _revisions(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _small_steps(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Change points that are smaller than the least effect: they decide nothing."""
+    """List newest change points below the least effect; they have no influence on verdicts."""
     items = []
     for line in verdicts.lines:
         if line.is_small:
@@ -242,7 +242,7 @@ def _drifts(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _last_night(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Values of this night that the nights before do not predict."""
+    """Yield a table of this night's values that lie outside the earlier nights' prediction."""
     lines = [
         line
         for line in verdicts.lines
@@ -281,7 +281,7 @@ def _newest_row(line: Line) -> tuple[Cell, ...]:
 
 
 def _acceptances(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Levels that people accepted, by which annotation."""
+    """List the series with accepted levels, by annotation."""
     groups: dict[tuple[str, str], list[Line]] = {}
     for line in verdicts.lines:
         if line.acceptance:
@@ -295,20 +295,20 @@ def _acceptances(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _first_labels(labels: Sequence[str]) -> str:
-    """The first three of some labels, and how many more there are."""
+    """Return the first three labels and the number of the others."""
     rest = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
     return "; ".join(labels[:3]) + rest
 
 
 def _notes(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
-    """What annotations say of nights."""
+    """List the annotations of nights."""
     label = verdicts.calendar.label
     items = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
     return _list("Annotations of these nights", items)
 
 
 def _omissions(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
-    """Rows of nights that detection did not use, why, and what this night lacks."""
+    """List values that detection did not use, with reasons, and what this night lacks."""
     reasons: Counter[str] = Counter()
     labels = []
     tonight = verdicts.calendar.nights[-1]

@@ -1,4 +1,4 @@
-"""Which launches did not complete or were disturbed, whose clocks disagree, and what it changed."""
+"""The section on launches: failures, disturbances and their effect, clocks that disagree."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from roundtrip.stats.clocks import ClockComparison, OddClock, odd_clocks
 from roundtrip.stats.summaries import MEDIAN, Kind, Summary
 from roundtrip.studies.derivation import Facts, Pairing, Ratio
 
-#: Wall clocks of nodes that differ by more are not set by NTP.
+#: Maximum difference between wall clocks of nodes under NTP.
 _UTC_LIMIT_S = 1.0
-#: Of every part of ours.
+#: Facts for the audit, whatever blocks the section has.
 _FACTS = Facts(
     summaries=(
         spread.OF_LAUNCH,
@@ -52,7 +52,7 @@ _FACTS = Facts(
 )
 #: The plan of a campaign that compares nodes.
 _PAIRS = "pairs.json"
-#: Different mismatches that are shown in full; the section lists all.
+#: Maximum distinct mismatches among the answers; the section lists all.
 _MOST_MISMATCHES = 3
 _MISMATCH = re.compile(rf"{identity.MISMATCH}.*?(?=; last words: |$)")
 QUESTION = "Did every launch complete?"
@@ -65,7 +65,7 @@ _TONES: dict[str, Tone] = {
 
 
 def odd_clock_answers(data: Data) -> Iterator[Answer]:
-    """Nodes whose clocks run at another rate than those of others, or tell another time."""
+    """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
     environs = labels.kinds_by_environ(data.launches)
     mark = words.environ_mark(environs, environs)
     limit = data.analysis.disturbance.clock_rate
@@ -99,7 +99,7 @@ def _offsets(data: Data) -> Iterator[ClockComparison]:
 
 
 def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[float, ...]]]:
-    """The host of rank 0, that of another rank of the launch, and what its clock was against it."""
+    """Yield (host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
     if data.placement.is_empty():
         return
     hosts = data.placement.select("launch", "rank", "host")
@@ -111,7 +111,7 @@ def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[flo
 
 
 def part(data: Data) -> Part:
-    """Counts, losses, disturbances."""
+    """Return the section: counts, losses, disturbances, noise."""
     yardsticks = _yardsticks(data)
     blocks: list[Block] = [_counts(data), *_unsealed(data), *_losses(data)]
     blocks += [*_excluded_nodes(data), *_displacements(data), *_silences(data)]
@@ -121,7 +121,7 @@ def part(data: Data) -> Part:
 
 
 def answers(data: Data) -> tuple[Answer, ...]:
-    """One line for each thing that is wrong; one that says so where nothing is."""
+    """Return an answer for each fault, or one that says that there is none."""
     faults = tuple(_faults(data))
     return faults or (Answer(("Every launch completed, and none was disturbed.",), "good"),)
 
@@ -140,13 +140,13 @@ def _faults(data: Data) -> Iterator[Answer]:
     yield from _mismatches(data)
     disturbed_count = int(data.launches["disturbed"].fill_null(False).sum())
     if disturbed_count:
-        launches = f"{units.plural(disturbed_count, 'launch', 'launches')} of {counts['passed']}"
-        yield Answer((Strong("Disturbed: "), launches, "; kept and marked."), "warn")
+        launches = f"{disturbed_count} of {units.plural(counts['passed'], 'launch', 'launches')}"
+        yield Answer((Strong("Disturbed: "), launches, ", kept and marked."), "warn")
     yield from odd_clock_answers(data)
 
 
 def _mismatches(data: Data) -> Iterator[Answer]:
-    """What was not that which the campaign began with, or not on its nodes."""
+    """Yield the distinct mismatches (`identity`) among the reasons of launches."""
     reasons = data.launches["reason"].drop_nulls()
     matches = (_MISMATCH.search(reason) for reason in reasons)
     mismatches = dict.fromkeys(
@@ -160,14 +160,14 @@ def _mismatches(data: Data) -> Iterator[Answer]:
 
 
 def facts(launches_part: Part) -> Facts:
-    """What stands behind the figures of a part of ours, for the report's audit."""
+    """Return the facts about the section `launches_part` for the report's audit."""
     if not any(spread.is_noise_table(block) for block in launches_part.blocks):
         return _FACTS
     return replace(_FACTS, summaries=(*_FACTS.summaries, spread.LOG_DEVIATION))
 
 
 def launch_counts(data: Data) -> Counts:
-    """Launches asked for and launches that completed."""
+    """Return the counts of requested and completed launches."""
     return count_launches(data.launches.select("case_id", "status", "wanted").iter_rows())
 
 
@@ -185,18 +185,18 @@ def _counts(data: Data) -> Table:
 
 
 def _cases(data: Data) -> dict[str, str]:
-    """The name of each case, with what is emulated or simulated in any of its launches."""
+    """Return by id the name of each case, marked if a launch of it was emulated or simulated."""
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
     cases: dict[str, str] = {}
     for row in rows:
         case, label = row["case_id"], labels.add_mark(row["case_id"], row)
-        if label != case or case not in cases:  # a launch that is missing does not tell
+        if label != case or case not in cases:  # a missing launch has no mark
             cases[case] = label
     return cases
 
 
 def _unsealed(data: Data) -> Iterator[Block]:
-    """Says for how many launches nothing proves that their samples are as they were written."""
+    """Yield the number of launches without a digest to prove their samples unchanged."""
     if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
         launches = (
             f"{units.plural(count, 'launch', 'launches')} of {data.completed_launches.height}"
@@ -207,14 +207,14 @@ def _unsealed(data: Data) -> Iterator[Block]:
 
 
 def _silences(data: Data) -> Iterator[Block]:
-    """When the scheduler did not answer; nothing for a bundle without such a record."""
+    """Yield the times at which the scheduler did not answer; nothing without a record."""
     if silences := scheduler_log.describe_record(data.environment.get("scheduler.json")):
         note = "Launches that failed because of it were repeated and count against no case."
         yield Paragraph((f"{silences}. {note}",))
 
 
 def _excluded_nodes(data: Data) -> Iterator[Block]:
-    """Nodes that Slurm had taken out; where nodes are compared, their own part lists them."""
+    """Yield the nodes that Slurm had taken out of use, unless the section on nodes lists them."""
     caption = "Nodes that Slurm had taken out of use when the run began: nobody measured them."
     table = nodes.excluded_nodes(data, caption)
     if table and _PAIRS not in data.environment:
@@ -222,7 +222,7 @@ def _excluded_nodes(data: Data) -> Iterator[Block]:
 
 
 def _displacements(data: Data) -> Iterator[Block]:
-    """How many launches Slurm displaced, by reason; nothing if none."""
+    """Yield the number of launches that Slurm displaced, by reason; nothing without any."""
     displaced_launches = data.launches.filter(pl.col("status") == completion.DISPLACED)
     if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
         yield Paragraph((f"{reasons}.",))
@@ -275,7 +275,7 @@ def _disturbances(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
 
 
 def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
-    """A few figures of each study over all launches, and over the undisturbed ones."""
+    """Return the yardsticks of each study over all launches, and over undisturbed launches."""
     rows = []
     keys = ["number", *spread.FIGURE_COLUMNS]
     for _, group in yardsticks.group_by(keys, maintain_order=True):

@@ -1,4 +1,4 @@
-"""Races of toolchains: which one is fastest at what, where that was found, and what is open."""
+"""Races of toolchains: the fastest one for each quantity and size, and undecided races."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import more_launches
 from roundtrip.studies.study import Claim
 
-#: So many places or quantities at which one is fastest are named at the top.
+#: Maximum places or quantities that an answer names.
 MOST_PLACES = 3
 _ON_PAR, _UNKNOWN = "on par", "open"
-#: More rows than these do not stand at the top of a report.
+#: Maximum rows of the tables at the top of a report.
 _MOST_ROWS = 12
-#: So many of the toolchains that none is faster than are named in a cell.
+#: Maximum leaders that a cell names.
 _MOST_NAMED = 6
 Pair = tuple[str, str]
 _RaceKey = tuple[Setting, str, int | None]
@@ -27,10 +27,10 @@ _RaceKey = tuple[Setting, str, int | None]
 
 @dataclass(frozen=True)
 class Race:
-    """Toolchains that were compared with each other at one quantity and size.
+    """A comparison of toolchains in one setting, for one quantity and size.
 
-    `verdicts` has a verdict on the speed of the first over that of the second of a pair; `series`
-    has those of the toolchains, as in `Cell`.
+    `verdicts`: by pair, the verdict on the speed of the first toolchain over that of the second;
+    `series`: by toolchain, the key of its series, as in `Cell`.
     """
 
     setting: Setting
@@ -49,7 +49,7 @@ class Race:
 
     @cached_property
     def leaders(self) -> tuple[str, ...]:
-        """Those that none was found faster than."""
+        """Toolchains that no other one beats."""
         losers = {
             one if verdict.verdict is Verdict.SLOWER else other
             for (one, other), verdict in self.verdicts.items()
@@ -59,7 +59,7 @@ class Race:
 
     @cached_property
     def winner(self) -> str | None:
-        """The one that was found faster than each of the others, if there is one."""
+        """The toolchain that beats each of the others; None without one."""
         for leader in self.leaders:
             rivals = [rival for rival in self.toolchains if rival != leader]
             if all(self._verdict(leader, rival) is Verdict.FASTER for rival in rivals):
@@ -68,7 +68,7 @@ class Race:
 
     @property
     def margin(self) -> float:
-        """How much faster the winner is than the next, as a part: 0.12 for 12 %."""
+        """The winner's lead over the next toolchain, as a fraction: 0.12 for 12 %."""
         ratios = []
         for (one, other), verdict in self.verdicts.items():
             if one == self.winner:
@@ -87,7 +87,7 @@ class Race:
         return _ON_PAR if is_on_par else _UNKNOWN
 
     def cell(self, names: Mapping[str, str]) -> Cell:
-        """The winner with its margin, or who leads and what is known where that is open."""
+        """Return a cell with the winner and its margin, or with the leaders and the outcome."""
         if self.winner:
             margin = units.speed(1 + self.margin, 1 + self.margin)
             return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
@@ -98,11 +98,10 @@ class Race:
         if self.outcome == _ON_PAR:
             return Cell(", ".join(leader_names), "plain", _ON_PAR)
         if len(self.verdicts) == 1:
-            ((first, _), verdict), *_ = self.verdicts.items()
+            ((one, other), verdict), *_ = self.verdicts.items()
             if verdict.interval.low is not None and verdict.interval.high is not None:
-                leader_names = [
-                    f"{names[first]}: {units.speed(verdict.interval.low, verdict.interval.high)}"
-                ]
+                speed = units.speed(verdict.interval.low, verdict.interval.high)
+                leader_names = [f"{names[one]} against {names[other]}: {speed}"]
         return Cell(
             " or ".join(leader_names), "warn", f"{_UNKNOWN}{more_launches(self.verdicts.values())}"
         )
@@ -111,7 +110,7 @@ class Race:
 def races(
     verdicts: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, PairedValues]
 ) -> list[Race]:
-    """All comparisons of toolchains, those put together that share a quantity and a size."""
+    """Return the comparisons of toolchains, grouped by setting, quantity and size."""
     groups: dict[_RaceKey, dict[Pair, ClaimVerdict]] = {}
     series: dict[_RaceKey, dict[str, str]] = {}
     for key, verdict in verdicts.items():
@@ -130,7 +129,7 @@ def races(
 
 
 def _connected_groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
-    """Toolchains that a chain of comparisons joins, sorted."""
+    """Return the groups of toolchains that chains of comparisons connect, sorted."""
     groups: list[set[str]] = []
     for pair in pairs:
         overlaps = [group for group in groups if group & set(pair)]
@@ -140,7 +139,7 @@ def _connected_groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
 
 
 def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
-    """Which toolchain is fastest at what; nothing without comparisons."""
+    """Return an answer with the fastest toolchain for each quantity; () without comparisons."""
     if not all_races:
         return ()
     outcomes: dict[str, list[Race]] = {}
@@ -155,7 +154,7 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
 
 
 def _places(race_group: Sequence[Race], count: int) -> str:
-    """At what, if these are few; else in how many of all comparisons."""
+    """Names the quantities and sizes if they are few; otherwise counts the comparisons."""
     sizes: dict[str, list[str]] = {}
     for race in race_group:
         size = [] if race.size_bytes is None else [units.size(race.size_bytes)]
@@ -172,7 +171,7 @@ def _places(race_group: Sequence[Race], count: int) -> str:
 
 
 def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
-    """The first rows of `race_tables`, as many as fit the top of a report."""
+    """Return the first rows of `race_tables`, at most `_MOST_ROWS` in all."""
     budget, tables = _MOST_ROWS, []
     for table in race_tables(all_races, titles):
         rows = table.rows[:budget]
@@ -185,9 +184,9 @@ def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Ta
 
 
 def race_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
-    """A table for each study: a row for each quantity and a column for each size.
+    """Return a table for each study: a row for each quantity and a column for each size.
 
-    Where each quantity has a size of its own, the size stands in its row.
+    If each quantity has only one size, the row names the size.
     """
     studies = dict.fromkeys(race.setting.study for race in all_races)
     return tuple(
@@ -232,13 +231,13 @@ def _setting_text(setting: Setting) -> str:
 
 
 def _common_parts(race: Race, titles: Mapping[str, str]) -> list[str]:
-    """What the titles of all toolchains have in common, such as the Boost."""
+    """Return the parts that the titles of all toolchains share, such as the Boost."""
     first, *rest = (titles[toolchain].split(", ") for toolchain in race.toolchains)
     return [part for part in first if all(part in parts for parts in rest)]
 
 
 def _names(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
-    """The part of each title in which the toolchains differ; the title where that is nothing."""
+    """Return by toolchain its title without the common parts; the whole title if none is left."""
     common_parts = set(_common_parts(race, titles))
     return {
         toolchain: ", ".join(

@@ -1,28 +1,28 @@
-"""The DDTBench study: what is derived from the samples, and what the study itself says.
+"""The DDTBench study: values derived from the samples, and values that the study published.
 
 T. Schneider, R. Gerstenberger, T. Hoefler, Micro-Applications for Communication Data Access
 Patterns and MPI Datatypes, EuroMPI 2012.  Rank 0 takes all times, epoch by epoch; rank 1 unpacks
 what it receives and packs its reply *inside* rank 0's `communication`.
 
 Round trip
-    of one exchange: pack + communication + unpack, seconds; with datatypes communication alone.
+    of one exchange: pack + communication + unpack, seconds; with datatypes communication only.
 Network time, t_net
     the round trip by hand without any packing.  Rank 1's packing is taken to last as long as rank
     0's, so it is subtracted twice: (pack + communication + unpack) - 2 (pack + unpack), of each
-    exchange; then the median over a launch.  Subtracting once leaves rank 1's packing in it.
+    exchange; then the median over a launch.  Subtracting once leaves rank 1's packing in t_net.
 Overhead
-    of a method: (round trip - t_net) / round trip, of the launch's medians.  It is negative where
-    a method is faster than the network was for a packed buffer, and is shown so, never clipped.
+    of a method: (round trip - t_net) / round trip, of the launch's medians.  It is negative if a
+    method is faster than the network was for a packed buffer; it is never clipped.
 Gain
-    median round trip by hand over that with datatypes, of the same launch, which interleaves all
-    methods in random order: above 1 datatypes are faster.
+    median round trip by hand over that with datatypes, in the same launch, which interleaves all
+    methods in random order.  Above 1, datatypes are faster.
 By hand
-    is the loop nest that an application has.  Our addition is `manual-tuned`, loops written for
-    speed, for the micro-apps where they are more than 10 % faster.
+    is the loop nest of the application.  `manual-tuned` is our addition: loops written for speed,
+    for the micro-apps where they are more than 10 % faster.
 Creating datatypes
-    is timed twice in each outer iteration: `ddt_create_overhead` after other methods had their
-    turn, so that the MPI library's code may be out of cache, and `ddt_create_again` right after the
-    types were freed, as in the study's loop, where a method follows on itself.
+    is timed twice in each outer iteration: `ddt_create_overhead` after other methods, so that the
+    MPI library's code may be out of cache, and `ddt_create_again` right after the types were freed,
+    as in the study's loop, which repeats a single method.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from roundtrip.studies.derivation import (
 )
 
 METRIC = "epoch_time"
-#: Epochs that make and free datatypes or buffers: among other methods, and once more at once.
+#: Epochs that make and free datatypes or buffers: after other methods, and again right after that.
 CREATION = ("ddt_create_overhead", "ddt_create_again", "ddt_free_overhead", "ddt_free_again")
 #: Overhead that the study reports for NAS_LU_x, by hand and with datatypes.
 PUBLISHED_NAS_LU_X = (0.40, 0.15)
@@ -63,20 +63,20 @@ SUMMARY_UNITS = {
     "gain_same": "1",
 }
 POINT = ["case", "size_bytes"]
-#: The only epoch of an exchange that packs nothing by itself, such as one with datatypes.
+#: The only epoch of an exchange without explicit packing, such as one with datatypes.
 UNPACKED = "communication"
 _EPOCHS = ("pack", UNPACKED, "unpack")
-#: How the epochs of an exchange become its round trip, and the exchanges of a launch one time.
+#: An exchange's round trip is a sum over its epochs; a launch's times are medians.
 ROUND_TRIP = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
 LAUNCH_SUMMARY = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
 CREATION_SUMMARY = Summary("making a datatype", Kind.COST, "the rounds of a launch", MEDIAN)
 
 
 def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Medians of each (`by`, case, size_bytes, variant), seconds, sorted.
+    """Medians for each (`by`, case, size_bytes, variant), seconds, sorted.
 
-    Columns pack, communication, unpack (0 for a method without packing), round_trip, network
-    (t_net; null where nothing was packed by hand), overhead and the number of exchanges.
+    Columns: the keys, app, buffers, pack, communication, unpack (0 for a method without packing),
+    round_trip, network (t_net; null if nothing was packed by hand), overhead, exchanges (number).
     """
     keys = [*by, *POINT, "variant"]
     value, phase = pl.col("value"), pl.col("phase")
@@ -110,9 +110,9 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Medians of the epochs CREATION of each (`by`, case, size_bytes, variant, phase), seconds.
+    """Medians of the epochs CREATION for each (`by`, case, size_bytes, variant, phase).
 
-    Columns app, buffers and seconds beside the keys; sorted.
+    Columns: the keys, app, buffers and seconds; sorted.
     """
     keys = [*by, *POINT, "variant", "phase"]
     return (
@@ -129,23 +129,23 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFrame:
-    """Round trip by hand over that with datatypes, of the same `by`.
+    """Round trip by hand over that with datatypes, for the same `by`.
 
-    `base` is MANUAL or TUNED.  Result: the rows of datatypes in `figures`, and a column ratio.
+    `base` is MANUAL or TUNED.  Return the datatype rows of `figures`, with a column ratio.
     """
     pair = figures.filter(pl.col("variant").is_in([DDT, base]))
     return ratios_within_launch(pair, by, base, "round_trip")
 
 
 def largest_messages(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """The rows of each (`by`, case) with its largest message."""
+    """The rows with the largest message of each (`by`, case)."""
     return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over([*by, "case"]))
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
     """The figures of one launch of one micro-app under the names of SUMMARY_UNITS.
 
-    Those that were not measured are absent.
+    Figures that were not measured are absent.
     """
     values: dict[str, float] = {}
     figures = largest_messages(launch_figures(samples.lazy(), []), [])
@@ -167,9 +167,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
-    """Round trip with datatypes of each launch, each micro-app at its largest message: columns
-    SPEEDS.
-    """
+    """Round trip with datatypes by launch and micro-app, at its largest message: columns SPEEDS."""
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
     figures = launch_figures(original_samples, ["launch"])
     datatype_figures = largest_messages(figures.filter(pl.col("variant") == DDT), ["launch"])
@@ -182,8 +180,8 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
 
 def headline(samples: pl.LazyFrame) -> pl.DataFrame:
-    """Of the micro-apps that gain most and least from datatypes: speed over packing by hand, at the
-    largest message of each launch; columns SPEEDS.
+    """Speed of datatypes over packing by hand, for the micro-apps that gain most and least, at the
+    largest message of each launch: columns SPEEDS.
     """
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
     ratios = gains(
@@ -193,7 +191,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     apps = list(dict.fromkeys([*app_order.tail(1), *app_order.head(1)]))
     return toolchain_speeds(
         ratios.filter(pl.col("app").is_in(apps)).sort("ratio", descending=True),
-        pl.concat_str(pl.lit("Datatypes over packing by hand, "), "app"),
+        pl.concat_str(pl.lit("Speed of datatypes over packing by hand, "), "app"),
         size_bytes=None,
         value=pl.col("ratio"),
         unit="ratio",
@@ -202,7 +200,7 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-#: What the report's audit has to know of the section.
+#: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
         ROUND_TRIP,

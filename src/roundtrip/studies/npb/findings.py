@@ -1,4 +1,4 @@
-"""The findings of the study, tested with our numbers, and the answers of the section."""
+"""Tests of the study's findings with our measurements, and the answers of the section."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ TONES: dict[str, Tone] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What our numbers say about a finding: where, what was found, and whether it holds.
+    """Test of one finding of the study: where, the evidence, and whether the finding holds.
 
-    `limits`: which part of what was to be compared stands behind an outcome that covers all of
-    it; nothing if all does.
+    `limits`: text with the number of comparisons that were made, if the outcome covers all of them
+    and some were not made; else "".
     """
 
     statement: Statement
@@ -62,7 +62,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """The outcome, with what limits it."""
+        """The outcome with its limits."""
         return f"{self.outcome}{self.limits}"
 
     @property
@@ -74,7 +74,7 @@ class Finding:
 def findings(
     verdicts: Mapping[Claim, ClaimVerdict], launches: Launches, settings: Thresholds
 ) -> list[Finding]:
-    """All five findings of the study; "not measured" without launches of a measuring class."""
+    """Return all five findings of the study; "not measured" without class A or above."""
     transports = {
         key: verdict
         for key, verdict in verdicts.items()
@@ -108,7 +108,7 @@ def _not_measured(statement: Statement) -> Finding:
 
 
 def prefer_unshared(all_findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, without series whose ranks share processors if there are other series."""
+    """Findings without series whose ranks share processors, if the statement has other series."""
     statements = {
         finding.statement
         for finding in all_findings
@@ -124,7 +124,7 @@ def prefer_unshared(all_findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _planned_pairs(launches: Launches) -> list[tuple[Series, Series]]:
-    """Each pair of transports at each RTT at which both were launched, even if one was lost."""
+    """Pairs of transports at each RTT for which both were launched, completed or not."""
     return [
         (one, other)
         for (one, rtt), (other, other_rtt) in combinations(launches.planned_link_points, 2)
@@ -133,7 +133,7 @@ def _planned_pairs(launches: Launches) -> list[tuple[Series, Series]]:
 
 
 def _comparison_count(count: int, total: int) -> str:
-    """The number of comparisons that were made, and of how many if some were not."""
+    """Text: number of comparisons that were made, with the total if some were not made."""
     if count >= total:
         return units.plural(count, "comparison")
     return f"{count} of {units.plural(total, 'comparison')}"
@@ -173,7 +173,7 @@ def _not_critical(verdicts: Sequence[ClaimVerdict], total: int, settings: Thresh
         f"{sum(beyond)} beyond {units.percent(settings.critical_difference)}"
     )
     where = f"every pair of transports, {_comparison_count(len(verdicts), total)}"
-    # One difference that is critical is enough, whatever the others are.
+    # One critical difference refutes the statement, whatever the others are.
     limits = _where_measured(len(verdicts), total) if outcome == "holds" else ""
     return Finding(statement, where, ratios, outcome, limits=limits)
 
@@ -191,7 +191,7 @@ def _scaling(
     verdict: ClaimVerdict,
     settings: Thresholds,
 ) -> Finding:
-    """A speed-up at 4 ms; "in part": two clusters gain, but less than the study's."""
+    """Test of a speed-up at 4 ms; "in part": two clusters gain, but less than in the study."""
     target = PUBLISHED_SPEEDUPS[statement.benchmark] * (1 - settings.published_within)
     low, high = verdict.interval.low, verdict.interval.high
     if low is None or high is None:
@@ -215,7 +215,7 @@ _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL
 def answers_at_longest_rtt(
     launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
 ) -> list[Answer]:
-    """Which benchmarks gain by a second cluster at the greatest delay, in one line."""
+    """Return one answer: benchmarks that gain from a second cluster at the longest RTT."""
     speedups = {key: verdict for key, verdict in verdicts.items() if isinstance(key, NpbSpeedup)}
     selection = {key: verdict for key, verdict in speedups.items() if key.series.source == NATIVE}
     selection = selection or speedups
@@ -227,14 +227,20 @@ def answers_at_longest_rtt(
         key.series.name for key in verdicts_at_rtt if not key.series.shares_processors
     }
     by_name: dict[str, set[Verdict]] = {}
+    medians: dict[str, list[float]] = {}
     for key, verdict in verdicts_at_rtt.items():
         if not key.series.shares_processors or key.series.name not in unshared_names:
             base = launches.base_of(key.series)
             is_same_size = base is not None and base.ranks == key.series.ranks
             name = f"{key.series.name} (as many ranks in one)" if is_same_size else key.series.name
             by_name.setdefault(name, set()).add(verdict.verdict)
+            medians.setdefault(name, []).append(verdict.interval.median)
+    speedup_texts = {
+        name: f"{name} ({units.ratio_range_text(values)} times as fast)"
+        for name, values in medians.items()
+    }
     clauses = [
-        f"{_OUTCOMES.get(kind, kind)} in {', '.join(names)}"
+        f"{_OUTCOMES.get(kind, kind)} in {', '.join(map(speedup_texts.__getitem__, names))}"
         for kind in _VERDICTS
         if (names := [name for name, kinds in by_name.items() if kinds == {kind}])
     ]
@@ -244,7 +250,7 @@ def answers_at_longest_rtt(
     return [Answer((text,))]
 
 
-#: A speed-up of more than so many times the ideal one is no effect of the ranks.
+#: Largest ratio of a speed-up to the ideal one that the number of ranks can explain.
 _MAX_IDEAL_RATIO = 1.25
 
 
@@ -255,7 +261,7 @@ def _ideal(launches: Launches, series: Series) -> float:
 def answers_in_one_cluster(
     launches: Launches, verdicts: Mapping[Claim, ClaimVerdict]
 ) -> list[Answer]:
-    """How the benchmarks scale over ranks, and how they compare with NPB's own, in a line each."""
+    """Return answers on scaling over ranks, and on our programs against NPB's own."""
     answers = []
     speedups = {
         series: value.median
@@ -309,7 +315,7 @@ def answers_in_one_cluster(
 def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> list[Answer]:
     """An answer for each benchmark that was measured over the emulated link.
 
-    Series in which ranks share no processors are preferred.
+    Series whose ranks do not share processors are preferred.
     """
     answers = []
     for name in dict.fromkeys(series.name for series in launches.link_series):
@@ -354,7 +360,7 @@ def _words(launches: Launches, group: Sequence[Series]) -> tuple[Inline, ...]:
 
 
 def _waiting_words(launches: Launches, group: Sequence[Series], rtts: Sequence[float]) -> str:
-    """Which part of its time a rank spends in MPI, at the smallest and at the largest delay."""
+    """Text on a rank's share of time in MPI, at the shortest and the longest RTT."""
     parts = []
     for rtt in dict.fromkeys((rtts[0], rtts[-1])):
         shares = [
@@ -367,7 +373,7 @@ def _waiting_words(launches: Launches, group: Sequence[Series], rtts: Sequence[f
 
 
 def _upstream_speedup(launches: Launches, group: Sequence[Series], rtt: float) -> str:
-    """The speed-up of NPB's own programs in the same place."""
+    """Text on the speed-up of NPB's own programs in the same place; "" without one."""
     twins = [replace(series, source=UPSTREAM) for series in group]
     upstream = [series for series in twins if series in launches.points]
     medians = [

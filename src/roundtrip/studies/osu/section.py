@@ -1,4 +1,4 @@
-"""The OSU section: the baseline that everyone knows, and whether it agrees with our NetPIPE."""
+"""The OSU section: the well-known baseline, and whether it agrees with our NetPIPE."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SIZES = (8, 1 << 10, 64 << 10, 1 << 20)
 
 
 def times(curves: Curves) -> Table:
-    """Latencies and collectives at a few sizes, µs; a barrier has one."""
+    """Latencies and times of collectives at a few sizes, µs; a barrier has no message."""
     benchmarks = [b for b in derived.BENCHMARKS.values() if b.metric != "bandwidth"]
     return Table(
         curves.level.caption(
@@ -134,7 +134,7 @@ def rates(curves: Curves) -> Table:
 
 
 def validation(data: Data, curves: Curves) -> Table:
-    """Which versions ran, and whether what arrived was compared with what was sent."""
+    """The versions that ran, and whether the received data were compared with the sent data."""
     launches = curves.launches.join(
         curves.values.select("launch", "benchmark", "phase").unique(["launch"]), on="launch"
     )
@@ -178,14 +178,14 @@ _QUESTION: Text = (
 
 
 class Section:
-    """The report on every OSU benchmark that was launched, with a cross-check."""
+    """The report on every OSU benchmark that was launched, with a cross-check by NetPIPE."""
 
     def __init__(self, data: Data) -> None:
         self._data = data
         self._curves = Curves(data)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """None: OSU and NetPIPE are launched apart, so no ratio of theirs is paired."""
+        """No claims: OSU and NetPIPE run in different launches, so no ratio is paired."""
         return {}
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
@@ -253,14 +253,14 @@ def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
     return display.span(ratios, "warn" if limits else TONES[worst], f"{worst}{limits}")
 
 
-#: Collectives whose times stand in the answers, with a size in bytes.
+#: Collectives whose times are in the answers, with a size in bytes.
 _COLLECTIVES = (("allreduce", 8), ("barrier", 0))
 
 
 def overall(curves: Curves, comparisons: Sequence[Comparison]) -> Answer:
-    """The smallest and the largest of all panels, and how often NetPIPE agrees.
+    """The range of latency and of peak bandwidth over all panels, and where NetPIPE agrees.
 
-    Collectives only where there is nothing else: their times are of different numbers of ranks.
+    Collectives only without latency and bandwidth, because their numbers of ranks differ.
     """
     clauses = []
     if latencies := [
@@ -268,7 +268,7 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> Answer:
     ]:
         clauses.append(f"latency {units.span(latencies, 1e6)} µs at {units.size(8)}")
     if peaks := [peak for panel in curves.panels if (peak := _peak(curves, panel))]:
-        clauses.append(f"bandwidth up to {units.span([rate for _, rate in peaks])} MB/s")
+        clauses.append(f"bandwidth one way up to {units.span([rate for _, rate in peaks])} MB/s")
     if not clauses:
         clauses += [
             words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
@@ -283,14 +283,14 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> Answer:
 
 
 def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]) -> Answer:
-    """The same of one panel, with collectives."""
+    """Latency, peak bandwidth, collectives and agreement with NetPIPE in one panel."""
     panel_comparisons = [comparison for comparison in comparisons if comparison.panel == panel]
     clauses = []
     if latency := _latency(curves, panel):
         clauses.append(f"latency {_us(latency)} at {units.size(8)}")
     if peak := _peak(curves, panel):
         clauses.append(
-            f"bandwidth up to {units.amount(peak[1], Unit.MB_S)}, at {units.size(peak[0])}"
+            f"bandwidth one way up to {units.amount(peak[1], Unit.MB_S)}, at {units.size(peak[0])}"
         )
     for name, size in _COLLECTIVES:
         if value := curves.point(panel, name, "operation_time", size):
@@ -324,7 +324,7 @@ def _collective(curves: Curves, name: str, size: int) -> str:
 
 
 def _peak(curves: Curves, panel: Panel) -> tuple[int, float] | None:
-    """Size in bytes and MB/s of the greatest median."""
+    """Size in bytes and median in MB/s of the peak; None if bandwidth was not measured."""
     rates = curves.rows(curves.intervals, panel, benchmark="bw", metric="bandwidth")
     if rates.is_empty():
         return None
@@ -336,19 +336,23 @@ _WORDS = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}
 
 
 def _agreement(comparisons: Sequence[Comparison]) -> str:
-    """Where NetPIPE agrees, disagrees, or nobody can tell; "" if it was not compared."""
+    """Where NetPIPE agrees, disagrees, or the result is open; "" if it was not compared."""
+    if not comparisons:
+        return ""
     where: dict[str, list[str]] = {}
     for comparison in comparisons:
         at = f"{comparison.pair.benchmark} at {units.size(comparison.size_bytes)}"
         where.setdefault(comparison.outcome, []).append(at)
     if len(where) == 1:
         return f"NetPIPE: {_WORDS[comparisons[0].outcome]}"
-    clauses = (
+    clauses = [
         f"{_WORDS[name]} in {names_or_count(where[name], len(comparisons))}"
         for name in TONES
         if name in where
-    )
-    return f"NetPIPE: {'; '.join(clauses)}" if comparisons else ""
+    ]
+    if AGREE not in where:
+        clauses.insert(0, f"{_WORDS[AGREE]} nowhere")
+    return f"NetPIPE: {'; '.join(clauses)}"
 
 
 def _answer_tone(comparisons: Sequence[Comparison]) -> Tone:

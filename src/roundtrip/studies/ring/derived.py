@@ -1,28 +1,28 @@
-"""The ring study: what is derived from the samples, and what the study itself published.
+"""The ring study: quantities derived from the samples, and results that the study published.
 
 Time per pass
-    of one launch: the median over its batches of laps, seconds, for each case, transport and size.
-    One token is under way; a pass is its hand-over from one rank to the next.
+    median over a launch's batches of laps, seconds, for each case, transport and size.  One token
+    is under way; a pass is its hand-over from one rank to the next.
 Effective bandwidth
-    bytes of the region x passes / elapsed = bytes / time per pass, MB/s = 10^6 bytes/s.  Of a
-    region that is handed over in place it is not a rate of transfer: nothing is transferred.
+    bytes of the region x passes / elapsed = bytes / time per pass, MB/s = 10^6 bytes/s.  It is no
+    transfer rate if the region is handed over in place, because nothing is transferred.
 Fixed cost
-    the median over the sizes of a region's time per pass, seconds.
+    median of a region's time per pass over the sizes, seconds.
 Flatness
-    largest over smallest time per pass of a region over the sizes, in one launch; 1 is flat.
-    In hand-overs, each time is first divided by the bare cache line's of the same size: sizes are
-    measured one after the other, and processors that move apart in between slow both.
+    largest over smallest time per pass of a region over the sizes of one launch; 1 is flat.  In
+    hand-overs, each time is first divided by that of the bare cache line at the same size: sizes
+    are measured one after the other, and ranks that move to processors farther apart slow both.
 Crossover
-    the smallest size from which on the region is passed faster than by the other transport,
-    interpolated in log size and log time; the first size if it always is, infinite if it never is.
+    smallest size from which on a region is faster than the other transport, interpolated in log
+    size and log time; the first size if it is always faster, infinite if not at the largest size.
 Read
-    a transport's `<name>-read`: every rank reads every byte that it is passed, and renews a word of
-    each 64 for the next.
+    variant `<transport>-read`: every rank reads all bytes of the region, and changes a word in
+    each 64 bytes for the next rank.
 Ratio
-    effective bandwidth of one transport over another's, of the same launch, case and size.
+    effective bandwidth of one transport over that of another, in one launch, case and size.
 
 The study: elepar, "BCR Portable Performance", 2002.  Two 850 MHz Pentium III in one PC, a 266 MHz
-PowerBook G3, a 10BASE-T hub.  Numbers are those of its text; the last is read off its figure.
+PowerBook G3, a 10BASE-T hub.  Numbers are from its text; the 10BASE-T point is read off its figure.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ from statistics import median
 import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, PERCENTILES, Kind, Summary
-from roundtrip.studies.derivation import Facts, Pairing, Ratio, Tail, toolchain_speeds
+from roundtrip.studies.derivation import ORIGIN, Facts, Pairing, Ratio, Tail, toolchain_speeds
 from roundtrip.studies.ring import ARMS, FLOOR, LAP, METRIC, REGION, REGION_UDP
 
 #: Transports that are also timed with every byte read: see `read_variant`.
 READ_TRANSPORTS = (REGION, "mpi-shm", "mpi", "pvm")
-#: MPI's two-sided calls: what the study means by MPI.
+#: MPI's two-sided calls, which the study calls MPI.
 TWO_SIDED = ("mpi", "mpi-typed", "mpi-sync")
 #: Size at which the study gives its effective bandwidth, bytes.
 STUDY_SIZE = 10_000
+_HEADLINE_SIZES = (10, STUDY_SIZE, 1_000_000)
 
 #: Perf variables of a ReFrame check and their units.
 SUMMARY_UNITS = {
@@ -64,13 +65,13 @@ SUMMARY_UNITS = {
     "mpi_read_bandwidth_10kB": "MB/s",
 }
 POINT = ["case", "variant", "size_bytes"]
-#: How the batches of a launch become one time.
+#: Summary of a launch's batches as one time per pass.
 SECONDS = Summary("time of a pass", Kind.COST, "the batches of a launch", MEDIAN)
 
 
 @dataclass(frozen=True)
 class PublishedLine:
-    """A configuration of the study; `seconds` per pass where that is constant, else points."""
+    """A configuration of the study, its ranks on each node, and its effective bandwidths."""
 
     name: str
     ranks_on_nodes: str
@@ -123,25 +124,25 @@ STATEMENTS = (
 )
 
 
-#: Bytes around those of one UDP datagram on Ethernet: preamble, head, check sum and gap 38, IP 20,
+#: Overhead of one UDP datagram on Ethernet, bytes: preamble, header, checksum and gap 38, IP 20,
 #: UDP 8.
 FRAME_OVERHEAD = 66
 
 
 def theoretical_goodput(mbit_s: float, size: int) -> float:
-    """MB/s of regions of `size` bytes, one to a frame, that an Ethernet of `mbit_s` can carry."""
+    """MB/s that an Ethernet of `mbit_s` can carry in regions of `size` bytes, one per frame."""
     return mbit_s / 8 * size / (size + FRAME_OVERHEAD)
 
 
 def read_variant(transport: str) -> str:
-    """The variant of a transport whose receivers read every byte."""
+    """Name of a transport's variant in which receivers read every byte."""
     return f"{transport}-read"
 
 
 def title(variant: str, shared_passes: int, network_passes: int) -> str:
     """The displayed name of a transport.
 
-    `shared_passes` and `network_passes`: those of a lap inside nodes and between them.
+    `shared_passes` and `network_passes`: passes of a lap inside nodes and between nodes.
     """
     if not network_passes or variant not in (REGION, REGION_UDP):
         return ARMS[variant].title if variant in ARMS else variant
@@ -154,8 +155,9 @@ def title(variant: str, shared_passes: int, network_passes: int) -> str:
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Time per pass of each (`by`, case, variant, size_bytes): these columns, seconds, samples and
-    bandwidth (MB/s); sorted.
+    """Median time per pass of each (`by`, case, variant, size_bytes).
+
+    Columns: these, seconds, samples (their number) and bandwidth (MB/s); sorted.
     """
     keys = [*by, *POINT]
     return (
@@ -169,7 +171,7 @@ def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
 
 def best_two_sided(medians: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """The rows of `medians` of MPI's fastest two-sided call at each point, as variant "best"."""
+    """Rows of `medians` for MPI's fastest two-sided call at each point, as variant "best"."""
     keys = [*by, "case", "size_bytes"]
     return (
         medians.filter(pl.col("variant").is_in(list(TWO_SIDED)))
@@ -194,19 +196,19 @@ def crossover(sizes: list[int], seconds: list[float], other_seconds: list[float]
 
 
 def fixed_cost(seconds: Iterable[float]) -> float:
-    """Median over the sizes, seconds; for the bare cache line it is the hand-over."""
+    """Median over the sizes, seconds; for the bare cache line, the time of a hand-over."""
     return median(seconds)
 
 
 def flatness(seconds: Collection[float]) -> float:
-    """The largest time over the smallest."""
+    """Ratio of the largest time to the smallest."""
     return max(seconds) / min(seconds)
 
 
 def flatness_in_hand_overs(
     seconds: Mapping[int, float], floor_seconds: Mapping[int, float]
 ) -> float | None:
-    """Flatness of the ratios of `seconds`, by size, to those of the bare cache line.
+    """Flatness of `seconds` over `floor_seconds` of the bare cache line, both by size in bytes.
 
     None if `floor_seconds` lacks a size.
     """
@@ -216,7 +218,7 @@ def flatness_in_hand_overs(
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch under the names of SUMMARY_UNITS; those not measured are absent."""
+    """Figures of one launch, named as in SUMMARY_UNITS; figures not measured are absent."""
     medians = launch_medians(samples.lazy(), [])
     seconds = {
         (row["variant"], row["size_bytes"]): row["seconds"] for row in medians.iter_rows(named=True)
@@ -259,7 +261,7 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Time per pass of MPI's two-sided call at the compared sizes: columns SPEEDS.
 
-    The same code passes a region whatever the MPI is, so regions are not compared.
+    Regions are not compared, because the same code passes them whatever the MPI library.
     """
     mpi_samples = samples.filter(
         (pl.col("variant") == "mpi") & pl.col("size_bytes").is_in(list(sizes))
@@ -272,9 +274,26 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     )
 
 
+def headline(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Time per pass of a region, the median over its sizes, and of MPI's two-sided call at
+    `_HEADLINE_SIZES`: columns SPEEDS.
+    """
+    regions = launch_medians(samples.filter(variant=REGION), ["launch"])
+    costs = regions.group_by("launch", "case", "variant", maintain_order=True).agg(
+        pl.col("seconds").median()
+    )
+    region_rows = toolchain_speeds(
+        costs,
+        pl.concat_str(pl.lit("Region by reference, any size, ring "), "case"),
+        size_bytes=None,
+        **dict.fromkeys(ORIGIN),
+    )
+    return pl.concat([region_rows, speeds(samples, _HEADLINE_SIZES)])
+
+
 _PASS = Summary("time of a pass", Kind.COST, "launches", OVER_LAUNCHES)
 
-#: What the report's audit has to know of the section.
+#: Facts about the section for the report's audit.
 FACTS = Facts(
     summaries=(
         SECONDS,
