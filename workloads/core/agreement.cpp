@@ -11,7 +11,7 @@ namespace roundtrip {
 namespace {
 
 /// A barrier whose waiting ranks sleep: MPI_Barrier would spin on cores that others measure on.
-/// usleep and not std::this_thread, because SimGrid replaces the former by simulated time.
+/// SimGrid replaces usleep by simulated time, but not std::this_thread.
 void quiet_barrier(MPI_Comm comm) {
   constexpr unsigned first_nap_us = 50;
   constexpr unsigned longest_nap_us = 10'000;

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// No kernel nests deeper by default than a part of this; what claims to is not read.
+/// Largest depth of a cgroup; deeper paths are not read.
 constexpr std::size_t most_levels = 64;
 
 std::vector<std::string> parts(const std::string& text, char separator) {
@@ -25,7 +25,7 @@ bool lists(const std::string& text, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// A path as mountinfo has it: blanks, tabs, line breaks and backslashes as `\` and three octal
+/// Decodes a path of mountinfo: blanks, tabs, line breaks and backslashes are `\` and three octal
 /// digits.
 std::string unescaped(const std::string& text) {
   constexpr std::size_t digits = 3;
@@ -43,8 +43,7 @@ std::string unescaped(const std::string& text) {
   return path;
 }
 
-/// A mounted hierarchy that may limit CPU time: where, and which of its cgroups is at the top
-/// there.
+/// Mount of a hierarchy that may limit CPU time: its topmost cgroup and its mount point.
 struct Mount {
   fs::path root;
   fs::path point;
@@ -68,13 +67,13 @@ std::optional<Mount> mount_of(const std::string& mountinfo, bool second_version)
   return std::nullopt;
 }
 
-/// The path of a cgroup below where its hierarchy is mounted; nothing if it is outside.
+/// Path of a cgroup relative to the root of its mount; std::nullopt if it is outside.
 std::optional<fs::path> below(const fs::path& root, const fs::path& cgroup) {
   if (!root.is_absolute() || !cgroup.is_absolute()) return std::nullopt;
   for (const fs::path& path : {root, cgroup}) {
     if (std::ranges::find(path, "..") != path.end()) return std::nullopt;
   }
-  // In a namespace of its own a process reads `/`, wherever its cgroup is.
+  // A process in its own cgroup namespace reads `/`, wherever its cgroup is.
   const fs::path relative = cgroup == "/" ? "." : cgroup.lexically_relative(root);
   if (relative.empty() || *relative.begin() == "..") return std::nullopt;
   return relative == "." ? fs::path() : relative;

@@ -4,19 +4,19 @@
 
 namespace roundtrip {
 
-/// The clock of all measurements, seconds. MPI's, because under simulation no other one is right.
+/// The clock of all measurements, seconds: MPI's, because no other is right in a simulation.
 inline double now() {
   return MPI_Wtime();
 }
 
-/// What one timing costs and how fine it is; measured, not asked for (MPI_Wtick is often wrong).
+/// Cost and resolution of the clock, as measured (MPI_Wtick is often wrong).
 struct ClockQuality {
-  double resolution_s = 0;  ///< smallest step seen between two readings
+  double resolution_s = 0;  ///< smallest step between two readings
   double overhead_s = 0;    ///< mean duration of a reading
 };
 
-/// Reads the clock some ten thousand times. A clock that never moves meanwhile has no overhead, and
-/// MPI_Wtick() for resolution. That of a simulation is as fine as its model, and costs nothing.
+/// Reads the clock ten thousand times. If it does not advance, the overhead is 0 and the resolution
+/// MPI_Wtick(). In a simulation, the overhead is 0 and the resolution that of the model.
 ClockQuality examine_clock();
 
 }  // namespace roundtrip

@@ -13,19 +13,18 @@
 
 namespace roundtrip {
 
-/// Collective over `comm`: nobody leaves before the last has come. By messages of no byte between
-/// pairs of ranks (dissemination), the same for every MPI library; its own MPI_Barrier would make
-/// libraries differ in how their ranks leave it.
+/// Collective over `comm`: no rank leaves before the last has arrived. A dissemination barrier of
+/// empty messages, the same for every MPI library; the skew after MPI_Barrier differs by library.
 void synchronise(MPI_Comm comm);
 
-/// Collective over `comm`, blocking: the largest value of any rank at each place, on every rank.
+/// Collective over `comm`, blocking: elementwise maximum over the ranks, on every rank.
 void maximum_over_ranks(MPI_Comm comm, std::vector<double>& values);
 
-/// Collective over `comm`: seconds of each timed call of the collective `operation`, that of the
-/// slowest rank, the same on every rank. All ranks synchronise before each call, and no message
-/// but theirs is sent until the last one is over (Hoefler and others, "Accurately measuring
-/// collective operations at massive scale", 2008). A rank's own clock times its own call, so no
-/// clocks need agree; that ranks leave the synchronisation some time apart is part of the result.
+/// Collective over `comm`: seconds of each timed call of the collective `operation` on the slowest
+/// rank, the same on every rank. All ranks synchronise before each call, and no other message is
+/// sent until the last call is over (Hoefler and others, "Accurately measuring collective
+/// operations at massive scale", 2008). Each rank times its call by its own clock, so clocks need
+/// not agree; the result includes the skew with which ranks leave the synchronisation.
 template <class Operation>
 std::vector<double> time_collective(MPI_Comm comm, const Repetitions& repetitions,
                                     Operation operation) {
@@ -49,7 +48,7 @@ class CollectiveArm : public Arm {
  public:
   explicit CollectiveArm(MPI_Comm comm) : comm_(comm) {}
 
-  /// The sum over the repetitions, each as long as the slowest rank took.
+  /// Times of the slowest rank in each repetition, or their sum.
   Timing time(const Repetitions& repetitions) override {
     auto seconds = time_collective(comm_, repetitions, [this] { call(); });
     if (repetitions.each) return {.seconds = std::move(seconds)};
@@ -64,7 +63,7 @@ class CollectiveArm : public Arm {
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
  private:
-  /// The operation, once.
+  /// One call of the operation.
   virtual void call() = 0;
 
   MPI_Comm comm_;

@@ -116,7 +116,7 @@ std::vector<std::vector<double>> CommandLoop::round_here(const std::vector<Batch
   return each;
 }
 
-/// As many values on every rank.
+/// Returns the same number of values on every rank.
 std::vector<double> CommandLoop::batch_here(const Batch& batch) {
   Arm& arm = *arms_[batch.arm];
   double checked_s = 0;
@@ -132,12 +132,12 @@ std::vector<double> CommandLoop::batch_here(const Batch& batch) {
   return timing.seconds;
 }
 
-/// It reports the first thing that is wrong.
+/// Keeps the first fault.
 void CommandLoop::note(std::optional<std::string> fault) {
   if (!fault_) fault_ = std::move(fault);
 }
 
-/// The maxima over the ranks, on every rank; throws if any rank received wrong data.
+/// Elementwise maximum over the ranks, on every rank; throws if any rank received wrong data.
 void CommandLoop::reduce(std::vector<double>& seconds) {
   seconds.push_back(fault_ ? rank_ + 1 : 0);
   MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,

@@ -12,18 +12,17 @@
 
 namespace roundtrip {
 
-/// What one arm does in a round: a checked repetition, a batch, or both in this order.
+/// Work of one arm in a round: a verified repetition, a batch, or both in this order.
 struct Batch {
   std::size_t arm = 0;
   bool verify = false;
-  std::int64_t warm = 0;   ///< repetitions that are not timed, before those that are
+  std::int64_t warm = 0;   ///< untimed repetitions, before the timed ones
   std::int64_t timed = 0;  ///< 0: no batch
   bool each = false;       ///< time each repetition by itself
 };
 
-/// The same arms on every rank of a communicator, in step: rank 0 says in a small message what
-/// comes next, all ranks do it, then they reduce what they found. Between the two no message is
-/// sent but by the arms.
+/// Runs the same arms in step on every rank of a communicator: rank 0 broadcasts a small command,
+/// all ranks execute it, then they reduce the results. In between, only the arms send messages.
 class CommandLoop {
  public:
   /// Collective. `arms` must outlive the loop, and be in the same order on every rank.
@@ -32,21 +31,21 @@ class CommandLoop {
   [[nodiscard]] bool leads() const { return rank_ == 0; }
   [[nodiscard]] const Arms& arms() const { return arms_; }
 
-  /// Rank 0: what follows is for messages of `bytes` bytes, by these arms. Throws the Failure of
-  /// any rank, on every rank.
+  /// Rank 0: prepares these arms for messages of `bytes` bytes. Throws the Failure of any rank, on
+  /// every rank.
   void prepare(const std::vector<std::size_t>& arms, std::int64_t bytes);
 
-  /// Rank 0: does the batches in the order given, of each arm at most one. Returns for each batch
-  /// seconds, the maximum over the ranks: one value for each timed repetition if it times `each`,
-  /// else one for all of them together, or for the checked repetition if none is timed. Throws
-  /// Failure(wrong_data) on every rank, with what the highest rank that received wrong data says:
-  /// the data reached it first.
+  /// Rank 0: runs the batches in the given order, at most one per arm. Returns the seconds of each
+  /// batch, maximum over the ranks: one value per timed repetition if `each` is set, else their
+  /// total, or the time of the verified repetition if none is timed. Throws Failure(wrong_data) on
+  /// every rank, with the message of the highest rank that received wrong data: the data reached
+  /// it first.
   std::vector<std::vector<double>> round(const std::vector<Batch>& batches);
 
-  /// Rank 0: the other ranks may leave.
+  /// Rank 0: ends follow() on the other ranks.
   void stop();
 
-  /// Other ranks: do what rank 0 says until it says stop.
+  /// Other ranks: execute the commands of rank 0 until it stops.
   void follow();
 
  private:
@@ -62,7 +61,7 @@ class CommandLoop {
   MPI_Comm comm_;
   const Arms& arms_;
   int rank_ = 0;
-  std::size_t length_;  ///< of every command
+  std::size_t length_;  ///< of every command, in fields
   std::optional<std::string> fault_;
 };
 

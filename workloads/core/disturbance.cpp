@@ -53,7 +53,7 @@ std::optional<double> steal_ticks(const std::string& stat) {
   return std::nullopt;
 }
 
-/// As programs read it, seconds.
+/// UTC as programs read it, seconds.
 double wall_clock() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
@@ -163,7 +163,7 @@ ordered_json DisturbanceWatch::mine() const {
       {"throttled_s", or_null(throttled_s)},
       {"continued", stopped.continued},
       {"longest_stop_s", or_null(stopped.longest_s)},
-      // Two readings of two clocks are some hundred nanoseconds apart.
+      // The two clocks are read some hundred nanoseconds apart.
       {"suspended_s", std::max(0.0, end.boot_s - times_.boot_s - duration_s)},
       {"clock_step_s", end.measuring_s - times_.measuring_s - duration_s},
       {"utc_step_s", end.utc_s - times_.utc_s - duration_s},

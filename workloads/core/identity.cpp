@@ -32,7 +32,7 @@ std::optional<std::string> sha256_of(const fs::path& path) {
   return sha256(content.str());
 }
 
-/// Looks for the loaded file that has `address`.
+/// Search for the build id of the loaded file that contains `address`.
 struct Search {
   std::uintptr_t address;
   std::string build;
@@ -59,8 +59,8 @@ int visit(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   return 1;
 }
 
-/// The MPI library as the loader has it. By the name that tools do not replace (PMPI_), for what
-/// measures calls stands between a program and its MPI.
+/// Adds file and build of the loaded MPI library. Looks up a PMPI_ name, because tools that measure
+/// MPI calls replace the MPI_ names.
 void add_loaded_file(ordered_json& identity) {
   void* const symbol = dlsym(RTLD_DEFAULT, "PMPI_Get_library_version");
   Dl_info found{};
@@ -112,7 +112,7 @@ std::map<std::string, std::string> loaded_libraries() {
   const auto add = [](dl_phdr_info* info, std::size_t /*size*/, void* data) {
     std::error_code none;
     const fs::path path = info->dlpi_name;
-    const fs::path real = fs::canonical(path, none);  // the program and the vDSO have none
+    const fs::path real = fs::canonical(path, none);  // fails for the program and the vDSO
     if (!none && path.is_absolute()) {
       static_cast<decltype(found)*>(data)->emplace(path.filename().string(), real.string());
     }
@@ -150,7 +150,7 @@ ordered_json identities_of(const Session& session,
       {"slurm_node", node == nullptr ? ordered_json(nullptr) : ordered_json(node)}};
   mine.update(read_identity());
   mine["libraries"] = libraries;
-  // Paths and variables may have any bytes.
+  // Paths and variables need not be UTF-8.
   const auto texts =
       session.gather(mine.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
   ordered_json all = ordered_json::array();

@@ -14,21 +14,20 @@ namespace roundtrip {
 /// The GNU build id in a note segment (elf(5), NT_GNU_BUILD_ID), in hexadecimal; "" if it has none.
 std::string build_id(std::string_view notes);
 
-/// The shared libraries that this process has loaded: by the name that was asked for, the file,
-/// links resolved. Before MPI_Init they are those that the program links, and what LD_PRELOAD and
-/// LD_AUDIT bring. Empty in a simulation.
+/// Files of the shared libraries that this process has loaded, links resolved, by requested name.
+/// Before MPI_Init: the libraries that the program links, and those of LD_PRELOAD and LD_AUDIT.
+/// Empty in a simulation.
 std::map<std::string, std::string> loaded_libraries();
 
-/// What this process runs: what the MPI library says of itself (first line, its device, the
+/// Software of this process: the MPI library's description of itself (first line, device,
 /// standard), the file that it was loaded from, links resolved, with its build id or else its
-/// sha256, the sha256 of this program, and `preload`: the variable by which the loader brings
-/// others' code into it. Null where it cannot be known; of a simulated rank, of which many share a
-/// process, all but what the library says.
+/// sha256, the sha256 of this program, and `preload`, the setting of LD_PRELOAD, else of LD_AUDIT.
+/// Unknown values are null; in a simulation, whose ranks share a process, all but the description.
 nlohmann::ordered_json read_identity();
 
-/// Collective: what the ranks run, as run.json has it (root only): one entry for all ranks of a
-/// host that run the same, with `host`, the node that Slurm says it is (SLURMD_NODENAME; null
-/// elsewhere), `ranks` and `libraries`, those that each rank had when it began.
+/// Collective: software of the ranks, for run.json (root only): one entry for all ranks of a host
+/// with the same software, with `host`, `slurm_node` (SLURMD_NODENAME; null if unset), `ranks` and
+/// `libraries`, those that each rank had loaded at its start.
 nlohmann::ordered_json identities_of(const Session& session,
                                      const std::map<std::string, std::string>& libraries);
 

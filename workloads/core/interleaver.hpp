@@ -8,8 +8,8 @@
 
 namespace roundtrip {
 
-/// Random order of the arms of a comparison, a new one each round, the same for the same seed on
-/// every machine (std::shuffle is not).
+/// Random orders of the arms of a comparison, one per round. The same seed gives the same orders on
+/// every machine (with std::shuffle it does not).
 class Interleaver {
  public:
   explicit Interleaver(std::uint64_t seed) : random_(seed) {}

@@ -17,7 +17,7 @@ struct CommonFlags {
   std::uint32_t seed = 0;  ///< of the random order; drawn at random unless given
 };
 
-/// One run of a workload: what it may use, and what it fills in.
+/// One run of a workload: its input and its results.
 struct Launch {
   const Session& session;
   const CommonFlags& flags;

@@ -42,7 +42,7 @@ Estimate estimate_median(std::span<const double> samples) {
   if (const auto ranks = median_ranks(n)) {
     const double farther =
         std::max(estimate.median - sorted[ranks->lower], sorted[ranks->upper] - estimate.median);
-    // Equal samples are as precise as can be, also where a simulated arm takes no time.
+    // The width of equal samples is 0, also if a simulated arm takes no time (0 / 0).
     estimate.relative_half_width = farther == 0 ? 0 : farther / estimate.median;
   }
   return estimate;

@@ -12,23 +12,22 @@ struct RankInterval {
   std::size_t upper = 0;
 };
 
-/// Exact confidence interval of the median of `n` samples, whatever their distribution: the
-/// narrowest symmetric ranks between which it lies with at least the probability `confidence`
-/// (binomial with p = 1/2; Hoefler and Belli, SC'15, 3.1.3). Nothing if n is too small: below 6
-/// for 95 %.
+/// Exact, distribution-free confidence interval of the median of `n` samples: the narrowest
+/// symmetric ranks with a coverage of at least `confidence` (binomial with p = 1/2; Hoefler and
+/// Belli, SC'15, 3.1.3). Empty if n is too small: below 6 for 95 %.
 std::optional<RankInterval> median_ranks(std::size_t n, double confidence = 0.95);
 
-/// A median and how well it is known.
+/// A median and its precision.
 struct Estimate {
   double median = 0;
-  /// The farther bound's distance from the median, over the median; nothing without an interval.
+  /// Distance of the farther bound from the median, over the median; empty without an interval.
   std::optional<double> relative_half_width;
 };
 
-/// Median and exact 95 % interval of at least one sample, none negative.
+/// Median and exact 95 % interval of one or more nonnegative samples.
 Estimate estimate_median(std::span<const double> samples);
 
-/// When to stop repeating a measurement: when both bounds of the median's interval are near enough.
+/// Stops a measurement when both bounds of the median's interval are near enough to the median.
 class StoppingRule {
  public:
   /// `precision`: the relative half-width to reach, e.g. 0.02.
@@ -38,8 +37,8 @@ class StoppingRule {
     return estimate.relative_half_width && *estimate.relative_half_width <= precision_;
   }
 
-  /// The number of samples at which to look next after `n`. Steps grow with n, so that looking
-  /// stays cheap, and so that few looks give chance few opportunities.
+  /// Number of samples at the first check after `n`. Steps grow with n: fewer checks cost less, and
+  /// stop less often by chance.
   static std::size_t next_look(std::size_t n);
 
  private:

@@ -18,10 +18,10 @@ namespace {
 using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-/// No fact of a node is longer; what is, is cut.
+/// Longest fact of a node, characters; longer ones are truncated.
 constexpr std::size_t longest = 200;
 
-/// One line of printable ASCII without blanks at its ends; nothing if that leaves none.
+/// Printable ASCII of `text`, runs of blanks collapsed, ends trimmed; nullopt if that is empty.
 std::optional<std::string> plain(std::string_view text) {
   std::string line;
   for (const char c : text) {
@@ -43,7 +43,7 @@ std::optional<std::string> first_line(const fs::path& path) {
   return plain(line);
 }
 
-/// The value of `name` in the first paragraph of /proc/cpuinfo, which is of the first processor.
+/// Value of `name` for the first processor, the first paragraph of /proc/cpuinfo.
 std::optional<std::string> of_processor(const fs::path& cpuinfo, std::string_view name) {
   std::ifstream file(cpuinfo);
   for (std::string line; std::getline(file, line) && !line.empty();) {
@@ -101,7 +101,7 @@ std::optional<std::string> threads_on_a_core(const fs::path& processors) {
   return siblings->find_first_of(",-") == std::string::npos ? "off" : "on";
 }
 
-/// How many are online, of a list such as `0-3,6`.
+/// Number of online processors in a list such as `0-3,6`.
 std::optional<std::uint64_t> processors_online(const fs::path& processors) {
   std::ifstream file(processors / "online");
   std::uint64_t count = 0;
@@ -118,7 +118,7 @@ std::optional<std::uint64_t> processors_online(const fs::path& processors) {
   return count;
 }
 
-/// The choice that the kernel marks: `madvise` of `always [madvise] never`.
+/// The setting in brackets: `madvise` in `always [madvise] never`.
 std::optional<std::string> chosen(const fs::path& path) {
   const auto line = first_line(path);
   const auto begin = line ? line->find('[') : std::string::npos;
@@ -127,7 +127,7 @@ std::optional<std::string> chosen(const fs::path& path) {
   return line->substr(begin + 1, end - begin - 1);
 }
 
-/// To the GiB: a kernel keeps a little more or less to itself after each boot.
+/// Rounded to GiB: the memory that the kernel reserves varies a little between boots.
 std::optional<std::string> memory(const fs::path& meminfo) {
   std::ifstream file(meminfo);
   std::string name;
@@ -176,7 +176,7 @@ std::string read_interface(const fs::path& root, const std::string& name) {
   std::string text = "MTU " + first_line(interface / "mtu").value_or("unknown");
   std::ifstream file(interface / "speed");
   std::int64_t mbit_s = 0;
-  // That of a bridge changes with what is attached to it.
+  // The speed of a bridge varies with the interfaces attached to it.
   const bool is_hardware = fs::exists(interface / "device");
   if (is_hardware && file >> mbit_s && mbit_s > 0)
     text += ", " + std::to_string(mbit_s) + " Mbit/s";

@@ -15,7 +15,7 @@ void fill_poison(std::span<char> data, unsigned seed) {
 }
 
 std::optional<std::size_t> first_mismatch(std::span<const char> data, unsigned seed) {
-  // Whole blocks without a branch a byte, so that the compiler can use vectors.
+  // No branch per byte within a block, so that the compiler can vectorize.
   constexpr std::size_t block = 4096;
   for (std::size_t start = 0; start < data.size(); start += block) {
     const std::size_t end = std::min(start + block, data.size());

@@ -6,9 +6,9 @@ class App;
 
 namespace roundtrip {
 
-/// Flag `--precision` of the workloads that repeat until a median is known well enough.
+/// Flag `--precision` of the workloads that repeat until a median is precise.
 struct Precision {
-  double percent = 2;  ///< half-width of the median's 95 % interval to reach, of the median
+  double percent = 2;  ///< target half-width of the median's 95 % interval, % of the median
 
   void declare(CLI::App& app);
   /// Throws Failure(usage) unless it is positive.

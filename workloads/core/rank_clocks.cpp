@@ -11,7 +11,7 @@ namespace {
 
 constexpr int tag = 27;
 constexpr int most_questions = 4;
-/// Seconds: a better answer is not worth another question.
+/// Seconds: with a smaller error, another question is not worthwhile.
 constexpr double good_error_s = 20e-6;
 
 using Answer = std::array<double, 2>;
@@ -22,7 +22,7 @@ Answer both_clocks() {
   return {now(), static_cast<double>(utc.tv_sec) + 1e-9 * static_cast<double>(utc.tv_nsec)};
 }
 
-/// Rank 0 asks until it says that it has asked enough.
+/// On rank 0: the offset of `rank` with the smallest error. Then ends its answer().
 ClockOffset ask(int rank, MPI_Comm comm) {
   ClockOffset best;
   for (int question = 0; question < most_questions; ++question) {

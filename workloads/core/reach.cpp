@@ -25,7 +25,8 @@ void Reach::admit(Point& point, double dearest_s, double most_s) {
   }
 }
 
-/// Of sizes larger than any measured, whose time is more than a guess.
+/// Removes and bounds arms that are too slow, but only above the sizes that they were measured at,
+/// and not where their estimated time is only an upper bound.
 template <class TooSlow>
 void Reach::bound_if(Point& point, TooSlow too_slow) {
   std::erase_if(point.arms, [&](const ArmAtSize& arm) {
@@ -45,7 +46,7 @@ double Reach::dearest_s(const std::vector<Point>& points, double time_left_s, do
       costs.push_back(batches_.point_s(models_[arm].repetition_s(point.bytes)));
     }
   }
-  // A repetition that fits in the shortest batch costs what a byte costs: no reason to stop there.
+  // Points with the shortest batches cost the same at every size: no reason to bound an arm.
   return dearest_point_s(time_left_s, std::move(costs), std::max(batches_.point_s(1e-6), fair_s));
 }
 

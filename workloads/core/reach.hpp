@@ -10,35 +10,35 @@
 
 namespace roundtrip {
 
-/// A size of a survey in bytes, and the arms that are measured there; none: not measured.
+/// A size of a survey, bytes, and the arms measured there; empty: not measured.
 struct Point {
   std::int64_t bytes = 0;
   std::vector<ArmAtSize> arms = {};
   bool has_singles = false;
 };
 
-/// How far along the sizes each arm goes: a slow one is bounded at the size from which on the
-/// others would lack its time.
+/// Range of sizes of each arm: a slow arm is bounded at the size from which on it would take the
+/// time of the others.
 class Reach {
  public:
-  /// `models`: what each arm takes, learnt meanwhile.
+  /// `models`: cost of each arm, updated during the survey.
   Reach(const BatchPlan& batches, const std::vector<CostModel>& models)
       : batches_(batches), models_(models), measured_(models.size()), bounded_(models.size()) {}
 
-  /// Makes the arms of this point: all but slow ones that cost more than `dearest_s` seconds, which
-  /// are bounded from here on. Slow is relative to the fastest arm. All are bounded where two
-  /// rounds of those left would take longer than `most_s` seconds.
+  /// Sets the arms of this point. Bounds from here on the arms that are slow, relative to the
+  /// fastest, and cost more than `dearest_s` seconds; then all, if two rounds of the others would
+  /// take longer than `most_s` seconds.
   void admit(Point& point, double dearest_s, double most_s);
 
-  /// What one of the points without arms may cost, seconds, with so much time left; what costs no
-  /// more than `fair_s` may.
+  /// Largest cost of an arm at a point without arms, seconds, before it is bounded; at least
+  /// `fair_s`.
   [[nodiscard]] double dearest_s(const std::vector<Point>& points, double time_left_s,
                                  double fair_s) const;
 
   [[nodiscard]] bool goes_on(std::size_t arm, std::int64_t bytes) const {
     return !bounded_[arm] || bytes < *bounded_[arm];
   }
-  /// The smallest size that would take the arm too long; nothing if none would.
+  /// Smallest size at which the arm is too slow; empty if it is not bounded.
   [[nodiscard]] std::optional<std::int64_t> bound(std::size_t arm) const { return bounded_[arm]; }
 
  private:

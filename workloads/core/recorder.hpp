@@ -11,7 +11,7 @@
 
 namespace roundtrip {
 
-/// What the samples of one series have in common: all columns of samples.csv but rep and value.
+/// Columns that the samples of a series share: all of samples.csv except rep and value.
 struct SeriesKey {
   std::string study;
   std::string case_name;
@@ -24,7 +24,7 @@ struct SeriesKey {
 /// Keeps every sample of a launch in memory; nothing is written while measuring.
 class Recorder {
  public:
-  /// A new series; append to what is returned. Its samples get rep = 0, 1, ... Stays valid.
+  /// Samples of a new series, to append to; rep = 0, 1, ... The reference stays valid.
   std::vector<double>& open(const SeriesKey& key);
 
   /// Number of samples in all series.
@@ -35,8 +35,8 @@ class Recorder {
   /// comma, quote or line break is quoted as in RFC 4180.
   [[nodiscard]] std::string csv(const nlohmann::ordered_json& header) const;
 
-  /// What a reader can hold samples.csv against: the number of rows, the sha256 of `csv_text`, and
-  /// how many samples each series has.
+  /// Integrity data of samples.csv: number of rows, sha256 of `csv_text`, and number of samples of
+  /// each series.
   [[nodiscard]] nlohmann::ordered_json seal(std::string_view csv_text) const;
 
  private:

@@ -76,7 +76,7 @@ double Rounds::round_s(std::vector<ArmAtSize>& arms) const {
   return seconds;
 }
 
-/// All arms but those that have converged and whose batches would cost the others theirs.
+/// All arms except converged ones whose batches take over twice as long as those of the others.
 std::vector<ArmAtSize*> Rounds::in_next_round(std::vector<ArmAtSize>& arms) const {
   constexpr double dear = 2;
   double longest_s = 0;

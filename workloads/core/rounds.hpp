@@ -14,25 +14,25 @@
 
 namespace roundtrip {
 
-/// An arm at one size: what is known of it there.
+/// State of an arm at one size.
 struct ArmAtSize {
   std::size_t index = 0;                   ///< of the arm
-  double repetition_s = 0;                 ///< what one repetition takes
-  std::vector<double>* samples = nullptr;  ///< seconds of a part of a repetition, kept elsewhere
+  double repetition_s = 0;                 ///< estimated seconds of one repetition
+  std::vector<double>* samples = nullptr;  ///< seconds of a part of a repetition; not owned
   std::optional<Estimate> estimate = std::nullopt;
   bool converged = false;
-  std::size_t batches = 0;                        ///< that were recorded
-  std::size_t look = StoppingRule::next_look(0);  ///< samples at which to look at the estimate
+  std::size_t batches = 0;                        ///< number of recorded batches
+  std::size_t look = StoppingRule::next_look(0);  ///< number of samples at the next estimate
 };
 
-/// What a sample is, and how many make a median.
+/// Definition of a sample, and number of samples of a median.
 struct Sampling {
-  double precision = 0.02;  ///< relative half-width of the median's interval to reach
-  int parts = 1;            ///< of a repetition, one after the other, such as messages
-  /// Whether each repetition of a batch gives a sample, instead of all of them together.
+  double precision = 0.02;  ///< target relative half-width of the median's interval
+  int parts = 1;            ///< successive parts of a repetition, such as messages
+  /// Whether each repetition of a batch is a sample, instead of their mean.
   bool each = false;
-  std::size_t fewest_batches = 1;  ///< before a median counts as precise
-  /// Samples of a point, though it is not precise.
+  std::size_t fewest_batches = 1;  ///< minimum before a median counts as precise
+  /// Maximum samples of a point that is not precise.
   std::size_t most_samples = std::numeric_limits<std::size_t>::max();
 };
 
@@ -41,23 +41,23 @@ class Rounds {
  public:
   Rounds(CommandLoop& loop, const BatchPlan& batches, const Sampling& sampling, std::uint32_t seed);
 
-  /// Checks each arm's data at this size, then lets it run until its batches can be sized; what it
-  /// did is not recorded. Throws Failure(wrong_data).
+  /// Verifies each arm's data at this size, then estimates the time of a repetition to size its
+  /// batches; records no samples. Throws Failure(wrong_data).
   void warm_up(std::vector<ArmAtSize>& arms, std::int64_t bytes);
 
-  /// Rounds until `done`, at least one, as long as `goes_on`.
+  /// Executes rounds, at least one, until `done` or until `goes_on` returns false.
   void repeat(std::vector<ArmAtSize>& arms, std::size_t enough,
               const std::function<bool()>& goes_on);
 
   /// Whether each arm is precise or has `enough` samples.
   [[nodiscard]] static bool done(const std::vector<ArmAtSize>& arms, std::size_t enough);
 
-  /// Seconds of the next round.
+  /// Estimated seconds of the next round.
   [[nodiscard]] double round_s(std::vector<ArmAtSize>& arms) const;
 
-  /// What each arm is expected to take, learnt from all that it did.
+  /// Cost of each arm, estimated from its repetitions so far.
   std::vector<CostModel>& models() { return models_; }
-  /// Batches that were not recorded.
+  /// Number of unrecorded batches.
   [[nodiscard]] std::int64_t discarded() const { return discarded_; }
 
  private:

@@ -34,7 +34,7 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-/// The library's description of itself, without tabs.
+/// Text of MPI_Get_library_version, without tabs.
 std::string library_text() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;

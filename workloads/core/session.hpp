@@ -11,7 +11,7 @@
 
 namespace roundtrip {
 
-/// Where a rank sits: its host, the CPUs it may run on, and the switch of its host, "" if unknown.
+/// Placement of a rank: host, CPUs of its affinity mask, leaf switch of the host ("" if unknown).
 struct Place {
   int rank = 0;
   std::string host;
@@ -19,7 +19,7 @@ struct Place {
   std::string leaf_switch;
 };
 
-/// MPI from MPI_Init to MPI_Finalize, and what is known of the world. One per process.
+/// MPI from MPI_Init to MPI_Finalize, and facts of MPI_COMM_WORLD. One per process.
 class Session {
  public:
   Session(int* argc, char*** argv);
@@ -35,9 +35,9 @@ class Session {
   /// Time of the MPI clock when MPI_Init returned, seconds.
   [[nodiscard]] double start() const { return start_; }
 
-  /// How the launch was placed: one entry a rank at the root, empty elsewhere.
+  /// Placement after MPI_Init: one entry per rank at the root, empty elsewhere.
   [[nodiscard]] const std::vector<Place>& placement() const { return placement_; }
-  /// Collective: the same as it is now, for a workload may confine its ranks.
+  /// Collective: the current placement; a workload may change the affinity of its ranks.
   [[nodiscard]] std::vector<Place> find_placement() const;
 
   /// Distinct hosts in order of their first rank; at the root, empty elsewhere.
@@ -56,14 +56,14 @@ class Session {
   std::vector<Place> placement_;
 };
 
-/// Ends all ranks with this status. It waits first: a launcher that learns of the end may drop
-/// what a rank has printed just before (Hydra 4.0).
+/// Aborts all ranks with this status. Waits first: on an abort a launcher may drop the last output
+/// of a rank (Hydra 4.0).
 void end_all(Exit status);
 
-/// First line of the MPI library's own description of itself.
+/// First line of MPI_Get_library_version.
 std::string mpi_library();
 
-/// What carries its messages, where the library says so of itself (MPICH: "ch4:ucx"); else "".
+/// Device of the MPI library, if its version text names one (MPICH: "ch4:ucx"); else "".
 std::string mpi_device();
 
 /// Version of the MPI standard that the library implements, e.g. "3.1".

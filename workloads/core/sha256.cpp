@@ -58,7 +58,7 @@ void digest_block(std::string_view block, Words& hash) {
   for (std::size_t i = 0; i < hash.size(); ++i) hash.at(i) += after.at(i);
 }
 
-/// What is left of `text` after its whole blocks, and the padding: one block or two.
+/// Remainder of `text` after its whole blocks, with padding: one or two blocks.
 std::string last_blocks(std::string_view text) {
   std::string rest(text.substr(text.size() / block_bytes * block_bytes));
   rest += '\x80';

@@ -42,7 +42,7 @@ std::string version() {
   return patch == 0 ? text : text + '.' + std::to_string(patch);
 }
 
-/// As the platform has it, flop/s.
+/// From the platform description, flop/s.
 double speed_of_this_host() {
   return sg_host_get_speed(sg_host_self());
 }

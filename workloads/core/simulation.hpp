@@ -7,30 +7,30 @@
 namespace roundtrip {
 
 /// Whether this build is for SimGrid's SMPI: all ranks are contexts of one process, which run one
-/// at a time and yield in calls of MPI alone, and the clock is that of a model.
+/// at a time and yield only in MPI calls, and the clock is that of a model.
 #ifdef SMPI_H
 inline constexpr bool simulated = true;
 #else
 inline constexpr bool simulated = false;
 #endif
 
-/// To which SimGrid computes times (its surf/precision, as smpirun sets it), seconds.
+/// Precision of SimGrid's times, seconds (its surf/precision, as smpirun sets it).
 inline constexpr double precision_of_a_simulation_s = 1e-9;
 
-/// Why what waits for another rank without calling MPI is left out of a simulation.
+/// Why a simulation excludes variants that wait for another rank without calling MPI.
 inline constexpr const char* ranks_are_cooperative =
     "waits for another rank without calling MPI, and simulated ranks run one at a time";
 
-/// Tells a simulation that this rank has just done so many operations. Otherwise it costs nothing:
-/// what computes the argument is left out by the compiler too.
+/// Adds the time of `operations`, flop, to this rank of a simulation. Free in other builds: the
+/// compiler also removes the computation of the argument.
 inline void work([[maybe_unused]] double operations) {
 #ifdef SMPI_H
   smpi_execute_flops(operations);
 #endif
 }
 
-/// Marks where a timed section begins (1) and ends (0): for profilers, which count between these,
-/// and in the trace of a simulation, as work of nothing.
+/// Marks the begin (1) and end (0) of a timed section: for profilers, which count between them, and
+/// in the trace of a simulation, as 0 flop.
 inline void mark_section([[maybe_unused]] int level) {
 #ifdef SMPI_H
   smpi_execute_flops(0);
@@ -39,12 +39,12 @@ inline void mark_section([[maybe_unused]] int level) {
 #endif
 }
 
-/// `simulated` of run.json: version of SimGrid; from the environment, where it is set, platform,
-/// its sha256 and speed of a host in flop/s. Null unless simulated.
+/// `simulated` of run.json: version of SimGrid, platform and its sha256 (from the environment; null
+/// if unset), speed of this host in the platform, flop/s. Null unless simulated.
 nlohmann::ordered_json describe_simulation();
 
-/// Throws Failure(usage) unless a simulation is one that can be reproduced: computing costs the
-/// declared work and nothing else, and hosts have the speed that the environment tells.
+/// Throws Failure(usage) unless a simulation is reproducible: computation takes the time of its
+/// declared work only, and this host has the speed that the environment declares, if any.
 void require_reproducible_simulation();
 
 }  // namespace roundtrip

@@ -2,7 +2,7 @@
 
 // SimGrid's compiler wrapper replaces functions of the C library by macros. These names are also
 // members of C++ classes, such as exit of CLI::App, and nothing here needs them replaced: memory is
-// not shared between simulated ranks, and no rank ends but by returning from main. Included before
+// not shared between simulated ranks, and ranks end only by returning from main. Included before
 // every source that is compiled for SMPI.
 #include <smpi/smpi_helpers.h>
 

@@ -12,14 +12,14 @@
 namespace roundtrip {
 namespace {
 
-/// A signal handler may touch nothing else.
+/// Of the type that a signal handler may write.
 volatile std::sig_atomic_t continuations = 0;
 
 void count_continuation(int /*signal*/) {
   continuations = continuations + 1;
 }
 
-/// Of this thread, seconds.
+/// Times of this thread, seconds, and its voluntary context switches.
 struct Reading {
   double now_s = 0;
   double cpu_s = 0;
@@ -39,7 +39,7 @@ Reading read() {
           .sleeps = usage.ru_nvcsw};
 }
 
-/// The main thread of a rank, which calls MPI, is the only one here.
+/// Not locked: only the main thread of a rank, which calls MPI, uses them.
 struct Steps {
   Reading last;
   std::optional<double> longest_s;

@@ -5,25 +5,25 @@
 
 namespace roundtrip {
 
-/// How this rank was kept from going on, by what the kernel does not count.
+/// Interruptions of this rank that the kernel does not count.
 struct Stops {
-  std::int64_t continued = 0;  ///< times that it got SIGCONT: it had been stopped, as a rule
-  /// Seconds of the longest step, per sleep in it, without the processor and without asking for
-  /// one: of a frozen or stopped process, or of one that waits for such. Nothing without steps.
+  std::int64_t continued = 0;  ///< received SIGCONT signals; usually each ends a stop
+  /// Maximum over the steps of the time neither running nor runnable, seconds per sleep: long if
+  /// this process, or one that it waits for, was frozen or stopped. Empty without steps.
   std::optional<double> longest_s;
 };
 
-/// From here on SIGCONT is counted, unless the program or its MPI has a handler of its own.
-/// No call has an effect in a simulation, whose ranks are one process.
+/// Starts counting SIGCONT from 0, unless the program or its MPI has a handler of its own.
+/// No function here has an effect in a simulation, whose ranks are one process.
 void watch_stops();
 
-/// What follows consists of steps, up to the next note_step(): what was before is none.
+/// Starts the first step; the time before it belongs to no step.
 void begin_steps();
 
-/// A step of the measurement ends: some batches, or one. Costs two system calls.
+/// Ends a step of the measurement and starts the next. Costs two system calls.
 void note_step();
 
-/// Since watch_stops().
+/// Stops since watch_stops().
 Stops stops();
 
 }  // namespace roundtrip

@@ -4,10 +4,10 @@
 
 namespace roundtrip {
 
-/// A communicator of some of the ranks of another, in their order; the others have none.
+/// A communicator of some ranks of another, in the same order.
 class Subset {
  public:
-  /// Collective over `comm`: `member` says whether this rank is one of them.
+  /// Collective over `comm`. `member`: whether this rank belongs to the subset.
   Subset(MPI_Comm comm, bool member) {
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
@@ -20,7 +20,7 @@ class Subset {
   Subset& operator=(const Subset&) = delete;
 
   [[nodiscard]] bool member() const { return comm_ != MPI_COMM_NULL; }
-  /// MPI_COMM_NULL where this rank is none of them.
+  /// MPI_COMM_NULL if this rank is not a member.
   [[nodiscard]] MPI_Comm get() const { return comm_; }
 
  private:

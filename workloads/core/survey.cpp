@@ -46,8 +46,8 @@ class Leader {
   }
 
  private:
-  /// A look at a middling size tells the slow arms from the fast before any time is divided. Three
-  /// times, lest an interruption make a fast one seem slow.
+  /// Estimates the cost of each arm at a medium size before time is divided among them. Three
+  /// times, so that an interruption does not make a fast arm seem slow.
   void probe() {
     constexpr std::int64_t probe_bytes = 65'536;
     std::vector<ArmAtSize> arms;
@@ -57,19 +57,19 @@ class Leader {
     }
   }
 
-  /// Seconds; a part of the budget is kept for writing the files.
+  /// Seconds; a part of the budget is reserved for writing the files.
   [[nodiscard]] double time_left() const {
     constexpr double closing_share = 0.02;
     if (plan_.deadline_s) return *plan_.deadline_s - now();
     return launch_.time_left() - closing_share * launch_.flags.budget_s;
   }
 
-  /// Gives each of these sizes its fewest samples, within equal parts of the time left.
+  /// Takes the minimum number of samples at each of these sizes, in equal shares of the time left.
   void cover(const std::vector<std::size_t>& places) {
     for (std::size_t i = 0; i < places.size() && time_left() + plan_.grace_s > 0; ++i) {
       Point& point = points_[places[i]];
       const double until = now() + time_left() / static_cast<double>(places.size() - i);
-      // What needs no more than half of an equal part of the budget stays, whatever was spent.
+      // Points that cost at most half of an equal share of the budget are not bounded.
       const auto all = static_cast<double>(points_.size() * loop_.arms().size());
       const double fair_s = launch_.flags.budget_s / 2 / all;
       reach_.admit(point, reach_.dearest_s(points_, time_left() / overrun_, fair_s),
@@ -80,15 +80,15 @@ class Leader {
     }
   }
 
-  /// All there is for a single size.
+  /// The whole survey of a single size.
   void stay(Point& point) {
     for (std::size_t i = 0; i < loop_.arms().size(); ++i) point.arms.push_back({.index = i});
     open_samples(point);
     visit(point, now() + time_left(), plan_.sampling.most_samples);
   }
 
-  /// Comes back to those of these sizes that are not precise nor have `enough` samples, for equal
-  /// parts of the time left, as long as it lasts for a round.
+  /// Revisits those of these sizes that neither are precise nor have `enough` samples, in equal
+  /// shares of the time left, while a share suffices for a visit.
   void refine(std::vector<std::size_t> places, std::size_t enough) {
     constexpr double rounds_of_a_visit = 4;  // three to warm up
     for (bool progress = true; progress;) {
@@ -113,8 +113,8 @@ class Leader {
            (Rounds::done(point.arms, enough) && !wants_singles(point, enough));
   }
 
-  /// Rounds at a size until its arms are precise, each has `enough` samples, or `until`; at least
-  /// one. What interruptions cost is learnt for all arms together.
+  /// Executes rounds at a size, at least one, until each arm is precise or has `enough` samples, or
+  /// until the time `until`. Estimates the cost of interruptions for all arms together.
   void visit(Point& point, double until, std::size_t enough) {
     constexpr double weight = 0.3;
     constexpr double most = 3;
@@ -143,7 +143,7 @@ class Leader {
     overrun_ += weight * (std::clamp(spent_s / planned_s, 1.0, most) - overrun_);
   }
 
-  /// Once a size: repetitions one by one, for a small part of the seconds given.
+  /// Times single repetitions, once per size, for a small part of `seconds`.
   void take_singles(Point& point, double seconds) {
     constexpr double part = 0.1;
     constexpr double most = 200;
@@ -180,7 +180,8 @@ class Leader {
                                   .metric = metric});
   }
 
-  /// The points, then for each arm the smallest size that it lacks for time, or as too slow.
+  /// The points, then for each arm the smallest size not measured for lack of time, and the
+  /// smallest at which it is too slow.
   [[nodiscard]] SurveyResult conclude(const std::vector<std::size_t>& grid) const {
     SurveyResult result{.points = {}, .discarded = rounds_.discarded(), .coverage = coverage(grid)};
     std::vector<std::optional<std::int64_t>> lacked(loop_.arms().size());
@@ -236,7 +237,7 @@ class Leader {
   Reach reach_;
   std::vector<Point> points_;
   std::deque<std::vector<double>> unrecorded_;
-  double overrun_ = 1;  ///< seconds a size takes for each second its batches were to take
+  double overrun_ = 1;  ///< estimated ratio of the actual to the planned time of batches
 };
 
 }  // namespace

@@ -5,16 +5,15 @@
 
 namespace roundtrip {
 
-/// How samples are taken, for people who judge them, in the words that readers of run.json know.
-/// An empty fact is left out.
+/// How samples are timed, in the words of run.json. An empty fact is left out.
 struct TimingFacts {
-  std::string clock = "one rank";        ///< that is read: of `one rank`, of `each rank`
+  std::string clock = "one rank";        ///< ranks whose clock is read: `one rank`, `each rank`
   std::string synchronisation = "none";  ///< before a sample: `barrier`, `message`, `none`
-  std::string over_ranks = "one rank";   ///< whose time is the sample: `one rank`, `maximum`
+  std::string over_ranks = "one rank";   ///< reduction of the times: `one rank`, `maximum`
   std::string cache = "warm";            ///< before a sample: `warm`, `flushed`
 };
 
-/// Adds to `timing` in the record of a launch; where that tells otherwise already, it is `several`.
+/// Adds the facts to `timing` in the record of a launch; a fact with different values is `several`.
 void record_timing(nlohmann::ordered_json& record, const TimingFacts& facts);
 
 }  // namespace roundtrip

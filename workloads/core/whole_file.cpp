@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
   throw Failure(Exit::usage, "cannot write " + path.string() + ": " + reason);
 }
 
-/// The file beside `path` that collects its text; removed again unless it was published.
+/// The temporary file of `path`; removed unless it was published.
 class Partial {
  public:
   explicit Partial(const fs::path& path) : path_(path), name_(path.string() + ".partial") {

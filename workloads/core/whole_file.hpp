@@ -5,11 +5,11 @@
 
 namespace roundtrip {
 
-/// Writes `text` to `path`: wholly, or not at all. It is written to `<path>.partial`, which takes
-/// the name of `path` once it is on disk. Throws Failure(usage) naming the file and the reason.
+/// Writes `text` to `path` atomically: to `<path>.partial`, renamed to `path` once it is on disk.
+/// Throws Failure(usage) naming the file and the reason.
 void write_whole(const std::filesystem::path& path, std::string_view text);
 
-/// Throws what write_whole would if `path` could not be written at all; leaves nothing behind.
+/// Throws as write_whole does if `path` cannot be written; leaves no file behind.
 void require_writable(const std::filesystem::path& path);
 
 }  // namespace roundtrip

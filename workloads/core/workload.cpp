@@ -59,7 +59,7 @@ fs::path record_path(const CommonFlags& flags) {
   return fs::path(flags.samples).replace_filename("run.json");
 }
 
-/// Files of an earlier launch must not pass for this one's, should this one fail.
+/// If this launch fails, files of an earlier one must not be taken for its own.
 void clear_files(const CommonFlags& flags) {
   const fs::path record = record_path(flags);
   if (fs::path(flags.samples).filename() == record.filename()) {
@@ -80,8 +80,7 @@ std::string utc_now() {
   return text.data();
 }
 
-/// What is known of a launch before it measures.
-/// Collective.
+/// Collective: `placement` of run.json, at the root.
 ordered_json describe_placement(const Session& session) {
   ordered_json placement = ordered_json::array();
   for (const Place& place : session.find_placement()) {
@@ -92,6 +91,7 @@ ordered_json describe_placement(const Session& session) {
   return placement;
 }
 
+/// Facts of a launch before it measures.
 ordered_json describe(const Launch& launch, const std::string& workload, int argc, char** argv) {
   return {{"schema", 1},
           {"workload", workload},
@@ -159,7 +159,7 @@ void run_launch(const Session& session, const CommonFlags& flags, Workload& work
   }
 }
 
-/// One line, whatever the message holds.
+/// Prints one line even if the message has several.
 void complain(const std::string& who, std::string what) {
   std::ranges::replace(what, '\n', ' ');
   std::fprintf(stderr, "%s: %s\n", who.c_str(), what.c_str());

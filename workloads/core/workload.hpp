@@ -25,17 +25,17 @@ class Workload {
   /// Adds the workload's own flags.
   virtual void declare(CLI::App& app) = 0;
 
-  /// Called on every rank once the flags are read; throws Failure(usage) where they do not fit.
+  /// Called on every rank once the flags are read; throws Failure(usage) if they are invalid.
   virtual void check_flags() {}
 
-  /// Collective. Measures; prints for people, at the root. Throws the same Failure on every rank.
+  /// Collective. Measures; prints results at the root. Throws the same Failure on every rank.
   virtual void run(Launch& launch) = 0;
 };
 
-/// Body of main(). Runs `workload`, then writes samples.csv and beside it, last, run.json. Prints
-/// `ROUNDTRIP COMPLETE ranks=<np> hosts=<n>` as the last line if all went well. Returns the exit
+/// Body of main(). Runs `workload`, then writes samples.csv and, last, run.json in the same folder.
+/// Prints `ROUNDTRIP COMPLETE ranks=<np> hosts=<n>` as the last line on success. Returns the exit
 /// status: 0; 2 after bad flags, too few ranks or a file that cannot be written; 3 after wrong
-/// data. A failure is one line on standard error, from rank 0.
+/// data. A Failure is one line on standard error, from rank 0; other exceptions abort with 1.
 int run_main(int argc, char** argv, Workload& workload);
 
 }  // namespace roundtrip

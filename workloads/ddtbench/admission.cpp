@@ -5,7 +5,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// While this lives, MPI calls return errors instead of aborting. MPI-3 raises errors of datatypes
+/// During its lifetime, MPI calls return errors instead of aborting. MPI-3 raises datatype errors
 /// on MPI_COMM_WORLD, MPI-4 on MPI_COMM_SELF.
 class ErrorsReturn {
  public:
@@ -117,7 +117,7 @@ Admission admit(const MethodInfo& method, const MicroApp& app, const Ends& ends,
   int verdict = as_is;
   if (admission.pack_origin == Origin::array) verdict = relative;
   if (!admission.runs) verdict = refused;
-  // If one rank cannot do it, no rank does.
+  // All ranks take the worst verdict of any.
   MPI_Allreduce(MPI_IN_PLACE, &verdict, 1, MPI_INT, MPI_MAX, ends.comm);
   admission.runs = verdict != refused;
   if (verdict == relative) admission.pack_origin = Origin::array;

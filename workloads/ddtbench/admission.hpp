@@ -10,20 +10,20 @@ namespace roundtrip::ddtbench {
 /// A legal call that the MPI library refused, and the consequence for the measurement.
 struct Finding {
   std::string call;         ///< e.g. `MPI_Pack with MPI_BOTTOM`
-  std::string error;        ///< the library's words
-  std::string consequence;  ///< what is measured instead, or that nothing is
+  std::string error;        ///< the call and the library's error text
+  std::string consequence;  ///< e.g. `not measured`
 };
 
-/// Whether a method can be measured here, and how.
+/// Whether and how a method can be measured with this MPI library.
 struct Admission {
   bool runs = true;
   Origin pack_origin = Origin::bottom;
   std::optional<Finding> finding;
 };
 
-/// Collective over the ends: tries each call of the method on this rank alone, with errors
-/// returned, so that a refusal neither ends the launch nor leaves a rank waiting. Tries MPI_Pack
-/// and MPI_Unpack with MPI_BOTTOM and, if that is refused, relative to an array. Throws
+/// Collective over the ends: each rank tries the method's datatypes on MPI_COMM_SELF, with errors
+/// returned, so that a refusal neither aborts the launch nor blocks a rank. Tries MPI_Pack and
+/// MPI_Unpack with MPI_BOTTOM and, if that is refused, relative to an array. Throws
 /// std::logic_error if the size of a datatype is not `bytes`.
 Admission admit(const MethodInfo& method, const MicroApp& app, const Ends& ends, std::size_t bytes);
 

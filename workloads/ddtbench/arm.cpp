@@ -50,7 +50,7 @@ TimingFacts MethodArm::facts() const {
           .cache = result_.buffering == Buffering::cold ? "flushed" : "warm"};
 }
 
-/// Makes one outer iteration. Returns the index of a received word that is not what was sent.
+/// Runs one outer iteration. Returns the index of the first received word that is wrong.
 std::optional<std::size_t> MethodArm::exchange(Samples& samples, int warm, int timed) {
   const Ends& ends = memory_.ends();
   const unsigned seed = memory_.next_seed();
@@ -58,7 +58,7 @@ std::optional<std::size_t> MethodArm::exchange(Samples& samples, int warm, int t
   std::optional<std::size_t> word;
   Outer outer{.warm = warm, .inner = timed, .before = {}, .after = {}, .between = {}};
   outer.before = [&] {
-    // The app's regions are known; only the method `reference` has regions of its own.
+    // `memory_` has the app's regions; only the method `reference` has its own.
     transfer = result_.method->moves_data ? memory_.data() : method_->transfer();
     ddtbench::prepare(transfer, ends, memory_.collective(), seed);
   };

@@ -14,44 +14,43 @@
 
 namespace roundtrip::ddtbench {
 
-/// What happens to memory between exchanges.
+/// Preparation of memory before each exchange.
 enum class Buffering {
-  original,  ///< nothing, as in DDTBench: packing sends from the buffer that it receives into
-  same,      ///< before each exchange both ends rewrite what they may send and read what they may
-             ///< receive
-  cold       ///< the same, and then both ends push it out of their caches
+  original,  ///< none, as in DDTBench: ping-pong with packing sends and receives in one buffer
+  same,      ///< both ends rewrite their send memory and read their receive memory
+  cold       ///< as `same`, then both ends evict this memory from their caches
 };
 
-/// All of them.
+/// All bufferings.
 inline constexpr std::array bufferings = {Buffering::original, Buffering::same, Buffering::cold};
 
-/// `original`, `same`, `cold`.
+/// The name: `original`, `same` or `cold`.
 const std::string& name_of(Buffering buffering);
 
-/// One method with one buffering, measured.
+/// Results of one method with one buffering.
 struct ArmResult {
   Buffering buffering = Buffering::original;
   const MethodInfo* method = nullptr;
-  Samples samples = {};       ///< at rank 0; none if the MPI library refused
+  Samples samples = {};       ///< on rank 0; empty if the MPI library refused
   int inner = 0;              ///< exchanges in each outer iteration
-  int discarded = 0;          ///< exchanges that were not kept
-  PointResult point = {};     ///< of the round trip, at rank 0
+  int discarded = 0;          ///< exchanges without recorded times
+  PointResult point = {};     ///< of the round trip, on rank 0
   bool skips_unpack = false;  ///< data is received in its final place
   std::optional<Finding> finding = std::nullopt;
 };
 
-/// A method with a buffering under measurement. A repetition is an exchange, a batch an outer
-/// iteration of the study. All times are rank 0's.
+/// Measures a method with a buffering. A repetition is an exchange, a batch is an outer iteration
+/// of the study. All times are rank 0's.
 class MethodArm final : public Arm {
  public:
-  /// All arguments outlive the arm, which adds to `result`.
+  /// References must outlive the arm, which adds to `result`.
   MethodArm(const Case& item, Memory& memory, std::unique_ptr<Method> method, ArmResult& result)
       : item_(item), memory_(memory), method_(std::move(method)), result_(result) {}
 
   [[nodiscard]] std::string name() const override { return std::string(result_.method->name); }
   std::optional<std::string> verify() override;
-  /// With `repetitions.each`: times each exchange and keeps its epochs. Otherwise keeps nothing and
-  /// returns the duration of the whole call, including what is not timed.
+  /// With `repetitions.each`: times each exchange and keeps its epochs. Otherwise keeps no epochs
+  /// and returns the duration of the whole call, untimed parts included.
   Timing time(const Repetitions& repetitions) override;
   [[nodiscard]] TimingFacts facts() const override;
   [[nodiscard]] bool times_each() const override { return true; }

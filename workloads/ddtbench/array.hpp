@@ -7,8 +7,8 @@
 
 namespace roundtrip::ddtbench {
 
-/// Memory for `size` values, aligned to a cache line. It is not touched, because the largest face
-/// uses little of its array of 273 MB.
+/// Memory for `size` values, aligned to a cache line. It is not initialised, because the
+/// largest face uses little of its 273 MB array.
 template <class Value>
 class Array {
  public:

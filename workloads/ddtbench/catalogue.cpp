@@ -40,7 +40,7 @@ Catalogue select(const Selection& selection, int ranks) {
   const auto wanted = [&](const std::string& app) {
     return std::ranges::find(selection.apps, app) != selection.apps.end();
   };
-  // Only if it is asked for: not every number of ranks can divide its matrix.
+  // Only if selected: its matrix cannot be divided among every number of ranks.
   if (wanted("FFT")) add_fft(all, ranks);
   std::erase_if(all, [&](const Case& item) { return !wanted(item.app); });
   if (!selection.largest_only) return all;

@@ -5,14 +5,14 @@
 
 namespace roundtrip::ddtbench {
 
-/// Copies one piece of a size known to the compiler: a pair of moves, no call.
+/// Copies one piece of compile-time size: compiles to moves, not to a call.
 template <std::size_t Bytes>
 inline void copy_piece(char* to, const char* from) {
   std::memcpy(to, from, Bytes);
 }
 
-/// Copies at least `Bytes` in pieces of that size. The last piece ends where the run ends and
-/// overlaps the previous piece, so that no loop over single values remains.
+/// Copies `bytes`, at least `Bytes`, in pieces of `Bytes`. The last piece overlaps the previous one
+/// to end with the run, so that no loop over single values remains.
 template <std::size_t Bytes>
 inline void copy_pieces(char* to, const char* from, std::size_t bytes) {
   std::size_t i = 0;
@@ -20,8 +20,7 @@ inline void copy_pieces(char* to, const char* from, std::size_t bytes) {
   copy_piece<Bytes>(to + bytes - Bytes, from + bytes - Bytes);
 }
 
-/// Copies a short run of whole floats, at least one; a call of memcpy would cost more than the
-/// copy.
+/// Copies a short run of one or more floats. A call of memcpy would cost more than the copy.
 inline void copy_run(void* to, const void* from, std::size_t bytes) {
   auto* out = static_cast<char*>(to);
   const auto* in = static_cast<const char*>(from);

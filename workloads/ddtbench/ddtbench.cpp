@@ -25,7 +25,7 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Throws unless each of `names` is known and given only once.
+/// Throws Failure(usage) if `names` is empty or has unknown or repeated names.
 void require_known(const char* flag, const std::vector<std::string>& names,
                    const std::vector<std::string>& known) {
   if (names.empty()) throw Failure(Exit::usage, std::string(flag) + ": names nothing");
@@ -46,8 +46,8 @@ std::vector<std::string> method_names() {
   return names;
 }
 
-/// Twice the largest cache that a core has for itself or shares with few cores, within bounds. A
-/// walk through a big server's last-level cache would take longer than what is measured.
+/// Twice the larger of the L2 and L3 caches, within bounds. Eviction of a big server's last-level
+/// cache would take longer than the measured exchange.
 std::size_t bytes_to_evict() {
   constexpr std::size_t least = 8UL << 20U;
   constexpr std::size_t most = 32UL << 20U;
@@ -58,7 +58,7 @@ std::size_t bytes_to_evict() {
   return std::clamp(2 * largest, least, most);
 }
 
-/// Weight of a case in the division of the time: a fixed part and one that grows with its message.
+/// Weight of a case in the division of the time: a constant, and a part proportional to its bytes.
 double weight(const Case& item) {
   constexpr double bytes_as_long = 1e6;
   return 1 + static_cast<double>(item.bytes) / bytes_as_long;

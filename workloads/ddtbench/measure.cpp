@@ -5,7 +5,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// A clock that returns the time since its last reading.
+/// A clock that adds the time since its last reading to an epoch.
 class Stopwatch {
  public:
   void restart() { last_ = now(); }
@@ -19,7 +19,7 @@ class Stopwatch {
   double last_ = now();
 };
 
-/// Rank 0's part of one ping-pong, or any rank's of one all-to-all there and back.
+/// One ping-pong on rank 0, or one all-to-all in both directions on any rank.
 void exchange_timed(Method& method, const MethodInfo& info, bool collective, Stopwatch& watch,
                     Samples& samples) {
   if (info.packs) {

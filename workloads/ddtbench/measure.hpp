@@ -10,17 +10,17 @@ namespace roundtrip::ddtbench {
 /// Durations of each epoch on rank 0, in seconds. `pack`, `communication` and `unpack` with the
 /// same index are of the same exchange; `pack` and `unpack` are empty for a method without packing.
 struct Samples {
-  std::vector<double> create;  ///< one an outer iteration
+  std::vector<double> create;  ///< one per outer iteration
   std::vector<double> pack;
-  std::vector<double> communication;  ///< includes what the other rank does: unpack and pack
+  std::vector<double> communication;  ///< includes the other rank's unpack and pack
   std::vector<double> unpack;
-  std::vector<double> free;  ///< one an outer iteration
-  /// The same again, right afterwards, with code and allocator in cache. So it is in the original,
-  /// which repeats one method; here the methods take turns and push each other out of the cache.
+  std::vector<double> free;  ///< one per outer iteration
+  /// Immediate repetitions of both, with code and allocator in cache, as in the original, which
+  /// repeats one method. Here the methods take turns and evict each other from the cache.
   std::vector<double> create_again;
   std::vector<double> free_again;
 
-  /// The whole of exchange `i`: there and back, with all packing on both ranks.
+  /// Round trip of exchange `i`, seconds, including packing on both ranks.
   [[nodiscard]] double round_trip(std::size_t i) const;
 };
 
@@ -28,10 +28,10 @@ struct Samples {
 struct Outer {
   int warm = 1;   ///< exchanges before the timed ones
   int inner = 1;  ///< timed exchanges
-  /// Called after buffers and types are made, and after all exchanges are done. Not timed.
+  /// Called after the creation of buffers and types, and after all exchanges. Not timed.
   std::function<void()> before, after;
-  /// Called before each exchange, not timed. If empty, exchanges follow each other directly, as in
-  /// the original.
+  /// Called before each timed exchange, itself not timed. If empty, exchanges follow each other
+  /// directly, as in the original.
   std::function<void()> between;
 };
 

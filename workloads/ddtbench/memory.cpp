@@ -11,7 +11,7 @@ Memory::Memory(MicroApp& app, const Ends& ends, std::size_t bytes, bool shares,
       scratch_(evicted_bytes, 1),
       list_random_(seed + static_cast<unsigned>(ends.rank)),
       data_(regions()) {
-  // MPI_Pack may ask for more than it fills.
+  // MPI_Pack_size may return more than MPI_Pack fills.
   constexpr std::size_t margin = 4096;
   if (shares) shared_.emplace(2 * bytes + margin);
 }

@@ -9,32 +9,32 @@
 
 namespace roundtrip::ddtbench {
 
-/// The memory of a case at one end, which all arms of the case work in.
+/// Memory of a case on one rank, shared by all arms of the case.
 class Memory {
  public:
-  /// `bytes`: size of the app's message. `shares`: some arms' methods use the same buffers.
-  /// `evicted_bytes`: size of the memory that is walked through to evict all else from the caches.
-  /// `seed`: seed of the order of index lists; each rank adds its number to it.
+  /// `bytes`: size of the app's message. `shares`: whether some arms' methods share buffers.
+  /// `evicted_bytes`: size of the memory that is written to evict all else from the caches.
+  /// `seed`: of the order of index lists; each rank adds its number.
   Memory(MicroApp& app, const Ends& ends, std::size_t bytes, bool shares, std::size_t evicted_bytes,
          unsigned seed);
 
   [[nodiscard]] const Ends& ends() const { return ends_; }
   [[nodiscard]] bool collective() const { return collective_; }
   [[nodiscard]] MPI_Datatype element() const { return app_.element(); }
-  /// Where the app's data are.
+  /// Memory of the app's data.
   [[nodiscard]] const Transfer& data() const { return data_; }
-  /// The buffers that methods share; null if no method does.
+  /// Buffers shared by methods; null without `shares`.
   [[nodiscard]] Buffers* shared() { return shared_ ? &*shared_ : nullptr; }
 
-  /// Puts index lists in a new order, for a batch.
+  /// Shuffles index lists, for a batch.
   void shuffle();
 
-  /// The seed of the next batch. It is the same on all ends if they call this equally often. The
-  /// messages of two batches differ in every word.
+  /// Seed of the next batch, equal on all ends if they call this equally often. Messages of two
+  /// batches differ in every word.
   unsigned next_seed();
 
-  /// Collective over the ends: brings memory into the same state for whatever method comes next,
-  /// and out of the caches if `evict`. Afterwards both ends are about to start.
+  /// Collective over the ends: brings memory into the same state before each exchange, evicts it
+  /// from the caches if `evict`, and synchronises the ends.
   void level(bool evict);
 
  private:

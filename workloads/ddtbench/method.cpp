@@ -10,8 +10,8 @@ namespace {
 
 constexpr int tag = 1;
 
-/// Contiguous buffers, the method's own or shared ones. As in the original, two ranks that play
-/// ping-pong send from the buffer that they receive into; all-to-all needs two buffers.
+/// Contiguous buffers, the method's own or shared ones. As in the original, ping-pong sends and
+/// receives in one buffer if it is the method's own; all-to-all needs two.
 class Packing {
  public:
   void open(const Setting& setting, std::size_t bytes) {
@@ -63,7 +63,7 @@ void exchange_contiguous(const Setting& setting, const char* out, char* in, int 
                setting.ends.comm);
 }
 
-/// MPI moves the data from where they are to where they belong.
+/// MPI moves the data between the app's arrays, by the datatypes.
 class MpiDdt final : public Method {
  public:
   using Method::Method;
@@ -124,7 +124,7 @@ class Manual : public Method {
   int count_;
 };
 
-/// The same with loops written for speed.
+/// Manual with tuned loops.
 class ManualTuned final : public Manual {
  public:
   using Manual::Manual;
@@ -183,7 +183,7 @@ class MpiPackDdt final : public Method {
   int packed_ = 0;
 };
 
-/// Sends as many contiguous bytes without packing: the cost of the network alone.
+/// Sends as many contiguous bytes without packing: the network's cost only.
 class Reference final : public Method {
  public:
   explicit Reference(const Setting& setting) : Method(setting), count_(element_count(setting)) {}

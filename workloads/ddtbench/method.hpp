@@ -12,13 +12,13 @@
 
 namespace roundtrip::ddtbench {
 
-/// The ranks that take part in a case, and this one among them.
+/// Communicator of a case, this rank in it, and its size.
 struct Ends {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
 
-  [[nodiscard]] int peer() const { return 1 - rank; }  ///< if there are two
+  [[nodiscard]] int peer() const { return 1 - rank; }  ///< only for two ranks
 };
 
 /// Contiguous memory for packed messages, one to send and one to receive.
@@ -30,16 +30,16 @@ struct Buffers {
   explicit Buffers(std::size_t bytes) : out(bytes), in(bytes), capacity(bytes) {}
 };
 
-/// What a method works with; all of it must outlive the method.
+/// Inputs of a method; `app` and `shared` must outlive it.
 struct Setting {
   MicroApp& app;
   Ends ends;
-  std::size_t bytes;          ///< of the app's message
-  Buffers* shared = nullptr;  ///< buffers that all methods use; null: a method makes its own
+  std::size_t bytes;                    ///< of the app's message
+  Buffers* shared = nullptr;            ///< buffers of all methods; null: a method makes its own
   Origin pack_origin = Origin::bottom;  ///< of the datatypes given to MPI_Pack
 };
 
-/// What is sent and where it is received, in the order of the message.
+/// Memory of the sent and of the received data, in the order of the message.
 struct Transfer {
   Region sent;
   Region received;
@@ -67,10 +67,10 @@ class Method {
   /// All-to-all.
   virtual void exchange() = 0;
 
-  /// All-to-all: the next message goes the other way.
+  /// All-to-all: reverses the direction of the next message.
   virtual void turn() {}
 
-  /// Where the data come from and go to: the app's arrays, except for the method `reference`.
+  /// Memory of the data: the app's arrays, except for the method `reference`.
   [[nodiscard]] virtual Transfer transfer() const {
     return {.sent = setting_.app.sent(),
             .received = setting_.app.received(),
@@ -84,13 +84,13 @@ class Method {
   Setting setting_;
 };
 
-/// A method's name, and which epochs of the measurement loop it has.
+/// A method's name, and its epochs in the measurement loop.
 struct MethodInfo {
   std::string_view name;  ///< as in the study
   bool creates;           ///< ddt_create_overhead, ddt_free_overhead
   bool packs;             ///< pack, unpack
-  bool moves_data;        ///< from the app's arrays to the app's arrays
-  bool is_ours;           ///< not in the study; only for apps that have tuned loops
+  bool moves_data;        ///< between the app's arrays
+  bool is_ours;           ///< not in the study; only for apps with tuned loops
   std::unique_ptr<Method> (*make)(const Setting&);
 };
 

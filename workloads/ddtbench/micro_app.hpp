@@ -10,9 +10,9 @@
 
 namespace roundtrip::ddtbench {
 
-/// What the displacements of a struct over several arrays count from.
+/// Origin of the displacements of a struct over several arrays.
 enum class Origin {
-  bottom,  ///< address zero; the type is used with MPI_BOTTOM, as the applications do
+  bottom,  ///< address zero; the type is used with MPI_BOTTOM, as in the applications
   array    ///< the first array; for an MPI that refuses MPI_BOTTOM
 };
 
@@ -23,22 +23,22 @@ struct Place {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-/// Committed datatypes of a micro-app and where they apply; freed with this.
+/// Committed datatypes of a micro-app, freed on destruction, and their places.
 struct Datatypes {
   Type sent;
-  Type received;  ///< null where one type serves both ends
+  Type received;  ///< null if both ends use `sent`
   Place send;
   Place receive;
 };
 
-/// The types where one serves both ends.
+/// Datatypes if both ends use the same type.
 inline Datatypes one_type(Type type, void* send_base, void* receive_base) {
   const Place send{.base = send_base, .count = 1, .type = type.get()};
   const Place receive{.base = receive_base, .count = 1, .type = type.get()};
   return {.sent = std::move(type), .received = {}, .send = send, .receive = receive};
 }
 
-/// The types where each end has its own; `count` of each.
+/// Datatypes if each end uses its own type; `count` of each.
 inline Datatypes two_types(Type sent, void* send_base, Type received, void* receive_base,
                            int count = 1) {
   const Place send{.base = send_base, .count = count, .type = sent.get()};
@@ -56,24 +56,23 @@ class MicroApp {
   MicroApp(const MicroApp&) = delete;
   MicroApp& operator=(const MicroApp&) = delete;
 
-  /// MPI_FLOAT or MPI_DOUBLE: what the message consists of.
+  /// Element type of the message: MPI_FLOAT or MPI_DOUBLE.
   [[nodiscard]] virtual MPI_Datatype element() const = 0;
 
-  /// Where the data are sent from and received to, in the order of the datatypes.
+  /// Memory of the sent and of the received data, in the order of the datatypes.
   [[nodiscard]] virtual Region sent() const = 0;
   [[nodiscard]] virtual Region received() const = 0;
 
-  /// New datatypes; throws Refusal.
+  /// Returns new datatypes; throws Refusal.
   [[nodiscard]] virtual Datatypes commit(Origin origin) const = 0;
 
   /// The application's loop nest, value by value: pack() copies all data to be sent into `buffer`,
-  /// unpack() all received data out of it. Any order is allowed if both use the same.
+  /// unpack() copies all received data out of it. Any order is allowed if both use the same.
   virtual void pack(char* buffer) const = 0;
   virtual void unpack(const char* buffer) const = 0;
 
-  /// Whether the app also has loops written for speed, with the same result. It has if they are
-  /// more than 10 % faster at some message size (`--pack-speed` measures this on the present
-  /// machine).
+  /// Whether the app has tuned loops with the same result. It has them if they are more than 10 %
+  /// faster at some message size (`--pack-speed` measures this on the present machine).
   [[nodiscard]] virtual bool has_tuned_loops() const { return false; }
   virtual void pack_tuned(char* buffer) const { pack(buffer); }
   virtual void unpack_tuned(const char* buffer) const { unpack(buffer); }
@@ -81,20 +80,20 @@ class MicroApp {
   /// Whether the type is a struct over absolute addresses.
   [[nodiscard]] virtual bool absolute() const { return false; }
 
-  /// Whether data are received in the place where they are sent from.
+  /// Whether data are sent from and received in the same memory.
   [[nodiscard]] virtual bool in_place() const { return false; }
 
-  /// Where a packed message can be received so that it needs no unpacking; null if nowhere.
+  /// Memory in which a received packed message needs no unpacking; null if there is none.
   [[nodiscard]] virtual char* landing() const { return nullptr; }
 
-  /// Puts index lists in a new random order. Returns whether there are any; if so, regions and
-  /// datatypes made before are invalid.
+  /// Shuffles index lists. Returns whether the app has any; if so, earlier regions and datatypes
+  /// are invalid.
   virtual bool shuffle(std::mt19937& /*random*/) { return false; }
 
-  /// All ranks exchange with all, instead of two with each other.
+  /// Whether the exchange is all-to-all, instead of between two ranks.
   [[nodiscard]] virtual bool collective() const { return false; }
 
-  /// Collective apps: what was received is what is sent next, and the other way round.
+  /// Collective apps: swaps the memory to send from and to receive in.
   virtual void turn() {}
 };
 

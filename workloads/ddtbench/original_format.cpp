@@ -39,7 +39,7 @@ void OriginalFormat::add(const Case& item, const ArmResult& arm, int ranks) {
     append_row(text_, {name, method, std::to_string(item.bytes), epoch, microseconds(seconds), "NA",
                        "NA", "NA", "NA"});
   };
-  // If nothing is unpacked after the exchange, the original has only one unpack row, with time 0.
+  // Without unpacking after the exchange, the original has only one unpack row, with time 0.
   const bool unpacks = arm.method->packs && !arm.skips_unpack;
   const auto inner = static_cast<std::size_t>(arm.inner);
   for (std::size_t first = 0; first < samples.communication.size(); first += inner) {

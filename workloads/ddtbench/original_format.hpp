@@ -8,8 +8,8 @@
 namespace roundtrip::ddtbench {
 
 /// Rows of the output file of DDTBench 1.2: nine right-aligned columns, times in microseconds in
-/// the order in which they were taken; PAPI's columns are NA. Every method shows all five epochs;
-/// an epoch that it lacks appears once, with time 0.
+/// the order of measurement; PAPI's columns are NA. Every method has rows of all five epochs; an
+/// epoch that it lacks has one row, with time 0.
 class OriginalFormat {
  public:
   OriginalFormat();

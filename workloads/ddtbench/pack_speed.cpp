@@ -10,7 +10,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Seconds of one `action`, averaged over enough repetitions for the clock's resolution.
+/// Mean time of one `action` over `repeats` repetitions, seconds.
 template <class Action>
 double time_of(int repeats, Action action) {
   const double start = now();

@@ -4,8 +4,8 @@
 
 namespace roundtrip::ddtbench {
 
-/// Medians, in seconds, of one case's pack loops, of its tuned loops (equal to `plain` if it has
-/// none) and of a memcpy of as many bytes between two buffers; all in cache if they fit.
+/// Medians, in seconds, of one case's pack loops, of its tuned loops (the plain ones if it has no
+/// others) and of a memcpy of as many bytes between two buffers; all in cache if they fit.
 struct PackSpeed {
   double pack_s = 0;
   double unpack_s = 0;
@@ -14,7 +14,7 @@ struct PackSpeed {
   double copy_s = 0;
 };
 
-/// Measures all of them in turn, on this rank alone, for about `seconds`.
+/// Measures all in turn, on this rank only, for about `seconds`.
 PackSpeed measure_pack_speed(const Case& item, double seconds);
 
 }  // namespace roundtrip::ddtbench

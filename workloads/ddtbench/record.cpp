@@ -28,8 +28,8 @@ double median_of(const std::vector<double>& samples) {
   return estimate_median(samples).median;
 }
 
-/// Network time: the round trip of manual packing, less the packing of both ranks. Rank 1's packing
-/// lies inside `communication`; it is assumed to take as long as rank 0's.
+/// Network time, seconds: the round trip of manual packing minus the packing on both ranks. Rank
+/// 1's packing is part of `communication` and is assumed to take as long as rank 0's.
 double network_time(const Samples& manual) {
   std::vector<double> times;
   for (std::size_t i = 0; i < manual.communication.size(); ++i) {

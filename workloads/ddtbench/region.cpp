@@ -6,8 +6,8 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// Visits whole runs, or the parts of runs that come from one sender: `at` is the piece's place in
-/// the region, `word` its place in the sender's message `seed`. Stops when `visit` returns true.
+/// Calls `visit` with the words of each run, split by sender, their index in the region, their
+/// index in the sender's message, and its seed. Stops when `visit` returns true.
 template <class Runs, class Visit>
 void each_piece(const Runs& runs, const Expected& expected, Visit visit) {
   std::size_t at = 0;
@@ -62,8 +62,7 @@ std::optional<std::size_t> Region::first_mismatch(const Expected& expected) cons
   each_piece(
       runs_, expected,
       [&](std::span<const std::uint32_t> piece, std::size_t at, std::size_t word, unsigned seed) {
-        // No branch per word, so that the compiler can use vectors; the place is searched
-        // afterwards.
+        // No branch per word, so that the compiler can vectorise; the index is found afterwards.
         std::uint32_t difference = 0;
         for (std::size_t i = 0; i < piece.size(); ++i) {
           difference |= piece[i] ^ pattern_word(word + i, seed);

@@ -7,25 +7,24 @@
 
 namespace roundtrip::ddtbench {
 
-/// Test data: 4-byte word `i` of the message numbered `seed`. Words of one message all differ, so a
-/// word at a wrong place shows, and messages of different seeds differ in every word.
+/// Test data: 4-byte word `i` of the message numbered `seed`. All words of a message differ, to
+/// detect misplaced words, and messages of different seeds differ in every word.
 constexpr std::uint32_t pattern_word(std::size_t i, unsigned seed) {
   return static_cast<std::uint32_t>(i) * 2'654'435'769U + seed * 2'246'822'507U;
 }
 
-/// What a region should have received: blocks of equal size, one per sender, in rank order.
+/// Expected data of a region: blocks of equal size, one per sender, in rank order.
 struct Expected {
   std::size_t block_words = 0;  ///< 4-byte words in a block
-  std::size_t first_word = 0;   ///< where in each sender's message the block begins
-  unsigned first_seed = 0;      ///< of the first sender; the next ones count up
+  std::size_t first_word = 0;   ///< index of the block's first word in each sender's message
+  unsigned first_seed = 0;      ///< of the first sender; increases by 1 per sender
 };
 
-/// Places in memory in the order of a message. Each app states where its data lie three times: in
-/// its regions, its datatypes and its pack loops. The three are checked against each other.
+/// Runs of memory in the order of a message. Each app describes the layout of its data three times:
+/// by regions, datatypes and pack loops. The three are checked against each other.
 class Region {
  public:
-  /// Appends `bytes` (a multiple of 4) at `start`; extends the previous run if they directly follow
-  /// it.
+  /// Appends `bytes` (a multiple of 4) at `start`; extends the previous run if it ends there.
   void add(void* start, std::size_t bytes);
 
   [[nodiscard]] std::size_t bytes() const { return words_ * sizeof(std::uint32_t); }
@@ -34,13 +33,13 @@ class Region {
   /// Writes the message numbered `seed`.
   void fill(unsigned seed) const;
 
-  /// Writes data that is wrong in every word, so that a word that was not received shows.
+  /// Writes data that is wrong in every word, to detect words that are not received.
   void poison(const Expected& expected) const;
 
-  /// Index of the first word that is not what was expected.
+  /// Index of the first word that differs from `expected`.
   [[nodiscard]] std::optional<std::size_t> first_mismatch(const Expected& expected) const;
 
-  /// Writes to every word the value that it already has.
+  /// Overwrites every word with its own value.
   void rewrite() const;
 
   /// Reads every word.

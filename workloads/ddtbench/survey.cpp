@@ -13,10 +13,10 @@ bool uses(const Plan& plan, Buffering buffering) {
   return std::ranges::find(plan.bufferings, buffering) != plan.bufferings.end();
 }
 
-/// All methods with each buffering; those that the MPI library supports are arms.
+/// Results of all methods with each buffering; refused methods have no arm.
 struct Comparison {
   std::vector<ArmResult> results;
-  std::vector<std::size_t> measured;  ///< places of the results whose arms follow
+  std::vector<std::size_t> measured;  ///< index of each arm's result
   Arms arms;
 };
 
@@ -54,8 +54,8 @@ Comparison compare(const Case& item, MicroApp& app, const Plan& plan, Memory& me
   return comparison;
 }
 
-/// An outer iteration has at most ten exchanges, and fewer if there would otherwise be no time for
-/// a few iterations. If one exchange takes a good part of an arm's time, it is warm-up enough.
+/// An outer iteration has ten exchanges, or fewer if ten would take more than a fifth of an arm's
+/// time. One exchange is sufficient warm-up if it takes at least a tenth of an arm's time.
 Pace pace(std::size_t arms, double seconds) {
   constexpr double most_exchanges = 10;
   constexpr double iterations_wanted = 5;

@@ -18,18 +18,18 @@ class Refusal : public std::runtime_error {
   std::string call_;
 };
 
-/// Throws Refusal naming `call` unless `code` is MPI_SUCCESS (errors come back only where the error
+/// Throws Refusal with `call` unless `code` is MPI_SUCCESS (MPI returns errors only if the error
 /// handler is MPI_ERRORS_RETURN).
 inline void require(int code, const char* call) {
   if (code != MPI_SUCCESS) throw Refusal(call, code);
 }
 
-/// A datatype that is freed with this object, unless it is predefined. The functions below
-/// are MPI's constructors with the same arguments in the same order, and throw Refusal.
+/// A datatype that is freed with this object, unless it is predefined. The functions below call
+/// MPI's constructors, and throw Refusal.
 class Type {
  public:
   Type() = default;
-  /// A type of MPI itself, e.g. MPI_DOUBLE.
+  /// A predefined type, e.g. MPI_DOUBLE.
   Type(MPI_Datatype predefined) : handle_(predefined) {}  // NOLINT(*-explicit-*): reads as in MPI
   Type(Type&& other) noexcept;
   Type& operator=(Type&& other) noexcept;
@@ -37,7 +37,7 @@ class Type {
   Type& operator=(const Type&) = delete;
   ~Type();
 
-  /// Takes over a handle that MPI has just made.
+  /// Takes ownership of a handle created by MPI.
   static Type own(MPI_Datatype handle);
 
   [[nodiscard]] MPI_Datatype get() const { return handle_; }
@@ -47,7 +47,7 @@ class Type {
   bool owned_ = false;
 };
 
-/// A type at a place, as the parts of a struct.
+/// Part of a struct: a type at an address.
 struct Part {
   const void* address;
   const Type& type;
@@ -60,11 +60,11 @@ Type indexed_block(std::span<const int> displacements, int block, const Type& of
 /// In Fortran's order: the first dimension is contiguous.
 Type subarray(std::span<const int> sizes, std::span<const int> subsizes,
               std::span<const int> starts, const Type& of);
-/// The parts at their distances from `origin`, or at their addresses if that is MPI_BOTTOM.
+/// A struct of parts, with displacements from `origin`, or absolute if that is MPI_BOTTOM.
 Type structure(std::span<const Part> parts, const void* origin);
 Type resized(MPI_Aint extent_bytes, const Type& of);
 
-/// Commits the type, so that it can be used in communication; returns it.
+/// Commits the type for use in communication; returns it.
 Type committed(Type type);
 
 }  // namespace roundtrip::ddtbench

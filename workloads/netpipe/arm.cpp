@@ -11,7 +11,7 @@ std::optional<std::string> MessageArm::verify() {
   return fault(verified());
 }
 
-/// One exchange in slot 0 with receive buffers that hold nothing right before.
+/// One exchange in slot 0; the receive buffers hold only wrong data before.
 std::optional<Mismatch> MessageArm::verified() {
   Buffers& buffers = end_.buffers;
   synchronise();
@@ -48,7 +48,7 @@ Timing MessageArm::time(const Repetitions& repetitions) {
           .fault = receives ? fault(buffers.check_last(repetitions.timed)) : std::nullopt};
 }
 
-/// The receiver says that it is ready; both are then about to start.
+/// The receiver reports that it is ready; then both start.
 void MessageArm::synchronise() const {
   constexpr int control_tag = 2;
   const auto [comm, rank] = end_.peer;

@@ -19,13 +19,12 @@ struct End {
   Peer peer;
   Mode mode = Mode::pingpong;
   bool transmitter = false;
-  Buffers& buffers;  ///< which all arms of this end share
+  Buffers& buffers;  ///< shared by all arms of this end
 };
 
-/// A variant under measurement, at one end. Virtual calls go a whole batch at a time; the loop
-/// inside is compiled for each transport. Ping-pong and exchanges in both directions at once are
-/// timed at the transmitter, a stream at the receiver: it is as fast as it arrives, not as it
-/// leaves.
+/// A variant under measurement, at one end. A virtual call executes a whole batch; the loop inside
+/// is compiled for each transport. The transmitter times ping-pong and bidirectional exchanges, the
+/// receiver times streams: their rate is that of arrival, not of departure.
 class MessageArm : public Arm {
  public:
   MessageArm(std::string name, const End& end) : name_(std::move(name)), end_(end) {}
@@ -109,7 +108,7 @@ class ArmOf final : public MessageArm {
   Transport transport_;
 };
 
-/// A variant's name and how to make it for one end.
+/// A variant's name, and the factory of its arm for one end.
 struct Variant {
   std::string name;
   std::function<std::unique_ptr<Arm>(const End&)> make;

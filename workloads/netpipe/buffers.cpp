@@ -20,7 +20,7 @@ std::size_t aligned(std::size_t bytes) {
 Buffers::Memory Buffers::allocate(std::size_t bytes) {
   auto* memory = static_cast<char*>(std::aligned_alloc(alignment, aligned(bytes)));
   if (memory == nullptr) throw std::bad_alloc();
-  // Touched here, so that no page is missing when it counts.
+  // Touched here, so that no page fault falls into a measurement.
   std::fill_n(memory, bytes, 'a');
   return Memory(memory);
 }
@@ -101,7 +101,7 @@ std::optional<Mismatch> Buffers::check(std::size_t slot) const {
 }
 
 unsigned Buffers::seed(bool of_transmitter) const {
-  // Another size must not look right by what is left of the last.
+  // Depends on the size, so that data of the previous size is wrong.
   return static_cast<unsigned>(2 * size_) + (of_transmitter ? 0 : 1);
 }
 

@@ -10,7 +10,7 @@
 
 namespace roundtrip::netpipe {
 
-/// Where messages lie: always at the same place, so that they stay in cache, or spread over pools.
+/// Location of messages: always the same, so that they stay in cache, or spread over pools.
 enum class Layout { same, no_cache };
 
 /// What the two ends do in one exchange.
@@ -26,7 +26,7 @@ struct Offsets {
   std::size_t receive = 0;
 };
 
-/// A byte of a received message that is not what was sent.
+/// A received byte that differs from the sent one.
 struct Mismatch {
   std::size_t element = 0;
   unsigned char got = 0;
@@ -46,7 +46,7 @@ struct Walk {
   void step() { slot = slot + 1 < slots ? slot + 1 : 0; }
 };
 
-/// The same two places each time: Walk for one slot, nothing left to compute.
+/// Walk for one slot: the addresses are constant.
 struct Fixed {
   char* send = nullptr;
   char* receive = nullptr;
@@ -67,15 +67,15 @@ class Buffers {
   /// Room for messages of up to `largest` bytes. Throws std::bad_alloc.
   Buffers(Layout layout, Mode mode, Offsets offsets, std::size_t largest, bool transmitter);
 
-  /// Lays out messages of `size` bytes: what this rank sends is filled, what it receives poisoned.
+  /// Lays out messages of `size` bytes: fills the send slots, poisons separate receive slots.
   void prepare(std::size_t size);
 
-  /// Before and after the exchange of one message that checks the path itself: in slot 0.
+  /// Slot 0, before and after the one exchange that verifies the transport.
   void fill_outgoing() const;
   void poison_incoming() const;
   [[nodiscard]] std::optional<Mismatch> check_incoming() const;
 
-  /// Checks what the last `exchanges` exchanges received, as far as it was not overwritten.
+  /// Checks the messages that the last `exchanges` exchanges received, except overwritten ones.
   [[nodiscard]] std::optional<Mismatch> check_last(std::int64_t exchanges) const;
 
   /// No-cache layout: touches 10 MB of other memory.

@@ -138,8 +138,8 @@ void NetPipe::measure(Launch& launch, const Arms& arms, MPI_Comm pair) const {
   std::vector<std::int64_t> sizes;
   sizes.reserve(points.size());
   for (const SizePoint& point : points) sizes.push_back(point.size);
-  // Simulated round trips are all alike, and cost the time to execute them. The other modes need
-  // several: the first ones fill a stream, and ends that start apart see one exchange too short.
+  // Simulated round trips are identical, so that more only cost time. The other modes need several:
+  // the first fill a stream, and ends that start at different times time one exchange too short.
   const bool one_is_enough = simulated && mode_ == Mode::pingpong;
   const SurveyPlan plan{
       .study = "netpipe",

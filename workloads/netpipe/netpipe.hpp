@@ -14,7 +14,7 @@ namespace roundtrip::netpipe {
 /// NetPIPE between the first and the last rank, by several variants of sending the same bytes.
 class NetPipe final : public Workload {
  public:
-  /// `variants`: what --variants can choose from, all by default.
+  /// `variants`: choices of --variants, all by default.
   explicit NetPipe(std::vector<Variant> variants);
 
   [[nodiscard]] std::string name() const override { return "netpipe"; }

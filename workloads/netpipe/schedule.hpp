@@ -12,7 +12,7 @@ struct ScheduleRange {
   std::int64_t perturbation = 3;  ///< 0: centre sizes only
 };
 
-/// One size to measure; `increment` is that of the schedule when it came to it.
+/// One size to measure; `increment` is that of the schedule at this size.
 struct SizePoint {
   std::int64_t size = 0;
   std::int64_t increment = 0;
@@ -21,12 +21,12 @@ struct SizePoint {
   [[nodiscard]] bool is_centre() const { return size == centre; }
 };
 
-/// The sizes of NetPIPE 3.7.2: powers of two and one and a half times them, each also with the
-/// perturbation below and above once the steps are wide enough.
+/// The sizes of NetPIPE 3.7.2: powers of two and 1.5 times them, each also with the perturbation
+/// below and above once the steps are wide enough.
 std::vector<SizePoint> size_schedule(const ScheduleRange& range);
 
-/// Exchanges in one trial of NetPIPE 3.7.2: as many as take 0.10 s if the time a byte stays what it
-/// was at the point before, `previous_size`, where one way took `previous_s`; at least 3.
+/// Exchanges in one trial of NetPIPE 3.7.2: as many as take 0.10 s at the time per byte of the
+/// previous point (`previous_size` bytes, `previous_s` seconds one way); at least 3.
 std::int64_t repeats(std::int64_t previous_size, std::int64_t increment, double previous_s);
 
 }  // namespace roundtrip::netpipe

@@ -8,9 +8,9 @@
 #include <boost/mpl/bool.hpp>
 #include <string_view>
 
-/// The five ways to move n bytes of the Boost.MPI study (Boost.MPI documentation, "Performance
+/// The Boost.MPI study's five ways to move n bytes (Boost.MPI documentation, "Performance
 /// Evaluation"). Each is a class with a `name`, an `Element` of one byte, and blocking calls on
-/// arrays of it: `send`, `receive` and `exchange` (both at once). All is inline, so that the loop
+/// arrays of it: `send`, `receive` and `exchange` (both at once). All are inline, so that the loop
 /// around them is as tight as in C.
 namespace roundtrip::netpipe {
 

@@ -39,7 +39,7 @@ void require_legal(const RankRule& rule, const std::string& benchmark, int ranks
                                  ", ...: " + rule.text);
 }
 
-/// How the history of a run compares with the recorded one.
+/// Comparison of a run's history with the recorded one.
 struct Compared {
   std::string summary;
   std::vector<std::string> quantities;

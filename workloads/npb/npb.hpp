@@ -11,7 +11,7 @@ namespace roundtrip::npb {
 /// The NAS Parallel Benchmarks (RNR-94-007, NAS-95-020), one benchmark in each launch.
 class Npb final : public Workload {
  public:
-  /// `benchmarks`: what --benchmark can choose from.
+  /// `benchmarks`: the values of --benchmark.
   explicit Npb(std::vector<Entry> benchmarks);
 
   [[nodiscard]] std::string name() const override { return "npb"; }

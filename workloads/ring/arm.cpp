@@ -27,7 +27,7 @@ Timing RingArm::time(const Repetitions& repetitions) {
   return {.seconds = std::move(seen.seconds), .fault = std::move(seen.fault)};
 }
 
-/// Rank 0 tells the others what the token must show.
+/// Rank 0 broadcasts the expected count and sum of the token.
 LapsSeen RingArm::run(Laps laps) {
   const MPI_Comm world = topology_.session().world();
   std::array<std::uint64_t, 2> token = {carrier_->passes, carrier_->sum};
@@ -40,7 +40,7 @@ LapsSeen RingArm::run(Laps laps) {
   try {
     seen = carrier_->transport->run(laps);
   } catch (const Failure& failure) {
-    // The others wait for the token and cannot be reached.
+    // The other ranks wait for the token and cannot be notified.
     std::fprintf(stderr, "ring: %s: %s\n", place().c_str(), failure.what());
     end_all(failure.code());
   }

@@ -18,16 +18,16 @@ struct Carrier {
   std::string name;
   std::unique_ptr<Transport> transport;
   std::size_t bytes = 0;     ///< of the token
-  std::uint64_t passes = 0;  ///< rank 0: that the token has made
-  std::uint64_t sum = 0;     ///< rank 0: what its words add up to
+  std::uint64_t passes = 0;  ///< rank 0: number so far
+  std::uint64_t sum = 0;     ///< rank 0: sum of the words of its body
 };
 
-/// A transport under measurement, timed at rank 0; a repetition is a lap. A rank that fails in the
-/// middle of a lap says why and ends all processes.
+/// A transport under measurement, timed at rank 0; a repetition is a lap. A rank that fails during
+/// a lap reports the error and ends all ranks.
 class RingArm final : public Arm {
  public:
-  /// `read`: every rank reads every byte of the token, which is an arm of its own, `<name>-read`,
-  /// of the same transport and token. `closing`: laps after each batch that are not timed.
+  /// `read`: every rank reads every byte of the token; a separate arm, `<name>-read`, of the same
+  /// transport and token. `closing`: untimed laps after each batch.
   RingArm(const Topology& topology, std::shared_ptr<Carrier> carrier, bool read,
           std::int64_t closing)
       : topology_(topology), carrier_(std::move(carrier)), read_(read), closing_(closing) {}
@@ -39,7 +39,7 @@ class RingArm final : public Arm {
   std::optional<std::string> verify() override;
   Timing time(const Repetitions& repetitions) override;
   [[nodiscard]] TimingFacts facts() const override { return {}; }
-  /// What a single lap may take is the transport's, whoever reads.
+  /// Not with `read`: single laps characterise the transport.
   [[nodiscard]] bool times_each() const override { return !read_; }
 
  private:

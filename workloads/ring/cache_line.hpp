@@ -10,9 +10,9 @@
 
 namespace roundtrip::ring {
 
-/// The floor: a cache line goes one way, from the processor that writes it to the one that looks at
-/// it, and nothing else happens. Each rank has one that only its predecessor writes, as in any
-/// queue; a line that both write takes less than that where a read takes ownership along.
+/// Lower bound: one cache line moves one way, from the processor that writes it to the one that
+/// polls it. Each rank polls a line that only its predecessor writes, as in any queue; a line that
+/// both write is faster where a read also acquires ownership.
 class CacheLineProbe final : public Transport {
  public:
   explicit CacheLineProbe(const Topology& topology)

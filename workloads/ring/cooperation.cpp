@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One region is here while another arrives; a wire may keep some more, large ones a while longer.
+/// One region is held while another arrives; UDP keeps each sent region until it is acknowledged.
 std::size_t heap_for(const Topology& topology, Travel travel, std::size_t most) {
   constexpr std::size_t regions = 2;
   if (topology.one_node() || travel != Travel::udp) return Heap::bytes_for(regions * most, regions);
@@ -45,10 +45,10 @@ Cooperation::Cooperation(const Topology& topology, Travel travel, std::size_t mo
       wire_(topology.one_node() ? nullptr : make_wire(travel, topology, member_)),
       mine_{.member = topology.member(), .number = 0} {}
 
-/// Looks into the cell and at the wire in turn and gives the processor up between the rounds, which
-/// costs little beside a look at a network; then naps until something comes.
+/// Polls the cell and the wire in turn and yields the processor between rounds, which costs little
+/// compared with polling a network; after `network_yields`, naps instead.
 Region Cooperation::get_from_anywhere() {
-  constexpr int looks = 16;  // into the cell, which is cheap, for each one at the wire
+  constexpr int looks = 16;  // polls of the cell, which are cheap, per poll of the wire
   std::optional<Clock::time_point> nap_from;
   while (true) {
     for (int look = 0; look < looks; ++look) {

@@ -12,9 +12,8 @@
 
 namespace roundtrip::ring {
 
-/// Cooperative Data Sharing between all ranks, one cell each. Whether a region is handed over in
-/// memory or travels over a wire depends on where the other rank is, and is not seen by the
-/// program.
+/// Cooperative Data Sharing between all ranks, one cell each. Regions are handed over in memory
+/// within a node and sent over a wire between nodes; the program sees no difference.
 class Cooperation {
  public:
   /// Collective. Comm heaps of `heap` bytes; 0: as large as regions of `most` bytes need.
@@ -40,7 +39,7 @@ class Cooperation {
 
   /// Regions copied by this rank.
   [[nodiscard]] std::int64_t copies() const { return member_.copies(); }
-  /// Adds this rank's part to `record`.
+  /// Sets `record` to the configuration and counters of this rank.
   void describe(nlohmann::ordered_json& record) const;
 
  private:
@@ -49,7 +48,7 @@ class Cooperation {
   const Topology& topology_;
   SharedMemory memory_;
   Member member_;
-  std::unique_ptr<Wire> wire_;  ///< none where all ranks are in one node
+  std::unique_ptr<Wire> wire_;  ///< null if all ranks are in one node
   CellAddress mine_;
   std::int64_t handed_over_ = 0;
   std::int64_t sent_ = 0;

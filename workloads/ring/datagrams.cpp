@@ -14,7 +14,7 @@ constexpr auto longest_debt = std::chrono::milliseconds(20);
 constexpr auto longest_patience = std::chrono::seconds(1);
 constexpr std::size_t largest_debt = Datagrams::window / 2;
 
-/// How far `a` is ahead of `b`, of numbers that start anew after the last one.
+/// Signed distance from `b` to `a`, modulo 2^16.
 std::int16_t ahead(std::uint16_t a, std::uint16_t b) {
   return static_cast<std::int16_t>(static_cast<std::uint16_t>(a - b));
 }
@@ -29,7 +29,7 @@ Datagrams::Datagrams(const Topology& topology, Member& member)
   MPI_Allgather(&mine, sizeof mine, MPI_BYTE, addresses.data(), sizeof mine, MPI_BYTE,
                 topology.comm());
   for (std::size_t i = 0; i < peers_.size(); ++i) peers_[i].address = addresses[i];
-  // What is under way must find room at the other side, with as much overhead as bytes.
+  // A full window must fit the receive buffer, with as much kernel overhead as data.
   std::size_t largest = std::min(socket_->largest(), socket_->room() / (2 * window));
   static_assert(sizeof largest == sizeof(std::uint64_t));
   MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MIN, topology.comm());
@@ -63,7 +63,7 @@ std::optional<Region> Datagrams::look() {
   return region;
 }
 
-/// Who shares the node with others may get a region from them as well, which wakes nobody here.
+/// Regions from ranks of this node do not end the sleep: with several ranks here it is short.
 void Datagrams::nap() {
   constexpr auto glance = std::chrono::microseconds(50);
   constexpr auto doze = std::chrono::milliseconds(10);
@@ -80,7 +80,7 @@ bool Datagrams::all_arrived() const {
   return std::ranges::all_of(peers_, [](const Peer& peer) { return peer.under_way.empty(); });
 }
 
-/// Nobody leaves before all have what they wait for: the last acknowledgement may be lost as well.
+/// No rank leaves before all are done: its last acknowledgement may be lost.
 void Datagrams::drain() {
   for (Peer& peer : peers_) {
     if (peer.owed > 0) acknowledge(peer);
@@ -117,7 +117,7 @@ void Datagrams::take(const Head& head, std::span<const char> body) {
   Peer& peer = peers_[head.from];
   take_acknowledgement(peer, head.acknowledged);
   if (head.left == 0) return;
-  if (head.number != peer.expected) return acknowledge(peer);  // sent again, or one before was lost
+  if (head.number != peer.expected) return acknowledge(peer);  // duplicate, or after a lost piece
   ++peer.expected;
   if (peer.owed++ == 0) peer.owed_since = Clock::now();
   if (!peer.arriving.held()) {
@@ -134,7 +134,7 @@ void Datagrams::take_acknowledgement(Peer& peer, std::uint16_t acknowledged) {
   while (!peer.under_way.empty() && ahead(acknowledged, peer.first_under_way) > 0) {
     const Piece& piece = peer.under_way.front();
     peer.progress = Clock::now();
-    // Of a piece sent twice nobody knows which one was acknowledged (Karn).
+    // The acknowledgement of a repeated piece is ambiguous (Karn).
     if (!piece.repeated) peer.round_trip.observe(peer.progress - piece.sent);
     peer.patience = peer.round_trip.patience() + longest_debt;
     peer.under_way.pop_front();

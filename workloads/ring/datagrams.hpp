@@ -13,15 +13,15 @@
 
 namespace roundtrip::ring {
 
-/// Regions as UDP datagrams, in pieces that fit a frame. A piece is kept until the other side has
-/// acknowledged it, and sent again with all later ones if that takes longer than round trips seen
-/// so far suggest (RFC 6298). Acknowledgements ride on what goes the other way, or follow after
-/// half a window or a while. All ranks must be of one byte order.
+/// Regions as UDP datagrams, in pieces that fit a frame. A piece is kept until the peer has
+/// acknowledged it; after a time-out estimated from round trips (RFC 6298), it is sent again with
+/// all later pieces. Acknowledgements are piggybacked on datagrams to the peer, or sent after half
+/// a window or a delay. All ranks must have the same byte order.
 class Datagrams final : public Wire {
  public:
-  /// Pieces that may be under way to a rank.
+  /// Largest number of pieces in flight to a rank.
   static constexpr std::size_t window = 32;
-  /// Room that a comm heap needs for regions kept and arriving, beside those of the program.
+  /// Regions kept and arriving, for which a comm heap needs room besides the program's.
   static constexpr std::size_t kept_regions = 2 * window;
 
   /// Collective. Throws Failure(usage) on every rank if one lacks the topology's interface.
@@ -40,9 +40,9 @@ class Datagrams final : public Wire {
   struct Head {
     std::uint16_t launch;        ///< the same in all datagrams of a launch
     std::uint16_t from;          ///< rank
-    std::uint16_t number;        ///< of the piece, or of the next if this carries none
+    std::uint16_t number;        ///< of the piece; without a piece, of the next one
     std::uint16_t acknowledged;  ///< all pieces before this one have arrived
-    std::uint32_t left;          ///< bytes of the region from this piece on; 0: carries none
+    std::uint32_t left;          ///< bytes of the region from this piece on; 0: no piece
   };
   struct Piece {
     std::shared_ptr<Region> region;

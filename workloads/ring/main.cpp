@@ -6,7 +6,7 @@
 
 namespace {
 
-/// What ring-pvm has: named here, so that a launch without it says so.
+/// A transport of ring-pvm, listed so that a launch reports its absence.
 roundtrip::ring::Variant missing(const char* name) {
   return {.name = name,
           .obstacle = [](const roundtrip::ring::Topology&) -> std::optional<std::string> {

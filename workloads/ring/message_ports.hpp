@@ -17,11 +17,10 @@
 #include "ring/token.hpp"
 #include "ring/topology.hpp"
 
-/// The transports that copy. Each has one buffer a rank: the token arrives there, is changed there
-/// and is sent from there.
+/// Transports that copy. Each rank has one buffer: the token is received, changed and sent there.
 namespace roundtrip::ring {
 
-/// How MPI's two-sided calls send the bytes: plainly, synchronously, or as a derived datatype.
+/// Send mode of MPI two-sided: standard, synchronous, or standard with a derived datatype.
 enum class Sending { standard, synchronous, typed };
 
 /// MPI two-sided. `synchronous` (MPI_Ssend) makes sender and receiver agree on every message by
@@ -59,7 +58,7 @@ class TwoSidedPort {
  private:
   static constexpr int tag = 1;
 
-  /// A struct of an integer and bytes, without gaps: what an application's message might be.
+  /// A struct of an integer and bytes without gaps, like an application's message.
   void describe_bytes() {
     forget_type();
     const std::array<int, 2> lengths{1, static_cast<int>(bytes_ - counter_bytes)};
@@ -80,7 +79,7 @@ class TwoSidedPort {
   MPI_Datatype type_ = MPI_BYTE;
 };
 
-/// An MPI window open for passive access all the time; freed when this goes away.
+/// An MPI window in one passive-target epoch, freed by the destructor.
 class Window {
  public:
   Window() = default;
@@ -94,8 +93,8 @@ class Window {
   char* base = nullptr;
 };
 
-/// MPI one-sided: puts the bytes into the next rank's window, then tells it by an empty message,
-/// which makes progress everywhere, unlike looking at one's own window.
+/// MPI one-sided: puts the bytes into the next rank's window, then notifies it by an empty message:
+/// unlike polling one's own window, receiving makes progress in every MPI.
 class RmaPort {
  public:
   RmaPort(const Topology& topology, std::size_t most, std::size_t /*heap*/) : topology_(topology) {
@@ -131,9 +130,9 @@ class RmaPort {
   std::size_t bytes_ = 0;
 };
 
-/// One copy, no MPI call: each rank has a mailbox in an MPI-3 shared window, into which the one
-/// before copies the bytes. Waits as the region transport does, so that the copy is all the
-/// difference.
+/// One copy, no MPI call but MPI_Win_sync: the previous rank copies the bytes into this rank's
+/// mailbox in an MPI-3 shared window. Waits like the region transport, so that only the copy
+/// differs.
 class SharedWindowPort {
  public:
   SharedWindowPort(const Topology& topology, std::size_t most, std::size_t /*heap*/)

@@ -14,7 +14,7 @@
 namespace roundtrip::ring {
 namespace {
 
-/// Readable once the process has ended. Not in every kernel: then it is -1, which poll() ignores.
+/// A pidfd, readable once the process has ended; -1, which poll() ignores, in old kernels.
 int open_process(int process) {
   return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
 }
@@ -57,7 +57,7 @@ void PeerWatch::watch() const {
       if (peers_[i].leaving) continue;
       std::fprintf(stderr, "ring: rank %d (process %d) has died: rank %d gives up\n",
                    peers_[i].rank.load(), peers_[i].process.load(), self_->rank.load());
-      // Not MPI_Abort, which is not for a second thread; the launcher ends the others.
+      // Not MPI_Abort, which would need thread support of MPI; the launcher ends the others.
       _exit(static_cast<int>(Exit::internal));
     }
   }

@@ -9,13 +9,12 @@
 
 namespace roundtrip::ring {
 
-/// Ends this process with an error as soon as another rank of its node dies, whatever it is waiting
-/// for then. Costs nothing meanwhile: a thread sleeps until the kernel tells it. Collective to
-/// make.
+/// Ends this process with an error as soon as another rank of its node dies, whatever this rank
+/// waits for. The thread sleeps in poll() until then. Construction is collective.
 class PeerWatch {
  public:
   explicit PeerWatch(const Topology& topology);
-  /// From now on this rank may leave without alarming the others.
+  /// From now on this rank may end without ending the others.
   ~PeerWatch();
   PeerWatch(const PeerWatch&) = delete;
   PeerWatch& operator=(const PeerWatch&) = delete;
@@ -30,7 +29,7 @@ class PeerWatch {
 
   SharedMemory memory_;
   Peer* peers_;
-  std::vector<int> files_;  ///< of each rank of the node: readable when it ends; then one to stop
+  std::vector<int> files_;  ///< pidfds of the node's ranks, then an eventfd that stops the thread
   Peer* self_;
   std::thread thread_;
 };

@@ -7,7 +7,7 @@
 
 namespace roundtrip::ring {
 
-/// A word is renewed in each piece of so many bytes, the cache line of most processors.
+/// Bytes per renewed word: the cache line size of most processors.
 inline constexpr std::size_t renewed_piece = 64;
 
 /// Words of a token's body that `read_and_renew` renews.
@@ -16,9 +16,9 @@ constexpr std::size_t renewals(std::size_t bytes) {
   return bytes / renewed_piece + (rest >= sizeof(std::uint64_t) ? 1 : 0);
 }
 
-/// Reads every byte: the sum of all words, and of the bytes after the last whole one. With `renew`
-/// one is added to the first word of each piece after it was read, so that what the next rank reads
-/// was written by this one, and lies in none of the next one's caches.
+/// Reads every byte; returns the sum of all words and of the bytes after the last whole word. With
+/// `renew`, increments the first word of each piece after reading it: this write invalidates the
+/// cache line in the next rank's caches.
 template <bool renew>
 std::uint64_t read_all(std::span<char> body) {
   constexpr std::size_t word_bytes = sizeof(std::uint64_t);

@@ -33,7 +33,7 @@ class RegionPort {
   }
   char* get() {
     region_ = cds_.get();
-    // A region that never left the node is where it was a lap ago, or it was copied.
+    // Within one node, a region keeps its offset over laps unless it was copied.
     if (topology_.one_node() && offset_.value_or(region_.offset()) != region_.offset()) {
       moved_ = region_.offset();
     }
@@ -61,13 +61,13 @@ class RegionPort {
   }
 
  protected:
-  /// Where the region is once another holder keeps the one that came.
+  /// Shares the region, so that modify() copies it; returns the bytes of the copy.
   char* split() {
     const Region other = cds_.share(region_);
     cds_.modify(region_);
     return region_.bytes().data();
   }
-  /// Where the region is once its bytes are in another.
+  /// Moves the bytes to another region; returns them there.
   char* relocate() {
     Region other = cds_.allocate(region_.bytes().size());
     std::ranges::copy(region_.bytes(), other.bytes().begin());
@@ -77,7 +77,7 @@ class RegionPort {
   }
 
  private:
-  /// After laps: what a rank of this node put last is where this one got it, or it was copied.
+  /// After laps: the offset got last must be the one that a previous rank of this node put.
   void compare_with_previous() {
     constexpr int tag = 4;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -96,8 +96,8 @@ class RegionPort {
   const Topology& topology_;
   Cooperation cds_;
   Region region_;
-  std::uint64_t given_ = 0;              ///< where the region was that this rank put last
-  std::optional<std::uint64_t> offset_;  ///< where that is or was that this rank got last
+  std::uint64_t given_ = 0;              ///< offset of the region that this rank put last
+  std::optional<std::uint64_t> offset_;  ///< offset of the region that this rank got last
   std::optional<std::uint64_t> moved_;
 };
 

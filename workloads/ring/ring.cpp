@@ -89,7 +89,7 @@ std::vector<Variant> Ring::chosen(const Topology& topology) {
   return variants;
 }
 
-/// Times powers of ten, and the largest.
+/// The smallest size times powers of ten, and the largest.
 std::vector<std::int64_t> Ring::sizes() const {
   constexpr std::int64_t factor = 10;
   std::vector<std::int64_t> sizes;
@@ -105,9 +105,9 @@ void Ring::run(Launch& launch) {
   const std::vector<Variant> variants = chosen(topology);
   const auto carriers = make_carriers(topology, variants, static_cast<std::size_t>(end_),
                                       static_cast<std::size_t>(heap_));
-  // Who has passed the token for the last time waits inside MPI, and some MPIs do not give up the
-  // processor there that another rank needs for its last pass. In a simulation, what it sends next
-  // would share rank 0's link with the last pass: a batch of one lap would not be as any other.
+  // After its last pass a rank waits inside MPI, and some MPIs do not yield the processor there to
+  // a rank that needs it for its last pass. In a simulation, the rank's next message would share
+  // rank 0's link with the last pass, and a batch of one lap would differ from others.
   const int closing_laps = topology.crowded() || simulated ? 1 : 0;
   Arms arms;
   for (std::size_t i = 0; i < variants.size(); ++i) {
@@ -124,15 +124,15 @@ void Ring::run(Launch& launch) {
 }
 
 SurveyPlan Ring::plan(const Topology& topology, double budget_s) const {
-  // What the messages between batches leave on a network, such as late acknowledgements, falls into
-  // the next batch: on a hub, where it takes as long as a token, a batch of one lap would be it.
-  // Simulated laps are all alike: one is a batch, and none is timed by itself.
+  // Traffic left by messages between batches, such as late acknowledgements, delays the next batch:
+  // on a hub, where it takes as long as a token, it would dominate a batch of one lap. Simulated
+  // laps are identical: a batch is one lap, and single laps are not timed.
   constexpr double network_laps = simulated ? 1 : 16;
-  // The first lap says little: it may have waited for a rank to come from elsewhere.
+  // The first lap is a poor estimate: it may have waited for a rank that arrived late.
   constexpr double laps_on_trial = simulated ? 1 : 16;
   constexpr double shortest_s = simulated ? 0 : 100e-6;
   const std::optional<Singles> laps = Singles{.phase = "laps", .metric = metrics::lap_time};
-  // A busy machine may take longer than the budget; the job's time limit is twice as far.
+  // A busy machine may exceed the budget; the job's time limit allows twice this grace.
   constexpr double grace_s = 30;
   return {.study = "ring",
           .case_name = (topology.pretended() ? "pretended " : "") + topology.shape(),

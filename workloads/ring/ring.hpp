@@ -14,7 +14,7 @@ namespace roundtrip::ring {
 /// One token of growing size round a ring of all ranks, by several transports.
 class Ring final : public Workload {
  public:
-  /// `variants`: what --transports can choose from, all by default.
+  /// `variants`: choices of --transports, all by default.
   Ring(std::string name, std::vector<Variant> variants);
 
   [[nodiscard]] std::string name() const override { return name_; }

@@ -20,7 +20,7 @@ namespace {
                                  std::generic_category().message(error));
 }
 
-/// An open file; closed when this goes away.
+/// An open file, closed by the destructor.
 class OpenFile {
  public:
   explicit OpenFile(int number) : number_(number) {}
@@ -35,11 +35,11 @@ class OpenFile {
   int number_;
 };
 
-/// A file in memory that has all its memory; its number, or minus an error.
+/// Creates a memory file with all its pages; returns its descriptor, or -errno.
 int create(std::size_t bytes) {
   const int file = memfd_create("roundtrip-ring", MFD_CLOEXEC);
   if (file < 0) return -errno;
-  // Now rather than on first touch, when lack of memory kills.
+  // Allocate now: on first touch, lack of memory kills the process.
   const int error = posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (error == 0) return file;
   close(file);
@@ -52,7 +52,7 @@ SharedMemory::SharedMemory(const Topology& topology, std::size_t bytes) : bytes_
   topology.session().agree([&] { map(topology); });
 }
 
-/// The first rank of the node makes it, the others open it through /proc.
+/// The first rank of the node creates the file; all ranks open it through /proc.
 void SharedMemory::map(const Topology& topology) {
   std::array<int, 2> origin{getpid(), 0};
   if (topology.member() == 0) origin[1] = create(bytes_);
@@ -62,7 +62,7 @@ void SharedMemory::map(const Topology& topology) {
   const auto path = "/proc/" + std::to_string(origin[0]) + "/fd/" + std::to_string(origin[1]);
   const OpenFile file(open(path.c_str(), O_RDWR | O_CLOEXEC));
   const int error = file.number() < 0 ? errno : 0;
-  MPI_Barrier(topology.node());  // before the first closes it
+  MPI_Barrier(topology.node());  // before the first rank closes it
   if (error != 0) fail(bytes_, error);
   void* const address =
       mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.number(), 0);

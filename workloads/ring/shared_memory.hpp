@@ -6,12 +6,12 @@
 
 namespace roundtrip::ring {
 
-/// Memory that all ranks of a node have mapped. It never has a name in a file system, so nothing is
-/// left of it however its processes end.
+/// Memory mapped by all ranks of a node. It has no name in a file system, so the kernel frees it
+/// however the processes end.
 class SharedMemory {
  public:
   /// Collective over all ranks. Zeroed; aligned to a page. Throws Failure(usage) on every rank if a
-  /// node has not so much memory.
+  /// node lacks the memory.
   SharedMemory(const Topology& topology, std::size_t bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;

@@ -29,15 +29,15 @@ inline void set_count(char* token, std::uint64_t count) {
 
 /// The loop around every transport that moves bytes. A `Port` is a class with
 ///   Port(const Topology&, std::size_t most, std::size_t heap)   collective
-///   void begin(std::size_t bytes)   rank 0 holds a token of so many bytes, the others none
+///   void begin(std::size_t bytes)   rank 0 holds a token of `bytes` bytes, other ranks none
 ///   char* held()                    rank 0: the bytes of that token
-///   void put()                      passes the token that get() or begin() left here
-///   char* get()                     waits for the token; its bytes, to be written to in place
-///   void poison()                   not rank 0: makes wrong what the next get() might leave as it
-///   was std::optional<std::string> fault() const
-/// and, if its messages are not reliable without it, a collective
-///   void drain()                   waits until all that was put has arrived
-/// all inline, so that nothing but the transport is timed.
+///   void put()                      passes on the token of the last get() or begin()
+///   char* get()                     waits for the token; returns its bytes, writable in place
+///   void poison()                   not rank 0: fills its receive buffer with wrong bytes
+///   std::optional<std::string> fault() const   error of the transport, else empty
+/// and, if its messages are unreliable without it, a collective
+///   void drain()                    waits until all puts have arrived
+/// all inline, so that only the transport is timed.
 template <class Port>
 class PortTransport : public Transport {
  public:
@@ -58,7 +58,7 @@ class PortTransport : public Transport {
     wrong_count_.reset();
     wrong_sum_.reset();
     if (laps.verify) verify(seen);
-    const auto ahead = static_cast<std::uint64_t>(topology_.previous());  // who renewed it before
+    const auto ahead = static_cast<std::uint64_t>(topology_.previous());  // ranks that renew before
     sum_ = laps.sum + ahead * renewals(body_bytes());
     const auto go = [&](std::int64_t count) {
       laps.read ? pass_round<true>(count) : pass_round<false>(count);
@@ -98,8 +98,8 @@ class PortTransport : public Transport {
   }
 
  private:
-  /// Laps in which every rank looks at the count of passes and adds its own, in place; with `read`
-  /// also at every byte.
+  /// Laps in which every rank checks the count of passes and increments it in place; with `read`,
+  /// it also checks every byte.
   template <bool read>
   void pass_round(std::int64_t laps) {
     const auto size = static_cast<std::uint64_t>(topology_.size());
@@ -124,7 +124,7 @@ class PortTransport : public Transport {
     }
   }
 
-  /// The token goes on in any case, so that no rank waits in vain.
+  /// Records an error and continues, so that no rank waits forever.
   void check_count() {
     const std::uint64_t count = count_of(token_);
     if (count != count_ && !wrong_count_) wrong_count_ = {count, count_};
@@ -158,7 +158,7 @@ class PortTransport : public Transport {
     }
   }
 
-  /// No token may arrive before the poison is out.
+  /// No token may arrive before the poison is written.
   void ready() const { MPI_Barrier(topology_.session().world()); }
 
   std::span<char> body() { return std::span(token_, bytes_).subspan(counter_bytes); }
@@ -184,9 +184,9 @@ class PortTransport : public Transport {
   Port port_;
   std::size_t bytes_ = 0;
   char* token_ = nullptr;
-  std::uint64_t count_ = 0;  ///< what the token must show when it comes here next
+  std::uint64_t count_ = 0;  ///< expected count at the token's next arrival here
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wrong_count_;
-  std::uint64_t sum_ = 0;  ///< what the words of the token must add up to when it comes here next
+  std::uint64_t sum_ = 0;  ///< expected sum of the body's words at the next arrival here
   std::optional<std::pair<std::uint64_t, std::uint64_t>> wrong_sum_;
 };
 

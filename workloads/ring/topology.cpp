@@ -80,7 +80,7 @@ void Topology::confine(int processors) {
   processors_ = CPU_COUNT(&all);
   int ranks = 0;
   MPI_Comm_size(node_, &ranks);
-  // Who waits on a processor that another rank needs makes that rank late.
+  // A rank that spins delays a rank that needs the same processor.
   const int here = ranks > processors_ ? 1 : 0;
   int anywhere = 0;
   MPI_Allreduce(&here, &anywhere, 1, MPI_INT, MPI_MAX, comm_);

@@ -19,17 +19,17 @@ class UdpSocket {
   UdpSocket& operator=(const UdpSocket&) = delete;
 
   [[nodiscard]] const sockaddr_in& address() const { return address_; }
-  /// Largest datagram that the interface takes in one frame, bytes.
+  /// Largest payload of a datagram in one frame of the interface, bytes.
   [[nodiscard]] std::size_t largest() const { return largest_; }
 
-  /// Bytes that the kernel keeps of what has not been received, its own overhead included.
+  /// Receive buffer of the kernel, bytes, including the kernel's overhead.
   [[nodiscard]] std::size_t room() const;
 
-  /// May be lost, like any datagram.
+  /// Sends a datagram, which may be lost.
   void send(const sockaddr_in& to, std::span<const char> head, std::span<const char> body) const;
-  /// Bytes of the datagram; 0 if none is there.
+  /// Bytes of the datagram; 0 if none has arrived.
   [[nodiscard]] std::size_t receive(std::span<char> head, std::span<char> body) const;
-  /// Sleeps until a datagram is there, at most so long.
+  /// Sleeps until a datagram arrives, at most `longest`.
   void await(std::chrono::nanoseconds longest) const;
 
  private:

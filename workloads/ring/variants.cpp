@@ -17,14 +17,14 @@ std::optional<std::string> unless_one_node(const Topology& topology) {
 
 namespace {
 
-/// Datagrams of our own are for other nodes, and need to know by which network.
+/// Our datagrams are for several nodes and need the network interface between them.
 std::optional<std::string> unless_interface(const Topology& topology) {
   if (topology.one_node()) return "needs ranks on several nodes, they are " + topology.shape();
   if (topology.interface().empty()) return "needs --interface, the network between the nodes";
   return std::nullopt;
 }
 
-/// Some combinations of MPI and network have no windows, which only trying tells. Collective.
+/// Some combinations of MPI and network lack windows, which only a trial shows. Collective.
 std::optional<std::string> unless_windows(const Topology& topology) {
   constexpr MPI_Aint bytes = 64;
   MPI_Comm comm = MPI_COMM_NULL;

@@ -10,7 +10,7 @@
 
 namespace roundtrip::ring {
 
-/// How regions travel to ranks of other nodes.
+/// Transfer of regions to ranks of other nodes.
 class Wire {
  public:
   Wire() = default;
@@ -18,20 +18,20 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  /// The region goes to that rank. It is freed once its bytes are no longer needed here.
+  /// Sends the region to a rank and frees it once its bytes are no longer needed.
   virtual void send(int rank, Region&& region) = 0;
-  /// The oldest region that has arrived whole, in this rank's comm heap.
+  /// The oldest region received completely, in this rank's comm heap; empty if none.
   virtual std::optional<Region> look() = 0;
-  /// Nothing has come for a while: gives the processor up, at most until something arrives.
+  /// Gives up the processor after idle polls, at most until something arrives.
   virtual void nap() = 0;
   /// Collective: waits until all regions sent have arrived.
   virtual void drain() {}
-  /// Adds what is worth knowing about this rank's part to `record`.
+  /// Adds configuration and counters of this rank to `record`.
   virtual void describe(nlohmann::ordered_json& record) const { static_cast<void>(record); }
 };
 
 enum class Travel : std::uint8_t {
-  mpi,  ///< as a message of MPI
+  mpi,  ///< as an MPI message
   udp   ///< as datagrams, with time-outs and acknowledgements of our own
 };
 

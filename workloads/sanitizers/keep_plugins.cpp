@@ -1,5 +1,5 @@
-/// The MPI library unloads its plugins when it ends, and with them the names in the stacks of what
-/// it leaks, which the suppressions go by.
+/// Keeps plugins loaded: the MPI library unloads them when it ends, and stacks of leaks would lose
+/// the names that the suppressions match.
 extern "C" int dlclose(void* /*handle*/) noexcept {
   return 0;
 }

@@ -21,13 +21,13 @@ struct Command {
   bool reset = false;
   std::optional<Nanoseconds> cut;
 
-  // Whether it changes what happens to frames or resets what was counted.
+  // Whether it changes settings, cuts the link or resets counters.
   [[nodiscard]] bool changes(const Settings& present) const {
     return reset || cut || !(settings == present);
   }
 };
 
-// The command, or what is wrong with it.
+// Returns the command, or an error message.
 std::variant<Command, std::string> parse_command(std::string_view text, const Settings& present);
 
 }  // namespace rtlink

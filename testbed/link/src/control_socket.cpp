@@ -40,7 +40,7 @@ void ControlSocket::serve(const std::function<std::string(std::string_view)>& an
                                   reinterpret_cast<sockaddr*>(&from), &length);
   if (size < 0) return;
   const std::string reply = answer({text.data(), static_cast<std::size_t>(size)});
-  // A client that has not bound its socket to a name, or has gone meanwhile, gets no answer.
+  // A client that has not bound its socket to a name, or has closed it, gets no answer.
   (void)!::sendto(socket_.get(), reply.data(), reply.size(), 0,
                   reinterpret_cast<const sockaddr*>(&from), length);
 }

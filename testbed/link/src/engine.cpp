@@ -17,7 +17,7 @@ namespace rtlink {
 
 namespace {
 constexpr std::uint32_t kControlToken = 1U << 16U;
-// At most this many frames are delivered in a row before new arrivals are read.
+// Most frames that a lane delivers in a row before new arrivals are read.
 constexpr int kDeliveries = 64;
 
 std::span<const std::byte> packet(const Frame& frame) {

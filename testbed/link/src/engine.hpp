@@ -1,9 +1,9 @@
 // Moves frames between ports through media, and carries out commands.
 //
-// wire: what enters port 0 leaves by port 1 and the other way round, a medium for each direction.
-// hub:  one medium; what enters a port leaves by the port of its destination, or by all others.
-// A frame is due at its arrival in the kernel + queueing + serialisation + delay: how long it took
-// this process to wake up does not add to it.
+// wire: frames from port 0 leave through port 1 and vice versa; one medium per direction.
+// hub:  one medium; a frame leaves through the port of its destination, or through all others.
+// A frame is due at its arrival in the kernel + queueing + serialisation + delay, independent of
+// the wakeup latency of this process.
 #pragma once
 
 #include <memory>
@@ -27,10 +27,10 @@ namespace rtlink {
 
 class Engine {
  public:
-  // std::system_error if a port cannot be opened.
+  // Throws std::system_error if a port cannot be opened.
   Engine(const Options& options, bool fifo);
 
-  // Until SIGTERM or SIGINT.
+  // Runs until SIGTERM or SIGINT.
   void run();
 
  private:

@@ -1,5 +1,5 @@
-// Finds the port that a hub's frame is for.  A real hub repeats a frame to all ports and the cards
-// drop what is not for them; sending to the right port alone saves these copies.
+// Finds the destination port of a hub's frame.  A real hub repeats a frame to all ports and the
+// cards drop frames for others; sending only to the destination port saves these copies.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Forwarder {
   // `ethernet` begins with the destination and source addresses (12 bytes).
   void learn(std::span<const std::byte> ethernet, std::size_t port);
 
-  // The port of the destination; nothing if it is unknown or a group: then all ports.
+  // Port of the destination; empty if it is unknown or a group: then all ports.
   [[nodiscard]] std::optional<std::size_t> destination(std::span<const std::byte> ethernet) const;
 
  private:

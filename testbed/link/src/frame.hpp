@@ -16,10 +16,10 @@ using Buffer = std::array<std::byte, kBufferSize>;
 struct Frame {
   std::unique_ptr<Buffer> buffer;
   std::size_t size = 0;     // bytes in the buffer, virtio_net_hdr included
-  double wire_bits = 0;     // what it occupies on the wire, see wire_size.hpp
-  std::size_t port = 0;     // where it came in
-  Nanoseconds arrival = 0;  // when the kernel received it
-  bool lost = false;        // occupies the wire, but does not arrive
+  double wire_bits = 0;     // size on the wire, see wire_size.hpp
+  std::size_t port = 0;     // port of arrival
+  Nanoseconds arrival = 0;  // time of arrival in the kernel
+  bool lost = false;        // occupies the wire, but is not delivered
 };
 
 struct Delivery {

@@ -1,4 +1,4 @@
-// Buffers that are reused: a fresh buffer of 66 KiB costs page faults while frames wait.
+// Reuses buffers: a new buffer of 66 KiB costs page faults, which delay frames.
 #pragma once
 
 #include <memory>

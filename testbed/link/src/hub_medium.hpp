@@ -1,7 +1,7 @@
 // A repeater hub: one frame at a time on a medium that all ports share.
 //
-// When the medium falls free, the ports that have a frame waiting take turns (round robin).  That
-// is the fair outcome of CSMA/CD without its collisions and back-off times.  A frame that arrives
+// When the medium becomes free, ports with a waiting frame take turns (round robin).  That is the
+// fair outcome of CSMA/CD without its collisions and back-off times.  A frame that arrives
 // while the medium is idle starts at once.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Decides which frames are lost: the same ones for the same seed and the same sequence of calls.
+// Selects the frames to lose: the same for the same seed and the same sequence of calls.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // roundtrip-link: an emulated link between network interfaces, for kernels without netem.
-// Exit status: 0 after SIGTERM or SIGINT, 1 if the system refused something, 2 for bad options.
+// Exit status: 0 after SIGTERM or SIGINT, 1 after an error, 2 for bad options.
 #include <exception>
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// A medium takes frames as they arrive and decides when each comes out at the other end.
+// A medium accepts frames as they arrive and determines when each is due at the other end.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ class Medium {
   Medium& operator=(const Medium&) = delete;
   virtual ~Medium() = default;
 
-  // Applies to frames offered from now on.
+  // Applies to frames whose due time is not yet determined.
   virtual void configure(const Settings& settings) = 0;
 
   // Moves from `frame`.  If the queue is full, returns false and leaves `frame` unchanged.
   virtual bool offer(Frame& frame) = 0;
 
-  // When the next frame comes out, if there is any.
+  // Due time of the next frame; empty if there is no frame.
   virtual std::optional<Nanoseconds> next_due() = 0;
 
-  // The next frame, if it is due at `now`.
+  // The next frame; empty if it is not due at `now`.
   virtual std::optional<Delivery> take_due(Nanoseconds now) = 0;
 };
 

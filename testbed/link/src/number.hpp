@@ -7,7 +7,7 @@
 
 namespace rtlink {
 
-// The number in `text`, if `text` is nothing else and the number is finite and in [low, high].
+// The number in `text`; empty unless all of `text` is a finite number in [low, high].
 inline std::optional<double> parse_number(std::string_view text, double low, double high) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), value);

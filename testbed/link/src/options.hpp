@@ -14,12 +14,12 @@ namespace rtlink {
 struct Options {
   bool hub = false;
   std::vector<std::string> ports;        // names of network interfaces
-  int fifo = 0;                          // SCHED_FIFO priority; 0: scheduled as usual
+  int fifo = 0;                          // SCHED_FIFO priority; 0: default scheduling
   Nanoseconds spin = 60 * kMicrosecond;  // busy-wait this long before a frame is due
-  std::string control;                   // unix datagram socket; empty: none
+  std::string control;                   // path of the control socket; empty: no socket
 };
 
-// The options, or what is wrong with them.  `arguments` begin after the program's name.
+// Returns the options, or an error message.  `arguments` begin after the program's name.
 std::variant<Options, std::string> parse_options(std::span<const char* const> arguments);
 
 }  // namespace rtlink

@@ -1,5 +1,5 @@
 // A network interface, read and written as raw frames (AF_PACKET) with a VnetHeader, so that GSO
-// super-frames pass in one piece, and with the kernel's time of arrival.
+// super-frames are not split, and with the kernel's time of arrival.
 #pragma once
 
 #include <functional>
@@ -14,13 +14,13 @@ namespace rtlink {
 
 class Port {
  public:
-  // std::system_error if there is no such interface or no right to open it.
+  // Throws std::system_error if the interface does not exist or may not be opened.
   Port(std::string name, std::size_t index);
 
-  // Hands all frames that have arrived to `sink`, each with size, port and arrival.
+  // Passes all frames that have arrived to `sink`, each with size, port and arrival.
   void receive(FramePool& pool, const std::function<void(Frame)>& sink);
 
-  // False if the kernel did not take the frame.
+  // Returns false if the kernel did not accept the frame.
   [[nodiscard]] bool send(const Frame& frame) const;
 
   [[nodiscard]] int descriptor() const { return socket_.get(); }

@@ -1,10 +1,10 @@
-// Keeps this process on time on a busy machine.
+// Reduces the scheduling latency of this process on a busy machine.
 #pragma once
 
 namespace rtlink {
 
-// Locks memory, sets the least timer slack, and sets SCHED_FIFO with `priority` (0: does not). Goes
-// on without what the system refuses.  Returns whether this process now runs under SCHED_FIFO.
+// Locks memory, sets the least timer slack, and sets SCHED_FIFO with `priority` unless it is 0.
+// Ignores errors of the system.  Returns whether this process now runs under SCHED_FIFO.
 bool schedule_promptly(int priority);
 
 }  // namespace rtlink

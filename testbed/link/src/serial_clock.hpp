@@ -1,4 +1,4 @@
-// When a wire of a given rate is free: frames follow each other, and each takes bits / rate.
+// The time at which a wire becomes free: frames follow each other, and each takes bits / rate.
 #pragma once
 
 #include "time.hpp"
@@ -7,13 +7,13 @@ namespace rtlink {
 
 class SerialClock {
  public:
-  // `rate` in bit/s; 0: frames take no time.  What is already on the wire keeps its times.
+  // `rate` in bit/s; 0: frames take no time.  Frames already on the wire keep their times.
   void set_rate(double rate);
 
-  // Bytes that wait before a frame that arrives at `arrival`, at the present rate.
+  // Bytes queued ahead of a frame that arrives at `arrival`, at the present rate.
   [[nodiscard]] double backlog_bytes(Nanoseconds arrival) const;
 
-  // Puts a frame on the wire; returns when its last bit has left.
+  // Puts a frame on the wire; returns the time at which its last bit has left.
   Nanoseconds occupy(Nanoseconds arrival, double bits);
 
   [[nodiscard]] Nanoseconds free_at() const { return free_at_; }

@@ -1,5 +1,5 @@
 // Preloaded into a rootless cluster: a user namespace without a helper refuses
-// setgroups(), and slurmctld then ends.  The namespace has only one user and one group.
+// setgroups(), and slurmctld then exits.  The namespace has only one user and one group.
 #include <sys/types.h>
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace rtlink {
 
-// `result`, if it is no error; std::system_error naming `what` if it is (-1).
+// Returns `result`; throws std::system_error with `what` if it is negative.
 inline int checked(int result, const std::string& what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
   return result;

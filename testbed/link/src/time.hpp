@@ -1,4 +1,4 @@
-// Points in time and lengths of time, in nanoseconds of the monotonic clock.
+// Times and durations, in nanoseconds of the monotonic clock.
 #pragma once
 
 #include <cstdint>

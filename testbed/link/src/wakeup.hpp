@@ -12,7 +12,7 @@ namespace rtlink {
 
 class Wakeup {
  public:
-  // During the last `spin` before a deadline it polls instead of sleeping.
+  // Polls instead of sleeping during the last `spin` before a deadline.
   explicit Wakeup(Nanoseconds spin);
 
   // `wait` reports the descriptor by `token`.

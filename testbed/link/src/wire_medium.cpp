@@ -6,7 +6,7 @@
 namespace rtlink {
 
 namespace {
-// Limits memory, whatever the queue allows: each frame on the way holds a whole buffer.
+// Limits memory for any queue size: each frame on the way holds a whole buffer.
 constexpr std::size_t kMostOnTheWay = 16384;
 }  // namespace
 

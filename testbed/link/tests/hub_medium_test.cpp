@@ -9,7 +9,7 @@
 namespace rtlink {
 namespace {
 
-constexpr double kFrame = 12304;  // a full Ethernet frame, on the wire
+constexpr double kFrame = 12304;  // bits of a full Ethernet frame on the wire
 
 std::vector<std::size_t> order(HubMedium& hub) {
   std::vector<std::size_t> ports;
@@ -50,7 +50,7 @@ TEST(HubMedium, WhoComesAfterTheMediumFellFreeDoesNotContend) {
   hub.configure({.rate = 1e6});
   ASSERT_TRUE(offer(hub, make_frame(500, 1000, 1)));
   ASSERT_TRUE(offer(hub, make_frame(0, 1000, 2)));
-  // read late and in another order, but port 2 was first on an idle medium
+  // offered in another order, but port 2's frame arrived first, at an idle medium
   EXPECT_EQ(order(hub), (std::vector<std::size_t>{2, 1}));
 }
 

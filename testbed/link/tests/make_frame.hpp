@@ -1,4 +1,4 @@
-// Frames for tests of media: no content, only what a medium looks at.
+// Frames for tests of media: no content, only the fields that a medium reads.
 #pragma once
 
 #include "frame.hpp"
@@ -14,7 +14,7 @@ inline Frame make_frame(Nanoseconds arrival, double wire_bits, std::size_t port 
   return frame;
 }
 
-/// For frames made in place: Medium::offer takes a frame that is kept.
+/// Offers a temporary frame: Medium::offer takes only an lvalue.
 inline bool offer(Medium& medium, Frame frame) {
   return medium.offer(frame);
 }

@@ -14,7 +14,7 @@ TEST(SerialClock, TakesNoTimeWithoutARate) {
 
 TEST(SerialClock, FramesFollowEachOther) {
   SerialClock clock;
-  clock.set_rate(1e6);  // 1 us a bit
+  clock.set_rate(1e6);  // 1 us per bit
   EXPECT_EQ(clock.occupy(0, 1000), 1'000'000);
   EXPECT_EQ(clock.occupy(10, 1000), 2'000'000);
 }
@@ -28,7 +28,7 @@ TEST(SerialClock, AnIdleWireStartsAtOnce) {
 
 TEST(SerialClock, BacklogIsWhatIsStillToBeSent) {
   SerialClock clock;
-  clock.set_rate(8e6);  // 1 us a byte
+  clock.set_rate(8e6);  // 1 us per byte
   clock.occupy(0, 8000);
   EXPECT_DOUBLE_EQ(clock.backlog_bytes(0), 1000);
   EXPECT_DOUBLE_EQ(clock.backlog_bytes(400'000), 600);

@@ -40,7 +40,7 @@ TEST(WireMedium, RefusesWhatTheQueueCannotHold) {
   wire.configure({.rate = 8e6, .queue_bytes = 1500});
   EXPECT_TRUE(offer(wire, make_frame(0, 8000)));
   EXPECT_FALSE(offer(wire, make_frame(0, 8000)));
-  // half of the first one has left by then
+  // half of the first frame has left by then
   EXPECT_TRUE(offer(wire, make_frame(500'000, 8000)));
 }
 

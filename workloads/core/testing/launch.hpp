@@ -18,15 +18,15 @@ inline std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A launch that has ended: its exit status, and what it wrote.
+/// Exit status and output of a finished launch.
 struct Ended {
   int code = 0;
   std::string out;
   std::string err;
 };
 
-/// Whole launches, in a folder of their own. The test's target defines MPIRUN, and PATIENCE: how
-/// many times as long as usual everything may take. Timings are never looked at.
+/// Runs whole launches in a temporary folder. The test's target defines MPIRUN, and PATIENCE, the
+/// factor on all time limits. Timings are not checked.
 class LaunchTest : public testing::Test {
  public:
   LaunchTest(const LaunchTest&) = delete;
@@ -34,7 +34,7 @@ class LaunchTest : public testing::Test {
 
  protected:
   LaunchTest() {
-    // As root, and with more ranks than cores: Open MPI wants a confirmation (4.x, then 5.x).
+    // Open MPI needs these to run as root and with more ranks than cores (4.x, then 5.x).
     for (const char* name : {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
                              "OMPI_MCA_rmaps_base_oversubscribe"}) {
       setenv(name, "1", 1);
@@ -48,8 +48,8 @@ class LaunchTest : public testing::Test {
   [[nodiscard]] fs::path in(const std::string& name) const { return folder_ / name; }
   [[nodiscard]] const fs::path& folder() const { return folder_; }
 
-  /// For a shell, which becomes the launcher: so many ranks of a program with its flags, at most
-  /// for so many seconds, PATIENCE times.  No path may have a single quote.
+  /// Command of a shell, which becomes the launcher: `ranks` ranks of `program` with `flags`, for
+  /// at most PATIENCE * `seconds` seconds. No path may have a single quote.
   [[nodiscard]] std::string shell_line(int ranks, const std::string& program,
                                        const std::string& flags, int seconds) const {
     return "cd '" + folder_.string() + "' && exec timeout " + std::to_string(PATIENCE * seconds) +

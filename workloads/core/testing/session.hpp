@@ -4,7 +4,7 @@
 
 namespace roundtrip {
 
-/// MPI in tests that every rank runs (roundtrip_mpi_tests).
+/// The session of tests that every rank runs (roundtrip_mpi_tests).
 const Session& test_session();
 
 }  // namespace roundtrip

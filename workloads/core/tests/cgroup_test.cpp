@@ -13,7 +13,7 @@ constexpr const char* second_mounts =
     "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime shared:9 - cgroup2 cgroup2 rw\n";
 constexpr const char* second_cgroup =
     "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n";
-/// Recorded on a kernel 6.18 with both versions, of which the first one has the processors.
+/// Recorded on a kernel 6.18 with both versions; version 1 has the cpu controller.
 constexpr const char* both_mounts =
     "32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu\n"
     "33 31 0:30 / /sys/fs/cgroup/cpuacct rw,relatime - cgroup cgroup rw,cpuacct\n"

@@ -25,7 +25,7 @@ TEST(Synchronise, NobodyLeavesBeforeTheLastHasCome) {
   const double start = now();
   if (rank_of_world() == 0) nap();
   synchronise(MPI_COMM_WORLD);
-  // Ranks leave MPI_Barrier some time apart: half a nap is left for that.
+  // Ranks leave MPI_Barrier at different times: half a nap is the tolerance.
   EXPECT_GT(now() - start, nap_s / 2);
 }
 
@@ -38,7 +38,7 @@ TEST(MaximumOverRanks, IsTakenAtEachPlace) {
   EXPECT_EQ(values, (std::vector<double>{size - 1.0, 0.0, 7.0}));
 }
 
-/// The maximum of what the ranks took all together would be half of this.
+/// The maximum of the ranks' totals would be half of the total of the maxima.
 TEST(TimeCollective, EachCallTakesAsLongAsItsSlowestRank) {
   int call = -1;  // the first one is not timed
   const auto seconds = time_collective(MPI_COMM_WORLD, {.warm = 1, .timed = 4}, [&] {

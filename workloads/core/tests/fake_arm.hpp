@@ -1,4 +1,4 @@
-// Arms that let a survey's clock go on by exactly the time that a test sets.
+// Arms that advance a survey's clock by exactly the time that a test sets.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace roundtrip {
 
-inline double passed_s = 0;  ///< beside real time: MPI_Wtime of survey_test.cpp adds it
+inline double passed_s = 0;  ///< MPI_Wtime of survey_test.cpp adds it to real time
 
-/// What a fake arm was asked to do.
+/// Calls of a fake arm.
 struct Seen {
   std::vector<std::int64_t> prepared;  ///< bytes
   int verified = 0;
   std::int64_t timed = 0;  ///< repetitions
 };
 
-/// An arm for which exactly the time passes that a test sets.
+/// An arm that takes exactly the time that a test sets.
 class FakeArm : public Arm {
  public:
   FakeArm(std::string name, Seen& seen, double start_s, double byte_s)
@@ -69,7 +69,7 @@ class FakeArm : public Arm {
   std::int64_t bytes_ = 0;
 };
 
-/// Receives wrong data, from a size on, at the highest rank and at those below it but rank 0.
+/// Receives wrong data from 100 bytes on, at all ranks but rank 0.
 class WrongArm : public FakeArm {
  public:
   using FakeArm::FakeArm;
@@ -81,7 +81,7 @@ class WrongArm : public FakeArm {
   }
 };
 
-/// Cannot be prepared at one rank.
+/// Throws from `prepare` at the highest rank.
 class HugeArm : public FakeArm {
  public:
   using FakeArm::FakeArm;

@@ -10,7 +10,7 @@
 namespace roundtrip {
 namespace {
 
-/// A note as the linker writes it: lengths and type, then name and content, each in whole words.
+/// A note as the linker writes it: lengths and type, then name and content, each padded to 4 bytes.
 std::string note(ElfW(Word) type, std::string name, std::string content) {
   const ElfW(Nhdr) head{.n_namesz = static_cast<ElfW(Word)>(name.size()),
                         .n_descsz = static_cast<ElfW(Word)>(content.size()),

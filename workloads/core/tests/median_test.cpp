@@ -27,7 +27,7 @@ TEST(MedianRanks, AgreeWithTheTables) {
   }
 }
 
-/// Above the range of 2^-n, where only the normal approximation is at hand to compare with.
+/// 2^-n underflows at this n; the reference is the normal approximation.
 TEST(MedianRanks, ManySamples) {
   constexpr std::size_t n = 100'000;
   const auto ranks = median_ranks(n);

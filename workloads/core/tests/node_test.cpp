@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A machine that was recorded, in a folder of the test's own.
+/// Files of /proc and /sys, in a temporary folder.
 class Node : public testing::Test {
  public:
   Node(const Node&) = delete;

@@ -18,7 +18,7 @@ TEST(RankClocks, OfOneMachineAgree) {
   }
   ASSERT_EQ(start.size(), static_cast<std::size_t>(test_session().size()));
   for (std::size_t rank = 0; rank < start.size(); ++rank) {
-    // MPI_Wtime may begin with MPI_Init on each rank, so that only its rate is the same.
+    // MPI_Wtime may start at MPI_Init of each rank: only its rate is the same.
     EXPECT_LT(std::abs(start[rank].utc_ahead_s), start[rank].error_s + 1e-3);
     const ClockRate rate = rate_between(start[rank], end[rank]);
     EXPECT_LE(std::abs(rate.rate - 1), rate.error + 1e-3);

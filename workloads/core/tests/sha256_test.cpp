@@ -18,7 +18,7 @@ TEST(Sha256, IsThatOfTheStandard) {
             "7abc22c0ae5af26ce93dbb94433a0e0b2e119d014f8e7f65bd56c61ccccd9504");
 }
 
-// Where the padding does not fit into the last block any more; sha256sum(1) says these.
+// Lengths around which the padding needs another block; digests by sha256sum(1).
 TEST(Sha256, PadsAtEveryLength) {
   EXPECT_EQ(sha256(std::string(55, '\0')),
             "02779466cdec163811d078815c633f21901413081449002f24aa3e80f0b88ef7");

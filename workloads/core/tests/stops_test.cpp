@@ -20,7 +20,7 @@ void work(double seconds) {
   }
 }
 
-/// What a process sees that works in steps, stopped meanwhile for so many seconds.
+/// Stops of a child process that works in steps and is stopped for `stopped_s` seconds.
 Stops stops_of_child(double stopped_s) {
   std::array<int, 2> pipe_ends{};
   EXPECT_EQ(pipe(pipe_ends.data()), 0);

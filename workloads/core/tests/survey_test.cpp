@@ -147,7 +147,7 @@ TEST_F(SurveyTest, TakesSingleRepetitionsOfArmsThatCan) {
   EXPECT_EQ(text.find(",slow,8,laps,"), std::string::npos);
 }
 
-/// A clock as coarse as a repetition would read nothing for some of them.
+/// A clock as coarse as a repetition would read 0 for some of them.
 TEST_F(SurveyTest, TakesNoSingleRepetitionsThatTheClockCannotTell) {
   add("fast", 1e-3, 0);
   SurveyPlan with_singles = plan({8});
@@ -161,7 +161,7 @@ TEST_F(SurveyTest, TakesNoSingleRepetitionsThatTheClockCannotTell) {
   EXPECT_EQ(text.find(",laps,"), std::string::npos);
 }
 
-/// The time of a single size is for its rounds.
+/// The whole time of a single size is for its rounds.
 TEST_F(SurveyTest, VisitsASingleSizeOnce) {
   add("fast", 1e-6, 0);
   Launch run = launch();
@@ -246,7 +246,7 @@ TEST_F(SurveyTest, WhatOneRankCannotPrepareEndsItOnEveryRank) {
 }  // namespace
 }  // namespace roundtrip
 
-/// The clock of the measurements: real time, and what the arms of these tests let pass.
+/// The clock of the measurements: real time plus the time of the fake arms.
 double MPI_Wtime() {
   return PMPI_Wtime() + roundtrip::passed_s;
 }

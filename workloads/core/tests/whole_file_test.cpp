@@ -30,7 +30,7 @@ class WholeFile : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  /// What write_whole tells the user; empty if it succeeds.
+  /// Error message of write_whole; empty if it succeeds.
   [[nodiscard]] std::string complaint(const fs::path& path, const std::string& text) const {
     try {
       write_whole(path, text);

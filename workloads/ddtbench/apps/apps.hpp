@@ -19,7 +19,7 @@ void add_specfem3d_cm(Catalogue& catalogue);
 void add_specfem3d_mt(Catalogue& catalogue);
 void add_fft(Catalogue& catalogue, int ranks);
 
-/// A case whose micro-app is an `App` made from `parameters`.
+/// Appends a case whose micro-app is `App(parameters)`.
 template <class App, class Parameters>
 void add_case(Catalogue& catalogue, const char* name, const std::string& text, std::size_t bytes,
               const Parameters& parameters) {

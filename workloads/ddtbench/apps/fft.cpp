@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t complex_bytes = 2 * sizeof(double);
 
-/// A matrix of N x N complex numbers in `ranks` parts of whole rows.
+/// An N x N matrix of complex numbers, divided among `ranks` ranks by rows.
 struct FftSize {
   int n, ranks;
 
@@ -115,7 +115,7 @@ class Fft final : public MicroApp {
   [[nodiscard]] std::size_t run() const {
     return complex_bytes * static_cast<std::size_t>(size_.rows());
   }
-  /// The value in row `row` and column `column`, which counts from the first column of `rank`.
+  /// The value in row `row` and column `column`, counted from the first column of `rank`.
   [[nodiscard]] double* value(const Array<double>& matrix, int row, int rank, int column) const {
     const int index = row * size_.n + rank * size_.rows() + column;
     return &matrix[2 * static_cast<std::size_t>(index)];

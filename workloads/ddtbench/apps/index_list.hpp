@@ -21,12 +21,12 @@ class IndexList {
     indices_.assign(all.begin(), all.begin() + count);
   }
 
-  /// Puts the same indices in another order.
+  /// Shuffles the indices.
   void shuffle(std::mt19937& random) { mix(indices_, random); }
 
   [[nodiscard]] const std::vector<int>& get() const { return indices_; }
 
-  /// The indices times `factor`, as displacements of blocks of that many values.
+  /// The indices times `factor`: displacements of blocks of `factor` values.
   [[nodiscard]] std::vector<int> times(int factor) const {
     std::vector<int> scaled;
     scaled.reserve(indices_.size());

@@ -126,7 +126,7 @@ class Lammps final : public MicroApp {
   [[nodiscard]] std::size_t all_atoms() const { return index(atoms_.owned + atoms_.sent); }
   [[nodiscard]] double* position(int atom) const { return &x_[3 * index(atom)]; }
 
-  /// Addresses of `atom`'s scalars. In local copies, the compiler knows that they do not change.
+  /// Addresses of `atom`'s scalars. The compiler knows that local copies of them do not change.
   [[nodiscard]] std::array<double*, Scalars> places(int atom) const {
     std::array<double*, Scalars> result{};
     for (std::size_t p = 0; p < Scalars; ++p) result[p] = &scalars_[p][index(atom)];
@@ -139,9 +139,9 @@ class Lammps final : public MicroApp {
   std::vector<Array<double>> scalars_;
 };
 
-/// tag, type, mask, charge, molecule.
+/// Scalars: tag, type, mask, charge, molecule.
 using LammpsFull = Lammps<5>;
-/// tag, type, mask.
+/// Scalars: tag, type, mask.
 using LammpsAtomic = Lammps<3>;
 
 template <class App>

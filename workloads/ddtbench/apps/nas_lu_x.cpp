@@ -7,7 +7,7 @@ namespace roundtrip::ddtbench {
 namespace {
 
 /// NAS LU, fluid dynamics, face in x: a row of points. The row is contiguous, but the application
-/// copies it all the same. Row N is sent, row 0 is received.
+/// copies it anyway. Row N is sent, row 0 is received.
 class NasLuX final : public MicroApp {
  public:
   explicit NasLuX(int n) : field_(n) {}

@@ -39,7 +39,7 @@ class MgField {
   Array<double> data_;
 };
 
-/// Bytes of an interior face of `a` x `b` points with their ghosts.
+/// Bytes of a face of `a` x `b` points without its ghost points.
 constexpr std::size_t mg_face_bytes(int a, int b) {
   return sizeof(double) * static_cast<std::size_t>(a - 2) * static_cast<std::size_t>(b - 2);
 }

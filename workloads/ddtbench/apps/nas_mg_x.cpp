@@ -4,7 +4,7 @@
 namespace roundtrip::ddtbench {
 namespace {
 
-/// NAS MG, fluid dynamics, face in x: single values, each in another row. The layer i = D1-2 is
+/// NAS MG, fluid dynamics, face in x: single values, one per row. The layer i = D1-2 is
 /// sent, i = D1-1 received.
 class NasMgX final : public MicroApp {
  public:

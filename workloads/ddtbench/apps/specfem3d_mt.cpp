@@ -12,8 +12,8 @@ struct MtSize {
   int d1, d2, d3;
 };
 
-/// SPECFEM3D_GLOBE, transposition: sends the part of f(3, 2, D3) with the first D2. It arrives in
-/// the order that the receiver wants, so that nothing is unpacked.
+/// SPECFEM3D_GLOBE, transposition: sends the part of f(3, 2, D3) with the first index in D2. It
+/// arrives in the receiver's order and needs no unpacking.
 class Specfem3dMt final : public MicroApp {
  public:
   explicit Specfem3dMt(const MtSize& size)

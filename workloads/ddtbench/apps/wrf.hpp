@@ -55,7 +55,7 @@ class Wrf : public MicroApp {
   void unpack_tuned(const char* buffer) const override;
 
  protected:
-  /// Datatype of the field's face, and the address that it counts from.
+  /// Datatype of the field's face, and its base address.
   [[nodiscard]] virtual Type face(const WrfField& field) const = 0;
   [[nodiscard]] virtual const void* start(const WrfField& field) const = 0;
 

@@ -67,7 +67,7 @@ TEST(Catalogue, SharesFftAmongRanks) {
   EXPECT_NO_THROW(select({.apps = {"MILC_su3_zd"}}, 6));
 }
 
-/// All cases except those with big arrays, of 20 and 270 MB.
+/// All cases except the largest two of FFT, with messages of 8 and 19 MB.
 Catalogue modest() {
   Catalogue cases = select({.apps = app_names()}, 2);
   std::erase_if(cases, [](const Case& item) { return item.bytes > 4'800'000; });
@@ -115,8 +115,7 @@ TEST_P(Apps, DatatypesMeanWhatTheRegionsSay) {
   EXPECT_FALSE(received.first_mismatch(message(received, 2)));
 }
 
-/// The loops pack and unpack the same data, in the order of the regions, and write nothing behind
-/// the buffer.
+/// The loops pack and unpack the data of the regions, and write nothing behind the buffer.
 TEST_P(Apps, PackLoopsMeanWhatTheRegionsSay) {
   const auto app = GetParam().make();
   const Region sent = app->sent();

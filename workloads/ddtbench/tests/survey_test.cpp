@@ -76,7 +76,7 @@ TEST_P(Surveys, MeasureAndVerifyEveryMethod) {
 INSTANTIATE_TEST_SUITE_P(All, Surveys, testing::ValuesIn(app_names()),
                          [](const auto& app) { return app.param; });
 
-/// A micro-app whose loops lose one value on rank 1.
+/// A micro-app whose unpack loop corrupts one value on rank 1.
 class Forgetful final : public MicroApp {
  public:
   explicit Forgetful(std::unique_ptr<MicroApp> sound, int rank)

@@ -17,7 +17,7 @@ std::uintptr_t distance_from_boundary(const char* place) {
   return reinterpret_cast<std::uintptr_t>(place) % boundary;
 }
 
-/// What a transport does: this rank receives in all slots what the other sends from its.
+/// Copies one message between the current slots, as a transport does, and steps to the next.
 void deliver(Buffers& from, Buffers& to) {
   std::copy_n(from.walk().out(), from.size(), to.walk().in());
   from.walk().step();

@@ -7,7 +7,7 @@
 namespace roundtrip::netpipe {
 namespace {
 
-/// Raw MPI that spoils one element of what the named side receives: for tests.
+/// Raw MPI that corrupts one element of the messages that the named side receives.
 template <bool AtTransmitter>
 class CorruptTransport : public MpiTransport {
  public:
@@ -35,8 +35,8 @@ class CorruptTransport : public MpiTransport {
   bool spoils_;
 };
 
-/// Raw MPI that spoils what is received at a size, but for the first message: that of the check
-/// before measuring.
+/// Raw MPI that corrupts all received messages of a size except the first, the check before
+/// measuring.
 class CorruptLateTransport : public MpiTransport {
  public:
   static constexpr std::string_view name = "corrupt-late";
@@ -52,7 +52,7 @@ class CorruptLateTransport : public MpiTransport {
   mutable int last_ = 0;
 };
 
-/// Raw MPI after which there is no room on the disk: no file may grow beyond 8 KiB. Not before,
+/// Raw MPI whose destructor simulates a full disk: no file may grow beyond 512 bytes. Not earlier,
 /// since MPI keeps its shared memory in files.
 class FullDiskTransport : public MpiTransport {
  public:
@@ -61,7 +61,7 @@ class FullDiskTransport : public MpiTransport {
   FullDiskTransport(const FullDiskTransport&) = delete;
   FullDiskTransport& operator=(const FullDiskTransport&) = delete;
   ~FullDiskTransport() {
-    constexpr rlim_t most = 512;  // less than what stands before the first sample
+    constexpr rlim_t most = 512;  // less than the header of samples.csv
     const rlimit limit{.rlim_cur = most, .rlim_max = most};
     setrlimit(RLIMIT_FSIZE, &limit);
     std::signal(SIGXFSZ, SIG_IGN);

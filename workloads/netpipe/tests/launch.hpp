@@ -43,7 +43,7 @@ class Launch : public LaunchTest {
     EXPECT_EQ(ended.out.find("ROUNDTRIP COMPLETE"), std::string::npos);
   }
 
-  /// Run record and samples, held against each other.
+  /// Compares run record and samples.
   void expect_consistent_files(const json& record) const {
     std::istringstream lines(text_of(in("samples.csv")));
     std::string line;

@@ -6,7 +6,7 @@ namespace roundtrip::netpipe {
 namespace {
 
 TEST_F(Launch, WritesWhatItMeasured) {
-  // A precision that six samples reach unless they differ by more than their size.
+  // Six samples reach a precision of 100 % unless one differs from the median by more than that.
   const Ended ended = run(
       2, "--samples samples.csv --budget 20 --end 4096 --perturbation 0 --precision 100 --seed 9");
   ASSERT_EQ(ended.code, 0) << ended.err;
@@ -30,7 +30,7 @@ TEST_F(Launch, WritesWhatItMeasured) {
   }
   EXPECT_EQ(variants, (std::set<std::string>{"mpi", "boost", "mpi-datatype", "boost-datatype",
                                              "boost-serialized"}));
-  // How many it came to is a matter of time.
+  // The number of measured sizes depends on the time.
   const std::set<long> schedule = {1,  2,   3,   4,   6,   8,   12,  16,   24,   32,   48,   64,
                                    96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096};
   EXPECT_TRUE(std::ranges::includes(schedule, sizes));
@@ -118,8 +118,8 @@ TEST_F(Launch, MoreThanTwoRanks) {
   EXPECT_EQ(record.at("placement").size(), 3U);
 }
 
-/// Of long messages: the rule asks for as many short ones as took 0.1 s at the best moment, which
-/// on a busy machine may take minutes.
+/// Long messages: a trial repeats short ones as often as fits 0.1 s at their best time, which may
+/// take minutes on a busy machine.
 TEST_F(Launch, ExactPrintsNetPipesColumns) {
   const Ended ended = run(2, "--exact boost --start 4194304 --end 6291456");
   ASSERT_EQ(ended.code, 0) << ended.err;

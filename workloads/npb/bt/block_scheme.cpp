@@ -13,8 +13,8 @@ Column unit(std::size_t m) {
   return column;
 }
 
-/// Solves M X = (C, r) for several right-hand sides in place by elimination without pivots: M is
-/// diagonally dominant.
+/// Solves M X = (C, r) in place by Gauss-Jordan elimination without pivoting: M is diagonally
+/// dominant.
 [[gnu::always_inline]] inline void solve_in_place(Block& m, Block& c, Column& r) {
   for (std::size_t p = 0; p < equations; ++p) {
     const Lanes inverse = 1 / m[p][p];
@@ -31,7 +31,7 @@ Column unit(std::size_t m) {
   }
 }
 
-/// The matrix a A + b (N + c I), made by applying it to each column of the identity.
+/// The matrix a A + b (N + c I), computed by applying it to each column of the identity.
 template <std::size_t d>
 [[gnu::always_inline]] inline Block matrix(const FlowOf<Lanes>& flow, double a, double b) {
   Block block;

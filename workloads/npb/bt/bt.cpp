@@ -20,7 +20,7 @@ constexpr cfd::Work shares{.residual = 0.060,
 
 static_assert(cfd::add_up(shares));
 
-/// By NPB's formula, in a step.
+/// Operations of a step by NPB's formula.
 double operations(double n) {
   return 3478.8 * std::pow(n, 3) - 17655.7 * std::pow(n, 2) + 28023.7 * n;
 }

@@ -4,11 +4,11 @@
 
 namespace roundtrip::npb::bt {
 
-/// BT: the simulated application by an alternating-direction scheme, each direction a set of
-/// block-tridiagonal systems with 5 x 5 blocks.
+/// BT: the simulated application, solved by an alternating-direction scheme with block-tridiagonal
+/// systems (5 x 5 blocks).
 Entry entry();
 
-/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
+/// The histories of the recorded classes; record_history.py generates history.cpp.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::bt

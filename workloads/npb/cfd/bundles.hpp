@@ -8,19 +8,19 @@
 
 namespace roundtrip::npb::cfd {
 
-/// Up to `lanes` adjacent lines of inner points in one direction. If there are fewer lines, the
-/// unused lanes are loaded with whatever memory holds there, and are never stored.
+/// Up to `lanes` adjacent lines of inner points in one direction. Unused lanes are loaded from
+/// adjacent memory and never stored.
 struct Bundle {
   std::ptrdiff_t at;     ///< offset of the first inner point of the first lane
   std::ptrdiff_t step;   ///< distance from a point to the next
   std::ptrdiff_t apart;  ///< distance from a lane to the next
   int length;            ///< number of points
   int count;             ///< number of lanes
-  int first;             ///< the first point's number in the whole grid
+  int first;             ///< index of the first point in the whole grid
 };
 
 /// Reads the first `count` lanes of each Lanes in `lanes_of`; leaves the other lanes unchanged.
-/// Returns the end of what it read.
+/// Returns the end of the values read.
 template <class T>
 const double* get_lines(const double* from, int count, T& lanes_of) {
   auto* const to = reinterpret_cast<double*>(&lanes_of);
@@ -30,7 +30,7 @@ const double* get_lines(const double* from, int count, T& lanes_of) {
   return from;
 }
 
-/// The reverse: writes those lanes to `to`. Returns the end of what it wrote.
+/// Writes the first `count` lanes of each Lanes to `to`. Returns the end of the values written.
 template <class T>
 double* put_lines(const T& lanes_of, int count, double* to) {
   const auto* const from = reinterpret_cast<const double*>(&lanes_of);
@@ -40,7 +40,7 @@ double* put_lines(const T& lanes_of, int count, double* to) {
   return to;
 }
 
-/// All inner lines of a cell in direction d. Lanes lie side by side in x, or in y if d is x.
+/// All inner lines of a cell in direction d. Lanes are adjacent in x, or in y if d is x.
 inline std::vector<Bundle> bundles_of(const Cell& cell, std::size_t d) {
   const std::size_t across = d == 0 ? 1 : 0;
   const std::size_t third = 3 - d - across;

@@ -33,7 +33,7 @@ class Fields {
   [[nodiscard]] std::vector<CellFields>& cells() { return cells_; }
   [[nodiscard]] double dt() const { return dt_; }
 
-  /// The state at the start.
+  /// Resets u to the initial state and rhs to 0.
   void reset();
 
   /// Collective: rhs = dt times the residual of u.

@@ -7,26 +7,25 @@
 
 namespace roundtrip::npb::cfd {
 
-/// The quantities that the Jacobians at a point depend on. T: double, or Lanes for several points
-/// at once.
+/// The quantities in the Jacobians at a point. T: double, or Lanes for several points at once.
 template <class T>
 struct FlowOf {
   T inverse_density;
   std::array<T, 3> velocity;
   T kinetic;
-  T energy;  ///< of unit mass
+  T energy;  ///< per unit mass
 };
 using Flow = FlowOf<double>;
 
 template <class T>
 using StateOf = std::array<T, equations>;
 
-/// Pointers to the fields that make a Flow.
+/// Pointers to the fields of a Flow.
 struct FlowFields {
   const double* inverse_density;
   std::array<const double*, 3> velocity;
   const double* kinetic;
-  const double* energy;  ///< of unit volume
+  const double* energy;  ///< per unit volume
 
   FlowFields(const Vector& u, const Derived& derived)
       : inverse_density(derived.inverse_density.data()),
@@ -41,7 +40,7 @@ struct FlowFields {
         inverse, {velocity[0][p], velocity[1][p], velocity[2][p]}, kinetic[p], energy[p] * inverse};
   }
 
-  /// The flow at `lanes` points that are `apart` from each other.
+  /// The flow at `lanes` points at distance `apart`.
   [[gnu::always_inline]] [[nodiscard]] FlowOf<Lanes> at(std::ptrdiff_t p,
                                                         std::ptrdiff_t apart) const {
     const Lanes inverse = load(inverse_density + p, apart);
@@ -63,7 +62,7 @@ template <std::size_t d, class T>
   const T v1 = f.velocity[d];
   const T v2 = f.velocity[d2];
   const T v3 = f.velocity[d3];
-  // The change of momentum less velocity times the change of mass.
+  // The change of momentum minus velocity times the change of mass.
   const T w1 = x[1 + d] - v1 * x[0];
   const T w2 = x[1 + d2] - v2 * x[0];
   const T w3 = x[1 + d3] - v3 * x[0];

@@ -4,7 +4,7 @@
 
 namespace roundtrip::npb::cfd {
 
-/// One number of each of several adjacent grid lines, as a vector type of GCC and Clang.
+/// One number from each of `lanes` adjacent grid lines: a vector type of GCC and Clang.
 inline constexpr std::size_t lanes = 8;
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 

@@ -5,7 +5,7 @@
 namespace roundtrip::npb::cfd {
 namespace {
 
-/// Calls visit(place, length) for the contiguous pieces of a layer.
+/// Calls visit(offset, length) for the contiguous pieces of a layer.
 template <class Visit>
 void for_each_piece(const Cell& cell, std::size_t d, int begin, int end, const Visit& visit) {
   std::array<int, 3> first{0, 0, 0};

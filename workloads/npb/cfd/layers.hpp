@@ -10,11 +10,11 @@ namespace roundtrip::npb::cfd {
 void pack(const Cell& cell, const Vector& v, std::size_t d, int begin, int end,
           std::vector<double>& buffer);
 
-/// The reverse: reads these points from `from` and returns the end of what it read.
+/// Reads these points from `from`; returns the end of the values read.
 const double* unpack(const double* from, const Cell& cell, Vector& v, std::size_t d, int begin,
                      int end);
 
-/// Number of values in such a layer.
+/// Number of values in a layer of `thickness` points in direction d.
 std::size_t layer_size(const Cell& cell, std::size_t d, int thickness);
 
 }  // namespace roundtrip::npb::cfd

@@ -11,7 +11,7 @@
 namespace roundtrip::npb::cfd {
 
 /// Solves all lines of direction d through all cells: elimination upwards, substitution downwards.
-/// Each stage sends its last values to the rank that does the next stage.
+/// Each stage sends its last values to the rank of the next stage.
 ///
 /// Scheme has the types Eliminated and Substituted (arrays of Lanes, all zero at the boundary) and
 ///   Eliminated eliminate(cell, bundle, slot, Eliminated of the previous point);
@@ -71,7 +71,7 @@ class LineSolver {
     Comm::work(per_point * partition_.cells()[cell].inner_points());
   }
 
-  /// One stage: receives the previous stage's values, if any, and sends its own to the next stage.
+  /// One stage: receives the values of the previous stage and sends values to the next, if any.
   template <class Handed, class Solve>
   void run(std::size_t d, int stage, bool receives, bool sends, int step, double work_per_point,
            const Solve& solve) {
@@ -95,8 +95,7 @@ class LineSolver {
       if (sends) to = put_lines(out, bundles[b].count, to);
     }
     declare_work(work_per_point, cell);
-    // All ranks send in a ring at the same time: sends that wait for their receivers would
-    // deadlock.
+    // All ranks send in a ring at the same time: blocking sends could deadlock.
     if (sends) comm.post_send(out_, partition_.neighbour(d, step));
   }
 

@@ -20,10 +20,10 @@ class MultiPartition {
   [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
   [[nodiscard]] Comm& comm() const { return comm_; }
 
-  /// The cell of this rank that lies in layer `stage` of direction d.
+  /// Index of this rank's cell in layer `stage` of direction d.
   [[nodiscard]] std::size_t cell_of(std::size_t d, int stage) const;
 
-  /// The rank that has the neighbours of all cells of this rank, `step` away in direction d.
+  /// The rank of the neighbours, `step` away in direction d, of all cells of this rank.
   [[nodiscard]] int neighbour(std::size_t d, int step) const;
 
   /// Collective: fills the ghosts of one field of each cell.
@@ -31,7 +31,7 @@ class MultiPartition {
 
  private:
   /// Packs layers into out_, in the order of the cells that receive them; no layer crosses the
-  /// boundary of the grid. Returns how many numbers the neighbour sends.
+  /// boundary of the grid. Returns the number of values that the neighbour sends.
   std::size_t pack_layers(const std::vector<Vector*>& fields, std::size_t d, int step);
   void unpack_layers(const std::vector<Vector*>& fields, std::size_t d, int step);
 

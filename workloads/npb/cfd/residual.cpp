@@ -91,7 +91,7 @@ void damp(const Point& p, std::ptrdiff_t s, int first, int count,
   }
 }
 
-/// The same along x, where the weights change within the line.
+/// damp() along x, where the weights change within the line.
 void damp_along_x(const Cell& cell, const Point& p, int begin, int count) {
   const int origin = cell.origin()[0] + begin;
   int at = 0;

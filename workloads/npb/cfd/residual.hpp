@@ -25,8 +25,8 @@ void derive(const Cell& cell, const Vector& u, Derived& derived);
 void residual(const Cell& cell, const Vector& u, const Derived& derived, const Vector& forcing,
               double scale, Vector& rhs);
 
-/// The forcing for which the exact solution has no residual. Overwrites `u` with the exact solution
-/// and `derived` with what is computed from it.
+/// The forcing for which the residual of the exact solution is zero. Overwrites `u` with the exact
+/// solution and `derived` with its derived quantities.
 Vector make_forcing(const Cell& cell, Vector& u, Derived& derived);
 
 /// Sums of squares at inner points for each equation: of `v`, and of `u` minus the exact solution.

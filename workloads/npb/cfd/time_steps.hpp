@@ -8,7 +8,7 @@
 
 namespace roundtrip::npb::cfd {
 
-/// What BT and SP have in common.
+/// Parameters of BT and SP.
 struct TimeSteps {
   char problem_class;
   int n;

@@ -16,7 +16,7 @@ struct Norms {
 State root_mean(const State& sum_of_squares, int n);
 
 /// The history of a run: one number for the change in each step, and one for the residual at the
-/// end. Each is the root mean square of five norms, divided by those of the published residual.
+/// end. Each is the root mean square of five norms, each divided by its published residual.
 /// `change`: for each step the five sums of squares over all ranks.
 std::vector<double> history(const std::vector<double>& change, const State& residual,
                             const Norms& published, int n);

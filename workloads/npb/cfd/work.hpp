@@ -5,16 +5,16 @@
 
 namespace roundtrip::npb::cfd {
 
-/// Operations of a step for each inner point of the grid, by what they are done for.
+/// Operations of a step for each inner point of the grid, by purpose.
 struct Work {
   double residual;
   std::array<double, 3> eliminate;   ///< along x, y, z
   std::array<double, 3> substitute;  ///< along x, y, z
   double change;
-  std::array<double, 4> between;  ///< before the lines along x, y and z, and after all
+  std::array<double, 4> between;  ///< before the lines along x, y and z, and after z
 };
 
-/// Whether shares add up to 1, so that nothing of a step is lost.
+/// Whether the shares of a step add up to 1.
 constexpr bool add_up(const Work& shares) {
   double sum = shares.residual + shares.change;
   for (const double one : shares.eliminate) sum += one;
@@ -24,7 +24,7 @@ constexpr bool add_up(const Work& shares) {
   return sum > 1 - rounding && sum < 1 + rounding;
 }
 
-/// `shares` of the operations of a step on an n^3 grid.
+/// Divides `operations` of a step on an n^3 grid by `shares`, for each inner point.
 inline Work share_out(double operations, int n, const Work& shares) {
   const double each = operations / std::pow(n - 2, 3);
   Work work = shares;

@@ -26,7 +26,7 @@ const std::map<char, Parameters> classes = {
     {'C', {150000, 15, 75, 110, 28.973605592845}}, {'D', {1500000, 21, 100, 500, 52.514532105794}},
 };
 
-/// Operations for each element of x to improve it by an estimate.
+/// Operations of improve() for each element of x, without the solution.
 constexpr double per_improvement = 6;
 
 class Cg final : public Benchmark {
@@ -42,7 +42,7 @@ class Cg final : public Benchmark {
             .operations = iterations * n * (per_row + steps * per_step + per_improvement)};
   }
 
-  /// The block's elements as generated, and some vectors.
+  /// The block's terms before merging, the sparse vectors x_i, and dense vectors.
   [[nodiscard]] double bytes(int ranks) const override {
     constexpr double vectors = 8;
     const double n = parameters_.n;

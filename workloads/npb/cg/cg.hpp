@@ -4,11 +4,11 @@
 
 namespace roundtrip::npb::cg {
 
-/// CG: the smallest eigenvalue of a large sparse symmetric matrix by inverse iteration, each step a
-/// conjugate-gradient solution.
+/// CG: the smallest eigenvalue of a large sparse symmetric matrix by inverse iteration with
+/// conjugate-gradient solutions.
 Entry entry();
 
-/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
+/// The histories of the recorded classes; record_history.py generates history.cpp.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::cg

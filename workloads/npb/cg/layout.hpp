@@ -5,7 +5,7 @@
 
 namespace roundtrip::npb::cg {
 
-/// Some consecutive elements.
+/// Consecutive elements.
 struct Range {
   std::size_t begin;
   std::size_t count;
@@ -25,7 +25,7 @@ class Layout {
   [[nodiscard]] int column_begin() const { return part(column_); }
   [[nodiscard]] int column_end() const { return part(column_ + 1); }
 
-  /// The rank whose values by rows this rank needs by columns, and vice versa.
+  /// The partner of this rank in the transpose of a vector from rows to columns.
   [[nodiscard]] int transpose_partner() const;
 
   /// Ranges of this rank's rows, counted from the first: the rows that the transpose partner needs,

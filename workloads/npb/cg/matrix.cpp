@@ -12,7 +12,7 @@ namespace {
 
 constexpr double condition = 0.1;
 
-/// Vectors x_i, one after the other; vector i is start[i] .. start[i + 1].
+/// Vectors x_i, concatenated; vector i is start[i] .. start[i + 1].
 struct SparseVectors {
   std::vector<std::size_t> start{0};
   std::vector<int> index;

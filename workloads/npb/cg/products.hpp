@@ -12,14 +12,14 @@ struct Product {
   void (*multiply)(const SparseBlock& block, const double* p, double* w);
 };
 
-/// All ways. Which one is the fastest depends on the processor.
+/// All ways. The fastest way depends on the processor.
 std::span<const Product> products();
 
-/// Adds the elements of a row to four sums that do not wait for each other.
+/// Adds the elements of a row to four independent sums.
 void multiply_by_fours(const SparseBlock& block, const double* p, double* w);
 
 /// Multiply vectors of elements. The first loads the elements of p one by one, the second by gather
-/// instructions: on some processors these are as fast, on others they take twice as long.
+/// instructions, which are as fast on some processors and take twice as long on others.
 void multiply_by_vectors(const SparseBlock& block, const double* p, double* w);
 void multiply_by_gathers(const SparseBlock& block, const double* p, double* w);
 

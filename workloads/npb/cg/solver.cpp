@@ -79,7 +79,7 @@ void Solver::multiply(const std::vector<double>& operand, std::vector<double>& p
 }
 
 double Solver::solve(const std::vector<double>& x, std::vector<double>& z) {
-  // Ranks of a grid column have the same part of a vector, and all of them work on it.
+  // All ranks of a grid column have, and compute, the same part of a vector.
   const auto elements = static_cast<double>(x.size());
   constexpr double per_dot = 2;
   constexpr double per_addition = 2;

@@ -14,10 +14,10 @@ namespace roundtrip::npb::cg {
 /// Steps of the conjugate-gradient method.
 inline constexpr int steps = 25;
 
-/// NPB's operations for each row of the matrix: in a product, by the number that its formula takes
-/// for the elements of a row; for each element of a vector: in a step beside its product, and for
-/// the residual of the solution. By these, 93 % of class A is products; measured on 4 ranks, 91 %
-/// of its CPU time is.
+/// NPB's operations of a product for each row of the matrix, by the formula's number of elements;
+/// of a step without its product, and of the residual of the solution, for each element of a
+/// vector. On 4 ranks, products are 93 % of the operations of class A, and 91 % of its CPU time,
+/// measured.
 constexpr double per_product(int nonzeros) {
   return 2.0 * nonzeros * (nonzeros + 1);
 }
@@ -32,7 +32,7 @@ class Solver {
   Solver(Comm& comm, const Layout& layout, SparseBlock matrix, double product_work,
          std::span<const Product> ways = products());
 
-  /// How the matrix is multiplied.
+  /// The choice of the matrix product.
   [[nodiscard]] const Choice& choice() const { return choice_; }
 
   /// Collective. Solves for z; returns ||x - A z||.
@@ -69,7 +69,7 @@ void Solver::sum_over_row(std::array<double, N>& values) {
   }
 }
 
-/// Dot product of the parts that this rank has.
+/// Dot product of this rank's parts.
 double dot(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace roundtrip::npb::cg

@@ -5,7 +5,7 @@
 
 namespace roundtrip::npb {
 
-/// Memory aligned to cache lines; from 16 MiB on, in large pages if the system has them.
+/// Memory aligned to cache lines; from 8 MiB, in large pages if the system has them.
 /// Throws std::bad_alloc.
 void* allocate_pages(std::size_t bytes);
 void free_pages(void* data);

@@ -17,7 +17,7 @@ namespace roundtrip::npb {
 /// Problem classes of NPB, one letter each, smallest first.
 inline constexpr const char* problem_classes = "SWABCD";
 
-/// What NPB's result block states about a benchmark and its class.
+/// Properties of a benchmark and its class in NPB's result block.
 struct Problem {
   std::string size;       ///< as printed: `1400`, `12x  12x  12`
   int iterations = 0;     ///< as printed; 0 for EP
@@ -44,17 +44,17 @@ class Benchmark {
   /// Bytes of the arrays of one rank out of `ranks`.
   [[nodiscard]] virtual double bytes(int ranks) const = 0;
 
-  /// Collective: set-up, untimed iteration, timed section, verification. The root prints what NPB
-  /// prints before the result block.
+  /// Collective: set-up, untimed iteration, timed section, verification. The root prints NPB's
+  /// output before the result block.
   virtual Outcome run(Comm& comm, TimedSection& section) = 0;
 
-  /// After run(): the choices that were made by measurement before the timed section.
+  /// After run(): the choices made by measurement before the timed section.
   [[nodiscard]] virtual std::vector<Choice> choices() const { return {}; }
 };
 
-/// The numbers of ranks that a benchmark can run on.
+/// The legal numbers of ranks of a benchmark.
 struct RankRule {
-  std::string text;  ///< for people: `a power of two`
+  std::string text;  ///< for messages: `a power of two`
   std::function<bool(int)> legal;
 };
 
@@ -63,7 +63,7 @@ struct Entry {
   std::string name;  ///< CG, MG, ...
   std::function<RankRule(char problem_class)> ranks;
   std::function<std::unique_ptr<Benchmark>(char problem_class)> make;
-  std::string classes = problem_classes;  ///< the classes that it has
+  std::string classes = problem_classes;  ///< its classes
   Histories histories = {};
 };
 

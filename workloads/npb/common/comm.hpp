@@ -11,8 +11,8 @@
 
 namespace roundtrip::npb {
 
-/// The ranks of a benchmark. Every message goes through it and is timed and counted.
-/// A message of a rank to itself is a copy and is not counted.
+/// Communication of a benchmark. Times and counts every message of a timed section.
+/// A message of a rank to itself is not counted.
 class Comm {
  public:
   explicit Comm(MPI_Comm comm);
@@ -21,21 +21,20 @@ class Comm {
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] bool root() const { return rank_ == 0; }
 
-  /// Sends `out` to one rank while receiving `in` from another (or the same). Returns when both are
-  /// done. Blocks of different length are allowed.
+  /// Sends `out` to one rank and receives `in` from another (or the same), blocking. The lengths
+  /// may differ.
   void exchange(std::span<const double> out, int to, std::span<double> in, int from, int tag = 0);
 
-  /// The same in two steps, so that several exchanges can overlap.
+  /// Nonblocking exchanges, which can overlap. finish_all() waits for all of them.
   void start_receive(std::span<double> in, int from, int tag);
   void start_send(std::span<const double> out, int to, int tag);
   void finish_all();
 
-  /// One stage of a pipeline. receive() returns when the data is here, send() when the buffer may
-  /// be used again.
+  /// One stage of a pipeline, blocking: send() returns when the buffer may be reused.
   void receive(std::span<double> in, int from, int tag = 0);
   void send(std::span<const double> out, int to, int tag = 0);
 
-  /// Sends without waiting; call finish_sends() before using the buffer again.
+  /// Nonblocking send. Call finish_sends() before reusing the buffer.
   void post_send(std::span<const double> out, int to, int tag = 0);
   void finish_sends();
 
@@ -47,7 +46,7 @@ class Comm {
   void all_to_all(std::span<const int> out, std::span<const int> out_counts, std::span<int> in,
                   std::span<const int> in_counts);
 
-  /// Sums over all ranks, on all ranks.
+  /// Sums and maximum over all ranks, on all ranks.
   void sum(std::span<double> values);
   void sum(std::span<int> values);
   double sum(double value);
@@ -61,10 +60,10 @@ class Comm {
   [[nodiscard]] bool from_root(bool value) const;
   void barrier() const;
 
-  /// Simulation: this rank has just done so many of the operations that NPB's formula counts.
+  /// Simulation: adds `operations`, by NPB's formula, to the work of this rank.
   static void work(double operations) { roundtrip::work(operations); }
 
-  /// What was sent since the last reset.
+  /// Traffic of this rank since the last reset.
   [[nodiscard]] const TrafficByPattern& traffic() const { return traffic_; }
   [[nodiscard]] const MessageSizes& sizes() const { return sizes_; }
   void reset_traffic();

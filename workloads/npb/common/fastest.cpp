@@ -9,7 +9,7 @@ namespace roundtrip::npb {
 
 Choice fastest(const Comm& comm, const std::string& of, std::span<const Way> ways,
                const std::function<double()>& clock) {
-  if constexpr (simulated) ways = ways.first(1);  // the clock of a model knows none of them
+  if constexpr (simulated) ways = ways.first(1);  // a simulated clock does not measure them
   constexpr int fewest_rounds = simulated ? 1 : 3;
   constexpr int most_rounds = simulated ? 1 : 50;
   constexpr double long_enough_s = 0.01;

@@ -16,18 +16,18 @@ struct Way {
   std::function<void()> run;
 };
 
-/// Which way was chosen, and the time that each took: seconds, on the slowest rank.
+/// The chosen way, and the time of each way on the slowest rank, seconds.
 struct Choice {
-  std::string of;  ///< what all these ways compute
+  std::string of;  ///< name of the computation
   std::size_t chosen = 0;
   std::vector<std::string> ways;
   std::vector<double> seconds;
 };
 
-/// Collective: runs the ways in turn for a few milliseconds and chooses, on all ranks, the way that
-/// takes the slowest rank the least time; the first of equals. A way's time is that of its shortest
-/// trial. Simulated, it runs the first way, once, and knows no other. Call it outside of timed
-/// sections. `clock` returns seconds.
+/// Collective: runs the ways in turn, 3 to 50 rounds, until 10 ms have passed, and chooses, on all
+/// ranks, the way with the least time on the slowest rank; of equal times, the first. A way's time
+/// is its minimum over the rounds. A simulation runs only the first way, once. Call it outside of
+/// timed sections. `clock` returns seconds.
 Choice fastest(const Comm& comm, const std::string& of, std::span<const Way> ways,
                const std::function<double()>& clock = now);
 

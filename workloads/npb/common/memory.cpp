@@ -12,7 +12,7 @@
 namespace roundtrip::npb {
 namespace {
 
-/// The number in a line `<name>: <number> kB` of a proc(5) file, in bytes; nothing if there is no
+/// The number in a line `<name>: <number> kB` of a proc(5) file, in bytes; empty if there is no
 /// such line.
 std::optional<double> bytes_of(const char* path, const std::string& name) {
   constexpr double kib = 1024;
@@ -33,7 +33,7 @@ std::string gigabytes(double bytes) {
   return text.data();
 }
 
-/// Simulated ranks are all in one process of the machine that simulates.
+/// All simulated ranks are in one process.
 int ranks_on_this_host(MPI_Comm world) {
   int all = 0;
   MPI_Comm_size(world, &all);

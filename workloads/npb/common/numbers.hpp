@@ -4,7 +4,7 @@
 
 namespace roundtrip::npb {
 
-/// |computed - published| / |published|; infinite for what is not a number.
+/// |computed - published| / |published|; infinite for NaN.
 double relative_error(double computed, double published);
 
 /// `value` as Fortran's E format writes it: 0.17130235E+02 with 8 `digits`.

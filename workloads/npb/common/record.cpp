@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Each choice: its alternatives with their seconds, and the chosen one.
+/// The choices: time of each way, seconds, and the chosen way.
 ordered_json choices(const Result& result) {
   auto all = ordered_json::array();
   for (const Choice& choice : result.choices) {
@@ -34,7 +34,7 @@ ordered_json described(const Result& result) {
 
 void record(Launch& launch, const Result& result, const Measured& measured) {
   const auto& [iterations, rank_times, sizes] = measured;
-  // The benchmark determines what the caches hold when the timed section begins.
+  // The cache contents at the start of the timed section depend on the benchmark.
   record_timing(
       launch.record,
       {.clock = "each rank", .synchronisation = "barrier", .over_ranks = "maximum", .cache = ""});

@@ -26,7 +26,7 @@ struct Measured {
 ///   (metric `messages`);
 /// - for each rank its time outside of MPI and in MPI, waiting included (phases `rank ...`; rep is
 ///   the rank).
-/// run.json, `npb`: verification by the specification, and the history of the iterations.
+/// run.json, `npb`: results, choices, memory, verification and history.
 void record(Launch& launch, const Result& result, const Measured& measured);
 
 }  // namespace roundtrip::npb

@@ -10,10 +10,10 @@ namespace roundtrip::npb {
 /// Memory of one rank, in bytes.
 struct Memory {
   double expected = 0;  ///< arrays, by Benchmark::bytes()
-  double most = 0;      ///< growth of the process, on the rank that grew most
+  double most = 0;      ///< growth of the process, maximum over the ranks
 };
 
-/// What is printed at the end of a benchmark.
+/// Results of a run, for the result block and the record.
 struct Result {
   std::string benchmark;  ///< CG, MG, ...
   char problem_class = 'S';
@@ -21,7 +21,7 @@ struct Result {
   double seconds = 0;
   int ranks = 1;
   bool verified = false;                ///< by the specification
-  std::string compared;                 ///< how the history compares with the recorded one
+  std::string compared;                 ///< comparison of the history with the recorded one
   std::vector<std::string> quantities;  ///< of a recorded history
   std::vector<double> history;          ///< iterations x quantities
   std::vector<Choice> choices;          ///< made by measurement before the timed section

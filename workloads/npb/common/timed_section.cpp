@@ -30,7 +30,7 @@ std::vector<std::int64_t> gathered(const std::vector<std::int64_t>& mine, const 
 }  // namespace
 
 void TimedSection::start() {
-  constexpr std::size_t many = 1024;  // so that laps allocate nothing
+  constexpr std::size_t many = 1024;  // so that lap() does not allocate
   laps_.clear();
   laps_.reserve(many);
   comm_.barrier();

@@ -13,28 +13,28 @@ struct Iteration {
   TrafficByPattern traffic;  ///< seconds: mean over the ranks; messages and bytes: their sum
 };
 
-/// What one rank did in all iterations, in seconds.
+/// Time of one rank in all iterations, seconds.
 struct RankTime {
   double compute = 0;
   double communication = 0;  ///< in MPI, waiting included
 };
 
-/// The timed part of a benchmark, with its iterations. It communicates and writes nothing of its
-/// own between start() and stop().
+/// The timed part of a benchmark, with its iterations. It neither communicates nor prints between
+/// start() and stop().
 class TimedSection {
  public:
   explicit TimedSection(Comm& comm) : comm_(comm) {}
 
-  /// Collective: all ranks meet, the counters go to zero, the clock starts.
+  /// Collective: after a barrier, resets the counters and starts the clock.
   void start();
 
-  /// The time since the start or the last lap belongs to no iteration.
+  /// Excludes the time since start() or the last lap() from the iterations.
   void skip();
 
-  /// An iteration ends here, the next begins.
+  /// Ends an iteration and begins the next.
   void lap();
 
-  /// Collective: the clock stops.
+  /// Collective: stops the clock.
   void stop();
 
   /// Time of the slowest rank.
@@ -51,13 +51,13 @@ class TimedSection {
 
  private:
   struct Mark {
-    double time = 0;  ///< by the clock, or since the previous mark
+    double time = 0;  ///< clock reading, or time since the previous mark
     TrafficByPattern traffic;
   };
 
   Comm& comm_;
   double start_ = 0;
-  Mark begin_;              ///< of the iteration under way
+  Mark begin_;              ///< of the current iteration
   std::vector<Mark> laps_;  ///< duration and traffic of the iterations
   double seconds_ = 0;
   MessageSizes sizes_;

@@ -7,10 +7,10 @@
 
 namespace roundtrip::npb {
 
-/// Why ranks communicate. A slow link affects each pattern differently.
+/// Communication patterns. A slow link affects each pattern differently.
 enum class Pattern : std::uint8_t {
   exchange,   ///< pairwise, both ways at once: faces of a grid, parts of a vector
-  pipeline,   ///< one way, each rank waits for the one before it
+  pipeline,   ///< one way, each rank waits for its predecessor
   transpose,  ///< every rank to every rank
   reduction,  ///< sums and maxima over all ranks
 };
@@ -18,7 +18,7 @@ inline constexpr std::size_t patterns = 4;
 inline constexpr std::array<const char*, patterns> pattern_names = {"exchange", "pipeline",
                                                                     "transpose", "reduction"};
 
-/// What this rank has sent, and how long it spent in MPI to send it.
+/// Messages sent by a rank, and its time in MPI, receiving and waiting included.
 struct Traffic {
   double seconds = 0;
   std::int64_t messages = 0;  ///< a reduction counts once, a transpose once for each other rank

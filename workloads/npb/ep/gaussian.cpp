@@ -8,11 +8,11 @@
 namespace roundtrip::npb::ep {
 namespace {
 
-constexpr std::size_t block = 2048;  // pairs: their numbers stay in the first-level cache
-constexpr std::size_t lanes = 16;    // independent strands of the generator
+constexpr std::size_t block = 2048;  // pairs: their numbers fit in the L1 cache
+constexpr std::size_t lanes = 16;    // independent streams of the generator
 
 /// Makes the next 2 * block numbers of the sequence, scaled to (-1, 1). Lane l makes every lanes-th
-/// number, from number l on.
+/// number, starting at l.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t state) {

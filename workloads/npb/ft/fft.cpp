@@ -12,7 +12,7 @@ struct Factor {
   double im;
 };
 
-/// Where a pass reads and writes.
+/// Input and output of a pass.
 struct Views {
   const double* re;
   const double* im;
@@ -20,14 +20,14 @@ struct Views {
   double* to_im;
 };
 
-/// Stores (re, im) times w at place `k`.
+/// Stores (re, im) times w at index `k`.
 inline void put(double* __restrict to_re, double* __restrict to_im, std::size_t k, double re,
                 double im, Factor w) {
   to_re[k] = re * w.re - im * w.im;
   to_im[k] = re * w.im + im * w.re;
 }
 
-/// A butterfly of four runs of `run` numbers, `apart` from each other; the results are adjacent.
+/// A radix-4 butterfly of runs of `run` numbers, at distance `apart`; the results are adjacent.
 void butterfly4(const Views& v, std::size_t apart, std::size_t run, Factor w1) {
   const Factor w2{w1.re * w1.re - w1.im * w1.im, 2 * w1.re * w1.im};
   const Factor w3{w1.re * w2.re - w1.im * w2.im, w1.re * w2.im + w1.im * w2.re};
@@ -56,7 +56,7 @@ void butterfly4(const Views& v, std::size_t apart, std::size_t run, Factor w1) {
   }
 }
 
-/// The last pass if the length is an odd power of two: sum and difference.
+/// A radix-2 butterfly: the last pass if the length is an odd power of two.
 void butterfly2(const Views& v, std::size_t run) {
   for (std::size_t q = 0; q < run; ++q) {
     v.to_re[q] = v.re[q] + v.re[q + run];
@@ -80,8 +80,8 @@ Fft::Fft(int n) : n_(n) {
 
 void Fft::transform(Part& re, Part& im, Part& other_re, Part& other_im) {
   auto n = static_cast<std::size_t>(n_);
-  std::size_t run = lines;  // numbers that take the same factor
-  std::size_t step = 1;     // of the factors' table
+  std::size_t run = lines;  // numbers with the same factor
+  std::size_t step = 1;     // in the table of factors
   for (; n >= 4; n /= 4, run *= 4, step *= 4) {
     const std::size_t quarter = n / 4;
     for (std::size_t p = 0; p < quarter; ++p) {

@@ -5,9 +5,8 @@
 
 namespace roundtrip::npb::ft {
 
-/// Fourier transforms of several lines side by side: F_k = sum_j x_j exp(-2 pi i j k / n), n a
-/// power of two. Stockham's algorithm, radix 4: no bit reversal, and the innermost loop runs over
-/// lines.
+/// Fourier transforms of several adjacent lines: F_k = sum_j x_j exp(-2 pi i j k / n), n a power of
+/// two. Stockham's algorithm, radix 4: no bit reversal, and the innermost loop runs over lines.
 class Fft {
  public:
   /// Lines of a bundle: two cache lines of complex numbers.
@@ -24,7 +23,7 @@ class Fft {
   /// Transforms the bundle in place.
   void forward() { transform(real_, imag_, other_real_, other_imag_); }
 
-  /// The same with exp(+...), not scaled by 1/n.
+  /// Inverse transform, with exp(+...), not scaled by 1/n.
   void inverse() { transform(imag_, real_, other_imag_, other_real_); }
 
  private:

@@ -15,7 +15,7 @@ struct Extent {
   [[nodiscard]] double points() const { return static_cast<double>(nx) * ny * nz; }
 };
 
-/// How a complex field is distributed over the ranks, in one of two layouts, x fastest in both.
+/// Distribution of a complex field over the ranks, in one of two layouts, x fastest in both.
 /// By planes: each rank has nz / ranks planes, in memory [part of y][z][y in part][x]. In a
 /// transpose, each part goes to one rank and needs no packing.
 /// By pencils: each rank has ny / ranks of all y, in memory [z][y][x].
@@ -31,7 +31,7 @@ struct Layout {
            static_cast<std::size_t>(planes());
   }
 
-  /// Start of the line (y, z) in the layout by planes; z counts the rank's own planes.
+  /// Start of the line (y, z) in the layout by planes; z counts from the rank's first plane.
   [[nodiscard]] std::size_t line(int y, int z) const {
     const int part = y / own_y();
     return static_cast<std::size_t>(extent.nx) *

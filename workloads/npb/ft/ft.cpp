@@ -30,7 +30,7 @@ class Ft final : public Benchmark {
             .operations = n * (first + next * parameters_.iterations())};
   }
 
-  /// Spectrum and field, and a buffer for transposes.
+  /// Spectrum, field and, on several ranks, a buffer for transposes.
   [[nodiscard]] double bytes(int ranks) const override {
     return sizeof(Complex) * parameters_.extent.points() / ranks * (ranks == 1 ? 2 : 3);
   }
@@ -44,7 +44,7 @@ class Ft final : public Benchmark {
   Parameters parameters_;
 };
 
-/// Random numbers: real and imaginary parts in turn, x fastest, then y, then z.
+/// Random numbers: alternating real and imaginary parts, x fastest, then y, then z.
 void fill_randomly(const Layout& layout, Field& field) {
   const auto& [nx, ny, nz] = layout.extent;
   for (int z = 0; z < layout.planes(); ++z) {
@@ -62,7 +62,7 @@ void fill_randomly(const Layout& layout, Field& field) {
   }
 }
 
-/// exp(-4 alpha pi^2 k^2 t) for the wave numbers k of places first, first + 1, ... of n.
+/// exp(-4 alpha pi^2 k^2 t) for the wave numbers k of indices first, first + 1, ... of n.
 std::vector<double> damping(int n, int first, int count, int t) {
   constexpr double alpha = 1e-6;
   const double rate = -4 * alpha * std::numbers::pi * std::numbers::pi * t;

@@ -7,7 +7,7 @@ namespace roundtrip::npb::ft {
 /// FT: a diffusion equation solved by three-dimensional Fourier transforms.
 Entry entry();
 
-/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
+/// The histories of the recorded classes; record_history.py generates history.cpp.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::ft

@@ -9,7 +9,7 @@ namespace roundtrip::npb::ft {
 
 struct Parameters {
   Extent extent;
-  std::vector<std::complex<double>> checksums;  ///< published, one an iteration
+  std::vector<std::complex<double>> checksums;  ///< published, one per iteration
 
   [[nodiscard]] int iterations() const { return static_cast<int>(checksums.size()); }
 };

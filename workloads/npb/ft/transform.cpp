@@ -61,9 +61,9 @@ void Transform::run(Fft& fft, Direction direction) const {
   }
 }
 
-/// Of transforms along all lines of this rank, of `length` points each.
+/// Declares the transforms along all lines of this rank, `length` points each.
 void Transform::declare_work(int length, double per_log_of_length) const {
-  if (!simulated) return;  // a logarithm is not left out by the compiler
+  if (!simulated) return;  // the compiler would not remove the logarithm
   Comm::work(per_log_of_length * std::log(length) * static_cast<double>(layout_.size()));
 }
 

@@ -15,16 +15,15 @@ struct Damping {
   std::vector<double> z;
 };
 
-/// NPB's operations for each point of the field: for its random number; for each ln of the points
-/// in the first, forward transform; for its damping, the checksum included, and for each ln of the
-/// points in the transforms of the iterations. ln nx ny nz is the sum over the directions, and
-/// 7.21 ln n is the 5 log2 n of a transform along each.
+/// NPB's operations for each point of the field: random number; forward transform, times ln of the
+/// number of points; damping and checksum; inverse transform, times ln of the number of points.
+/// ln (nx ny nz) is the sum over the directions; 7.21 ln n is the 5 log2 n of an FFT along one.
 inline constexpr double per_number = 14.8157;
 inline constexpr double per_log_of_first = 7.19641;
 inline constexpr double per_damping = 5.23518;
 inline constexpr double per_log = 7.21113;
 
-/// Transforms of a field that is spread over all ranks.
+/// Transforms of a field that is distributed over all ranks.
 class Transform {
  public:
   Transform(Comm& comm, const Layout& layout);
@@ -50,7 +49,7 @@ class Transform {
   Fft x_;
   Fft y_;
   Fft z_;
-  Field other_;  ///< the receiving side of a transpose
+  Field other_;  ///< receive buffer of a transpose
 };
 
 }  // namespace roundtrip::npb::ft

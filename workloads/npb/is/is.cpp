@@ -23,8 +23,8 @@ class Is final : public Benchmark {
             .operation_type = "keys ranked"};
   }
 
-  /// The keys, their copies to send and as received, and the sorted keys; the ranks of the key
-  /// values, and a copy of them for sorting.
+  /// The keys, on several ranks their copies to send and as received, and the sorted keys; the
+  /// ranks of the key values, and their copy for sorting.
   [[nodiscard]] double bytes(int ranks) const override {
     const double copies = ranks == 1 ? 2 : 4;
     const auto keys = static_cast<double>(std::int64_t{1} << parameters_.log2_keys);
@@ -41,7 +41,7 @@ class Is final : public Benchmark {
   char class_;
   Parameters parameters_;
   Array<int> keys_;
-  int passed_ = 0;  ///< tests that this rank found correct
+  int passed_ = 0;  ///< tests passed on this rank
 };
 
 /// This rank's part of the sequence: each key is the mean of four random numbers, scaled.
@@ -63,7 +63,7 @@ Array<int> make_keys(const Comm& comm, const Parameters& parameters) {
   return keys;
 }
 
-/// The keys with published ranks, as far as this rank has them; 0 for the others.
+/// The test keys of this rank; 0 for the test keys of other ranks.
 std::array<int, tests> Is::own_test_keys(const Comm& comm) const {
   std::array<int, tests> values{};
   const auto first = static_cast<std::int64_t>(keys_.size()) * comm.rank();

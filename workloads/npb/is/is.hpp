@@ -4,10 +4,10 @@
 
 namespace roundtrip::npb::is {
 
-/// IS, "integer sort": the ranks of N small integers, ten times, by a parallel bucket sort.
+/// IS, "integer sort": ranks N small integers ten times by a parallel bucket sort.
 Entry entry();
 
-/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
+/// The histories of the recorded classes; record_history.py generates history.cpp.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::is

@@ -8,13 +8,13 @@ namespace roundtrip::npb::is {
 inline constexpr int rankings = 10;
 inline constexpr std::size_t tests = 5;
 
-/// A class: sizes, and five keys whose ranks are known in each iteration.
+/// Parameters of a class: sizes, and five test keys with published ranks.
 struct Parameters {
   int log2_keys;
   int log2_max_key;
   int log2_buckets;
-  std::array<std::int64_t, tests> index;  ///< of each key, from 0
-  std::array<std::int64_t, tests> rank;   ///< published, before the offset
+  std::array<std::int64_t, tests> index;  ///< of each test key, from 0
+  std::array<std::int64_t, tests> rank;   ///< published, without the iteration's offset
 };
 
 const Parameters& parameters(char problem_class);

@@ -7,8 +7,8 @@
 namespace roundtrip::npb::is {
 namespace {
 
-/// The keys are read from this number of places in turn. In a single stream, a key often waits for
-/// what the previous key of the same bucket wrote.
+/// Number of streams from which keys are read in turn. In a single stream, a key often waits for
+/// the store of the previous key of its bucket.
 constexpr std::size_t streams = 4;
 
 template <class Visit>
@@ -20,16 +20,15 @@ void for_each_key(std::span<const int> keys, Visit visit) {
   for (std::size_t i = streams * length; i < keys.size(); ++i) visit(0, keys[i]);
 }
 
-/// The weight of a key in the checksum: odd, and unlike that of any other key.
+/// The weight of a key in the checksum: odd, and different for each key.
 std::uint64_t weight(int key) {
   constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
   const std::uint64_t spread = (static_cast<std::uint64_t>(key) + 1) * golden;
   return (spread ^ (spread >> 32U)) * golden | 1U;
 }
 
-/// Shares of the CPU time of a key, which is one operation: adding it to its bucket's size, putting
-/// it where it is sent from, and counting it where it arrives; measured: class A on 4 ranks,
-/// g++ 12. A rank alone only counts.
+/// Shares of the CPU time of a key (one operation): counting for its bucket's size, packing for the
+/// send, counting after the receive; measured: class A on 4 ranks, g++ 12. One rank only counts.
 constexpr double share_of_bucket = 0.16;
 constexpr double share_of_sending = 0.35;
 constexpr double share_of_counting = 1 - share_of_bucket - share_of_sending;
@@ -73,7 +72,7 @@ void Sorter::sum_bucket_sizes(std::span<const int> keys, std::span<int> summed) 
   bucket_sizes_.resize(buckets_);
 }
 
-/// Assigns consecutive buckets to each rank, so that all ranks have about as many keys.
+/// Assigns consecutive buckets to each rank, so that all ranks have about the same number of keys.
 void Sorter::divide_range(std::size_t total) {
   const std::size_t share = total / at(comm_.size());
   std::size_t below = 0;
@@ -130,7 +129,7 @@ std::span<const int> Sorter::redistribute(std::span<const int> keys) {
 void Sorter::count(std::span<const int> keys) {
   up_to_.assign(at(end_key_ - first_key_), 0);
   int* const counts = up_to_.data() - first_key_;
-  // Received keys may have been corrupted on the way. They are checked in pieces that fit in cache.
+  // Received keys may be corrupted. They are checked in pieces that fit in cache.
   const bool arrived = comm_.size() > 1;
   const auto all = static_cast<double>(keys.size());
   constexpr std::size_t piece = 4096;

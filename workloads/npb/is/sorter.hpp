@@ -9,15 +9,15 @@
 
 namespace roundtrip::npb::is {
 
-/// Ranks keys that are spread over all ranks. Afterwards each rank owns a contiguous range of key
-/// values, has all keys of that range and knows how many keys lie below each.
+/// Ranks keys that are distributed over all MPI ranks. Afterwards each MPI rank owns a contiguous
+/// range of key values, with all keys of that range and the number of keys below each.
 class Sorter {
  public:
-  /// Keys lie in [0, 2^log2_max_key), in 2^log2_buckets buckets that the ranks divide among them.
+  /// Keys lie in [0, 2^log2_max_key), in 2^log2_buckets buckets, divided among the MPI ranks.
   Sorter(Comm& comm, int log2_max_key, int log2_buckets);
 
   /// Collective. `keys` are this rank's keys, the same number on each rank. `summed` is replaced by
-  /// its sum over all ranks, which travels in the same message as the sizes of the buckets.
+  /// its sum over all ranks, reduced in the same message as the bucket sizes.
   void rank_keys(std::span<const int> keys, std::span<int> summed);
 
   /// True if this rank owns the range of `key`.
@@ -26,13 +26,13 @@ class Sorter {
   /// Number of keys below `key`. This rank must own the range of `key`.
   [[nodiscard]] std::int64_t rank_of(int key) const;
 
-  /// Checksum of the owned keys, which does not depend on their order. The sum over all ranks is
-  /// the checksum of all keys, modulo 2^64.
+  /// Checksum of the owned keys, independent of their order. The sum over all ranks is the checksum
+  /// of all keys, modulo 2^64.
   [[nodiscard]] std::uint64_t checksum() const { return checksum_; }
 
-  /// Collective: puts the keys in the order of their ranks. Returns the number of faults: places
-  /// out of order, also at the borders between ranks, and keys that a rank received but does not
-  /// own.
+  /// Collective: sorts a copy of the keys by their ranks. Returns this rank's number of faults:
+  /// keys out of order, also at the borders between ranks, and keys that a rank received but does
+  /// not own.
   [[nodiscard]] int disorder() const;
 
  private:
@@ -48,7 +48,7 @@ class Sorter {
   std::size_t buckets_;
   int shift_;                      ///< bucket of a key: key >> shift
   std::vector<int> own_sizes_;     ///< bucket sizes of this rank's keys, stream by stream
-  std::vector<int> bucket_sizes_;  ///< over all ranks, and what is summed with them
+  std::vector<int> bucket_sizes_;  ///< over all ranks; during the sum, also `summed`
   std::vector<int> first_bucket_;  ///< first bucket of each rank, and the end
   int first_key_ = 0;
   int end_key_ = 0;
@@ -58,7 +58,7 @@ class Sorter {
   Array<int> incoming_;
   std::span<const int> owned_;  ///< keys of this rank's range, and strays
   Array<int> up_to_;            ///< for each key of this rank's range: number of owned keys <= it
-  int strays_ = 0;              ///< keys that ever came here but are not of this rank's range
+  int strays_ = 0;              ///< keys received outside of this rank's range, all rankings
 };
 
 }  // namespace roundtrip::npb::is

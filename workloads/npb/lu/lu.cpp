@@ -19,7 +19,7 @@ constexpr double share_of_upper = 0.30;
 constexpr double share_of_change = 0.07;
 constexpr double share_of_residual = 1 - share_of_lower - share_of_upper - share_of_change;
 
-/// By NPB's formula, in a step.
+/// Operations of a step by NPB's formula.
 double operations(double n) {
   return 1984.77 * std::pow(n, 3) - 10923.3 * std::pow(n, 2) + 27770.9 * n - 144010;
 }
@@ -46,7 +46,7 @@ class Ssor {
     update_rhs();
   }
 
-  /// One time step. Returns this rank's sums of squares of the change of u.
+  /// One time step. Returns this rank's sums of squares of the change of u, before scaling.
   cfd::State step() {
     const cfd::FlowFields flow(u_, derived_);
     sweeps_.lower(flow, rhs_);
@@ -56,7 +56,7 @@ class Ssor {
     return squares;
   }
 
-  /// The sums of this rank.
+  /// This rank's sums of squares of the residual.
   [[nodiscard]] cfd::State squared_residual() const {
     cfd::State sums = cfd::sum_of_squares(cell(), rhs_);
     for (double& sum : sums) sum /= dt_ * dt_;
@@ -64,7 +64,7 @@ class Ssor {
   }
 
  private:
-  /// dt times the residual.
+  /// rhs = dt times the residual of u.
   void update_rhs() {
     pencils_.fill_ghosts(u_);
     cfd::derive(cell(), u_, derived_);
@@ -115,7 +115,7 @@ class Lu final : public Benchmark {
             .operations = parameters_.steps * operations(parameters_.n)};
   }
 
-  /// u, right-hand side, forcing and what is derived from u.
+  /// u, right-hand side, forcing, and the quantities derived from u.
   [[nodiscard]] double bytes(int ranks) const override {
     constexpr double numbers = 3 * 5 + 5;
     const auto [in_x, in_y] = rank_grid(ranks);
@@ -170,7 +170,7 @@ Outcome Lu::run(Comm& comm, TimedSection& section) {
   return {verified, cfd::history(change, computed.residual, norms, n)};
 }
 
-/// The rule of NPB 3.4. The neighbours would need only two points.
+/// The rule of NPB 3.4. The ghosts of the neighbours need only two points.
 RankRule rank_rule(int n) {
   return {"a grid of ranks that leaves 3 points in x and y to each", [n](int ranks) {
             constexpr int fewest_points = 3;

@@ -4,11 +4,11 @@
 
 namespace roundtrip::npb::lu {
 
-/// LU: the simulated application by symmetric successive over-relaxation; wavefronts of small
-/// messages.
+/// LU: the simulated application, solved by symmetric successive over-relaxation (SSOR) with
+/// wavefronts of small messages.
 Entry entry();
 
-/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
+/// The histories of the recorded classes; record_history.py generates history.cpp.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::lu

@@ -3,8 +3,8 @@
 namespace roundtrip::npb::lu {
 namespace {
 
-/// Calls visit(place) for the points of a front: those along the edge of plane k at index `at` in
-/// direction d (0 or 1), without points on the boundary of the grid, which never change.
+/// Calls visit(offset) for the points of a front: the edge of plane k at index `at` in direction d
+/// (0 or 1), without points on the boundary of the grid, which are constant.
 template <class Visit>
 void for_each_of_edge(const cfd::Cell& cell, std::size_t d, int at, int k, const Visit& visit) {
   const std::size_t other = 1 - d;

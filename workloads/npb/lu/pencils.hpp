@@ -9,7 +9,7 @@
 
 namespace roundtrip::npb::lu {
 
-/// Numbers of ranks in x and y: as near to a square as possible, at least as many in y.
+/// Numbers of ranks in x and y: closest to a square, x <= y.
 std::array<int, 2> rank_grid(int ranks);
 
 /// The grid cut into pencils along z, one for each rank, and the messages between them.
@@ -31,7 +31,7 @@ class Pencils {
 
  private:
   void shift_layers(cfd::Vector& v, std::size_t d, int step);
-  /// The neighbour `step` away in direction d; none beyond the boundary of the grid.
+  /// The neighbour `step` away in direction d; empty beyond the boundary of the grid.
   [[nodiscard]] std::optional<int> neighbour(std::size_t d, int step) const;
   static cfd::Cell make_cell(int n, std::array<int, 2> ranks, std::array<int, 2> position);
 

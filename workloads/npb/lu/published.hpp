@@ -4,8 +4,8 @@
 
 namespace roundtrip::npb::lu {
 
-/// A class: points in each direction, time steps, their length, and published results, surface
-/// integral.
+/// Parameters of a class: points in each direction, time steps, their length, published norms and
+/// surface integral.
 struct Parameters {
   int n;
   int steps;

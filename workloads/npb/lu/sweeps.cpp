@@ -15,7 +15,7 @@ Sweeps::Sweeps(Pencils& pencils, double dt, double lower_work, double upper_work
   first_ = over_relaxation * dt * spacing.first;
   const double twice = 2 * dt * spacing.second;
   diagonal_ = 1 + twice * (cfd::dissipation[0] + cfd::dissipation[1] + cfd::dissipation[2]);
-  const double across = cfd::four_thirds + 2;  // each momentum: along once, across twice
+  const double across = cfd::four_thirds + 2;  // of a momentum: 4/3 along, 1 across, twice
   drag_ = {0, twice * cfd::c34 * across, twice * cfd::c34 * across, twice * cfd::c34 * across,
            twice * cfd::c1345 * 3};
   for (auto* lines : {&known_, &inverse_}) {
@@ -53,7 +53,7 @@ void Sweeps::sweep(const FlowFields& flow, Vector& v, double work) {
   }
 }
 
-/// Computes what the neighbours in y and z contribute to each point of a line; vectorised.
+/// Computes the contributions of the neighbours in y and z to each point of a line; vectorised.
 template <int step>
 void Sweeps::gather(const FlowFields& flow, const Vector& v, std::ptrdiff_t at, int count) {
   const std::ptrdiff_t y = at - step * pencils_.cell().stride(1);

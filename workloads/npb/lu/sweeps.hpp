@@ -38,7 +38,7 @@ class Sweeps {
   double first_;                                   ///< w dt / (2 h)
   double diagonal_;                                ///< of D, without viscosity
   std::array<double, cfd::equations> drag_{};      ///< viscous part of D's rows, times the density
-  std::array<cfd::Scalar, cfd::equations> known_;  ///< of a line: what y and z contribute
+  std::array<cfd::Scalar, cfd::equations> known_;  ///< of a line: contributions of y and z
   std::array<cfd::Scalar, cfd::equations> inverse_;  ///< of a line: 1 / D's diagonal
 };
 

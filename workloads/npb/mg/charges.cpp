@@ -34,7 +34,7 @@ class Extremes {
   std::vector<Candidate> kept_;
 };
 
-/// Calls visit(x, y, z, value) for each own point; x, y, z count in the whole grid, from 0.
+/// Calls visit(x, y, z, value) for each own point; x, y, z: indices in the whole grid, from 0.
 template <class Visit>
 void for_each_number(const std::array<int, 3>& own, const std::array<int, 3>& origin, int n,
                      const Visit& visit) {

@@ -13,8 +13,8 @@ class Grid {
  public:
   Grid() = default;
   /// `closed_in_x`: this block has whole lines, so that stencils fill their ghosts in x.
-  /// `copies`: in each direction, how many neighbouring ranks have the same block. It is more than
-  /// one if a coarse level has fewer points than ranks: these ranks then all do the same work.
+  /// `copies`: in each direction, the number of neighbouring ranks with the same block: more than
+  /// one if a coarse level has fewer points than ranks. These ranks all do the same work.
   Grid(std::array<int, 3> own, bool closed_in_x, std::array<int, 3> copies = {1, 1, 1})
       : own_(own),
         copies_(copies),

@@ -36,7 +36,7 @@ void unpack(const std::vector<double>& buffer, Grid& grid, int direction, int at
   });
 }
 
-/// Fills the ghosts in y or z, if that direction is not divided, with own points of the other end.
+/// Fills the ghosts in y or z, an undivided direction, with own points of the other end.
 void wrap(Grid& grid, int direction) {
   const int n = grid.own()[static_cast<std::size_t>(direction)];
   if (direction == 2) {

@@ -17,7 +17,7 @@ class Halo {
   [[nodiscard]] const std::array<int, 3>& position() const { return position_; }
 
   /// Collective. Fills x, then y, then z. Each layer includes the ghosts filled before it, so that
-  /// edges and corners are right, too. Lines that are closed in x already have their ghosts in x.
+  /// edges and corners are correct. Lines that are closed in x already have their ghosts in x.
   void fill(Grid& grid);
 
   /// For each direction: 1 if this rank's only point of `fine` is also a point of the next coarser
@@ -25,12 +25,12 @@ class Halo {
   [[nodiscard]] std::array<int, 3> shift(const Grid& fine, const Grid& coarse) const;
 
   /// Collective, after a restriction: a rank whose point of `fine` is not a point of the coarser
-  /// level gets its copy of the coarse block from the next rank, whose point is.
+  /// level receives the coarse block from the next rank.
   void share(const Grid& fine, Grid& coarse);
 
  private:
   void fill_direction(Grid& grid, int direction);
-  /// The rank that is `step` places away in a direction, periodically.
+  /// The rank at distance `step` in a direction, periodic.
   [[nodiscard]] int neighbour(std::size_t direction, int step) const;
 
   Comm& comm_;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr Stencil laplacian{-8.0 / 3, 0, 1.0 / 6, 1.0 / 12};
 
-/// CPU time of the operators for each point of the level that they compute, relative to the
-/// residual; measured: class A on one rank, g++ 12.
+/// CPU time of each operator for a point of its result, relative to the residual; measured: class A
+/// on one rank, g++ 12.
 struct Weights {
   double residual = 1;
   double smooth = 0.95;
@@ -20,12 +20,12 @@ struct Weights {
 };
 constexpr Weights weights;
 
-/// The weight of all points of the finest level, n^3.
+/// Weight of the residual on the finest level, n^3 points.
 double weight_of_residual(int n) {
   return weights.residual * std::pow(n, 3);
 }
 
-/// The weights of all points that a cycle and the residual after it visit, on levels up to n^3.
+/// Weight of a cycle and the residual after it, on levels up to n^3 points.
 double weight_of_cycle(int n) {
   double weight = weight_of_residual(n);
   for (int side = 2; side <= n; side *= 2) {

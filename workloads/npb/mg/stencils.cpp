@@ -8,8 +8,8 @@
 namespace roundtrip::npb::mg {
 namespace {
 
-/// For each x of a line, sums over neighbours in the y-z plane: `near` over the 4 that are one step
-/// away, `far` over the 4 that are two steps away.
+/// For each x of a line, sums over neighbours in the y-z plane: `near` over the 4 adjacent, `far`
+/// over the 4 diagonal neighbours.
 struct Ring {
   std::vector<double> near;
   std::vector<double> far;
@@ -33,15 +33,15 @@ struct Ring {
   }
 };
 
-/// Fills the ghosts in x of a line that is not divided between ranks from its other end, while the
-/// line is in cache.
+/// If lines are not divided between ranks, fills a line's ghosts in x from its other end while it
+/// is in cache.
 inline void close_line(double* line, const Grid& grid) {
   if (!grid.closed_in_x()) return;
   line[0] = line[grid.nx()];
   line[grid.nx() + 1] = line[1];
 }
 
-/// Several sums at once. With a single sum, each addition would wait for the previous one.
+/// Independent partial sums. In a single sum, each addition would wait for the previous one.
 using Sums = std::array<double, 16>;
 
 void add_squares(const double* __restrict values, int count, Sums& sums) {

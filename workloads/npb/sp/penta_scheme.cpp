@@ -8,7 +8,7 @@ namespace {
 using cfd::equations;
 using cfd::Lanes;
 
-/// Which matrix a characteristic variable belongs to.
+/// The matrix of each characteristic variable.
 constexpr std::array<std::size_t, equations> matrix_of = {0, 0, 0, 1, 2};
 
 /// Fourth differences at point g of n, on the five diagonals: one-sided next to the boundary.

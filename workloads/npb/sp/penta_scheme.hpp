@@ -7,8 +7,8 @@
 
 namespace roundtrip::npb::sp {
 
-/// Pentadiagonal systems of direction d in characteristic variables: one matrix for the three that
-/// travel with the flow, one each for the waves that travel with u + c and u - c.
+/// Pentadiagonal systems of direction d in characteristic variables: one matrix for the three
+/// variables with the speed u of the flow, one each for the waves with the speeds u + c and u - c.
 /// Elimination leaves x_i + e_i x_{i+1} + f_i x_{i+2} = r_i; x replaces rhs.
 class PentaScheme {
  public:

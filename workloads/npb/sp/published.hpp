@@ -4,7 +4,7 @@
 
 namespace roundtrip::npb::sp {
 
-/// A class: points in each direction, time steps, their length, and published results.
+/// Parameters of a class: points in each direction, time steps, their length, published norms.
 struct Parameters {
   int n;
   int steps;

@@ -12,8 +12,8 @@
 namespace roundtrip::npb::sp {
 namespace {
 
-/// Shares of the CPU time of a step, measured: class W on 4 ranks, and on one for what of the lines
-/// is along x, y and z; g++ 12.
+/// Shares of the CPU time of a step, measured: class W on 4 ranks, the split of the lines into x, y
+/// and z on one rank; g++ 12.
 constexpr cfd::Work shares{.residual = 0.169,
                            .eliminate = {0.144, 0.127, 0.191},
                            .substitute = {0.078, 0.069, 0.102},
@@ -22,7 +22,7 @@ constexpr cfd::Work shares{.residual = 0.169,
 
 static_assert(cfd::add_up(shares));
 
-/// By NPB's formula, in a step.
+/// Operations of a step by NPB's formula.
 double operations(double n) {
   return 881.174 * std::pow(n, 3) - 4683.91 * std::pow(n, 2) + 11484.5 * n - 19272.4;
 }

@@ -4,11 +4,11 @@
 
 namespace roundtrip::npb::sp {
 
-/// SP: the simulated application by an alternating-direction scheme, each direction diagonalised
-/// into scalar pentadiagonal systems.
+/// SP: the simulated application, solved by an alternating-direction scheme with directions
+/// diagonalised into scalar pentadiagonal systems.
 Entry entry();
 
-/// The histories of the recorded classes, in history.cpp, which record_history.py makes.
+/// The histories of the recorded classes; record_history.py generates history.cpp.
 const Histories& histories();
 
 }  // namespace roundtrip::npb::sp

@@ -1,4 +1,4 @@
-// Counts calls of the MPI functions that C and C++ programs send with.
+// Counts the communication calls of C and C++ programs.
 #include "message_counter.hpp"
 
 using namespace roundtrip::npb;

@@ -1,5 +1,5 @@
-// The same for Fortran. Compilers give its functions lower-case names with one underscore, and pass
-// all arguments by address.
+// Counts the communication calls of Fortran programs. Compilers give Fortran functions lower-case
+// names with one underscore, and pass all arguments by address.
 #include "message_counter.hpp"
 
 using namespace roundtrip::npb;

@@ -7,7 +7,7 @@
 namespace roundtrip::npb {
 namespace {
 
-/// A clock that only the ways move.
+/// A clock that only the ways advance.
 class Fastest : public testing::Test {
  protected:
   [[nodiscard]] Way taking(const std::string& name, double seconds) {
@@ -37,7 +37,7 @@ TEST_F(Fastest, GoesByTheShortestTrialOfEach) {
 }
 
 TEST_F(Fastest, IsAgreedAndSparesTheSlowestRank) {
-  // Rank 0 alone would choose the first, which is slower on every other rank.
+  // By its own times, rank 0 would choose the first way, which is slower on all other ranks.
   const double elsewhere = comm_.root() ? 1e-3 : 9e-3;
   const std::array ways{taking("good on rank 0", elsewhere), taking("fair on all", 2e-3)};
   EXPECT_EQ(choose(ways).chosen, comm_.size() == 1 ? 0U : 1U);

@@ -9,8 +9,8 @@
 namespace roundtrip::npb {
 namespace {
 
-/// One element of one message is corrupted in a run that may still pass the specification's test.
-/// It is an element that the receiver uses: some lie in corners of ghosts that nobody reads.
+/// A corrupted element of a message, in a run that may still pass the specification's test. The
+/// receiver reads the element; some, in corners of ghosts, are never read.
 struct Fault {
   const char* benchmark;
   int ranks;
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Message, Sound,
                                          Fault{"EP", 2, "Send", 0, "1 0"}),
                          name_of);
 
-/// A run that passes the specification's test is verified if only that test is asked for.
+/// A run that passes the specification's test is verified if only that test is requested.
 TEST_F(Spoiled, ByTheSpecificationAlonePasses) {
   const Ended ended = run({"CG", 2, "Send", 200, "1001 0"}, "--verification specification");
   EXPECT_EQ(ended.code, 0) << ended.out << ended.err;

@@ -10,7 +10,7 @@
 
 #include "npb/npb.hpp"
 
-// NPB on a network that corrupts one element of one message, for tests. NPB_FAULT says which:
+// NPB on a network that corrupts one element of one message, for tests. NPB_FAULT selects it:
 // `<rank> <call> <number> <factor> <summand>`. `call` is Send (for all point-to-point messages),
 // Alltoall or Alltoallv. `number` counts, from 0, the messages that `rank` has sent by that call
 // since the last barrier. The element is the middle one of the message, or the next that is not 0.
@@ -47,7 +47,7 @@ void change_one(std::vector<char>& bytes, Change change) {
   if (chosen != last) *chosen = change(*chosen);
 }
 
-/// What is sent in place of `count` elements: these, or a corrupted copy that is never freed.
+/// The elements to send: `data`, or a corrupted copy that is never freed.
 const void* passed_on(const char* call, const void* data, int count, MPI_Datatype type) {
   static const Fault fault = read_fault();
   static std::deque<std::vector<char>> copies;

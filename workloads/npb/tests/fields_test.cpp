@@ -18,7 +18,7 @@ std::size_t numbers(const CellFields& c) {
   return sum;
 }
 
-/// Of `side`^2 ranks, each has `side` cells with n / side points a side.
+/// Each of `side`^2 ranks has `side` cells with n / side points in each direction.
 TEST(Fields, TakeTheBytesThatAreExpected) {
   constexpr int n = 12;
   for (const int side : {1, 2, 3}) {

@@ -1,10 +1,10 @@
-// Counts what a program sends in its timed section: link it in, or preload it as a library.
+// Counts the communication calls of a program's timed section: link it in, or preload it as a
+// library.
 //
-// The timed section is that from MPI_Pcontrol(1) to MPI_Pcontrol(0). In a program without these, it
-// is the section between two calls of MPI_Wtime with the most counted calls. At the end, rank 0
-// writes lines `<kind> <bytes> <calls>`, summed over all ranks, into the file named by
-// MESSAGE_PROFILE.
-// Calls from Fortran are seen with Open MPI, whose Fortran functions call no C function with a name
+// The timed section is between MPI_Pcontrol(1) and MPI_Pcontrol(0); without these calls, it is the
+// section between two calls of MPI_Wtime with the most counted calls. At the end, rank 0 writes
+// lines `<kind> <bytes> <calls>`, summed over all ranks, into the file named by MESSAGE_PROFILE.
+// Calls from Fortran are counted with Open MPI, whose Fortran functions do not call C functions
 // MPI_*.
 #include "message_counter.hpp"
 

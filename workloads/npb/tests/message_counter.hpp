@@ -7,10 +7,10 @@
 
 namespace roundtrip::npb {
 
-/// What a call does, whatever its name is: a message may be sent by MPI_Send, MPI_Isend, ...
+/// Kind of a call, independent of its name: a message may be sent by MPI_Send, MPI_Isend, ...
 enum class Kind : std::uint8_t {
   message,  ///< to another rank
-  itself,   ///< to the rank that sends
+  itself,   ///< to the sending rank
   all_reduce,
   reduce,
   broadcast,
@@ -27,11 +27,11 @@ void count_message(int count, MPI_Datatype type, int to, MPI_Comm comm);
 void count_collective(Kind kind, int count, MPI_Datatype type);
 void count_all_to_all_v(const int* counts, MPI_Datatype type, MPI_Comm comm);
 
-/// A call of MPI_Wtime, of MPI_Pcontrol.
+/// Reports a call of MPI_Wtime, of MPI_Pcontrol.
 void count_clock();
 void count_mark(int level);
 
-/// Collective: writes the counts into the file.
+/// Collective: writes the counts to the file named by MESSAGE_PROFILE.
 void write_counts();
 
 }  // namespace roundtrip::npb

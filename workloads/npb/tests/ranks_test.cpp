@@ -9,7 +9,7 @@
 namespace roundtrip::npb {
 namespace {
 
-/// Numbers of ranks on which a benchmark runs a class, 30 at most.
+/// Legal numbers of ranks of a benchmark's class, up to 30.
 std::vector<int> legal(const std::string& name, char problem_class) {
   const auto entries = all_benchmarks();
   const RankRule rule = std::ranges::find(entries, name, &Entry::name)->ranks(problem_class);
@@ -20,7 +20,7 @@ std::vector<int> legal(const std::string& name, char problem_class) {
   return counts;
 }
 
-/// Class S has 12 points a side, and a cell of the multipartition has three at least.
+/// Class S has 12 points in each direction; a cell of the multipartition has at least three.
 TEST(Ranks, OfBtAndSpAreSquaresThatLeaveEachCellItsPoints) {
   EXPECT_EQ(legal("BT", 'S'), (std::vector{1, 4, 9, 16}));
   EXPECT_EQ(legal("SP", 'S'), (std::vector{1, 4, 9, 16}));

@@ -13,7 +13,7 @@ namespace roundtrip::ring {
 Child start(std::vector<std::string> command, const ChildPlace& place) {
   std::array<int, 2> input{};
   std::array<int, 2> output{};
-  // A socket, because one can write to it without a signal when the other end is gone.
+  // A socket, because send() can suppress SIGPIPE when the other end is closed.
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input.data()) != 0) return {};
   if (pipe2(output.data(), O_CLOEXEC) != 0) {
     for (const int file : input) close(file);

@@ -47,7 +47,7 @@ std::vector<std::string> words_of(const std::string& order) {
   return words;
 }
 
-/// Returns when `done()`, or when there is no use in waiting any longer.
+/// Waits until `done()`, at most `patience`.
 template <class Done>
 void await(Done done) {
   constexpr std::chrono::milliseconds nap{10};
@@ -57,7 +57,7 @@ void await(Done done) {
   }
 }
 
-/// Waits for all ranks. Not for ever: one that fails alone does not come.
+/// Barrier with a time-out: a rank that failed does not arrive.
 void meet(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(comm, &request);
@@ -80,8 +80,8 @@ PvmDaemon::PvmDaemon(const Topology& topology) : PvmDaemon(topology.comm()) {
   enrol(topology);
 }
 
-/// A daemon that ends sends SIGTERM to all that it holds for its tasks, which it may not yet have
-/// seen leave, and has the daemons of other nodes do so.
+/// A daemon that ends sends SIGTERM to all tasks whose exit it has not yet noticed, and makes the
+/// daemons of other nodes do so.
 PvmDaemon::~PvmDaemon() {
   if (mine_ >= 0) pvm_exit();
   const auto usual = std::signal(SIGTERM, SIG_IGN);
@@ -91,7 +91,7 @@ PvmDaemon::~PvmDaemon() {
   std::signal(SIGTERM, usual);
 }
 
-/// The daemon of rank 0 prints how each other one must be started, and reads its answer.
+/// The daemon of rank 0 prints an order to start each other daemon, and reads its answer.
 void PvmDaemon::start(const Topology& topology) {
   const Session& session = topology.session();
   const bool first = topology.rank() == 0;
@@ -130,7 +130,7 @@ void PvmDaemon::start(const Topology& topology) {
   setenv("PVM_TMP", from_first(folder, topology.node()).c_str(), 1);
 }
 
-/// Done when all daemons know of each other: what is sent to an unknown one is lost.
+/// Returns once all daemons know each other: messages to an unknown daemon are lost.
 void PvmDaemon::enrol(const Topology& topology) {
   topology.session().agree([&] {
     mine_ = pvm_mytid();

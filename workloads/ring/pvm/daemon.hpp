@@ -11,19 +11,19 @@
 
 namespace roundtrip::ring {
 
-/// PVM daemons of this launch's own, one a node, and all ranks enrolled with theirs as tasks. One
+/// Private PVM daemons of this launch, one per node, with all ranks enrolled as tasks. One object
 /// at a time. Needs no remote shell: the ranks start the daemons of their nodes.
 class PvmDaemon {
  public:
   /// Collective. On several nodes the daemons and the tasks use the topology's interface. Throws
-  /// Failure(usage) on every rank if there is no daemon to start, or one does not.
+  /// Failure(usage) on every rank if a daemon is missing or does not start.
   explicit PvmDaemon(const Topology& topology);
-  /// Collective: no rank's daemon ends before all ranks have left theirs.
+  /// Collective: a daemon ends only after all ranks have left PVM.
   ~PvmDaemon();
   PvmDaemon(const PvmDaemon&) = delete;
   PvmDaemon& operator=(const PvmDaemon&) = delete;
 
-  /// PVM's name of a rank.
+  /// PVM task identifier of a rank.
   [[nodiscard]] int task(int rank) const { return tasks_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int nodes() const { return nodes_; }
 
@@ -34,7 +34,7 @@ class PvmDaemon {
 
   MPI_Comm comm_;
   std::optional<GuardedDaemon> daemon_;  ///< on the lowest rank of each node
-  int mine_ = -1;                        ///< PVM's name of this rank; negative: it is no task
+  int mine_ = -1;                        ///< PVM task identifier; negative: not enrolled
   std::vector<int> tasks_;
   int nodes_ = 1;
 };

@@ -1,11 +1,11 @@
 // Runs a private PVM daemon for as long as its parent lives. Makes a directory for the daemon,
-// prints its name once the daemon answers, and waits for the end of its standard input, which comes
-// however the parent ends. Then it stops the daemon and removes the directory.
+// prints its name once the daemon answers, and waits for the end of file on standard input, which
+// comes however the parent ends. Then it stops the daemon and removes the directory.
 //
 //   pvm-guard DAEMON                    the only daemon
-//   pvm-guard DAEMON ADDRESS OTHER...   the first of several: prints an order for each other one,
-//                                       and reads the answer to it
-//   pvm-guard DAEMON pvmd ORDER...      one that was ordered: prints its answer
+//   pvm-guard DAEMON ADDRESS OTHER...   the first of several: prints an order to start each other
+//                                       one, and reads its answer
+//   pvm-guard DAEMON pvmd ORDER...      another, started by an order: prints its answer
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,7 +34,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds patience{5000};
 
-/// A directory of its own that goes away with this.
+/// A private directory, removed by the destructor.
 class PrivateFolder {
  public:
   PrivateFolder() : path_((fs::temp_directory_path() / "roundtrip-pvm-XXXXXX").string()) {
@@ -54,7 +54,7 @@ class PrivateFolder {
   bool made_ = false;
 };
 
-/// A line, each byte of which comes within `longest`; nothing at the end of the file.
+/// The next line; empty at end of file, or if a byte takes more than `longest`.
 std::optional<std::string> read_line(int file, milliseconds longest) {
   pollfd watched{.fd = file, .events = POLLIN, .revents = 0};
   std::string line;
@@ -66,7 +66,7 @@ std::optional<std::string> read_line(int file, milliseconds longest) {
   return std::nullopt;
 }
 
-/// The next line of the daemon that starts so.
+/// The daemon's next line that begins with `start`.
 std::optional<std::string> await_line(const Child& daemon, std::string_view start) {
   auto line = read_line(daemon.output, patience);
   while (line && !line->starts_with(start)) line = read_line(daemon.output, patience);
@@ -78,7 +78,7 @@ void say(const std::string& line) {
   std::fflush(stdout);
 }
 
-/// Whether the process has ended; waits for it at most so long.
+/// Whether the process has ended; waits at most `longest` for that.
 bool ended(pid_t process, milliseconds longest) {
   constexpr milliseconds nap{10};
   for (milliseconds waited{0};; waited += nap) {
@@ -88,7 +88,7 @@ bool ended(pid_t process, milliseconds longest) {
   }
 }
 
-/// The file by which tasks find the daemon.
+/// Whether the file for finding the daemon exists.
 bool answers(const fs::path& folder) {
   return fs::exists(folder / ("pvmd." + std::to_string(getuid())));
 }
@@ -98,7 +98,7 @@ int complain(const std::string& what) {
   return 2;
 }
 
-/// Why the daemon is not there.
+/// Kills the daemon and reports the last line of its log; returns the exit status.
 int give_up(const Child& daemon, const std::string& log) {
   if (!ended(daemon.process, milliseconds{0})) kill(daemon.process, SIGKILL);
   std::ifstream file(log);
@@ -107,7 +107,7 @@ int give_up(const Child& daemon, const std::string& log) {
   return complain("the daemon did not start: " + line);
 }
 
-/// Has the other daemons started by whom we talk to: the first one asks to type what they answer.
+/// Relays the orders to start other daemons to the parent, and the answers to the first daemon.
 bool introduce(const Child& daemon, std::size_t others) {
   for (std::size_t i = 0; i < others; ++i) {
     const auto order = await_line(daemon, "pvmd -S ");
@@ -119,7 +119,7 @@ bool introduce(const Child& daemon, std::size_t others) {
   return true;
 }
 
-/// `words`: nothing, addresses or an order, as `pvm-guard` takes them.
+/// `words`: arguments of `pvm-guard` after DAEMON, or empty.
 int guard(const std::string& program, std::span<const std::string> words) {
   const PrivateFolder folder;
   if (!folder.made()) return complain("cannot make a directory " + folder.path());
@@ -130,7 +130,7 @@ int guard(const std::string& program, std::span<const std::string> words) {
   std::vector<std::string> command{program};
   if (follows) {
     command.insert(command.end(), words.begin() + 1, words.end());
-    command.insert(command.begin() + 1, "-f");  // stays the process that is started
+    command.insert(command.begin() + 1, "-f");  // does not fork
   } else if (!words.empty()) {
     const std::string file = folder.path() + "/hosts";
     std::ofstream hosts(file);
@@ -167,7 +167,7 @@ int guard(const std::string& program, std::span<const std::string> words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Launchers signal whole process groups; this one ends by its parent's end alone.
+  // Launchers signal whole process groups; this process ends with its parent only.
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) std::signal(number, SIG_IGN);
   if (argc < 2) return complain("usage: pvm-guard DAEMON [ADDRESS OTHER... | pvmd ORDER...]");
   const std::vector<std::string> words(argv + 2, argv + argc);

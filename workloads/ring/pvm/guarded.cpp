@@ -20,7 +20,7 @@ std::string pvm_root() {
 
 namespace {
 
-/// PVM's script that finds the daemon's program, or where an installation lacks it, the program.
+/// PVM's script that finds the daemon's program, or that program if there is no script.
 fs::path pvm_daemon() {
   const fs::path folder = fs::path(pvm_root()) / "lib";
   return fs::exists(folder / "pvmd3") && !fs::exists(folder / "pvmd") ? folder / "pvmd3"

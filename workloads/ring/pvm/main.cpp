@@ -17,7 +17,7 @@
 namespace roundtrip::ring {
 namespace {
 
-/// The daemons for all transports that need them, stopped with the last of these.
+/// The daemons of all PVM transports, stopped with the last of these.
 std::shared_ptr<PvmDaemon> daemon_for(const Topology& topology) {
   static std::weak_ptr<PvmDaemon> known;
   auto daemon = known.lock();
@@ -26,8 +26,7 @@ std::shared_ptr<PvmDaemon> daemon_for(const Topology& topology) {
 }
 
 /// PVM, by direct routes between tasks. `encoding`: PvmDataRaw sends the bytes as they are;
-/// PvmDataDefault converts integers to a representation that all machines know (XDR), PVM's
-/// default.
+/// PvmDataDefault, PVM's default, converts integers to the machine-independent XDR.
 template <int encoding>
 class PvmPort {
  public:
@@ -79,7 +78,7 @@ class PvmPort {
   int rest_ = 0;
 };
 
-/// Daemons know each other by their addresses, one a node.
+/// PVM identifies daemons by their addresses, one per node.
 std::optional<std::string> unless_reachable(const Topology& topology) {
   if (topology.one_node()) return std::nullopt;
   if (topology.pretended()) return "needs a network between nodes, they are pretended";

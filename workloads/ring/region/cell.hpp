@@ -9,7 +9,7 @@
 
 namespace roundtrip::ring {
 
-/// Where a region is: `offset` from the beginning of the node's comm space, the same in every
+/// Location of a region: `offset` from the start of the node's comm space, the same in every
 /// process.
 struct Descriptor {
   std::uint64_t offset = 0;
@@ -18,9 +18,9 @@ struct Descriptor {
 
 enum class Put { done, full, timeout };
 
-/// A queue of regions in shared memory, for any number of processes at either end. The line that
-/// carries a descriptor is written by who puts and only read by who gets: handing a region over
-/// moves that cache line, and no other. A cell has a reference to each region in it.
+/// A queue of regions in shared memory, for any number of producers and consumers. Producers write
+/// the cache line of a descriptor and consumers only read it: a hand-over moves that line and no
+/// other. A cell has a reference to each region in it.
 class Cell {
  public:
   static constexpr std::uint32_t capacity = 64;
@@ -33,13 +33,13 @@ class Cell {
       slot(start + i).flag.post(start + i + 1 - capacity);
   }
 
-  /// Appends. `full` at once with no_wait, else `timeout` if there was no room for so long.
+  /// Appends. If full: `full` at once with no_wait, else `timeout` if no region leaves in time.
   Put enqueue(Descriptor region, const WaitPolicy& policy, Timeout timeout) {
     while (true) {
       const std::uint32_t tail = tail_.position();
       if (!room_at(tail)) {
         const std::uint32_t head = head_seen_.load(std::memory_order_relaxed);
-        // A tail that moved meanwhile is older than the head seen for it.
+        // If the tail has moved, `tail` is older than `head`.
         if (tail_.position() != tail) continue;
         if (timeout == no_wait) return Put::full;
         if (!head_.await_move(head, policy, timeout)) return Put::timeout;
@@ -52,9 +52,8 @@ class Cell {
     }
   }
 
-  /// Takes out the oldest region; nothing if none came in time. The time begins anew whenever
-  /// another process was quicker. `glimpse(offset)` is called before it is certain who gets the
-  /// region.
+  /// Takes out the oldest region; empty after `timeout`, which restarts whenever another process
+  /// was faster. `glimpse(offset)` is called before it is certain which process gets the region.
   template <class Glimpse>
   std::optional<Descriptor> dequeue(const WaitPolicy& policy, Timeout timeout, Glimpse glimpse) {
     while (true) {
@@ -74,8 +73,8 @@ class Cell {
     return dequeue(policy, timeout, [](std::uint64_t) {});
   }
 
-  /// Looks at the oldest region without taking it out; `share(Descriptor)` is called while it
-  /// cannot go away.
+  /// Reads the oldest region without taking it out; `share(Descriptor)` is called while it cannot
+  /// leave.
   template <class Share>
   std::optional<Descriptor> read(const WaitPolicy& policy, Timeout timeout, Share share) {
     while (true) {
@@ -106,14 +105,14 @@ class Cell {
     }
     head_.unlock_at(tail);
     head_seen_.store(tail, std::memory_order_release);
-    // In this order: the head must never pass the tail, which would look like a full queue.
+    // In this order: a head past the tail would look like a full queue.
     tail_.unlock_at(tail + 1);
     publish(tail, region);
   }
 
  private:
   struct alignas(line_pair) Slot {
-    Flag flag;  ///< shows position + 1 once the region of that position is there
+    Flag flag;  ///< position + 1 once the region of that position is in the slot
     std::atomic<std::uint64_t> offset;
     std::atomic<std::uint64_t> bytes;
 
@@ -141,7 +140,7 @@ class Cell {
   }
 
   alignas(line_pair) Cursor tail_;
-  std::atomic<std::uint32_t> head_seen_;  ///< what head_ was, so as to leave its line alone
+  std::atomic<std::uint32_t> head_seen_;  ///< earlier head_, read instead to spare its cache line
   alignas(line_pair) Cursor head_;
   std::array<Slot, capacity> slots_{};
 };

@@ -10,7 +10,7 @@ constexpr std::uint64_t round_up(std::uint64_t bytes) {
   return (bytes + Heap::alignment - 1) / Heap::alignment * Heap::alignment;
 }
 
-/// Holds the lock of a heap while it lives.
+/// Scoped lock of a heap.
 class Held {
  public:
   Held(Cursor& lock, const WaitPolicy& policy) : lock_(lock), position_(lock.lock(policy)) {}
@@ -87,7 +87,7 @@ std::size_t Heap::free_bytes(const WaitPolicy& policy) {
   return sum;
 }
 
-/// Puts a block among the free ones, which are in order of address, and joins it to its neighbours.
+/// Inserts a block into the free list, sorted by address, and joins it with free neighbours.
 void Heap::insert(std::uint64_t position, std::uint64_t size) {
   std::uint64_t* link = &first_free_;
   std::uint64_t before = none;

@@ -10,7 +10,7 @@
 
 namespace roundtrip::ring {
 
-/// A region was misused or cannot be had; says which region and how.
+/// Misuse of a region, or an exhausted heap; the message gives details.
 class RegionError : public Failure {
  public:
   enum class Kind { heap_exhausted, freed_twice, given_away, not_a_region };
@@ -22,38 +22,38 @@ class RegionError : public Failure {
   Kind kind_;
 };
 
-/// Head of a block. It shares its cache line with the first bytes of the region, so that who has
-/// one has the other.
+/// Head of a block. It shares its cache line with the first bytes of the region, so that one
+/// transfer moves both.
 struct Block {
   enum class State : std::uint32_t { live = 0x4c495645, free = 0x46524545 };
   std::atomic<std::uint32_t> references{0};
   std::atomic<State> state{State::free};
   std::uint64_t bytes = 0;  ///< of the region if live; of the whole block if free
-  std::uint64_t next = 0;   ///< if free: position of the next free block; else the first bytes
+  std::uint64_t next = 0;   ///< if free: position of the next free block; if live: first bytes
 
-  /// Another reference to the region, for a further holder.
+  /// Adds a reference to the region, for another holder.
   void share() { references.fetch_add(1, std::memory_order_relaxed); }
 
-  /// No one else holds the region; what earlier holders did to it has happened before.
+  /// Whether there is only one holder; acquires the writes of earlier holders.
   [[nodiscard]] bool sole() const { return references.load(std::memory_order_acquire) == 1; }
 };
 
-/// The comm heap of one process: a stretch of memory that all of a node's processes have mapped,
-/// perhaps at different addresses. Any of them may free what the owner allocated. First fit; free
-/// neighbours are joined. Lives in that memory itself, at its beginning.
+/// The comm heap of one process: memory mapped by all processes of the node, perhaps at different
+/// addresses. Any of them may free what the owner allocated. First fit; free neighbours are joined.
+/// This object is at the start of that memory.
 class Heap {
  public:
   /// Bytes between the beginning of a block and its region.
   static constexpr std::size_t head_bytes = 16;
   static constexpr std::size_t alignment = line_pair;
 
-  /// Memory for regions of `region_bytes` in total, if they are `regions` in number.
+  /// Bytes of a heap for `regions` regions of `region_bytes` in total.
   static std::size_t bytes_for(std::size_t region_bytes, std::size_t regions);
 
-  /// Makes the `total` bytes from `this` on a heap. `owner` is a name for messages.
+  /// Turns the `total` bytes from `this` into a heap. `owner`: its process, for messages.
   void initialise(std::size_t total, int owner);
 
-  /// Distance of the new region's bytes from `this`; it has one reference. Throws
+  /// Allocates a region with one reference; returns the offset of its bytes from `this`. Throws
   /// RegionError(heap_exhausted).
   std::uint64_t allocate(std::size_t bytes, const WaitPolicy& policy);
 
@@ -61,7 +61,7 @@ class Heap {
   void release(std::uint64_t region, const WaitPolicy& policy);
 
   [[nodiscard]] std::size_t total() const { return total_; }
-  /// Bytes that are not allocated, in one piece or many.
+  /// Free bytes, in one block or several.
   std::size_t free_bytes(const WaitPolicy& policy);
 
  private:

@@ -70,7 +70,7 @@ void Region::drop() noexcept {
   try {
     give_back();
   } catch (const std::exception&) {
-    // A heap that takes nothing back goes away with its launch: the next call on it says why.
+    // Not fatal: the next call on the heap reports the error, and the heap ends with the launch.
   }
 }
 

@@ -22,20 +22,20 @@ struct CellAddress {
   int number = 0;
 };
 
-/// What a comm space consists of.
+/// Dimensions of a comm space.
 struct Layout {
   int members = 1;
   int cells = 1;               ///< of each member
   std::size_t heap_bytes = 0;  ///< of each member
 };
 
-/// Memory that all processes of a node have mapped: every member's cells and comm heap.
+/// Memory mapped by all processes of a node: every member's cells and comm heap.
 class Space {
  public:
   static std::size_t bytes(const Layout& layout);
 
-  /// `base`, aligned to line_pair, is where this process has it; `initialise` once, by one process,
-  /// before any other uses it.
+  /// `base`: address in this process, aligned to line_pair. One process calls `initialise`, once,
+  /// before any other uses the space.
   Space(std::byte* base, const Layout& layout) : base_(base), layout_(layout) {}
   void initialise() const;
 
@@ -45,7 +45,7 @@ class Space {
   }
   [[nodiscard]] Heap& heap(int member) const;
   [[nodiscard]] std::byte* at(std::uint64_t offset) const { return base_ + offset; }
-  /// Offset of something in this memory.
+  /// Offset of an address in this memory.
   [[nodiscard]] std::uint64_t offset_of(const void* address) const {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - base_);
   }
@@ -61,8 +61,8 @@ class Space {
   Layout layout_;
 };
 
-/// A region as one process holds it: a reference, released when this goes away. Not to be copied;
-/// ask Member::share for another.
+/// A reference to a region, held by one process and released by the destructor. Not copyable;
+/// Member::share makes another.
 class Region {
  public:
   Region() = default;
@@ -85,7 +85,7 @@ class Region {
 
   /// The bytes, in place. Write to them only after Member::modify, unless the region is new.
   [[nodiscard]] std::span<char> bytes() const;
-  /// Where they are in the comm space; the same in all processes of the node.
+  /// Offset in the comm space; the same in all processes of the node.
   [[nodiscard]] std::uint64_t offset() const { return where_.offset; }
   [[nodiscard]] bool held() const { return state_ == State::held; }
 
@@ -110,8 +110,8 @@ class Region {
   State state_ = State::empty;
 };
 
-/// One process's (or thread's) view of a comm space, and all it can do there. CDS calls in
-/// parentheses. What is given a region that it does not hold throws RegionError and names it.
+/// A comm space as seen by one process or thread, and its operations; CDS calls in parentheses.
+/// They throw RegionError, which names the region, if a region argument is not held.
 class Member {
  public:
   Member(Space space, int member, WaitPolicy policy)
@@ -119,20 +119,19 @@ class Member {
 
   /// A new region in this process's comm heap (rgalloc). Throws RegionError(heap_exhausted).
   Region allocate(std::size_t bytes);
-  /// Gives the region up before its time (rgfree).
+  /// Releases the region before its destructor (rgfree).
   static void free(Region& region);
-  /// Hands the region over: it is no longer held here unless the answer is not Put::done (enq with
-  /// no_wait, benq).
+  /// Hands the region over; after Put::done it is no longer held here (enq with no_wait, benq).
   Put put(CellAddress cell, Region& region, Timeout timeout = forever);
-  /// Hands the region over in place of all that the cell holds (write).
+  /// Hands the region over, in place of all regions in the cell (write).
   void replace(CellAddress cell, Region& region);
-  /// The oldest region of the cell, which leaves it; nothing if none came in time (deq).
+  /// Takes the oldest region out of the cell; empty after `timeout` (deq).
   std::optional<Region> get(CellAddress cell, Timeout timeout = forever);
-  /// The oldest region of the cell, which stays there too: shared, to be read (read).
+  /// Shares the oldest region, which stays in the cell, for reading; empty after `timeout` (read).
   std::optional<Region> read(CellAddress cell, Timeout timeout = forever);
   /// The same region for a second holder.
   Region share(const Region& region);
-  /// Makes the region this holder's own, to be written: copies it only if it is shared (rgmod).
+  /// Makes the region writable for this holder: copies it only if it is shared (rgmod).
   void modify(Region& region);
 
   [[nodiscard]] const Space& space() const { return space_; }
@@ -149,7 +148,7 @@ class Member {
   std::int64_t copies_ = 0;
 };
 
-// The four below are on the path of every hand-over.
+// These four functions are on the path of every hand-over.
 
 inline std::span<char> Region::bytes() const {
   require_held("used");
@@ -167,7 +166,7 @@ inline Put Member::put(CellAddress cell, Region& region, Timeout timeout) {
 }
 
 inline std::optional<Region> Member::get(CellAddress cell, Timeout timeout) {
-  // Who takes a region out will most likely write to it: ask for its first line at once.
+  // The consumer will most likely write to the region: prefetch its first line for that.
   const auto where = space_.cell(cell).dequeue(
       policy_, timeout, [this](std::uint64_t offset) { __builtin_prefetch(space_.at(offset), 1); });
   if (!where) return std::nullopt;

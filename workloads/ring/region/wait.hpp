@@ -12,17 +12,16 @@ namespace roundtrip::ring {
 using Word = std::atomic<std::uint32_t>;
 static_assert(Word::is_always_lock_free);
 
-/// What one core must not share with another unawares: two cache lines, because processors fetch
-/// lines in pairs.
+/// Alignment against false sharing: two cache lines, because processors fetch lines in pairs.
 inline constexpr std::size_t line_pair = 128;
 
 using Timeout = std::chrono::nanoseconds;
 inline constexpr Timeout no_wait{0};
 inline constexpr Timeout forever = Timeout::max();
 
-/// How to wait: look again `spins` times, then `yields` times after giving up the processor, then
-/// sleep in the kernel. What comes over a network comes later and wakes nobody cheaply: there,
-/// processors are given up between looks for a length of time.
+/// How to wait: poll `spins` times, then `yields` times, each after giving up the processor, then
+/// sleep in the kernel. Data from a network takes longer and cannot wake a sleeper cheaply: there,
+/// polls alternate with yields for `network_yields`.
 struct WaitPolicy {
   int spins = 20'000;
   int yields = 100;
@@ -43,11 +42,11 @@ void futex_wait(Word& word, std::uint32_t value, Timeout timeout);
 /// Wakes all that sleep on `word`, in any process.
 void futex_wake_all(Word& word);
 
-/// Looks until `look()` or `is_over()`, or as often as the policy wants before sleeping; what the
-/// last look said.
+/// Polls until `look()` or `is_over()`, or as often as the policy allows before sleeping; returns
+/// the last result of `look()`.
 template <class Look, class IsOver>
 bool look_again(const WaitPolicy& policy, Look look, IsOver is_over) {
-  // A pause takes as long as a hand-over between cores: do without at first.
+  // A pause takes as long as a hand-over between cores: the first polls go without.
   constexpr int without_pause = 2'000;
   constexpr int spins_between_clocks = 256;
   for (int i = 0; i < policy.spins; ++i) {
@@ -62,9 +61,9 @@ bool look_again(const WaitPolicy& policy, Look look, IsOver is_over) {
   return false;
 }
 
-/// Waits until `ready(value of word)`; false if `timeout` passed before. Acquires what was released
-/// with the value. Whoever changes the word must clear the bit `sleeping` in the same step and call
-/// futex_wake_all if it was set.
+/// Waits until `ready(value of word)`; false after `timeout`. Acquires what was released with the
+/// value. A writer that can make the word ready must clear the bit `sleeping` in the same step and
+/// call futex_wake_all if it was set.
 template <class Ready>
 bool await(Word& word, std::uint32_t sleeping, const WaitPolicy& policy, Timeout timeout,
            Ready ready) {
@@ -87,11 +86,10 @@ bool await(Word& word, std::uint32_t sleeping, const WaitPolicy& policy, Timeout
   }
 }
 
-/// Numbers and positions count modulo this; of two of them, the one less than half of it ahead is
-/// the later.
+/// Numbers and positions wrap around at this; the later of two is less than half of it ahead.
 inline constexpr std::uint32_t modulus = 1U << 30U;
 
-/// A number that one side posts, always a later one, and others await.
+/// An increasing number that one side posts and others await.
 class Flag {
  public:
   /// Releases what was written before.
@@ -114,8 +112,7 @@ class Flag {
   Word word_{0};
 };
 
-/// A position that only the holder of its lock may move. One word, so that taking it costs one
-/// atomic operation.
+/// A position and a lock on it, in one word, so that locking costs one atomic operation.
 class Cursor {
  public:
   Cursor() = default;
@@ -125,7 +122,7 @@ class Cursor {
     return word_.load(std::memory_order_acquire) >> shift;
   }
 
-  /// Takes the lock. The position no longer moves.
+  /// Takes the lock; returns the position, which no longer moves.
   std::uint32_t lock(const WaitPolicy& policy) {
     while (true) {
       std::uint32_t value = word_.load(std::memory_order_relaxed);
@@ -153,14 +150,14 @@ class Cursor {
     return true;
   }
 
-  /// Gives the lock back, and the position a new value.
+  /// Releases the lock and sets the position.
   void unlock_at(std::uint32_t position) {
     const std::uint32_t before =
         word_.exchange(position % modulus << shift, std::memory_order_acq_rel);
     if ((before & sleeping) != 0) futex_wake_all(word_);
   }
 
-  /// Waits until the position is no longer this one.
+  /// Waits until the position is not `from`; false after `timeout`.
   bool await_move(std::uint32_t from, const WaitPolicy& policy, Timeout timeout) {
     return ring::await(word_, sleeping, policy, timeout,
                        [from](std::uint32_t value) { return value >> shift != from; });

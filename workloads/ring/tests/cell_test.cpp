@@ -1,4 +1,4 @@
-// A cell by itself, between threads: run under ThreadSanitizer, and without.
+// Tests of a cell between threads, with and without ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -14,7 +14,7 @@ using Kind = RegionError::Kind;
 inline constexpr WaitPolicy patient{.spins = 200, .yields = 20};
 inline constexpr std::size_t kib64 = 65536;
 
-/// A comm space in the memory of this process, one member a thread.
+/// A comm space in the memory of this process, one member per thread.
 class CommSpace {
  public:
   explicit CommSpace(Layout layout)

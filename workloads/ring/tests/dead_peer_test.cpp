@@ -1,10 +1,10 @@
-// Launches of which a rank is killed: the others end, and nothing is left.
+// Launches in which one rank is killed: the others end and leave nothing.
 #include "ring/tests/launch.hpp"
 
 namespace roundtrip::ring {
 namespace {
 
-/// Whether some process has the file mapped: then it is no leftover, but of another launch.
+/// Whether a process maps the file, which then belongs to another launch.
 bool is_in_use(const std::string& path) {
   return std::ranges::any_of(
       fs::directory_iterator("/proc"),
@@ -17,8 +17,7 @@ std::set<std::string> shared_memory_files() {
   return paths;
 }
 
-/// Files that came since `before` and stay, unused, for seconds: those of other launches come and
-/// go.
+/// New files since `before` that stay unused for 3 s; files of other launches do not stay.
 std::set<std::string> leftovers(const std::set<std::string>& before) {
   std::set<std::string> suspects = shared_memory_files();
   std::erase_if(suspects, [&](const std::string& path) { return before.contains(path); });
@@ -30,7 +29,7 @@ std::set<std::string> leftovers(const std::set<std::string>& before) {
   return suspects;
 }
 
-/// Starts launches that would go on for a minute.
+/// Starts launches that would run for a minute.
 class LongLaunch : public RingLaunch {
  protected:
   static pid_t start(const std::string& line) {
@@ -42,7 +41,7 @@ class LongLaunch : public RingLaunch {
     return child;
   }
 
-  /// The ranks, once all are there and have begun to measure.
+  /// Processes of the ranks, once all have begun to measure.
   [[nodiscard]] std::vector<pid_t> settled(const std::string& program, std::size_t count) const {
     for (int i = 0; i < 300 && processes(program).size() < count; ++i) {
       std::this_thread::sleep_for(milliseconds(50));
@@ -88,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Transports, DeadPeer, testing::Values("region", "mpi-sh
 INSTANTIATE_TEST_SUITE_P(Pvm, DeadPeer, testing::Values("pvm"));
 #endif
 
-/// The launcher would end the others as well: here it is stopped first.
+/// The launcher is stopped first, because it would end the others as well.
 TEST_F(LongLaunch, RanksEndThemselvesWithoutALauncher) {
   const pid_t child = start(command(3,
                                     "--budget 60 --precision 0.0001 --end 1000 "

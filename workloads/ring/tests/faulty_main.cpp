@@ -12,7 +12,7 @@ namespace {
 
 using MpiPort = TwoSidedPort<Sending::standard>;
 
-/// Spoils one byte of what the last rank receives.
+/// Corrupts one received byte at the last rank.
 class CorruptPort : public MpiPort {
  public:
   CorruptPort(const Topology& topology, std::size_t most, std::size_t heap)
@@ -27,7 +27,7 @@ class CorruptPort : public MpiPort {
   bool spoils_;
 };
 
-/// Has the count of passes wrong, as bytes of an earlier lap would, the third pass.
+/// Decrements the count of passes at the third pass, like bytes of an earlier lap.
 class StalePort : public MpiPort {
  public:
   using MpiPort::MpiPort;
@@ -41,8 +41,7 @@ class StalePort : public MpiPort {
   int passes_ = 0;
 };
 
-/// The region transport, but every rank makes a second holder of the region and then changes its
-/// own.
+/// The region transport, but every rank shares the region before it modifies it, which copies it.
 class CopyingPort : public RegionPort<Travel::mpi> {
  public:
   using RegionPort::RegionPort;
@@ -52,7 +51,7 @@ class CopyingPort : public RegionPort<Travel::mpi> {
   }
 };
 
-/// The region transport, but what is got is moved in the heap by somebody who counts no copy.
+/// The region transport, but each received region moves in the heap without a counted copy.
 class MovingPort : public RegionPort<Travel::mpi> {
  public:
   using RegionPort::RegionPort;
@@ -62,8 +61,7 @@ class MovingPort : public RegionPort<Travel::mpi> {
   }
 };
 
-/// Delivers the count of passes, but of the other bytes only what the first two messages of a token
-/// held.
+/// Delivers the count of passes, but from a token's third message on the other bytes of its second.
 class SkimmingPort : public MpiPort {
  public:
   using MpiPort::MpiPort;

@@ -1,4 +1,4 @@
-// Comm heaps by themselves: run under ThreadSanitizer, and without.
+// Tests of comm heaps, with and without ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -35,7 +35,7 @@ class RingLaunch : public LaunchTest {
   RingLaunch& operator=(const RingLaunch&) = delete;
 
  protected:
-  // Where PVM keeps its files, and an MPI's launcher.
+  // Folder for files of PVM and of MPI's launcher.
   RingLaunch() { setenv("TMPDIR", folder().c_str(), 1); }
   ~RingLaunch() override { unsetenv("TMPDIR"); }
 
@@ -50,7 +50,7 @@ class RingLaunch : public LaunchTest {
     return run_line(command(ranks, flags, program));
   }
 
-  /// Processes of this launch: those that work in its folder.
+  /// Processes of this launch, found by their working directory.
   [[nodiscard]] std::vector<pid_t> processes(const std::string& program) const {
     std::vector<pid_t> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -64,7 +64,7 @@ class RingLaunch : public LaunchTest {
     return found;
   }
 
-  /// Whether no process of this launch is left, after a while: a launcher may leave first.
+  /// Whether all processes of this launch end within 3 s: a launcher may end first.
   [[nodiscard]] bool all_gone() const {
     for (int i = 0; i < 150 && !processes("").empty(); ++i) {
       std::this_thread::sleep_for(milliseconds(20));

@@ -1,4 +1,4 @@
-// Whole launches under mpirun. Timings are never looked at.
+// Whole launches under mpirun. Timings are not checked.
 #include <algorithm>
 
 #include "ring/tests/launch.hpp"
@@ -50,7 +50,7 @@ TEST_F(RingLaunch, TakesAllSizesBeforeItLooksCloser) {
     const std::string key = std::string("\nring,2,region,") + size + ",measure,5,";
     EXPECT_TRUE(has(samples, key)) << key;
   }
-  // Series lie in the file in the order in which they were begun.
+  // Series are in the file in the order of their start.
   EXPECT_GT(samples.find(",laps,0,"), samples.rfind(",measure,0,"));
 }
 
@@ -76,8 +76,8 @@ TEST_F(RingLaunch, SendsRegionsByDatagramsInPiecesThatFitAFrame) {
 
 TEST_F(RingLaunch, ThreeRanksOnTwoProcessorsDoNotCollapse) {
   if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "needs two processors";
-  // A batch of one lap would be what its beginning and its end cost.  One good launch of three is
-  // enough: other processes may use both processors.
+  // Start and end would dominate a batch of one lap. One good launch of three is enough: other
+  // processes may use both processors.
   int largest = 0;
   for (int attempt = 0; attempt < 3 && largest <= 1; ++attempt) {
     const Ended ended =

@@ -1,4 +1,4 @@
-// The comm space between threads: run under ThreadSanitizer, and without.
+// Tests of a comm space between threads, with and without ThreadSanitizer.
 #include <gtest/gtest.h>
 
 #include <chrono>

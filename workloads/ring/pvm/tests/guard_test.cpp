@@ -1,4 +1,4 @@
-// PVM's daemon under its guard: how it ends, and what is said when it never was there.
+// Tests of PVM's daemon under its guard: its end, and the error if it does not start.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-/// A folder for all that a test leaves, and in it a PVM whose daemon is a script.
+/// A folder for the files of a test, with a PVM whose daemon is a script.
 class Guard : public testing::Test {
  public:
   Guard(const Guard&) = delete;
@@ -69,7 +69,7 @@ TEST_F(Guard, ThatIsGoneIsAFailureAndNoSignal) {
   make_daemon("echo broken >&2\nexit 1\n");
   const GuardedDaemon daemon({});
   EXPECT_THROW(static_cast<void>(daemon.listen()), Failure);
-  // Its input may close a moment later than its output.
+  // The guard's input may close a moment later than its output.
   const auto hears_us = [&daemon] {
     try {
       daemon.tell("anybody?");
