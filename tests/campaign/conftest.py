@@ -140,7 +140,9 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]
     return make
 
 
-def run_wrapper(name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60):  # type: ignore[no-untyped-def]
+def run_wrapper(
+    name: str, *arguments: str, run_dir: Path, cwd: Path | None = None, wait_s: int = 60
+):  # type: ignore[no-untyped-def]
     patience = scheduler.SlurmWait(time.time() + wait_s, run_dir)
     return subprocess.run(
         [name, *arguments],

@@ -102,7 +102,8 @@ def test_another_job_with_the_number_of_a_lost_one_is_not_waited_for(controller:
     assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == ""
     second_stage = run_dir / STAGE.replace("001", "002")
     second_stage.mkdir(parents=True)
-    run_wrapper("sbatch", "job.sh", run_dir=run_dir, cwd=second_stage)  # it gets this number as well
+    # This job gets the same number.
+    run_wrapper("sbatch", "job.sh", run_dir=run_dir, cwd=second_stage)
     (run_dir / "bin" / "squeue.jobs").write_text(f"7|RUNNING|a1|{second_stage}\n")
     assert run_wrapper("squeue", *LOOK, run_dir=run_dir).stdout == "7|RUNNING|a1|None\n"
     # Nodes may end the new job in place of the lost one: if it fails, it is repeated.

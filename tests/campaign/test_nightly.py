@@ -190,14 +190,18 @@ def test_what_says_nothing_is_no_option() -> None:
     record = "JobId=12 JobName=x\n   Priority=1 Nice=0 Account=(null) QOS=N/A WCKey=*usual\n"
     record += "   NumNodes=1 NumCPUs=1 NumTasks=1 OverSubscribe=OK\n"
     record += "   MinMemoryCPU=0 Features=(null)\n   MailType=NONE\n   StdOut=/12/o-12-112.txt\n"
-    process = subprocess.run([SLURM / "submit_options", "12"], input=record, capture_output=True, text=True)
+    process = subprocess.run(
+        [SLURM / "submit_options", "12"], input=record, capture_output=True, text=True
+    )
     assert process.stdout == "--wckey=usual\n--output=/12/o-%j-112.txt\n"
 
 
 def test_a_job_that_holds_nodes_for_its_steps_holds_them_every_night() -> None:
     record = "JobId=12 JobName=x\n   NumNodes=2 NumCPUs=16 NumTasks=2 CPUs/Task=1\n"
     record += "   OverSubscribe=NO Contiguous=0\n"
-    process = subprocess.run([SLURM / "submit_options", "12"], input=record, capture_output=True, text=True)
+    process = subprocess.run(
+        [SLURM / "submit_options", "12"], input=record, capture_output=True, text=True
+    )
     assert process.stdout == "--nodes=2\n--ntasks=2\n--exclusive\n"
 
 

@@ -62,8 +62,8 @@ _FIRST_NIGHT = "What changed cannot be known: this is the first night of this ca
 def part(data: Data) -> Part:
     """Return the section: changes against the nights in the bundle; one line if it has none."""
     if data.history.nights.is_empty():
-        answers = (Answer((_FIRST_NIGHT,)),)
-        return Part(ANCHOR, TITLE, (Paragraph((_FIRST_NIGHT,)),), answers, question=QUESTION)
+        line = (Paragraph((_FIRST_NIGHT,)),)
+        return Part(ANCHOR, TITLE, line, (Answer((_FIRST_NIGHT,)),), question=QUESTION)
     verdicts = judge_nights(data)
     relaunches = confirmation.read_confirmation(data, verdicts)
     if has_too_few_nights(verdicts):
