@@ -144,7 +144,7 @@ def launching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
             f'name = "NetPIPE"\ntoolchains = ["{TOOLCHAIN}", "{OTHER}"]\n'
             f'parameters = {{ mode = ["{mode}"], placement = ["shared-memory"], '
             'variants = ["raw"] }'
-            f"\nvariables = {{ budget = 0.5, precision = 10, end = {size} }}\n"
+            f"\nvariables = {{ budget = 0.2, precision = 10, end = {size} }}\n"
         )
         site, campaign = Site("local", CHECKOUT), model.load_campaign(file)
         case_matrix = matrix.build_matrix(campaign, site)
