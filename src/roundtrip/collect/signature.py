@@ -67,7 +67,7 @@ UNSIGNED = Signature("unsigned")
 def sign(bundle: Path, bundle_manifest: Manifest, tell: Callable[[str], None]) -> Manifest:
     """Sign the bundle with the key of its site; return its manifest, which names the key.
 
-    If signing fails, `tell` gets the reason in one line, and the bundle stays unsigned.
+    If signing fails, `tell` gets the UserError in one line, and the bundle stays unsigned.
     """
     site = bundle_manifest.data["site"]
     try:

@@ -264,7 +264,7 @@ class Launches:
         return self._samples.filter(pl.col("metric") == "messages").collect()
 
     def messages(self, series: Series) -> pl.DataFrame:
-        """Messages of one launch, as `derived.messages`: every launch sends the same."""
+        """Columns pattern, size_bytes, messages of one launch: every launch sends the same."""
         launches = [
             rows[0]["launch"]
             for (other, _), rows in sorted(self._passed_rows.items(), key=_by_rtt)

@@ -98,7 +98,7 @@ class Curves(Panels[Panel]):
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """Medians of each launch at each point: `derived.launch_medians` by launch and case_id."""
+        """Medians of launches by point: columns of `derived.launch_medians`, launch, case_id."""
         is_listed = pl.col("variant").is_in(
             [*ARMS, *map(derived.read_variant, derived.READ_TRANSPORTS)]
         )
