@@ -30,7 +30,6 @@ from roundtrip.collect.launches import scan
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.live,
-    pytest.mark.quiet,
     pytest.mark.skipif(bool(lacking()), reason=lacking() or "-"),
 ]
 CAMPAIGN = f"""\
