@@ -98,6 +98,15 @@ def test_of_a_class_for_trying_no_finding_is_judged() -> None:
     builder.add("LU", 1, compute=2.0, problem_class="S")
     builder.add("LU", 2, 4.0, compute=1.0, placement="one-per-node", problem_class="S")
     assert set(findings(builder.data()).values()) == {"not measured"}
+    (verdicts,) = part(builder.data()).verdicts
+    assert [cells[1].text for cells in verdicts.rows] == [
+        "UDP and another transport did not run the same kernel of class A or above",
+        "no two transports ran the same kernel of class A or above",
+        *(
+            f"no {kernel} of class A or above in one cluster and over a link of 4 ms"
+            for kernel in ("LU", "CG", "MG")
+        ),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations
 
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Answer, Cell, Table, text_cells, text_columns
+from roundtrip.report.blocks import Answer, Cell, Table, Tone, text_cells, text_columns
 from roundtrip.report.speeds import PairedValues, Setting, ToolchainComparison
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 from roundtrip.studies.findings import more_launches
@@ -17,6 +17,7 @@ from roundtrip.studies.study import Claim
 #: Maximum places or quantities that an answer names.
 MOST_PLACES = 3
 _ON_PAR, _UNKNOWN = "on par", "open"
+_SENTENCES = {_ON_PAR: "Toolchains are on par", _UNKNOWN: "Which is fastest is open"}
 #: Maximum rows of the tables at the top of a report.
 _MOST_ROWS = 12
 #: Maximum leaders that a cell names.
@@ -139,18 +140,20 @@ def _connected_groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
 
 
 def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Answer, ...]:
-    """Return an answer with the fastest toolchain for each quantity; () without comparisons."""
+    """Return an answer for each winner, and for races without one; () without comparisons."""
     if not all_races:
         return ()
     outcomes: dict[str, list[Race]] = {}
     for race in all_races:
-        name = f"{_names(race, titles)[race.winner]} is fastest" if race.winner else race.outcome
+        name = _names(race, titles)[race.winner] if race.winner else race.outcome
         outcomes.setdefault(name, []).append(race)
-    ranking = sorted(outcomes, key=lambda name: (name in (_ON_PAR, _UNKNOWN), -len(outcomes[name])))
-    words = "; ".join(f"{name} {_places(outcomes[name], len(all_races))}" for name in ranking)
-    is_open = list(outcomes) == [_UNKNOWN]
-    answer = f"Which is fastest is {words}." if is_open else f"{words[:1].upper()}{words[1:]}."
-    return (Answer((answer,), "warn" if is_open else "plain"),)
+    ranking = sorted(outcomes, key=lambda name: (name in _SENTENCES, -len(outcomes[name])))
+    tone: Tone = "warn" if ranking == [_UNKNOWN] else "plain"
+    answers = []
+    for name in ranking:
+        sentence = _SENTENCES.get(name, f"{name} is fastest")
+        answers.append(Answer((f"{sentence} {_places(outcomes[name], len(all_races))}.",), tone))
+    return tuple(answers)
 
 
 def _places(race_group: Sequence[Race], count: int) -> str:

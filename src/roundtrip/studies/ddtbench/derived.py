@@ -181,15 +181,14 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
 
 def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     """Speed of datatypes over packing by hand, for the micro-apps that gain most and least, at the
-    largest message of each launch: columns SPEEDS.
+    largest message of each launch, and their round trips with datatypes: columns SPEEDS.
     """
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
-    ratios = gains(
-        largest_messages(launch_figures(original_samples, ["launch"]), ["launch"]), ["launch"]
-    )
+    figures = largest_messages(launch_figures(original_samples, ["launch"]), ["launch"])
+    ratios = gains(figures, ["launch"])
     app_order = ratios.group_by("app").agg(pl.col("ratio").median()).sort("ratio", "app")["app"]
     apps = list(dict.fromkeys([*app_order.tail(1), *app_order.head(1)]))
-    return toolchain_speeds(
+    gain_speeds = toolchain_speeds(
         ratios.filter(pl.col("app").is_in(apps)).sort("ratio", descending=True),
         pl.concat_str(pl.lit("Speed of datatypes over packing by hand, "), "app"),
         size_bytes=None,
@@ -198,6 +197,14 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
         lower_is_better=pl.lit(False),
         **dict.fromkeys(ORIGIN),
     )
+    app_figures = figures.filter((pl.col("variant") == DDT) & pl.col("app").is_in(apps))
+    round_trips = toolchain_speeds(
+        app_figures.rename({"round_trip": "seconds"}),
+        pl.concat_str(pl.lit("Round trip with datatypes, "), "app"),
+        phase=UNPACKED,
+        metric=METRIC,
+    )
+    return pl.concat([gain_speeds, round_trips])
 
 
 #: Facts about the section for the report's audit.

@@ -83,7 +83,7 @@ def _outcome(
     return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER
 
 
-_NONE = "Boost.MPI was not compared with raw MPI: only one of the two was measured."
+_NONE = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
 
 
 def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:

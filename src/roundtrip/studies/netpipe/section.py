@@ -157,6 +157,10 @@ def _published_ratio(statement: Statement, size: int) -> Cell:
     return Cell(("about ", Quantity(value=ratio, unit=Unit.RATIO, digits=2)))
 
 
+#: The question of a report in which a single arm was measured.
+_ONE_ARM_QUESTION = "How fast is {} here?"
+
+
 class Section:
     """Raw MPI against Boost.MPI, plain, with datatypes and serialized."""
 
@@ -201,6 +205,7 @@ class Section:
             title="NetPIPE: what does Boost.MPI cost over raw MPI?",
             blocks=tuple(blocks),
             answers=self._answers(findings_by_panel),
+            question=_ONE_ARM_QUESTION.format(arm) if (arm := self._only_arm()) else "",
             panel_answers=tuple(map(panel_answer, groups.values())) if len(groups) > 1 else (),
             verdicts=(verdict_table(list(groups.values())),) if groups else (),
             picture=picture,
@@ -212,7 +217,15 @@ class Section:
         if not findings_by_panel:
             text = "No ping-pong launch completed: the study's question stays open."
             return (Answer((text,), "warn"),)
+        if arm := self._only_arm():
+            text = f"Only {arm} was measured, so nothing is compared with it."
+            return (Answer((text,)),)
         return overall(list(findings_by_panel.values()))
+
+    def _only_arm(self) -> str:
+        """The title of the arm, if no other was measured; "" otherwise."""
+        variants = self._curves.values["variant"].unique()
+        return ARMS[variants[0]].title if len(variants) == 1 else ""
 
     def _findings(self, findings_by_panel: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
         if not findings_by_panel:

@@ -103,7 +103,14 @@ def findings(
 
 
 def _not_measured(statement: Statement) -> Finding:
-    where = "no launches of class A or above in this report"
+    """`statement` without a comparison; the cell says which launches it lacks."""
+    if statement.benchmark:
+        place = f"in one cluster and over a link of {STUDY_RTT_MS:g} ms"
+        where = f"no {statement.benchmark} of class A or above {place}"
+    elif statement is derived.UDP_MOSTLY_BETTER:
+        where = "UDP and another transport did not run the same kernel of class A or above"
+    else:
+        where = "no two transports ran the same kernel of class A or above"
     return Finding(statement, where, units.NO_VALUE, "not measured")
 
 
