@@ -151,6 +151,9 @@ def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
     assert text_of(headline) == "Only MPI was measured, so nothing is compared with it."
     assert headline.tone == "plain" and section.question == "How fast is MPI here?"
     assert section.picture and "bandwidth" in section.picture.figures[0].name
+    assert "Boost" not in "".join(str(part) for part in section.picture.caption)
+    plots = [figure.plot for figure in section.picture.figures]
+    assert [len(plot.views[0].curves) for plot in plots if plot] == [1, 1]  # ours, the study's
     assert section.verdicts == ()
 
 

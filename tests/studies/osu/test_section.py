@@ -124,10 +124,11 @@ def test_a_disagreement_beyond_the_intervals_is_flagged(netpipe: float, outcome:
     rows = table(section, "OSU and our NetPIPE").rows
     assert [row[-1].verdict for row in rows] == [outcome] * len(LATENCY)
     assert float(rows[0][5].text) == pytest.approx(1 / netpipe, abs=0.01)
-    (answer,), (panel_answer,) = section.answers, section.panel_answers
+    (values, answer), (panel_answer,) = section.answers, section.panel_answers
     assert answer.tone == panel_answer.tone == ("bad" if outcome == DISAGREE else "plain")
     words = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}[outcome]
-    assert answer.text == (f"{BARRIER}; NetPIPE: {words}.",)
+    assert values.text == (f"{BARRIER}.",) and values.tone == "plain"
+    assert answer.text == (f"NetPIPE against OSU: {words}.",)
 
 
 def test_what_is_not_measured_is_said_of_the_whole() -> None:

@@ -83,6 +83,12 @@ class Curves(Panels[Panel]):
         is_known = pl.col("variant").is_in(list(ARMS))
         return self.all_medians.filter(is_known & (pl.col("size_bytes") > 0))
 
+    @cached_property
+    def arms(self) -> dict[str, Arm]:
+        """The study's variants that were measured."""
+        variants = set(self.values["variant"].unique())
+        return {variant: arm for variant, arm in ARMS.items() if variant in variants}
+
     @property
     def unknown_variants(self) -> list[str]:
         """Variants of the samples that the study does not have."""
@@ -195,14 +201,19 @@ _STUDY_TITLE = (
 )
 
 
-def bandwidth_caption(level: Level) -> Text:
-    """The caption of the figures of bandwidth, with intervals at `level`."""
-    return level.caption(
+def bandwidth_caption(curves: Curves) -> Text:
+    """The caption of the figures of bandwidth."""
+    overlap = (
+        " Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie on each other, "
+        "the abstraction is free."
+        if len(curves.arms) > 1
+        else ""
+    )
+    return curves.level.caption(
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
-        "variant, median over launches; bands are {level} rank intervals. Wide pale lines are "
-        "raw MPI, thin dark lines Boost.MPI: where they lie on each other, the abstraction is "
-        "free. All panels share their axes. The last panel is the study itself (2005), read off "
-        "the published figure."
+        f"variant, median over launches; bands are {{level}} rank intervals.{overlap} All panels "
+        "share their axes. The last panel is the study itself (2005), read off the published "
+        "figure."
     )
 
 
@@ -216,7 +227,8 @@ def ratio_caption(level: Level, margin: float) -> Text:
 
 
 def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
-    """One figure for each panel, then for ping-pong the study's own; all with the same axes.
+    """One figure for each panel, then for ping-pong the study's own; all with the same axes, and
+    with the arms that were measured.
 
     A second view shows the time instead of the bandwidth.
     """
@@ -224,7 +236,7 @@ def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[
     drawings = _drawings(name, curves, curves.bandwidth, panels, ARMS)
     times = _drawings(name, curves, seconds, panels, ARMS)
     if panels[0].is_pingpong:
-        rates = {variant: derived.published_curve(variant) for variant in ARMS}
+        rates = {variant: derived.published_curve(variant) for variant in curves.arms}
         waits = {variant: [(n, n / rate) for n, rate in curve] for variant, curve in rates.items()}
         drawings.append(_study(f"{name}-study", rates, ARMS))
         times.append(_study(f"{name}-study", waits, ARMS))

@@ -224,8 +224,8 @@ class Section:
 
     def _only_arm(self) -> str:
         """The title of the arm, if no other was measured; "" otherwise."""
-        variants = self._curves.values["variant"].unique()
-        return ARMS[variants[0]].title if len(variants) == 1 else ""
+        arms = list(self._curves.arms.values())
+        return arms[0].title if len(arms) == 1 else ""
 
     def _findings(self, findings_by_panel: Mapping[tuple[str, ...], list[Finding]]) -> list[Block]:
         if not findings_by_panel:
@@ -253,7 +253,7 @@ class Section:
         rates = draw_bandwidth(f"{name}-bandwidth", curves, panels)
         return [
             *([Gallery(ratio_caption(curves.level, margin), ratios)] if ratios else []),
-            Gallery(bandwidth_caption(curves.level), rates),
+            Gallery(bandwidth_caption(curves), rates),
         ]
 
     def _setting(

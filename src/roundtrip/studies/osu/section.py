@@ -212,7 +212,7 @@ class Section:
             anchor="osu",
             title="OSU Micro-Benchmarks: the baseline everyone knows",
             blocks=tuple(blocks),
-            answers=(overall(curves, comparisons),),
+            answers=overall(curves, comparisons),
             panel_answers=tuple(
                 panel_answer(curves, panel, comparisons) for panel in curves.panels
             ),
@@ -257,8 +257,8 @@ def _verdict(comparisons: Sequence[Comparison], sizes: Sequence[int]) -> Cell:
 _COLLECTIVES = (("allreduce", 8), ("barrier", 0))
 
 
-def overall(curves: Curves, comparisons: Sequence[Comparison]) -> Answer:
-    """The range of latency and of peak bandwidth over all panels, and where NetPIPE agrees.
+def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, ...]:
+    """The range of latency and of peak bandwidth over all panels; then where NetPIPE agrees.
 
     Collectives only without latency and bandwidth, because their numbers of ranks differ.
     """
@@ -273,13 +273,13 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> Answer:
         clauses += [
             words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
         ]
-    if agreement := _agreement(comparisons):
-        clauses.append(agreement)
     kinds = {panel.kind for panel in curves.panels}
     kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
-    return Answer(
-        (f"{_capital('; '.join(clauses) or 'see below')}{kind}.",), _answer_tone(comparisons)
-    )
+    values = Answer((f"{_capital('; '.join(clauses) or 'see below')}{kind}.",))
+    agreement = _agreement(comparisons)
+    if not agreement:
+        return (values,)
+    return values, Answer((f"{agreement}{kind}.",), _answer_tone(comparisons))
 
 
 def panel_answer(curves: Curves, panel: Panel, comparisons: Sequence[Comparison]) -> Answer:
@@ -344,7 +344,7 @@ def _agreement(comparisons: Sequence[Comparison]) -> str:
         at = f"{comparison.pair.benchmark} at {units.size(comparison.size_bytes)}"
         where.setdefault(comparison.outcome, []).append(at)
     if len(where) == 1:
-        return f"NetPIPE: {_WORDS[comparisons[0].outcome]}"
+        return f"NetPIPE against OSU: {_WORDS[comparisons[0].outcome]}"
     clauses = [
         f"{_WORDS[name]} in {names_or_count(where[name], len(comparisons))}"
         for name in TONES
@@ -352,7 +352,7 @@ def _agreement(comparisons: Sequence[Comparison]) -> str:
     ]
     if AGREE not in where:
         clauses.insert(0, f"{_WORDS[AGREE]} nowhere")
-    return f"NetPIPE: {'; '.join(clauses)}"
+    return f"NetPIPE against OSU: {'; '.join(clauses)}"
 
 
 def _answer_tone(comparisons: Sequence[Comparison]) -> Tone:
