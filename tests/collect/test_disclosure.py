@@ -17,7 +17,7 @@ from support.nights import Nights
 
 from roundtrip.collect import analysis, bundle, declared, manifest, pseudonyms
 from roundtrip.collect.disclosure import DIGEST, TUNING, Disclosure, withhold_private
-from roundtrip.collect.environment import WITHHELD
+from roundtrip.collect.environment import WITHHELD, Environment
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
 from roundtrip.files import parse_toml
@@ -200,6 +200,13 @@ def test_what_explains_a_change_stays(make_tree: Maker) -> None:
     assert "site-config.json partitions env_vars GITHUB_TOKEN" in credential_fields
     assert f"toolchains.json {ENVIRON} reframe env_vars OMPI_MCA_orte_aws_key" in credential_fields
     assert "cases.parquet reason" in credential_fields
+
+
+def test_a_number_of_a_private_variable_stays_in_other_texts() -> None:
+    variables = [["SITE_LIMIT", "1048576"], ["SITE_PROJECT", "Falcon-9"], ["SITE_MODE", "private"]]
+    toolchains = {ENVIRON: {"reframe": {"env_vars": variables}}}
+    words = Environment({"toolchains.json": json.dumps(toolchains)}).words()
+    assert set(words) - {""} == {"Falcon-9"}
 
 
 def known(bundle_path: Path) -> list[facts.Fact]:

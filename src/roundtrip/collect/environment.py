@@ -254,9 +254,12 @@ def _words(data: Any, key: str) -> Iterator[str]:
 
 
 def _private_value(name: str, value: str) -> Iterator[str]:
-    """Yield the value of a private variable, unless it is short or all lower-case letters."""
+    """Yield the value of a private variable unless it is short, a number or all lower-case.
+
+    A number such as 1048576 stands in other texts as a size or a count.
+    """
     is_open = name.startswith(TUNING) or name in SLURM
-    if not is_open and len(value) >= _LONG_ENOUGH and re.search(r"[^a-z]", value):
+    if not is_open and len(value) >= _LONG_ENOUGH and not re.fullmatch(r"[a-z]+|[\d.]+", value):
         yield value
 
 
