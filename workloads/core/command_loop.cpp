@@ -40,7 +40,7 @@ std::vector<Batch> batches_of(const std::vector<std::int64_t>& command) {
 }
 
 std::size_t values(const Batch& batch) {
-  return batch.each ? static_cast<std::size_t>(batch.timed) : 1;
+  return batch.each && batch.timed > 0 ? static_cast<std::size_t>(batch.timed) : 1;
 }
 
 }  // namespace

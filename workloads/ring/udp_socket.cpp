@@ -86,7 +86,8 @@ std::size_t UdpSocket::receive(std::span<char> head, std::span<char> body) const
 
 void UdpSocket::await(std::chrono::nanoseconds longest) const {
   pollfd watched{.fd = file_, .events = POLLIN, .revents = 0};
-  const timespec limit{.tv_sec = 0, .tv_nsec = longest.count()};
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(longest);
+  const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (longest - seconds).count()};
   ppoll(&watched, 1, &limit, nullptr);
 }
 
