@@ -20,6 +20,7 @@ TABLES: Mapping[str, type[columns.Row]] = {
     "history/nights": night_rows.Night,
     "history/notes": night_rows.Note,
     "history/accepted": night_rows.Acceptance,
+    "history/left-out": night_rows.LeftOut,
     "history/pairs": night_rows.Pair,
     "history/provenance": night_rows.Fact,
 }

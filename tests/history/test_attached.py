@@ -17,6 +17,7 @@ from roundtrip.history import annotations as annotation_file
 from roundtrip.history import ledger
 from roundtrip.report import data, renderers
 from roundtrip.report.build import build
+from roundtrip.report.sections import history
 
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
 
@@ -102,3 +103,21 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
     forged_manifest = manifest.write(copy, {k: v for k, v in facts.items() if k != "files"})
     with pytest.raises(UserError, match="night 'x' is not a time"):
         ledger.read_attached(copy, forged_manifest)
+
+
+def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: Path) -> None:
+    bundle = Nights(tmp_path, series=2).write(3)[-1] / "bundle"
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    file = tmp_path / annotation_file.FILE_NAME
+    file.write_text("- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}")
+    ledger.attach(bundle, manifest.verify(bundle), site_ledger, annotation_file.load(file))
+    points = [
+        point
+        for line in history.judge_nights(data.read(bundle)).lines
+        for point in line.series.points
+    ]
+    assert {point.night[:10]: point.left_out for point in points} == {
+        "2026-01-01": "",
+        "2026-01-02": "",
+        "2026-01-03": "maintenance: cooling",
+    }

@@ -22,6 +22,7 @@ def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
     names = [(str(number),) for number in range(len(logs))]
     series = (names, logs, np.full(logs.shape, -1))
     monkeypatch.setattr(detection, "series_table", lambda _: series)
+    monkeypatch.setattr(detection, "night_days", lambda _: np.arange(float(logs.shape[1])))
     return detection.measure_noise(None, SETTINGS)  # type: ignore[arg-type]
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
+import numpy as np
 import polars as pl
+import pytest
 from support import years
 
 from roundtrip.collect import analysis
 from roundtrip.collect.night_rows import NIGHTS, SERIES
-from roundtrip.history.detection import histories
+from roundtrip.history.detection import histories, night_days
 from roundtrip.stats.nights.verdicts import Verdict
 
 SETTINGS = analysis.default().history
@@ -55,7 +59,7 @@ def test_a_night_that_was_left_out_does_not_count() -> None:
         left_out=pl.when(is_after).then(pl.lit("late")).otherwise("left_out")
     )
     assert verdict(named(frame), frame) is Verdict.REGRESSED
-    assert verdict(named(frame), masked_frame) is Verdict.UNCHANGED
+    assert verdict(named(frame), masked_frame) is Verdict.NO_VALUE
 
 
 def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_stands_for_it() -> None:
@@ -64,6 +68,43 @@ def test_of_two_sets_of_nodes_in_a_night_the_one_with_more_launches_stands_for_i
         pl.col("median") * 3, nodes=pl.lit("node99"), launches=pl.lit(1, pl.Int64)
     )
     assert histories(pl.concat([frame, slow_frame]), SETTINGS) == histories(frame, SETTINGS)
+
+
+def test_a_set_of_nodes_that_is_left_out_hides_no_other_of_its_night() -> None:
+    frame = one(4)
+    disturbed_frame = frame.with_columns(
+        pl.col("median") * 3,
+        nodes=pl.lit("node99"),
+        launches=pl.col("launches") + 1,
+        left_out=pl.lit("disturbed"),
+    )
+    both = pl.concat([frame, disturbed_frame])
+    assert histories(both, SETTINGS) == histories(frame, SETTINGS)
+
+
+def test_nights_at_midnight_are_a_day_apart() -> None:
+    starts = ["2026-11-02T23:59:30Z", "2026-11-04T00:00:20Z", "2026-11-10T23:59:50Z"]
+    days = night_days(pl.DataFrame({"night": [*starts, starts[0]]}))
+    assert np.diff(np.floor(days)).tolist() == [1, 7]
+    assert np.diff(days) == pytest.approx([1, 7], abs=0.001)
+
+
+def test_a_drift_is_given_for_a_year_however_often_a_campaign_runs() -> None:
+    frame = years.make(1, 90).nights
+    names, drifts = named(frame), {}
+    for days in (1, 7):
+        starts = {
+            years.night(number): f"{datetime(2020, 1, 1) + timedelta(days=days * number):%FT%TZ}"
+            for number in range(90)
+        }
+        ramp = pl.col("night").rank("dense") * 0.005
+        rising = frame.with_columns(
+            median=pl.lit(1e-6) * ramp.exp() * pl.col("median") / pl.col("median").mean(),
+            night=pl.col("night").replace(starts),
+        )
+        drifts[days] = histories(rising, SETTINGS)[names].drift
+    assert drifts[1] and drifts[7]
+    assert drifts[1].yearly_ratio == pytest.approx(drifts[7].yearly_ratio ** 7, rel=0.05)
 
 
 def test_a_slow_set_of_nodes_is_no_step_but_an_unknown_one_is() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
 
 from roundtrip.collect import analysis, bundle_tables, manifest
 from roundtrip.history import ledger, nodes, pairs
+from roundtrip.history.annotations import Annotation
 from roundtrip.report import data
 from roundtrip.stats.nodes.judge import judge
 
@@ -56,6 +58,30 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
     assert night_data.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
     assert night_data.samples.collect().is_empty() and night_data.medians.is_empty()
     assert night_data.study_launches("netpipe").is_empty() and night_data.launches.height == 16
+
+
+def test_a_night_of_too_few_nodes_for_series_is_a_night_too(tmp_path: Path) -> None:
+    writer = Pairs(tmp_path, nodes=4, failed=frozenset({3}))
+    writer.night(0)
+    second = writer.night(1) / "bundle"
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    assert site_ledger.nights.is_empty() and site_ledger.pairs["night"].n_unique() == 2
+    assert site_ledger.nights_before("2026-01-02T01:00:00Z", 9).pairs["night"].n_unique() == 1
+    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.equals(site_ledger.pairs)
+    ledger.attach(second, manifest.verify(second), site_ledger)
+    assert data.read(second).history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
+
+
+def test_a_night_that_is_left_out_convicts_no_node(tmp_path: Path) -> None:
+    writer = Pairs(tmp_path, nodes=8)
+    writer.night(0), writer.night(1)
+    annotation = Annotation.model_validate(
+        {"from": date(2026, 1, 2), "text": "the cooling failed", "leave_out": True}
+    )
+    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, [annotation]).pairs
+    assert pair_rows["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
+    elsewhere = annotation.model_copy(update={"series": "NetPIPE*"})
+    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE, [elsewhere]).pairs["night"].n_unique() == 2
 
 
 def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:

@@ -48,6 +48,22 @@ def test_scipy_has_the_same_p_and_q(count: int) -> None:
     assert q_values(p) == pytest.approx(stats.false_discovery_control(p, method="bh"))
 
 
+def test_no_number_of_launches_is_promised_where_only_other_claims_are_in_the_way() -> None:
+    levels = Levels(
+        confidence_level=0.90,
+        false_discovery_level=0.05,
+        minimum_effect=0.01,
+        equivalence_margin=0.05,
+    )
+    almost_clear = [1.5, 1.52, 1.48, 1.51, 1.49, 1.5, 1.53, 1.47, 0.99]
+    alone = [1.0, 1.001] * 4 + [1.0]
+    claims = {0: almost_clear, **dict.fromkeys(range(1, 14), alone)}
+    claim = judge(claims, levels)[0]
+    assert claim.verdict is Verdict.CANNOT_TELL and claim.q > 0.05
+    assert decide(claim.interval, 0.0, levels) is Verdict.FASTER
+    assert claim.extra_launches is None
+
+
 def test_sides_are_alike() -> None:
     sample = [1.2, 1.1, 0.7, 1.3, 1.05, 1.4]
     assert signed_rank_p(sample) == pytest.approx(signed_rank_p([1 / r for r in sample]))

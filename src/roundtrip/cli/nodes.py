@@ -167,11 +167,12 @@ def _read(reports: Path, campaign: str, site: str) -> _Verdict | None:
     """The verdict of all nights of a campaign; None if it is not over pairs of nodes."""
     from roundtrip.collect import analysis
     from roundtrip.history import nodes
+    from roundtrip.history.annotations import load_site
     from roundtrip.report import labels
     from roundtrip.stats.nodes.failures import find_flaky_nodes
     from roundtrip.stats.nodes.judge import judge
 
-    ledger = common.read_ledger(reports, campaign, site)
+    ledger = common.read_ledger(reports, campaign, site, load_site(site))
     if ledger.pairs.is_empty():
         return None
     thresholds = analysis.for_site(site)

@@ -77,6 +77,13 @@ class Acceptance(Row):
     text: _Long = column("the reason")
 
 
+class LeftOut(Row):
+    """An annotation that leaves series of the bundle's own night out of detection."""
+
+    series: _Glob = column("which series: a pattern (glob) of their cases")
+    text: _Long = column("what a person said, after the kind of it")
+
+
 class Pair(Row):
     """A launch of a campaign over pairs of nodes, and a measure of it.
 
@@ -121,7 +128,7 @@ class Fact(Row):
 
 
 NIGHTS, PAIRS, NOTES = columns(Night), columns(Pair), columns(Note)
-ACCEPTANCES, PROVENANCE = columns(Acceptance), columns(Fact)
+ACCEPTANCES, LEFT_OUT, PROVENANCE = columns(Acceptance), columns(LeftOut), columns(Fact)
 #: Columns that identify a series of a campaign on a site.
 SERIES: Schema = {
     name: NIGHTS[name]

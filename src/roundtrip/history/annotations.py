@@ -56,7 +56,9 @@ class Annotation(Table):
     )
     text: PublishedText = Field(description="what happened; it is published")
     series: Text = Field(
-        "*", description="which series: a pattern (glob) of their names or of their cases"
+        "*",
+        description="which series: a pattern (glob) of their cases; if they are accepted, of their "
+        "names too",
     )
     leave_out: bool = Field(False, description="these nights take no part in detection")
     kind: Literal["change", "maintenance", "incident", "note", "accepted"] = Field(
@@ -72,6 +74,11 @@ class Annotation(Table):
         """Whether it accepts the level of a series that has one of these names."""
         return self.kind == ACCEPTED and any(fnmatchcase(name, self.series) for name in names)
 
+    def leaves_out(self, night: str) -> bool:
+        """Whether it leaves series of `night`, the start of a run, out of detection."""
+        starts, ends = self.start <= night[: len(self.start)], night[: len(self.last)] <= self.last
+        return self.leave_out and starts and ends
+
     @property
     def words(self) -> str:
         """The text, with its kind in front unless that is `note`."""
@@ -86,6 +93,16 @@ def accepted_levels(levels: pl.DataFrame) -> list[Annotation]:
             start=row["until"], series=row["series"], text=row["text"], kind=ACCEPTED
         )
         for row in rows
+    ]
+
+
+def omissions(rows: pl.DataFrame, night: str) -> list[Annotation]:
+    """The annotations that leave out series of the bundle of `night`; columns `LEFT_OUT`."""
+    return [
+        Annotation.model_construct(
+            start=night, series=row["series"], text=row["text"], leave_out=True
+        )
+        for row in rows.iter_rows(named=True)
     ]
 
 
@@ -161,9 +178,10 @@ def _quoted(text: str) -> str:
 
 
 def mark(nights: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
-    """`nights`, columns `NIGHTS`, with `left_out` set where an annotation leaves a row out.
+    """`nights` with `left_out` set where an annotation leaves a row out.
 
-    Rows that are left out already keep their reason; the first of two annotations counts.
+    `nights` has the columns night, case_id and left_out.  Rows that are left out already
+    keep their reason; the first of two annotations counts.
     """
     cases = nights["case_id"].unique().to_list()
     reason, night = pl.col("left_out"), pl.col("night")

@@ -32,22 +32,28 @@ def histories(nights: pl.DataFrame, settings: NightSettings) -> dict[SeriesNames
     least_effects = np.array(
         [settings.least_effect(series[study], series[metric]) for series in names]
     )
-    arrays = (logs.tobytes(), nodes.tobytes(), least_effects.tobytes())
+    tables = logs, nodes, least_effects, night_days(nights)
+    arrays = [table.tobytes() for table in tables]
     return dict(zip(names, _judge_histories(*arrays, logs.shape, settings), strict=True))
 
 
 @lru_cache(maxsize=2)
 def _judge_histories(
-    logs: bytes, nodes: bytes, least_effects: bytes, shape: tuple[int, ...], settings: NightSettings
+    logs: bytes,
+    nodes: bytes,
+    least_effects: bytes,
+    days: bytes,
+    shape: tuple[int, ...],
+    settings: NightSettings,
 ) -> tuple[SeriesHistory, ...]:
     """Cached: the confirmation, the report and the page of a night judge the same values."""
     values = np.frombuffer(logs).reshape(shape)
     sets = np.frombuffer(nodes, int).reshape(shape)
-    effects = np.frombuffer(least_effects)
-    current_histories = judge(values, sets, settings, effects)
+    effects, starts = np.frombuffer(least_effects), np.frombuffer(days)
+    current_histories = judge(values, sets, settings, effects, starts)
     if shape[1] <= settings.nights_least:
         return tuple(current_histories)
-    previous_histories = judge(values[:, :-1], sets[:, :-1], settings, effects)
+    previous_histories = judge(values[:, :-1], sets[:, :-1], settings, effects, starts[:-1])
     return tuple(
         replace(current, previous_history=previous)
         for current, previous in zip(current_histories, previous_histories, strict=True)
@@ -58,13 +64,16 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
     """Return (series, logarithms of medians, numbers of node sets), both arrays [series, nights].
 
     All nights of the history are counted from 0, including nights that a series lacks.  For a night
-    with several node sets, the one with the most launches counts.
+    with several node sets, the one with the most launches counts, of those that are not left out if
+    there are any.
     """
     series = nights.select(SERIES.keys()).unique().sort(SERIES.keys())
     days = nights.select("night").unique().sort("night")
     sets = nights.select("nodes").unique().sort("nodes")
     rows = (
-        nights.sort(*SERIES, "night", "launches", "nodes", descending=_DESCENDING)
+        nights.sort(
+            *SERIES, "night", pl.col("left_out") != "", "launches", "nodes", descending=_DESCENDING
+        )
         .unique([*SERIES, "night"], keep="first", maintain_order=True)
         .join(series.with_row_index("row"), on=list(SERIES), nulls_equal=True)
         .join(days.with_row_index("column"), on="night")
@@ -84,8 +93,19 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
     return series.rows(), logs, nodes
 
 
+def night_days(nights: pl.DataFrame) -> np.ndarray:
+    """When each night of the history began [nights], in days; whole numbers are the quiet hours.
+
+    Runs at midnight begin on one day or the next: their usual time of day is taken for noon.
+    """
+    starts = nights.select(pl.col("night").unique().sort().str.to_datetime("%Y-%m-%dT%H:%M:%SZ"))
+    days = starts["night"].dt.epoch("s").to_numpy() / 86400
+    angle = np.angle(np.exp(2j * np.pi * days).mean()) if days.size else 0.0
+    return np.asarray(days - angle / (2 * np.pi) + 0.5)
+
+
 #: Most launches first, all else ascending.
-_DESCENDING = [*([False] * len(SERIES)), False, True, False]
+_DESCENDING = [*([False] * len(SERIES)), False, False, True, False]
 
 
 #: Fewest nights for an estimate of the noise.
@@ -130,7 +150,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
     """The noise of each series with enough nights; `nights` has the columns `NIGHTS`."""
     names, logs, nodes = series_table(nights)
     result = []
-    series_rows = list(rows(logs, nodes, settings))
+    series_rows = list(rows(logs, nodes, settings, night_days(nights)))
     for name, parts in zip(names, fit_stretches(series_rows, settings), strict=True):
         if not parts or parts[-1].series.nights < FEWEST_NIGHTS:
             continue

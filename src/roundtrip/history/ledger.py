@@ -18,6 +18,7 @@ from roundtrip.collect.columns import Row
 from roundtrip.collect.manifest import Manifest
 from roundtrip.collect.night_rows import (
     ACCEPTANCES,
+    LEFT_OUT,
     NIGHTS,
     NOTES,
     PAIRS,
@@ -25,6 +26,7 @@ from roundtrip.collect.night_rows import (
     SERIES,
     Acceptance,
     Fact,
+    LeftOut,
     Night,
     Note,
     Pair,
@@ -46,9 +48,9 @@ _ORDER = ["night", "digest", *SERIES, "nodes"]
 MOST_NIGHTS = 400
 #: Most nights with launches between pairs of nodes in a bundle; a night has many of these.
 MOST_PAIRED = 64
-_NIGHTS, _PROVENANCE, _NOTES, _PAIRS, _ACCEPTED = (
+_NIGHTS, _PROVENANCE, _NOTES, _PAIRS, _ACCEPTED, _LEFT_OUT = (
     f"{manifest.HISTORY}{name}.parquet"
-    for name in ("nights", "provenance", "notes", "pairs", "accepted")
+    for name in ("nights", "provenance", "notes", "pairs", "accepted", "left-out")
 )
 _ATTACHED: Mapping[str, tuple[str, type[Row]]] = {
     "nights": (_NIGHTS, Night),
@@ -56,6 +58,7 @@ _ATTACHED: Mapping[str, tuple[str, type[Row]]] = {
     "notes": (_NOTES, Note),
     "pairs": (_PAIRS, Pair),
     "accepted": (_ACCEPTED, Acceptance),
+    "left_out": (_LEFT_OUT, LeftOut),
 }
 
 
@@ -65,9 +68,10 @@ class Ledger:
 
     `warnings` lists the revisions that were left out, one line ``path: reason`` each.  A bundle
     also contains `notes`, columns `NOTES`: texts of annotations, and `accepted`, columns
-    `ACCEPTANCES`: levels that annotations accept.  `pairs`, columns `PAIRS`, are launches between
-    pairs of nodes; `nights` has series of their nodes.  `signatures` has the signature of each
-    night, `remarks` lists oddities of nights that were read.
+    `ACCEPTANCES`: levels that annotations accept, and `left_out`, columns `LEFT_OUT`: which series
+    of its own night annotations leave out.  `pairs`, columns `PAIRS`, are launches between pairs of
+    nodes; `nights` has series of their nodes.  `signatures` has the signature of each night,
+    `remarks` lists oddities of nights that were read.
     """
 
     nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
@@ -76,14 +80,16 @@ class Ledger:
     notes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NOTES))
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
     accepted: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ACCEPTANCES))
+    left_out: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LEFT_OUT))
     signatures: Mapping[str, Signature] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
     def nights_before(self, started: str, most_nights: int) -> Ledger:
         """The newest `most_nights` nights that began before `started`, ISO 8601."""
-        earlier_nights = self.nights.filter(pl.col("night") < started)
-        starts = earlier_nights["night"].unique().sort().tail(most_nights).to_list()
-        nights = earlier_nights.filter(pl.col("night").is_in(starts))
+        # A night of too few nodes has launches between pairs and no series.
+        all_starts = pl.concat([self.nights["night"], self.pairs["night"]]).unique().sort()
+        starts = all_starts.filter(all_starts < started).tail(most_nights).to_list()
+        nights = self.nights.filter(pl.col("night").is_in(starts))
         facts = self.provenance.filter(pl.col("night").is_in(starts))
         pairs = self.pairs.filter(pl.col("night").is_in(starts))
         return Ledger(nights, facts, self.warnings, pairs=pairs)
@@ -126,7 +132,8 @@ def read_ledger(
     new_cache = Cache(nights, facts.sort(facts.columns), new_stamps, pairs, signatures)
     if new_cache.stamps != old_cache.stamps:
         cache.store(folder, new_cache)
-    starts = dict(nights.select("digest", "night").unique().iter_rows())
+    tables = [frame.select("digest", "night") for frame in (nights, pairs)]
+    starts = dict(pl.concat(tables).unique().iter_rows())
     digest_of_night = {
         starts[revision.digest]: revision.digest
         for revision in revisions
@@ -140,7 +147,7 @@ def read_ledger(
         ),
         pl.concat([_with_digests(new_cache.provenance, digests), foreign_ledger.provenance]),
         (*warnings, *new_warnings, *foreign_ledger.warnings),
-        pairs=_with_digests(new_cache.pairs, digests),
+        pairs=_left_in(_with_digests(new_cache.pairs, digests), annotations),
         remarks=tuple(_broken_links(folder, revisions)),
         signatures={
             revision.started: signatures[revision.digest]
@@ -148,6 +155,13 @@ def read_ledger(
             if revision.digest in digests
         },
     )
+
+
+def _left_in(pairs: pl.DataFrame, annotations: Sequence[Annotation]) -> pl.DataFrame:
+    """`pairs`, columns `PAIRS`, without the rows that annotations leave out."""
+    case = pl.format(nodes.CASE_ID, "place", "environ")
+    rows = mark(pairs.with_columns(case_id=case, left_out=pl.lit("")), annotations)
+    return rows.filter(left_out="").select(PAIRS.keys())
 
 
 def _unique_revisions(revisions: Sequence[Revision]) -> tuple[list[Revision], list[str]]:
@@ -275,7 +289,7 @@ def attach(
     added.  A bundle without a night before it stays unchanged.
     """
     history = ledger.nights_before(bundle_manifest.data["started"], MOST_NIGHTS)
-    if history.nights.is_empty():
+    if history.nights.is_empty() and history.pairs.is_empty():
         return bundle_manifest
     (bundle / manifest.HISTORY).mkdir()
     bundle_tables.write_frame(history.nights, bundle / _NIGHTS)
@@ -296,6 +310,15 @@ def attach(
     if levels:
         bundle_tables.write_frame(
             pl.DataFrame(levels, schema=ACCEPTANCES, orient="row"), bundle / _ACCEPTED
+        )
+    omissions = [
+        (annotation.series, annotation.words)
+        for annotation in annotations
+        if annotation.leaves_out(bundle_manifest.data["started"])
+    ]
+    if omissions:
+        bundle_tables.write_frame(
+            pl.DataFrame(omissions, schema=LEFT_OUT, orient="row"), bundle / _LEFT_OUT
         )
     published_nights = history.nights.filter(~pl.col("foreign")).sort("night", "digest")
     if published_nights.is_empty():

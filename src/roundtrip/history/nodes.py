@@ -26,6 +26,8 @@ from roundtrip.stats.nodes.launches import NO_NODE, Launches, effects
 from roundtrip.stats.settings import NodeSettings
 from roundtrip.stats.summaries import Interval
 
+#: The `case_id` of the series of nodes, by place and environment.
+CASE_ID = "nodes@{}+{}"
 _BETWEEN, _INSIDE = "between nodes", "inside a node"
 #: Number of newest launches inside a node that count; largest ratio of similar logarithms.
 _NEWEST, _ALIKE = 6, 2.0
@@ -181,7 +183,7 @@ def node_series(pairs: pl.DataFrame, settings: NodeSettings, confidence: float) 
 
 def case_columns(name: MeasureName) -> tuple[str, str]:
     """The columns `case_id` and `case` of the series of a measure."""
-    return f"nodes@{name.place}+{name.environ}", _INSIDE if name.is_alone else _BETWEEN
+    return CASE_ID.format(name.place, name.environ), _INSIDE if name.is_alone else _BETWEEN
 
 
 def _row(

@@ -259,7 +259,7 @@ def _sign_test(line: Line, night: str, medians: pl.DataFrame) -> tuple[SignTest,
     newest = line.history.newest_night
     assert newest is not None  # noqa: S101  of those that have one
     points = [point for point in line.series.points if point.night == night]
-    value = min(points, key=lambda point: (-point.launches, point.nodes))
+    value = min(points, key=lambda point: (point.left_out != "", -point.launches, point.nodes))
     filters = [pl.col(name).eq_missing(entry) for name, entry in line.series.names.items()]
     launches = medians.filter(*filters)
     ratios = launches["median"] / (value.median / newest.ratio)

@@ -38,6 +38,7 @@ TONES: dict[Verdict, Tone] = {
     Verdict.IMPROVED: "good",
     Verdict.WANDERING: "warn",
     Verdict.TOO_FEW_NIGHTS: "muted",
+    Verdict.NO_VALUE: "muted",
     Verdict.UNCHANGED: "muted",
 }
 
@@ -90,7 +91,7 @@ def judgement(
         text = f"{units.change(newest.ratio)} last night"
         return Judgement(verdict, None, newest, True, True, text, distance, detectable_step, reason)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
-        is_news = step.nights <= history.news_nights and step.night >= since
+        is_news = history.is_news(step) and step.night >= since
         ratio = str(units.change(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
         return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, detectable_step)

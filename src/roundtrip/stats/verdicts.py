@@ -176,7 +176,6 @@ def judge(
             claim,
             launches_needed=_launches_needed(claim, levels),
             extra_launches=_extra_launches(claim, levels),
-            minimum_effect=levels.minimum_effect,
         )
         for key, claim in verdicts.items()
     }
@@ -201,7 +200,9 @@ def judge_families(
         for key in keys:
             p, q = p_of.get(key, 1.0), q_of.get(key, 1.0)
             verdict = decide(intervals[key], q, levels)
-            verdicts[key] = ClaimVerdict(intervals[key], p, q, verdict, len(keys))
+            verdicts[key] = ClaimVerdict(
+                intervals[key], p, q, verdict, len(keys), minimum_effect=levels.minimum_effect
+            )
     return {key: verdicts[key] for key in claims}
 
 
@@ -220,9 +221,14 @@ _MOST_TIMES = 10
 
 
 def _extra_launches(claim: ClaimVerdict, levels: Levels) -> int | None:
-    """Estimate from the interval's width, which shrinks with the square root of launches."""
+    """Estimate from the interval's width, which shrinks with the square root of launches.
+
+    None for an interval that is narrow enough: its q depends on the other claims too.
+    """
     interval = claim.interval
     if claim.verdict is not Verdict.CANNOT_TELL or interval.low is None or interval.high is None:
+        return None
+    if decide(interval, 0.0, levels) is not Verdict.CANNOT_TELL:
         return None
     low, median, high = map(math.log, (interval.low, interval.median, interval.high))
     margin = math.log1p(levels.equivalence_margin) - abs(median)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from roundtrip.stats.nights.judge import judge
+from roundtrip.stats.nights.judge import fit_stretches, judge
 from roundtrip.stats.nights.noise import LONGEST
-from roundtrip.stats.nights.verdicts import Verdict
+from roundtrip.stats.nights.series import rows
+from roundtrip.stats.nights.verdicts import Segment, SeriesHistory, Step, Verdict
 
 from .planted import SD, SETTINGS, judged, quiet, verdicts
 
@@ -62,6 +64,42 @@ def test_an_old_improvement_hides_no_regression() -> None:
     assert set(verdicts(logs)) == {Verdict.IMPROVED}
     logs[:, 99:] += 0.4
     assert set(verdicts(logs)) == {Verdict.WORSE_LAST_NIGHT}
+
+
+def test_an_old_improvement_hides_no_flapping_and_no_silence() -> None:
+    logs = quiet(10, 110)
+    logs[:, 10:] -= 0.1
+    flapping = logs.copy()
+    flapping[:, 100::3] += 0.3
+    assert Verdict.IMPROVED not in verdicts(flapping[:, :108])
+    logs[:, -1] = np.nan
+    assert set(verdicts(logs)) == {Verdict.NO_VALUE}
+    logs[:, 105:-1] -= 0.3  # that is news
+    assert set(verdicts(logs)) == {Verdict.IMPROVED}
+
+
+def test_a_series_without_a_value_last_night_is_not_unchanged() -> None:
+    logs = quiet(10, 100)
+    assert set(verdicts(logs)) == {Verdict.UNCHANGED}
+    logs[:5, 98:] = np.nan
+    histories = judged(logs)
+    assert [history.silent_nights for history in histories] == [2] * 5 + [0] * 5
+    assert [history.verdict(lower_is_better=True) for history in histories] == [
+        *[Verdict.NO_VALUE] * 5,
+        *[Verdict.UNCHANGED] * 5,
+    ]
+
+
+def test_a_level_is_news_until_it_is_old_whatever_small_step_follows() -> None:
+    step, later_step = (
+        Step(night, ratio, ratio, ratio, 9.0, 4.0, 10) for night, ratio in ((40, 1.05), (50, 0.994))
+    )
+    for nights, is_news in ((50, True), (300, False)):
+        segments = (Segment(0, nights, 1.0, 0.01, 0.0),)
+        history = SeriesHistory(nights, (step, later_step), segments, least_effect=0.01)
+        assert history.newest_step() == step and history.is_news(step) is is_news
+    silent = replace(history, segments=(Segment(0, 50, 1.0, 0.01, 0.0),), silent_nights=250)
+    assert not silent.is_news(step)
 
 
 def test_a_regression_that_goes_back_is_recovered() -> None:
@@ -286,6 +324,16 @@ def test_weekdays_hide_no_step() -> None:
     assert not any(history.steps for history in judged(logs))
     logs[:, 100:] += 2 * SD
     assert sum(bool(history.steps) for history in judged(logs)) >= 24
+
+
+def test_weekdays_are_known_where_a_campaign_rests_at_weekends() -> None:
+    days = np.array([day for day in range(154) if day % 7 < 5], dtype=float)
+    logs = quiet(30, days.size) + 3 * SD * (days % 7 == 0)
+    histories = judge(logs, np.full(logs.shape, -1), SETTINGS, days=days)
+    spread = np.median([history.segments[-1].spread for history in histories])
+    stretches = fit_stretches(list(rows(logs, np.full(logs.shape, -1), SETTINGS, days)), SETTINGS)
+    assert not any(history.steps for history in histories)
+    assert np.median([parts[-1].series.spread for parts in stretches]) < 1.15 * SD < spread
 
 
 def test_how_long_incidents_last_is_known_from_the_site() -> None:

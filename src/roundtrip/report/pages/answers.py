@@ -122,6 +122,9 @@ def _pair(line: Line, log_ratio: float | None, usual_distance: float) -> NightPa
 
 
 _MOST = 3
+_NO_VALUE_REASONS = (
+    "not measured, disturbed, left out, or on nodes that no earlier night compares with."
+)
 
 
 def answers(verdicts: NightVerdicts, confirmation: str = "") -> list[Answer]:
@@ -231,6 +234,9 @@ def _other_answers(verdicts: NightVerdicts) -> Iterator[Answer]:
         step_text = _median_detectable_step(unchanged_lines)
         rest = f" Half of them would have shown {step_text}" if step_text else ""
         yield answer(f"{len(unchanged_lines)} of {total} series are unchanged.", rest)
+    if silent_lines := verdicts.with_verdict(Verdict.NO_VALUE):
+        first = f"{len(silent_lines)} of {total} series have no value last night: "
+        yield answer(first, _NO_VALUE_REASONS, TONES[Verdict.NO_VALUE])
     if young_lines := verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS):
         reason = "; ".join(
             sorted({line.judgement.reason for line in young_lines if line.judgement.reason})[:_MOST]
@@ -298,10 +304,13 @@ def _summary_answer(
 ) -> Answer:
     """Return an answer that counts series with recent changes, older changes and other verdicts."""
     total, counts = len(verdicts.lines), verdicts.counts
-    able_count = total - counts[Verdict.TOO_FEW_NIGHTS]
+    able_count = total - counts[Verdict.TOO_FEW_NIGHTS] - counts[Verdict.NO_VALUE]
     scope = f" in the {able_count} series that can be judged" if able_count < total else ""
     nights = units.plural(len(verdicts.calendar.nights) - 1, "night")
-    other_verdicts = (Verdict.DRIFTING, Verdict.WANDERING, Verdict.TOO_FEW_NIGHTS)
+    other_verdicts = (
+        *(Verdict.DRIFTING, Verdict.WANDERING),
+        *(Verdict.TOO_FEW_NIGHTS, Verdict.NO_VALUE),
+    )
     rest = [f"of {total} series, {new_count} changed lately"]
     rest += [f"{old_count} changed longer ago"] if old_count else []
     rest += [f"{counts[verdict]} {verdict}" for verdict in other_verdicts if counts[verdict]]

@@ -10,7 +10,7 @@ import polars as pl
 
 from roundtrip.collect.night_rows import PROVENANCE, SERIES
 from roundtrip.history import night
-from roundtrip.history.annotations import accepted_levels
+from roundtrip.history.annotations import accepted_levels, mark, omissions
 from roundtrip.history.facts import bundle_facts
 from roundtrip.report import confirmation, nights, units
 from roundtrip.report.blocks import (
@@ -99,7 +99,10 @@ def judge_nights(data: Data) -> NightVerdicts:
     disturbance = data.completed_launches.select("launch", "disturbed")
     rows = data.medians.join(disturbance, on="launch").with_columns(**night_columns)
     level = data.analysis.statistics.confidence_level
-    tonight = pl.concat([night.summarize(rows, level), data.node_series])
+    tonight = mark(
+        pl.concat([night.summarize(rows, level), data.node_series]),
+        omissions(data.history.left_out, start),
+    )
     placement = data.placement.select("launch", "rank", "cpus")
     facts = bundle_facts(data.folder, data.manifest, data.completed_launches, placement)
     rows_of_facts = [(start, digest, *fact) for fact in facts]

@@ -24,7 +24,7 @@ from roundtrip.stats.nights.verdicts import (
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import robust_sd
 
-_NIGHTS_A_YEAR = 365.25
+_DAYS_A_YEAR = 365.25
 #: Most rounds in which excursions that a fit took for levels are removed.
 _ROUNDS = 4
 #: A wandering level moves by more than so many spreads, and by more than the least effect.
@@ -48,12 +48,14 @@ def judge(
     nodes: np.ndarray,
     settings: NightSettings,
     least_effects: np.ndarray | None = None,
+    days: np.ndarray | None = None,
 ) -> list[SeriesHistory]:
     """Return the history of each series as of its newest night.
 
     `logs` [series, nights]: natural logarithms of nightly medians; NaN or infinite where not
     measured, or left out of detection.  `nodes`, of the same shape: the number of the node set, -1
     if it is not known.  `least_effects`: one per series, relative; by default that of `settings`.
+    `days` [nights]: when each night began, days from any midnight; by default one night a day.
     Pass all series of a site in one call: they share the estimate of their noise.  ValueError
     unless both tables have one shape.
     """
@@ -64,7 +66,7 @@ def judge(
     effects = (
         np.full(len(logs), settings.minimum_effect) if least_effects is None else least_effects
     )
-    series_rows = list(rows(logs, nodes, settings))
+    series_rows = list(rows(logs, nodes, settings, days))
     stretches = fit_stretches(series_rows, settings)
     predictions = [
         newest.predict(parts[-1].series, parts[-1].fit) if parts else None for parts in stretches
@@ -139,7 +141,7 @@ def _history(
     begin = int(np.searchsorted(last.row.night, steps[-1].night)) if steps else 0
     recent_sets = row.node_set[-settings.segment_least :]
     reason = "the newest {} nights ran on nodes that no earlier nights compare with"
-    modes, is_newest = last.series.modes, last.row.night[-1] == nights - 1
+    modes, silent_nights = last.series.modes, nights - 1 - int(last.row.night[-1])
     return SeriesHistory(
         count,
         steps,
@@ -147,13 +149,14 @@ def _history(
         tuple(_incidents(parts)),
         drift,
         _is_wandering(last, least_effect),
-        newest.judge_newest(prediction, bound) if is_newest else None,
+        None if silent_nights else newest.judge_newest(prediction, bound),
         tuple(newest.find_flapping(prediction, settings)),
         _detectable_step(last, last.row.values.size - begin, settings),
         reason.format(recent_sets.size) if (recent_sets < 0).all() else "",
         least_effect,
         settings.news_nights,
-        change_of_shares(modes, settings) if modes and is_newest else None,
+        silent_nights,
+        change_of_shares(modes, settings) if modes and not silent_nights else None,
     )
 
 
@@ -244,9 +247,9 @@ def _drift(part: Stretch, settings: NightSettings) -> tuple[Drift | None, tuple[
     best = min(candidates, key=lambda candidate: candidate.criterion)
     if best.criterion + settings.drift_evidence**2 >= fit.criterion:
         return None, fit.points
-    nights = float(part.row.night[-1] - part.row.night[0])
+    days = float(part.row.day[-1] - part.row.day[0])
     half = float(scipy.stats.norm.ppf((1 + settings.confidence_level) / 2)) * best.slope_error
-    year_scale = series.spread * _NIGHTS_A_YEAR / nights
+    year_scale = series.spread * _DAYS_A_YEAR / days
     values = (math.exp(year_scale * (best.slope + offset)) for offset in (0.0, -half, half))
     return Drift(*values), best.points
 

@@ -1,7 +1,7 @@
 """The measured nights of one series, cleaned of incidents and odd nights, which are no levels.
 
-Nights that were not measured, or were left out, are dropped.  The number of nights between two
-measurements matters only for weekdays and drifts.
+Nights that were not measured, or were left out, are dropped.  The time between two nights matters
+only for weekdays and drifts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ROUNDING = 0.4
 
 @dataclass(frozen=True)
 class Row:
-    """One series: logarithms, indices among the site's nights, and node sets [nights].
+    """One series: logarithms, indices among the site's nights, days, and node sets [nights].
 
     Node sets are numbered from 0, the most frequent first; -1 is a night that is comparable with no
     other.
@@ -51,17 +51,19 @@ class Row:
 
     values: np.ndarray
     night: np.ndarray
+    day: np.ndarray
     node_set: np.ndarray
 
     @property
     def comparable(self) -> Row:
         """The row without the nights of node set -1."""
         mask = self.node_set >= 0
-        return Row(self.values[mask], self.night[mask], self.node_set[mask])
+        return Row(self.values[mask], self.night[mask], self.day[mask], self.node_set[mask])
 
     def part(self, begin: int, end: int) -> Row:
         """The row with only the nights `begin` to `end` (exclusive)."""
-        return Row(self.values[begin:end], self.night[begin:end], self.node_set[begin:end])
+        part = slice(begin, end)
+        return Row(self.values[part], self.night[part], self.day[part], self.node_set[part])
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,12 @@ class CleanSeries:
         return replace(self, values=values, excursions=(*self.excursions, excursion))
 
 
-def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterator[Row]:
+def rows(
+    logs: np.ndarray, nodes: np.ndarray, settings: NightSettings, days: np.ndarray | None = None
+) -> Iterator[Row]:
     """Yield the rows of a table [series, nights] of logarithms; only finite values count.
+
+    `days` [nights]: when each night began, days from any midnight; by default one night a day.
 
     The `node_sets_most` most frequent node sets of a row are distinguished, the first seen first
     among equals; "not known" (-1 in `nodes`) counts as one of them.  Sets with fewer than
@@ -114,6 +120,7 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterat
     the site assigns nodes at random: then the row has one set, and differences between nodes are
     part of its noise.
     """
+    days = np.arange(float(logs.shape[1])) if days is None else days
     for values, numbers in zip(logs, nodes, strict=True):
         nights = np.flatnonzero(np.isfinite(values))
         _, first, place, count = np.unique(
@@ -127,7 +134,7 @@ def rows(logs: np.ndarray, nodes: np.ndarray, settings: NightSettings) -> Iterat
             node_set = np.zeros(nights.size, dtype=int)
         else:
             node_set = np.where(is_rare, -1, node_set)
-        yield Row(values[nights], nights, node_set)
+        yield Row(values[nights], nights, days[nights], node_set)
 
 
 def clean(all_rows: Sequence[Row], settings: NightSettings) -> list[CleanSeries]:
@@ -145,7 +152,7 @@ def clean(all_rows: Sequence[Row], settings: NightSettings) -> list[CleanSeries]
 def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> CleanSeries:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
-    logs = logs - _weekdays(logs, row.night)
+    logs = logs - _weekdays(logs, row.day)
     modes = find_modes(
         logs, max(_ROUNDING * _resolution(logs), settings.spread_least), prior, settings
     )
@@ -216,24 +223,28 @@ def _offsets(row: Row) -> np.ndarray:
     return offsets
 
 
-def _weekdays(logs: np.ndarray, night: np.ndarray) -> np.ndarray:
+def _weekdays(logs: np.ndarray, day: np.ndarray) -> np.ndarray:
     """The effect of the weekday of each night [nights]; 0 if weekdays do not differ.
 
-    An analysis of variance of deviations from the running median (R. A. Fisher 1925).
+    `day` [nights] is in days.  A weekday with few nights has no effect.  An analysis of
+    variance of deviations from the running median (R. A. Fisher 1925).
     """
     deviations = logs - running_median(logs)
     if logs.size < _WEEKS * 7:
         return np.zeros(logs.size)
     bound = 4 * MAD * float(np.median(np.abs(deviations)))
     deviations = np.clip(deviations, -bound, bound)
-    day = night % 7
-    groups = [deviations[day == weekday] for weekday in range(7)]
-    if min(group.size for group in groups) < _WEEKS - 1 or not np.ptp(deviations):
+    weekday = np.floor(day).astype(int) % 7
+    all_groups = {number: deviations[weekday == number] for number in range(7)}
+    groups = {number: group for number, group in all_groups.items() if group.size >= _WEEKS - 1}
+    if len(groups) < 2 or not np.ptp(deviations):
         return np.zeros(logs.size)
-    if scipy.stats.f_oneway(*groups).pvalue > _WEEKDAY:
+    if scipy.stats.f_oneway(*groups.values()).pvalue > _WEEKDAY:
         return np.zeros(logs.size)
-    means = np.array([group.mean() for group in groups])
-    return np.asarray((means - np.median(means))[day])
+    effects = np.zeros(7)
+    effects[list(groups)] = [group.mean() for group in groups.values()]
+    effects[list(groups)] -= np.median(effects[list(groups)])
+    return np.asarray(effects[weekday])
 
 
 def _spread(logs: np.ndarray, deviations: np.ndarray, spread_least: float) -> float:

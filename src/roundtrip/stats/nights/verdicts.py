@@ -27,6 +27,7 @@ class Verdict(StrEnum):
     IMPROVED = "improved"
     WANDERING = "wandering"
     TOO_FEW_NIGHTS = "too few nights"
+    NO_VALUE = "no value last night"
     UNCHANGED = "unchanged"
 
 
@@ -148,7 +149,8 @@ class SeriesHistory:
 
     `detectable_step` is the least relative step that `sight_nights` new nights show with
     probability `sight_power`; None with too few nights.  `reason` says what is missing for a
-    verdict.  `least_effect` is relative; a level is news for `news_nights`.  `shares`: a change of
+    verdict.  `least_effect` is relative; a level is news for `news_nights`.  `silent_nights`:
+    how many of the site's newest nights have no value of it that counts.  `shares`: a change of
     the shares of two modes, which is no change point.  `previous_history` is the history as of the
     night before the newest, which was reported then.
     """
@@ -165,6 +167,7 @@ class SeriesHistory:
     reason: str = ""
     least_effect: float = 0.0
     news_nights: int = 14
+    silent_nights: int = 0
     shares: Shares | None = None
     previous_history: SeriesHistory | None = None
 
@@ -183,6 +186,11 @@ class SeriesHistory:
             if step.is_effect(self.least_effect) and step.night > accepted_night
         ]
         return effects[-1] if effects else None
+
+    def is_news(self, step: Step) -> bool:
+        """Whether the level after `step` is not older than `news_nights`."""
+        end = self.segments[-1].end if self.segments else step.night + step.nights
+        return end + self.silent_nights - step.night <= self.news_nights
 
     def standing_steps(
         self, *, lower_is_better: bool, accepted_night: int = -1
@@ -285,26 +293,33 @@ class SeriesHistory:
     def verdict(self, *, lower_is_better: bool, accepted_night: int = -1) -> Verdict:
         """The verdict on the newest nights; change points up to `accepted_night` are the baseline.
 
-        The newest night takes precedence over change points, and these over flapping.
+        The newest night takes precedence, then change points for the worse, then flapping, then
+        change points for the better.  One of these that is no news hides no drift, and not that
+        there was nothing to judge last night.
         """
         is_new = not self.segments or self.segments[-1].end - 1 > accepted_night
         if is_new and self.is_worse_last_night(lower_is_better=lower_is_better):
             return Verdict.WORSE_LAST_NIGHT
         step = self.newest_step(accepted_night)
-        if step is not None:
-            if (step.ratio > 1) == lower_is_better:
-                return Verdict.REGRESSED
-            return Verdict.RECOVERED if self._takes_back(step) else Verdict.IMPROVED
+        if step is not None and (step.ratio > 1) == lower_is_better:
+            return Verdict.REGRESSED
         flapping = self.worse_flapping(lower_is_better=lower_is_better)
         if flapping and self.segments[-1].end - flapping.nights > accepted_night:
             return Verdict.FLAPPING
         shares = self.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
+        if shares and shares.after > shares.before:
+            return Verdict.FLAPPING
+        is_unclear = self.drift is not None or bool(self.reason) or self.silent_nights > 0
+        if step is not None and (self.is_news(step) or not is_unclear):
+            return Verdict.RECOVERED if self._takes_back(step) else Verdict.IMPROVED
         if shares:
-            return Verdict.FLAPPING if shares.after > shares.before else Verdict.IMPROVED
+            return Verdict.IMPROVED
         if self.drift is not None:
             return Verdict.DRIFTING
         if self.reason:
             return Verdict.TOO_FEW_NIGHTS
+        if self.silent_nights:
+            return Verdict.NO_VALUE
         return Verdict.WANDERING if self.is_wandering else Verdict.UNCHANGED
 
     def _takes_back(self, step: Step) -> bool:
