@@ -15,8 +15,12 @@ from vclusterlib.state import State
 
 _ATTEMPTS = 3
 _PATIENCE = 15.0
-#: Slurm states of a working node.
-WORKING_STATES = {"idle", "mixed", "allocated"}
+_WORKING_STATES = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
+
+
+def is_working(state: str) -> bool:
+    """Whether a node works in this state of sinfo; +: a job of it ends, -: another is planned."""
+    return state.rstrip("+-") in _WORKING_STATES
 
 
 class NodeBoot:
@@ -49,7 +53,7 @@ class NodeBoot:
         pending_nodes = {node.name: node for node in self._spec.nodes}
         while True:
             states = node_states()
-            for name in [n for n in pending_nodes if states.get(n) in WORKING_STATES]:
+            for name in [n for n in pending_nodes if is_working(states.get(n, ""))]:
                 del pending_nodes[name]
             if not pending_nodes:
                 break

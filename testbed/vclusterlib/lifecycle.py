@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from vclusterlib import build, cgroup, client, launch, overlay, tools
-from vclusterlib.boot import WORKING_STATES
+from vclusterlib.boot import is_working
 from vclusterlib.daemons import poll
 from vclusterlib.errors import UserError, VclusterError
 from vclusterlib.spec import Spec
@@ -22,6 +22,7 @@ def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
 
     `explicit_fields` are the fields of `spec` that the user set.  A cluster that is up stays as it
     is.  An incomplete cluster (after a crash, or a killed ``up``) is ended and booted again.
+    VclusterError for one whose processes may all live: its jobs would end with it.
     """
     if os.environ.get("ROUNDTRIP_VCLUSTER_STATE"):
         raise UserError("this is inside a virtual cluster: run `up` outside")
@@ -30,6 +31,8 @@ def up(state: State, spec: Spec, explicit_fields: set[str]) -> str:
         if health["state"] == "up":
             _require_same(state, spec, explicit_fields)
             return f"cluster {state.name} is up already"
+        if health["state"] == "doubtful":
+            raise VclusterError(f"{health['why']}: wait, or run `down` first")
         if health["state"] == "broken":
             print(f"vcluster: {health['why']}: starting anew", file=sys.stderr, flush=True)
         destroy(state)
@@ -51,7 +54,11 @@ def down(state: State) -> str:
 
 
 def examine(state: State) -> dict[str, Any]:
-    """``{"state": "up" | "broken" | "down", ...}``, with ``why`` if broken, else the status."""
+    """``{"state": "up" | "doubtful" | "broken" | "down", ...}``, with the status if there is one.
+
+    It has ``why`` if broken, which means that a process is dead, or doubtful: the world was late,
+    or slurmctld, or a node with a slurmd does no work.
+    """
     if not state.is_inside and state.world() is None:
         is_stale = (state.path / "world.json").exists()
         return (
@@ -59,14 +66,18 @@ def examine(state: State) -> dict[str, Any]:
         )
     try:
         status = client.ask(state, {"do": "status"}, 15)
-    except VclusterError as error:
+    except UserError as error:  # nobody listens: it has not booted, or ends
         return {"state": "broken", "why": str(error)}
+    except VclusterError as error:
+        return {"state": "doubtful", "why": str(error)}
     dead_daemons = [name for name, alive in status["daemons"].items() if not alive]
-    nodes = status["nodes"]
-    lost_nodes = [n["name"] for n in nodes if n["state"] not in WORKING_STATES or not n["slurmd"]]
-    if dead_daemons or lost_nodes:
-        reason = f"not running: {', '.join([*dead_daemons, *lost_nodes])}"
+    dead_nodes = [node["name"] for node in status["nodes"] if not node["slurmd"]]
+    if dead_daemons or dead_nodes:
+        reason = f"not running: {', '.join([*dead_daemons, *dead_nodes])}"
         return {**status, "state": "broken", "why": reason}
+    idlers = [f"{n['name']} is {n['state']}" for n in status["nodes"] if not is_working(n["state"])]
+    if idlers:
+        return {**status, "state": "doubtful", "why": ", ".join(idlers)}
     return {**status, "state": "up"}
 
 

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 
 from vclusterlib import accounting, cgroup, head, network
-from vclusterlib.boot import WORKING_STATES, NodeBoot
+from vclusterlib.boot import NodeBoot, is_working
 from vclusterlib.control import SOCKET, Control, node_states
 from vclusterlib.daemons import Daemons
 from vclusterlib.errors import VclusterError
@@ -135,7 +135,7 @@ class World:
             return probe.connect_ex((self._spec.head_address, _SLURMCTLD_PORT)) == 0
 
     def _service_works(self) -> bool:
-        return node_states().get(SERVICE) in WORKING_STATES
+        return is_working(node_states().get(SERVICE, ""))
 
     @contextlib.contextmanager
     def _timed(self, part: str) -> Iterator[None]:
