@@ -23,8 +23,7 @@ def head(state: State, command: list[str]) -> NoReturn:
     _require_command(command)
     folder = str(Path.cwd())
     if state.is_inside:
-        if os.uname().nodename != "head":
-            raise UserError("this is a node of the cluster: run `exec` on the head or outside")
+        _require_head("exec")
         _become(command, dict(os.environ))
     world = _world(state)
     _require_shared(folder, world, state)
@@ -36,6 +35,7 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
     """Run `command` on the node `name`, in the current folder."""
     _require_command(command)
     if state.is_inside:
+        _require_head("node")  # the pids of nodes are the head's
         prefix, variables = [], dict(os.environ)
     else:
         prefix, variables = _into_world(state, _world(state)), environment(state)
@@ -63,6 +63,12 @@ def environment(state: State) -> dict[str, str]:
 def _require_command(command: list[str]) -> None:
     if not command:
         raise UserError("which command? e.g. vcluster exec srun -N2 hostname")
+
+
+def _require_head(command: str) -> None:
+    """UserError if this process, inside the cluster, runs on a compute node."""
+    if os.uname().nodename != "head":
+        raise UserError(f"this is a node of the cluster: run `{command}` on the head or outside")
 
 
 def _world(state: State) -> int:

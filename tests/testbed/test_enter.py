@@ -1,0 +1,54 @@
+"""Which processes `node` becomes, and where it is refused, without a cluster."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+import pytest
+from vclusterlib import enter
+from vclusterlib.errors import UserError
+from vclusterlib.node import pid_file
+from vclusterlib.spec import Spec
+from vclusterlib.state import STATE_VARIABLE, State
+
+
+class Became(Exception):  # noqa: N818  not an error
+    """The command that this process would have become."""
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    """A cluster with node a1, seen from inside."""
+    cluster_state = State(tmp_path / "one")
+    with cluster_state.locked():
+        cluster_state.prepare(Spec())
+    pid_file(cluster_state, "a1").write_text("4711")
+    monkeypatch.setenv(STATE_VARIABLE, str(cluster_state.path))
+
+    def become(program, command, variables):
+        raise Became(*command)
+
+    monkeypatch.setattr(os, "execvpe", become)
+    return cluster_state
+
+
+def on(monkeypatch, host):
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(nodename=host))
+
+
+@pytest.mark.parametrize("host", ["a1", "b1"])
+def test_a_node_does_not_know_the_pids_of_nodes(state, monkeypatch, host):
+    on(monkeypatch, host)
+    with pytest.raises(UserError, match="run `node` on the head or outside"):
+        enter.compute(state, "a1", ["true"])
+    with pytest.raises(UserError, match="run `exec` on the head or outside"):
+        enter.head(state, ["true"])
+
+
+def test_the_head_enters_a_node_by_its_pid(state, monkeypatch):
+    on(monkeypatch, "head")
+    with pytest.raises(Became) as became:
+        enter.compute(state, "a1", ["hostname"])
+    assert became.value.args[:3] == ("nsenter", "-t", "4711")
+    assert became.value.args[-1] == "hostname"
