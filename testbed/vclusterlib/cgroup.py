@@ -1,4 +1,4 @@
-"""A CPU weight for a whole cluster relative to the rest of the machine, by cgroup v1 or v2.
+"""CPU weight of a whole cluster against the rest of the machine, quota of a node: cgroup v1 or v2.
 
 nice(1) is not enough: with autogroup scheduling it only counts within one session.
 """
@@ -61,7 +61,7 @@ def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
         if share:
             raise UserError("--cpu: no CPU controller in /sys/fs/cgroup (v1 or v2) to use")
         return
-    group = cluster.with_name(f"{cluster.name}-{node}")
+    group = _node_folder(cluster, node)
     if not share and not group.is_dir():
         return
     quota = f"{max(_QUOTA_US, round(share * _PERIOD_US))}" if share else None
@@ -83,6 +83,30 @@ def limit(state: State, node: str, pids: Iterable[int], share: float) -> None:
         raise UserError(f"--cpu: {group}: {error.strerror}") from error
 
 
+def join_node(state: State, node: str) -> bool:
+    """Move this process, and so its future children, to the group of a node, if that has a quota.
+
+    Return whether it has one.
+    """
+    cluster = folder(state)
+    if cluster is None or not _has_quota(group := _node_folder(cluster, node)):
+        return False
+    _try_join(group)
+    return True
+
+
+def _node_folder(cluster: Path, node: str) -> Path:
+    return cluster.with_name(f"{cluster.name}-{node}")
+
+
+def _has_quota(group: Path) -> bool:
+    """Whether the group exists and has a quota: it stays without one after the fault is cleared."""
+    for name, unlimited in (("cpu.cfs_quota_us", "-1"), ("cpu.max", "max")):
+        if (group / name).exists():
+            return (group / name).read_text().split()[0] != unlimited
+    return False
+
+
 def join(group: str) -> None:
     if group:
         Path(group, "cgroup.procs").write_text("0")
@@ -91,8 +115,13 @@ def join(group: str) -> None:
 def join_cluster(state: State) -> None:
     """Move this process, and so its future children, to the group of the cluster's processes."""
     group = folder(state) if state.spec().cpu_weight else None
+    if group:
+        _try_join(group)
+
+
+def _try_join(group: Path) -> None:
     try:
-        join(str(group or ""))
+        join(str(group))
     except OSError as error:
         raise VclusterError(f"{group}: {error.strerror}") from error
 

@@ -46,7 +46,7 @@ def compute(state: State, name: str, command: list[str]) -> NoReturn:
         pid = node.pid_file(state, name).read_text()
     except FileNotFoundError:
         raise client.not_up(state) from None
-    if not state.is_inside:
+    if not cgroup.join_node(state, name) and not state.is_inside:
         cgroup.join_cluster(state)
     node_prefix = ["nsenter", "-t", pid, *_SPACES, "--"]
     _become([*prefix, *node_prefix, *_in_folder(str(Path.cwd()), command)], variables)

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from vclusterlib import mounts, network, syscalls
+from vclusterlib import cgroup, mounts, network, syscalls
 from vclusterlib.spec import Node
 from vclusterlib.state import State
 
@@ -40,6 +40,7 @@ def fork_node(state: State, node: Node, visible_folders: list[str], gate: int) -
         return keeper
     try:
         _become_child(gate)
+        cgroup.join_node(state, node.name)  # a fault of its processor outlasts a loss of power
         _keep(state, node, visible_folders, gate)
     except BaseException as error:
         print(f"{node.name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
-from vclusterlib import enter
+from vclusterlib import cgroup, enter
 from vclusterlib.errors import UserError
 from vclusterlib.node import pid_file
 from vclusterlib.spec import Spec
@@ -25,6 +25,7 @@ def state(tmp_path, monkeypatch):
         cluster_state.prepare(Spec())
     pid_file(cluster_state, "a1").write_text("4711")
     monkeypatch.setenv(STATE_VARIABLE, str(cluster_state.path))
+    monkeypatch.setattr(cgroup, "_ROOT", tmp_path / "cgroup")
 
     def become(program, command, variables):
         raise Became(*command)
@@ -52,3 +53,16 @@ def test_the_head_enters_a_node_by_its_pid(state, monkeypatch):
         enter.compute(state, "a1", ["hostname"])
     assert became.value.args[:3] == ("nsenter", "-t", "4711")
     assert became.value.args[-1] == "hostname"
+
+
+def test_a_command_on_a_node_obeys_the_quota_of_the_node(state, monkeypatch, tmp_path):
+    on(monkeypatch, "head")
+    (tmp_path / "cgroup" / "cpu").mkdir(parents=True)
+    (tmp_path / "cgroup" / "cpu" / "cpu.shares").touch()
+    cluster_group = cgroup.folder(state)
+    group = cluster_group.with_name(f"{cluster_group.name}-a1")
+    group.mkdir()
+    (group / "cpu.cfs_quota_us").write_text("1000\n")
+    with pytest.raises(Became):
+        enter.compute(state, "a1", ["true"])
+    assert (group / "cgroup.procs").read_text() == "0"
