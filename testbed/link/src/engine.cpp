@@ -123,7 +123,7 @@ void Engine::emit(const Delivery& delivery) {
 
 void Engine::configure() {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    lanes_[i].medium->configure(settings_);
+    lanes_[i].medium->configure(settings_, now());
     lanes_[i].loss.configure(settings_.loss, settings_.seed + i);
   }
 }

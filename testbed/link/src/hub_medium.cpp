@@ -6,7 +6,7 @@
 
 namespace rtlink {
 
-void HubMedium::configure(const Settings& settings) {
+void HubMedium::configure(const Settings& settings, Nanoseconds /*now*/) {
   settings_ = settings;
   clock_.set_rate(settings.rate);
 }

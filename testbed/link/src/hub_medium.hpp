@@ -17,7 +17,7 @@ class HubMedium final : public Medium {
  public:
   explicit HubMedium(std::size_t ports) : ports_(ports) {}
 
-  void configure(const Settings& settings) override;
+  void configure(const Settings& settings, Nanoseconds now) override;
   bool offer(Frame& frame) override;
   std::optional<Nanoseconds> next_due() override;
   std::optional<Delivery> take_due(Nanoseconds now) override;

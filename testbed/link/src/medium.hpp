@@ -15,8 +15,8 @@ class Medium {
   Medium& operator=(const Medium&) = delete;
   virtual ~Medium() = default;
 
-  // Applies to frames whose due time is not yet determined.
-  virtual void configure(const Settings& settings) = 0;
+  // Applies to frames that come later; a new rate also to those that wait at `now`.
+  virtual void configure(const Settings& settings, Nanoseconds now) = 0;
 
   // Moves from `frame`.  If the queue is full, returns false and leaves `frame` unchanged.
   virtual bool offer(Frame& frame) = 0;

@@ -10,6 +10,9 @@ class SerialClock {
   // `rate` in bit/s; 0: frames take no time.  Frames already on the wire keep their times.
   void set_rate(double rate);
 
+  // Forgets the frames on the wire: it is free at `now`.
+  void clear(Nanoseconds now) { free_at_ = now; }
+
   // Bytes queued ahead of a frame that arrives at `arrival`, at the present rate.
   [[nodiscard]] double backlog_bytes(Nanoseconds arrival) const;
 

@@ -1,6 +1,7 @@
 #include "wire_medium.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace rtlink {
@@ -10,9 +11,9 @@ namespace {
 constexpr std::size_t kMostOnTheWay = 16384;
 }  // namespace
 
-void WireMedium::configure(const Settings& settings) {
-  settings_ = settings;
-  clock_.set_rate(settings.rate);
+void WireMedium::configure(const Settings& settings, Nanoseconds now) {
+  const double old_rate = std::exchange(settings_, settings).rate;
+  if (settings.rate != old_rate) serialise_again(old_rate, now);
 }
 
 bool WireMedium::offer(Frame& frame) {
@@ -20,22 +21,40 @@ bool WireMedium::offer(Frame& frame) {
   const double backlog = clock_.backlog_bytes(frame.arrival);
   // An idle wire takes any frame, even one that is larger than the queue.
   if (backlog > 0 && backlog + frame.wire_bits / 8 > settings_.queue_bytes) return false;
-  const Nanoseconds due = clock_.occupy(frame.arrival, frame.wire_bits) + settings_.delay;
-  const Nanoseconds last = on_the_way_.empty() ? due : on_the_way_.back().due;
-  on_the_way_.push_back({std::move(frame), std::max(due, last)});
+  const Nanoseconds left = clock_.occupy(frame.arrival, frame.wire_bits);
+  const Nanoseconds due = left + settings_.delay;
+  const Nanoseconds last = on_the_way_.empty() ? due : on_the_way_.back().delivery.due;
+  on_the_way_.push_back({{std::move(frame), std::max(due, last)}, left});
   return true;
 }
 
 std::optional<Nanoseconds> WireMedium::next_due() {
   if (on_the_way_.empty()) return std::nullopt;
-  return on_the_way_.front().due;
+  return on_the_way_.front().delivery.due;
 }
 
 std::optional<Delivery> WireMedium::take_due(Nanoseconds now) {
-  if (on_the_way_.empty() || on_the_way_.front().due > now) return std::nullopt;
-  Delivery delivery = std::move(on_the_way_.front());
+  if (on_the_way_.empty() || on_the_way_.front().delivery.due > now) return std::nullopt;
+  Delivery delivery = std::move(on_the_way_.front().delivery);
   on_the_way_.pop_front();
   return delivery;
+}
+
+void WireMedium::serialise_again(double old_rate, Nanoseconds now) {
+  clock_.set_rate(settings_.rate);
+  const auto first = std::ranges::find_if(
+      on_the_way_, [now](const Travelling& travelling) { return travelling.left > now; });
+  if (first == on_the_way_.end()) return;
+  clock_.clear(now);
+  const double rest =
+      static_cast<double>(first->left - now) / static_cast<double>(kSecond) * old_rate;
+  Nanoseconds last = first == on_the_way_.begin() ? 0 : std::prev(first)->delivery.due;
+  for (auto it = first; it != on_the_way_.end(); ++it) {
+    const Frame& frame = it->delivery.frame;
+    const double bits = it == first ? std::min(rest, frame.wire_bits) : frame.wire_bits;
+    it->left = clock_.occupy(frame.arrival, bits);
+    last = it->delivery.due = std::max(last, it->left + settings_.delay);
+  }
 }
 
 }  // namespace rtlink

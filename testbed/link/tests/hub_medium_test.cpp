@@ -19,7 +19,7 @@ std::vector<std::size_t> order(HubMedium& hub) {
 
 TEST(HubMedium, AFrameTakesItsTime) {
   HubMedium hub(2);
-  hub.configure({.rate = 10e6});
+  hub.configure({.rate = 10e6}, 0);
   ASSERT_TRUE(offer(hub, make_frame(100, kFrame, 0)));
   EXPECT_EQ(hub.next_due(), 100 + 1'230'400);
   EXPECT_FALSE(hub.take_due(1'230'499).has_value());
@@ -28,7 +28,7 @@ TEST(HubMedium, AFrameTakesItsTime) {
 
 TEST(HubMedium, BothDirectionsShareTheMedium) {
   HubMedium hub(2);
-  hub.configure({.rate = 1e6});
+  hub.configure({.rate = 1e6}, 0);
   ASSERT_TRUE(offer(hub, make_frame(0, 1000, 0)));
   ASSERT_TRUE(offer(hub, make_frame(0, 1000, 1)));
   hub.take_due(kSecond);
@@ -37,7 +37,7 @@ TEST(HubMedium, BothDirectionsShareTheMedium) {
 
 TEST(HubMedium, WaitingPortsTakeTurns) {
   HubMedium hub(3);
-  hub.configure({.rate = 1e6});
+  hub.configure({.rate = 1e6}, 0);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(offer(hub, make_frame(0, 1000, 0)));
   ASSERT_TRUE(offer(hub, make_frame(0, 1000, 1)));
   ASSERT_TRUE(offer(hub, make_frame(0, 1000, 2)));
@@ -47,7 +47,7 @@ TEST(HubMedium, WaitingPortsTakeTurns) {
 
 TEST(HubMedium, WhoComesAfterTheMediumFellFreeDoesNotContend) {
   HubMedium hub(3);
-  hub.configure({.rate = 1e6});
+  hub.configure({.rate = 1e6}, 0);
   ASSERT_TRUE(offer(hub, make_frame(500, 1000, 1)));
   ASSERT_TRUE(offer(hub, make_frame(0, 1000, 2)));
   // offered in another order, but port 2's frame arrived first, at an idle medium
@@ -56,7 +56,7 @@ TEST(HubMedium, WhoComesAfterTheMediumFellFreeDoesNotContend) {
 
 TEST(HubMedium, AnIdleMediumStartsAtTheArrival) {
   HubMedium hub(2);
-  hub.configure({.rate = 1e6});
+  hub.configure({.rate = 1e6}, 0);
   ASSERT_TRUE(offer(hub, make_frame(0, 1000, 0)));
   hub.take_due(kSecond);
   ASSERT_TRUE(offer(hub, make_frame(5'000'000, 1000, 1)));
@@ -65,7 +65,7 @@ TEST(HubMedium, AnIdleMediumStartsAtTheArrival) {
 
 TEST(HubMedium, EachPortHasItsOwnQueue) {
   HubMedium hub(2);
-  hub.configure({.rate = 1e6, .queue_bytes = 300});
+  hub.configure({.rate = 1e6, .queue_bytes = 300}, 0);
   EXPECT_TRUE(offer(hub, make_frame(0, 1600, 0)));
   EXPECT_FALSE(offer(hub, make_frame(0, 1600, 0)));
   EXPECT_TRUE(offer(hub, make_frame(0, 1600, 1)));

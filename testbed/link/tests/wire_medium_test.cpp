@@ -2,12 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "make_frame.hpp"
 
 namespace rtlink {
 namespace {
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
+
+std::vector<Nanoseconds> due_times(WireMedium& wire) {
+  std::vector<Nanoseconds> times;
+  while (auto delivery = wire.take_due(1000 * kSecond)) times.push_back(delivery->due);
+  return times;
+}
 
 TEST(WireMedium, IsEmptyAtFirst) {
   WireMedium wire;
@@ -17,7 +25,7 @@ TEST(WireMedium, IsEmptyAtFirst) {
 
 TEST(WireMedium, DelaysFromTheArrivalNotFromNow) {
   WireMedium wire;
-  wire.configure({.delay = kMillisecond});
+  wire.configure({.delay = kMillisecond}, 0);
   ASSERT_TRUE(offer(wire, make_frame(500, 1000)));
   EXPECT_EQ(wire.next_due(), kMillisecond + 500);
   EXPECT_FALSE(wire.take_due(kMillisecond + 499).has_value());
@@ -28,7 +36,7 @@ TEST(WireMedium, DelaysFromTheArrivalNotFromNow) {
 
 TEST(WireMedium, SerialisesThenDelays) {
   WireMedium wire;
-  wire.configure({.delay = kMillisecond, .rate = 1e6});
+  wire.configure({.delay = kMillisecond, .rate = 1e6}, 0);
   ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
   ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
   EXPECT_EQ(wire.take_due(kSecond)->due, 2 * kMillisecond);
@@ -37,7 +45,7 @@ TEST(WireMedium, SerialisesThenDelays) {
 
 TEST(WireMedium, RefusesWhatTheQueueCannotHold) {
   WireMedium wire;
-  wire.configure({.rate = 8e6, .queue_bytes = 1500});
+  wire.configure({.rate = 8e6, .queue_bytes = 1500}, 0);
   EXPECT_TRUE(offer(wire, make_frame(0, 8000)));
   EXPECT_FALSE(offer(wire, make_frame(0, 8000)));
   // half of the first frame has left by then
@@ -46,13 +54,13 @@ TEST(WireMedium, RefusesWhatTheQueueCannotHold) {
 
 TEST(WireMedium, AnIdleWireTakesAFrameLargerThanTheQueue) {
   WireMedium wire;
-  wire.configure({.rate = 8e6, .queue_bytes = 10});
+  wire.configure({.rate = 8e6, .queue_bytes = 10}, 0);
   EXPECT_TRUE(offer(wire, make_frame(0, 8000)));
 }
 
 TEST(WireMedium, WhatTravelsDoesNotFillTheQueue) {
   WireMedium wire;
-  wire.configure({.delay = kSecond, .rate = 8e6, .queue_bytes = 1500});
+  wire.configure({.delay = kSecond, .rate = 8e6, .queue_bytes = 1500}, 0);
   for (int i = 0; i < 100; ++i) {
     EXPECT_TRUE(offer(wire, make_frame(i * kMillisecond, 8000))) << i;
   }
@@ -60,17 +68,52 @@ TEST(WireMedium, WhatTravelsDoesNotFillTheQueue) {
 
 TEST(WireMedium, ALowerDelayDoesNotReorder) {
   WireMedium wire;
-  wire.configure({.delay = kMillisecond});
+  wire.configure({.delay = kMillisecond}, 0);
   ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
-  wire.configure({.delay = 0});
+  wire.configure({.delay = 0}, 0);
   ASSERT_TRUE(offer(wire, make_frame(10, 1000)));
   EXPECT_EQ(wire.take_due(kSecond)->frame.arrival, 0);
   EXPECT_EQ(wire.take_due(kSecond)->due, kMillisecond);
 }
 
+TEST(WireMedium, AFasterRateDoesNotWaitForTheBacklogOfASlowOne) {
+  WireMedium wire;
+  wire.configure({.rate = 1e3}, 0);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
+  wire.configure({.rate = 1e6}, kSecond / 2);  // half of the first frame has left
+  ASSERT_TRUE(offer(wire, make_frame(kSecond, 1000)));
+  const Nanoseconds half = kSecond / 2 + kMillisecond / 2;
+  EXPECT_EQ(due_times(wire),
+            (std::vector<Nanoseconds>{half, half + kMillisecond, half + 2 * kMillisecond,
+                                      kSecond + kMillisecond}));
+}
+
+TEST(WireMedium, AnUnlimitedRateSendsTheBacklogAtOnce) {
+  WireMedium wire;
+  wire.configure({.delay = kMillisecond, .rate = 1}, 0);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
+  wire.configure({.delay = kMillisecond}, kSecond);
+  ASSERT_TRUE(offer(wire, make_frame(2 * kSecond, 1000)));
+  EXPECT_EQ(due_times(wire),
+            (std::vector<Nanoseconds>{kSecond + kMillisecond, kSecond + kMillisecond,
+                                      2 * kSecond + kMillisecond}));
+}
+
+TEST(WireMedium, ASlowerRateTakesLongerForWhatWaitsAndNotForWhatTravels) {
+  WireMedium wire;
+  wire.configure({.delay = kSecond, .rate = 1e6, .queue_bytes = 250}, 0);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(offer(wire, make_frame(0, 1000)));
+  wire.configure({.delay = kSecond, .rate = 1e3, .queue_bytes = 250}, kMillisecond);
+  EXPECT_TRUE(offer(wire, make_frame(kMillisecond, 1000)));
+  EXPECT_FALSE(offer(wire, make_frame(kMillisecond, 1000)));
+  EXPECT_EQ(due_times(wire),
+            (std::vector<Nanoseconds>{kSecond + kMillisecond, 2 * kSecond + kMillisecond,
+                                      3 * kSecond + kMillisecond}));
+}
+
 TEST(WireMedium, RefusesToUseUpTheMemory) {
   WireMedium wire;
-  wire.configure({.delay = kSecond});
+  wire.configure({.delay = kSecond}, 0);
   int taken = 0;
   while (taken < 100'000 && offer(wire, make_frame(0, 1000))) ++taken;
   EXPECT_EQ(taken, 16384);
