@@ -44,7 +44,7 @@ class Control:
         """Change the link's settings, or with `fresh` those of ``up``; with `test`, measure it."""
         self._settings = (self._initial_settings if fresh else self._settings).with_changes(changes)
         self._test = None
-        self._link.apply(self._settings)
+        self._link.apply(self._settings, ends_cut=fresh or bool(changes.get("up")))
         if self._spec.fabric == "hub":
             network.pace_nodes(self._spec, self._settings.rate)
         if test:

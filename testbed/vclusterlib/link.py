@@ -66,7 +66,7 @@ class Link(Protocol):
     engine: str
     program: str
 
-    def apply(self, settings: LinkSettings) -> None: ...
+    def apply(self, settings: LinkSettings, ends_cut: bool = False) -> None: ...
 
     def cut(self, seconds: float) -> None: ...
 
@@ -101,12 +101,13 @@ class UserspaceLink:
         self._senders = senders
         self._in_packets = in_packets
 
-    def apply(self, settings: LinkSettings) -> None:
+    def apply(self, settings: LinkSettings, ends_cut: bool = False) -> None:
+        """Set the link; a cut goes on unless `ends_cut`."""
         network.segment_in_software(self._senders, self._in_packets or settings.needs_packets)
         self._ask(
             f"delay_us={settings.rtt * 5e5:.3f} rate_bps={settings.rate:.0f} "
             f"queue_bytes={settings.queue} loss={settings.loss:.9g} seed={settings.seed} "
-            f"{'up' if settings.up else 'down'}"
+            f"{('up' if ends_cut else '') if settings.up else 'down'}"
         )
 
     def cut(self, seconds: float) -> None:
@@ -163,7 +164,7 @@ class NetemLink:
         self._started = time.monotonic_ns()
         self._changes = 0
 
-    def apply(self, settings: LinkSettings) -> None:
+    def apply(self, settings: LinkSettings, ends_cut: bool = False) -> None:
         self._changes += settings != self._settings
         self._settings = settings
         network.segment_in_software(self._ends, settings.needs_packets)

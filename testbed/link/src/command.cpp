@@ -52,6 +52,7 @@ bool apply(std::string_view word, Command& command) {
   }
   if (word == "up" || word == "down") {
     command.settings.up = word == "up";
+    command.ends_cut = command.settings.up;
   } else if (word == "reset") {
     command.reset = true;
   } else {
@@ -62,7 +63,7 @@ bool apply(std::string_view word, Command& command) {
 }  // namespace
 
 std::variant<Command, std::string> parse_command(std::string_view text, const Settings& present) {
-  Command command{.settings = present, .reset = false, .cut = std::nullopt};
+  Command command{.settings = present, .reset = false, .ends_cut = false, .cut = std::nullopt};
   std::istringstream words{std::string(text)};
   for (std::string word; words >> word;) {
     if (!apply(word, command)) return "bad word: " + word;

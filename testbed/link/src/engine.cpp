@@ -150,9 +150,11 @@ std::string Engine::obey(std::string_view text) {
     return R"({"ok":false,"error":")" + shown + "\"}\n";
   }
   const auto& command = std::get<Command>(parsed);
-  if (command.changes(settings_)) ++changes_;
+  const Nanoseconds time = now();
+  const Nanoseconds cut_until = command.cut_until(cut_until_, time);
+  if (command.changes(settings_) || (cut_until == 0 && cut_until_ > time)) ++changes_;
   settings_ = command.settings;
-  if (command.cut) cut_until_ = now() + *command.cut;
+  cut_until_ = cut_until;
   if (command.reset) {
     for (Lane& lane : lanes_) lane.statistics = {};
   }

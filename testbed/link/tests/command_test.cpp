@@ -38,6 +38,16 @@ TEST(Command, CountsAsAChangeOnlyIfItAltersSomething) {
   EXPECT_TRUE(good("reset", present).changes(present));
 }
 
+TEST(Command, OnlyUpEndsACutBeforeItsTime) {
+  constexpr Nanoseconds kEnd = 10 * kSecond;
+  EXPECT_EQ(good("up").cut_until(kEnd, kSecond), 0);
+  EXPECT_EQ(good("up cut_us=1e6").cut_until(kEnd, kSecond), 2 * kSecond);
+  for (const char* text : {"stats", "reset", "delay_us=1", "down"}) {
+    EXPECT_EQ(good(text).cut_until(kEnd, kSecond), kEnd) << text;
+    EXPECT_EQ(good(text).cut_until(kEnd, kEnd), 0) << text;
+  }
+}
+
 class BadCommand : public testing::TestWithParam<const char*> {};
 
 TEST_P(BadCommand, ChangesNothing) {
