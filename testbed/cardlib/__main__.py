@@ -19,6 +19,7 @@ NO_SPACK = """card: no Spack: set SPACK_ROOT to one of version 1.1 or newer
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
+    """The options, their folders as absolute paths."""
     parser = argparse.ArgumentParser(
         prog="testbed/card",
         description="Install by Spack, launch by Slurm on the virtual cluster, and report.",
@@ -33,7 +34,11 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--cpu-weight", help="of the virtual cluster, on a busy machine: 10000")
     parser.add_argument("--second", action="store_true", help="also restore to a second prefix")
     parser.add_argument("--prefix", type=Path, help="install here, and only from the build cache")
-    return parser.parse_args(words)
+    options = parser.parse_args(words)
+    # commands run in the checkout, and Spack gets the cache as a URL
+    options.cache = options.cache.resolve()
+    options.prefix = options.prefix and options.prefix.resolve()
+    return options
 
 
 def _cache() -> Path:

@@ -227,6 +227,17 @@ def test_workloads_are_kept_by_the_sources_that_they_were_built_from(checkout: P
     assert set(mirrors) == {"card"}
 
 
+def test_relative_folders_are_those_of_the_folder_that_it_is_called_in(checkout: Path) -> None:
+    cache, prefix = (os.path.relpath(checkout.parent / name) for name in ("mine", "second"))
+    process = card(checkout, "--slice", "openmpi@4.1.4,1.81.0", "--cache", cache)
+    assert process.returncode == 0, process.stderr
+    url = (checkout.parent / "mine" / "packages").as_uri()
+    assert f"{url} /abc1234\n" in (checkout.parent / "log").read_text()
+    assert card(checkout, "--cache", cache, "--prefix", prefix).returncode == 0
+    settings = json.loads((checkout.parent / "mine/settings-second/config.yaml").read_text())
+    assert settings["config"]["install_tree"]["root"] == str(checkout.parent / "second")
+
+
 def test_a_step_that_fails_ends_it_with_a_line(checkout: Path) -> None:
     (checkout.parent / "broken").touch()
     process = card(checkout)
