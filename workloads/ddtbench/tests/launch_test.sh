@@ -66,4 +66,10 @@ usage 'needs at least 2 ranks, started with 1' 1 --list
 usage 'FFT: N = 260 cannot be divided among 6 ranks' 6 --apps FFT
 usage 'cannot write /no/such/file' 2 --apps NAS_LU_x --ddtbench-format /no/such/file
 
+# A file that can be written at first, and no more at the end: its temporary file is a pipe, on which
+# the program waits for a reader, and then a folder.
+mkfifo format.partial
+timeout $((120 * PATIENCE)) sh -c ': <format.partial; until mkdir format.partial; do sleep 0.01; done' 2>/dev/null &
+usage 'cannot write format: Is a directory' 2 --apps NAS_LU_x --sizes largest --budget 1 --ddtbench-format format
+
 exit "$((failures > 0))"
