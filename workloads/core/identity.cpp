@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/json_text.hpp"
 #include "core/sha256.hpp"
 #include "core/simulation.hpp"
 
@@ -150,9 +151,7 @@ ordered_json identities_of(const Session& session,
       {"slurm_node", node == nullptr ? ordered_json(nullptr) : ordered_json(node)}};
   mine.update(read_identity());
   mine["libraries"] = libraries;
-  // Paths and variables need not be UTF-8.
-  const auto texts =
-      session.gather(mine.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+  const auto texts = session.gather(json_text(mine));
   ordered_json all = ordered_json::array();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.hpp"
 #include "core/sha256.hpp"
 
 namespace roundtrip {
@@ -39,7 +40,9 @@ std::size_t Recorder::rows() const {
 
 std::string Recorder::csv(const nlohmann::ordered_json& header) const {
   std::string text;
-  for (const auto& [key, value] : header.items()) text += "# " + key + ": " + value.dump() + '\n';
+  for (const auto& [key, value] : header.items()) {
+    text += "# " + key + ": " + json_text(value) + '\n';
+  }
   text += "study,case,variant,size_bytes,phase,rep,metric,value,unit\n";
   for (const auto& [key, samples] : series_) {
     const std::string before = csv_field(key.study) + ',' + csv_field(key.case_name) + ',' +

@@ -16,6 +16,7 @@
 #include "core/disturbance.hpp"
 #include "core/failure.hpp"
 #include "core/identity.hpp"
+#include "core/json_text.hpp"
 #include "core/launch.hpp"
 #include "core/node.hpp"
 #include "core/simulation.hpp"
@@ -128,7 +129,7 @@ void write_files(const Launch& launch, const ordered_json& description,
   record.update(launch.record);
   record["samples"] = launch.recorder.seal(samples);
   record["complete"] = true;
-  write_whole(record_path(launch.flags), record.dump(1) + '\n');
+  write_whole(record_path(launch.flags), json_text(record, 1) + '\n');
 }
 
 void run_launch(const Session& session, const CommonFlags& flags, Workload& workload, int argc,

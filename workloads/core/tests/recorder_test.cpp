@@ -35,6 +35,11 @@ TEST(Recorder, WritesHeaderColumnsAndRows) {
             "netpipe,pingpong/same,boost,8,measure,0,half_round_trip_time,0.5,s\n");
 }
 
+TEST(Recorder, ReplacesWhatIsNotUtf8) {
+  const std::string text = Recorder().csv({{"command", {"a\xff"}}});
+  EXPECT_TRUE(text.starts_with("# command: [\"a\xef\xbf\xbd\"]\n")) << text;
+}
+
 TEST(Recorder, NumbersReadBackTheSame) {
   Recorder recorder;
   auto& samples = recorder.open(key("mpi", 1));

@@ -36,6 +36,14 @@ TEST_F(Launch, WritesWhatItMeasured) {
   EXPECT_TRUE(std::ranges::includes(schedule, sizes));
 }
 
+TEST_F(Launch, ArgumentsNeedNotBeUtf8) {
+  fs::create_directory(in("\xff"));
+  const Ended ended = run(2, "--samples \xff/samples.csv --variants mpi --end 1 --budget 0.5");
+  ASSERT_EQ(ended.code, 0) << ended.err;
+  const json record = json::parse(text_of(in("\xff/run.json")));
+  EXPECT_EQ(record.at("command").at(2), "\xef\xbf\xbd/samples.csv");
+}
+
 TEST_F(Launch, TakesTheWholeRangeCoarselyBeforeItLooksCloser) {
   const Ended ended =
       run(2, "--samples samples.csv --variants mpi --budget 12 --precision 100 --end 1048576");
