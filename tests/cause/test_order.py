@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from roundtrip.cause import order
 from roundtrip.cause.order import Changes, find_changes
-from roundtrip.cause.questions import Answer
+from roundtrip.cause.questions import ERROR, Answer, evidence_threshold
 from roundtrip.cause.simulation import normal, simulate
 
 COUNT, STEP, LEAST = 24, 0.2, 0.02
@@ -69,9 +70,11 @@ def test_a_wrong_turn_is_as_rare_as_promised() -> None:
     assert wrong <= 5
 
 
-def ended(unbuilt: dict[int, str], first: int, failing: int | None = None) -> Changes:
+def ended(
+    unbuilt: dict[int, str], first: int, failing: int | None = None, count: int = COUNT
+) -> Changes:
     rng = np.random.default_rng(1)
-    search = find_changes(COUNT, LEAST)
+    search = find_changes(count, LEAST)
     question = next(search)
     while True:
         arms = [arm for arm in question.arms if isinstance(arm, int)]
@@ -104,3 +107,27 @@ def test_an_end_that_cannot_be_built_ends_the_search() -> None:
     result = ended({COUNT - 1: "make failed"}, first=7)
     assert result.ends_differ is None and not result.changes
     assert result.skip_reasons == {COUNT - 1: "make failed"}
+
+
+def test_skipped_versions_do_not_make_more_probes_than_the_error_is_divided_by() -> None:
+    """The buildable version next to the middle leaves all others on one side."""
+    skip_reasons = dict.fromkeys([*range(1, 30), *range(31, 35)], "make failed")
+    result = ended(skip_reasons, first=64, count=65)
+    assert [change.after for change in result.changes] == [64]
+    assert len(result.probes) <= (65 - 2).bit_length()
+
+
+def test_the_tests_of_two_gaps_share_their_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = list[float]()
+
+    def threshold(error: float) -> float:
+        errors.append(error)
+        return evidence_threshold(error)
+
+    monkeypatch.setattr(order, "evidence_threshold", threshold)
+    searched(lambda at: STEP * (at >= 11))
+    probe_count = (COUNT - 2).bit_length()
+    parts = {"ends": order._ENDS, "probes": order._PROBES / probe_count, "gaps": order._BEYOND / 2}
+    assert {*errors} == {*parts.values()}
+    total = order._ENDS + 2 * (order._PROBES + order._BEYOND)
+    assert total == pytest.approx(ERROR)

@@ -37,7 +37,7 @@ from roundtrip.cause.questions import (
 from roundtrip.stats.summaries import Interval
 
 #: Parts of `ERROR`: the test of the ends, the probes of the first search, and its tests for further
-#: changes.  In each further search, both parts halve.
+#: changes.  In each further search, both parts halve: their sums are twice as large.
 _ENDS, _PROBES, _BEYOND = (part * ERROR for part in (0.15, 0.35, 0.075))
 #: A gap smaller than this share of the step is no second change.
 _LEAST_SHARE = 1 / 3
@@ -143,9 +143,10 @@ def _search(result: Changes, count: int, min_step: float) -> Search[None]:
 
 def _halve(result: Changes, low: int, high: int, error: float) -> Search[tuple[int, int]]:
     """The two versions around a change that are neighbours among those that can be built."""
+    # The median halves what is left whichever versions are skipped, so no more probes are made.
     probe_error = error / max(1, (high - low - 1).bit_length())
     while candidates := [at for at in range(low + 1, high) if at not in result.skip_reasons]:
-        at = min(candidates, key=lambda candidate: abs(2 * candidate - low - high))
+        at = candidates[(len(candidates) - 1) // 2]
         probe = yield from _probe(result, low, at, high, probe_error)
         if probe is None:
             continue
@@ -179,7 +180,11 @@ def _further_gaps(
     margin: float,
     error: float,
 ) -> Search[tuple[list[tuple[int, int]], Interval | None]]:
-    """The `gaps` whose ends are proven to differ too, and the size of `change`."""
+    """The `gaps` whose ends are proven to differ too, and the size of `change`.
+
+    The tests of all gaps together err with a probability of at most `error`.
+    """
+    gap_error = error / max(1, len(gaps))
     rows: list[list[float]] = []
     open_places, further_gaps = list(range(len(gaps))), []
     while open_places or len(rows) < _FOR_SIZE:
@@ -188,9 +193,10 @@ def _further_gaps(
         for at in list(open_places):
             logs = columns[at + 1]
             differs = (
-                evidence(logs) >= evidence_threshold(error) and abs(np.median(logs)) >= margin / 2
+                evidence(logs) >= evidence_threshold(gap_error)
+                and abs(np.median(logs)) >= margin / 2
             )
-            if is_look(len(rows)) and (differs or is_within(logs, margin, error)):
+            if is_look(len(rows)) and (differs or is_within(logs, margin, gap_error)):
                 open_places.remove(at)
                 further_gaps += [gaps[at]] if differs else []
     return further_gaps, ratio([row[0] for row in rows])
