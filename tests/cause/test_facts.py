@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
+from roundtrip.cause import sentences
 from roundtrip.cause.facts import Causes, Ending, Relation, find_causes
+from roundtrip.cause.journal import Plan
 from roundtrip.cause.questions import Answer
 from roundtrip.cause.simulation import normal, simulate
 
@@ -22,13 +24,14 @@ def searched(
     seed: int = 1,
     spread: float = 0.01,
     budget: int = 600,
+    facts: Sequence[str] = FACTS,
 ) -> Causes:
     def of(arm: object) -> float:
         assert isinstance(arm, frozenset)
         return effect(arm)
 
     return simulate(
-        find_causes(FACTS, step, seed), of, normal(spread), np.random.default_rng(seed), budget
+        find_causes(facts, step, seed), of, normal(spread), np.random.default_rng(seed), budget
     )
 
 
@@ -68,6 +71,36 @@ def test_adding_up_acting_together_and_either_are_distinguished() -> None:
 def test_a_step_that_is_gone_is_said_to_be_gone() -> None:
     result = searched(lambda new: 0.0)
     assert (result.ending, result.causes) == (Ending.ABSENT, ())
+
+
+def told(result: Causes, facts: Sequence[str]) -> list[str]:
+    plan = Plan.model_construct(kind="blame", arms=[*facts], others=[], step=STEP)
+    return sentences.plain_sentences(plan, result)
+
+
+@pytest.mark.parametrize("facts", [FACTS, [A]], ids=["six facts", "one fact"])
+@pytest.mark.parametrize("effect", [0.01, -0.05, 0.08], ids=["small", "reversed", "less than half"])
+def test_the_effect_of_a_fact_is_not_the_step_that_is_gone(effect: float, facts: list[str]) -> None:
+    """The nights showed 20 %; what a fact does now is named, and explains nothing of it."""
+    result = searched(lambda new: effect * (A in new), spread=0.0005, facts=facts)
+    assert (result.ending, result.causes, result.share) == (Ending.ABSENT, (A,), None)
+    first, second = told(result, facts)
+    assert first.startswith("The step cannot be reproduced: ") and "not 1.221 times" in first
+    assert second.startswith(f"{A} has an effect of {np.exp(effect):.2f}")
+    assert "%" not in first + second
+
+
+@pytest.mark.parametrize("facts", [FACTS, [A]], ids=["six facts", "one fact"])
+def test_whether_half_of_the_step_is_the_step_is_left_open(facts: list[str]) -> None:
+    result = searched(lambda new: STEP / 2 * (A in new), budget=300, facts=facts)
+    assert (result.ending, result.causes, result.share) == (Ending.UNKNOWN, (A,), None)
+    assert told(result, facts)[0].startswith(f"Not proven to make the step: {A} (all new takes 1.1")
+
+
+def test_a_step_that_grew_is_still_the_step() -> None:
+    result = searched(lambda new: 2 * STEP * (A in new), facts=[A])
+    assert (result.ending, result.causes) == (Ending.FOUND, (A,))
+    assert str(result.share) == "100 % [100, 100]"
 
 
 def test_noise_that_hides_the_step_ends_in_cannot_tell() -> None:

@@ -19,6 +19,10 @@ Facts that were named are then confirmed in fresh rounds: all old, all new, only
 they new.  The search ends when they are proven to explain `MOST` of the step.  Of several, each is
 launched alone, which tells effects that add up from one that needs all of them, or any.
 
+The step now may be another one than the nights showed.  Facts explain it only if all new is proven
+to be off all old by more than half of the step of the nights, in the same direction; if it is
+proven not to be, the step cannot be reproduced, whatever effects were found.
+
 Bernoulli designs of group testing: Atia and Saligrama, Boolean compressed sensing and noisy group
 testing, IEEE Trans. Inf. Theory 58, 2012.  Foldover: Box and Wilson, On the experimental attainment
 of optimum conditions, J. R. Statist. Soc. B 13, 1951.
@@ -44,7 +48,6 @@ from roundtrip.cause.questions import (
     evidence_threshold,
     is_above,
     is_look,
-    is_within,
     ratio,
     share,
 )
@@ -53,9 +56,9 @@ from roundtrip.stats.summaries import Interval
 
 #: Share of the step that named facts must be proven to explain.
 MOST = 2 / 3
-#: Parts of `ERROR`: to name facts, to confirm them, to decide how they combine, and to decide that
-#: the step no longer exists.
-_NAMING, _CONFIRMING, _RELATION, _ABSENT = (part * ERROR for part in (0.4, 0.2, 0.2, 0.2))
+#: Parts of `ERROR`: to name facts, to confirm them, to decide how they combine, and to decide
+#: whether the step still exists: only one of these two answers can be wrong.
+_NAMING, _CONFIRMING, _RELATION, _STEP = (part * ERROR for part in (0.4, 0.2, 0.2, 0.2))
 #: Evidence from which the effect of a fact is subtracted before the bets on other facts.
 _LIKELY_EVIDENCE = 1.0
 #: Estimated share of the step from which named facts are confirmed; below it, more are searched.
@@ -76,6 +79,7 @@ class Kind(StrEnum):
     SCREEN = "which facts"
     CONFIRM = "whether these"
     ALONE = "each alone"
+    STEP = "whether the step is still there"
 
 
 class Ending(StrEnum):
@@ -99,8 +103,10 @@ class Relation(StrEnum):
 class Causes:
     """The result of a search over facts: the `causes`, and the `share` of the step they explain.
 
-    `single_shares`: the share of each cause when only it is new.  `step`: the ratio of the times of
-    all new and all old.  `ranking`: all facts by evidence, each with its estimated share.
+    `share`: None unless the step is proven to be reproduced.  `single_shares`: the share of each
+    cause when only it is new.  `step`: the ratio of the times of all new and all old.  `ranking`:
+    all facts by evidence, each with its estimated share.  `effects`: the ratio of the times with
+    each cause new and old.
     """
 
     ending: Ending
@@ -111,6 +117,7 @@ class Causes:
     single_shares: tuple[tuple[str, Span], ...] = ()
     ranking: tuple[tuple[str, Span], ...] = ()
     launches: int = 0
+    effects: tuple[tuple[str, Interval], ...] = ()
 
 
 @dataclass
@@ -120,6 +127,7 @@ class _RoundRecord:
     facts: Sequence[str]
     named_facts: tuple[str, ...] = ()
     steps: list[float] = field(default_factory=list)
+    is_reproduced: bool = False
     coins: list[list[int]] = field(default_factory=list)
     splits: list[float] = field(default_factory=list)
     #: For each split: its estimate of the effect of each fact, and the step of its round.
@@ -187,8 +195,10 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
             if new_facts := [fact for fact in strong_facts if fact not in named_facts]:
                 named_facts, namings = (*named_facts, *new_facts), namings + 1
                 record.forget(named_facts)
-        if not named_facts and is_within(record.steps, abs(step) / 2, _ABSENT):
+        steps, half = sign * np.asarray(record.steps), abs(step) / 2
+        if is_above(-steps, -half, _STEP):
             return _causes(Ending.ABSENT, record, sign)
+        record.is_reproduced = record.is_reproduced or is_above(steps, half, _STEP)
         kind = _next_kind(record, _CONFIRMING / 2**namings, sign)
         if kind is None:
             return _causes(Ending.FOUND, record, sign)
@@ -211,6 +221,8 @@ def _coins(count: int, seed: str) -> list[int]:
 def _arms(kind: Kind, record: _RoundRecord, coins: Sequence[Sequence[int]]) -> list[Facts]:
     """The arms of a round besides all old and all new."""
     new, named_facts = frozenset(record.facts), frozenset(record.named_facts)
+    if kind is Kind.STEP:
+        return []
     if kind is Kind.ALONE:
         return [named_facts, *(frozenset([fact]) for fact in record.named_facts)]
     fact_sets = [named_facts]
@@ -235,7 +247,7 @@ def _add(
         named_only, others_only = others
         record.residuals.append((new - named_only + others_only - old) / 2)
         record.confirm_steps.append(new - old)
-    else:
+    elif kind is Kind.ALONE:
         joint_effect, *single_effects = others
         record.single_effects.append([value - old for value in single_effects])
         record.joint_effects.append(joint_effect - old)
@@ -260,7 +272,7 @@ def _next_kind(record: _RoundRecord, error: float, sign: float) -> Kind | None:
     is_open = len(named_facts) > 1 and len(record.single_effects) < _MAX_SINGLE_ROUNDS
     if is_open and _relation(record, sign) is Relation.UNKNOWN:
         return Kind.ALONE
-    return None
+    return None if record.is_reproduced else Kind.STEP
 
 
 def _relation(record: _RoundRecord, sign: float) -> Relation:
@@ -296,7 +308,9 @@ def _ranking(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:
 def _causes(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
     named_facts = record.named_facts
     span: Span | None = None
-    if named_facts and len(named_facts) == len(record.facts):
+    if not record.is_reproduced or ending is Ending.ABSENT:
+        pass  # a share of another step explains nothing
+    elif named_facts and len(named_facts) == len(record.facts):
         span = Span(1.0, 1.0, 1.0)
     elif record.residuals:
         residual = share(record.residuals, record.confirm_steps, ERROR)
@@ -308,6 +322,10 @@ def _causes(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
         for index, fact in enumerate(named_facts)
         if record.single_effects
     )
+    split_effects = np.asarray(record.effects)
+    effects = (
+        (fact, ratio(split_effects[:, record.facts.index(fact)].tolist())) for fact in named_facts
+    )
     return Causes(
         ending,
         named_facts,
@@ -317,4 +335,5 @@ def _causes(ending: Ending, record: _RoundRecord, sign: float) -> Causes:
         shares,
         _ranking(record),
         record.launches,
+        tuple((fact, effect) for fact, effect in effects if effect),
     )

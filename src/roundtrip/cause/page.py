@@ -233,7 +233,7 @@ def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
                 "Each fact by mixed arms, most evident first; the intervals hold at once. Open: "
                 "these rounds bound no share of it."
             )
-            yield _table(caption, "Fact|Share of the step>|Verdict", ranking)
+            yield _table(caption, "Fact|Share of the difference>|Verdict", ranking)
         if plan.others:
             columns = "Cannot be switched from here|What would test it"
             yield _table("Facts that differ as well.", columns, plan.others)

@@ -48,17 +48,18 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
     for number, name in enumerate(result.causes):
         names += [" and "] * bool(number) + [Code(name)]
     verb = "explains" if len(result.causes) == 1 else "explain"
+    now = f"all new takes {times(result.step)} the time of all old now"
+    then = f"{math.exp(plan.step):.3f} times"
     if result.ending is Ending.ABSENT:
-        yield (
-            Strong("The step cannot be reproduced: "),
-            f"all new takes {times(result.step)} the time of all old now.",
-        )
+        yield Strong("The step cannot be reproduced: "), f"{now}, not {then}."
     elif result.ending is Ending.FOUND and result.share:
         relation = f", {result.relation}" if result.relation else ""
         yield (*names, f" {verb} {result.share} of the step ({times(result.step)}){relation}.")
-    elif result.causes:
-        claim = f"{verb} perhaps {result.share} of the step" if result.share else "is a cause"
+    elif result.causes and result.share:
+        claim = f"{verb} perhaps {result.share} of the step"
         yield (Strong("Not proven to be all: "), *names, f" {claim} ({times(result.step)}).")
+    elif result.causes:
+        yield Strong("Not proven to make the step: "), *names, f" ({now}, {then} then)."
     else:
         leader = f" The most evident so far is {result.ranking[0][0]}." if result.ranking else ""
         yield (
@@ -66,6 +67,9 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
             f"after {result.launches} launches: all new takes "
             f"{times(result.step)} the time of all old.{leader}",
         )
+    if not result.share:
+        for name, effect in result.effects:
+            yield Code(name), f" has an effect of {times(effect)} now."
     if result.single_shares:
         shares = "; ".join(f"{name}: {span}" for name, span in result.single_shares)
         yield (
