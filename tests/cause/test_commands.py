@@ -131,3 +131,20 @@ def test_values_of_a_variable_double_or_are_listed() -> None:
     ):
         with pytest.raises(UserError, match=complaint):
             commands.variable_versions(name, old, "ofi", values)
+
+
+def test_the_digest_is_of_all_that_is_measured(tmp_path: Path) -> None:
+    first, *others = (
+        Commands(versions, tmp_path, *more)  # type: ignore[arg-type]
+        for versions, *more in (
+            ([Version("a", "fetch")], "make", "run"),
+            ([Version("a", "fetch from elsewhere")], "make", "run"),
+            ([Version("a", "fetch")], "make -O3", "run"),
+            ([Version("a", "fetch")], "make", "run -n 4"),
+            ([Version("a", "fetch")], "make", "run", "(.+)"),
+            ([Version("a", "fetch")], "make", "run", "", True),
+        )
+    )
+    assert len(first.digest) == 64
+    assert all(other.digest != first.digest for other in others)
+    assert Commands([Version("a", "fetch")], Path("x"), "make", "run").digest == first.digest

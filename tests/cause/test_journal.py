@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Hashable
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from roundtrip.cause import journal
+from roundtrip.cause import conduct, journal
 from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.order import Changes
@@ -116,6 +117,31 @@ def test_a_budget_that_cannot_suffice_is_refused_after_one_round(tmp_path: Path)
 def test_time_that_is_over_leaves_the_answer_open(tmp_path: Path) -> None:
     result = run(tmp_path / "search", Played(sleep_s=0.003), minutes=0.0035)
     assert isinstance(result, Changes) and not result.changes
+
+
+def test_a_search_of_other_commands_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
+    old, new = (plan().model_copy(update={"digest": letter * 64}) for letter in "ab")
+    conduct.open_journal(old, resume=False)
+    assert conduct.open_journal(old, resume=True)[0] == old
+    with pytest.raises(UserError, match="began with other arguments"):
+        conduct.open_journal(new, resume=True)
+
+
+def test_a_plan_without_a_digest_of_its_commands_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the first release wrote it."""
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
+    _, search_journal = conduct.open_journal(plan(), resume=False)
+    file = search_journal.folder / journal.PLAN
+    content = json.loads(file.read_text())
+    del content["digest"]
+    file.write_text(json.dumps(content))
+    new = plan().model_copy(update={"digest": "a" * 64})
+    assert conduct.open_journal(new, resume=True)[0] == plan()
 
 
 @pytest.mark.parametrize(

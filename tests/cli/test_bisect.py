@@ -98,8 +98,9 @@ def test_resume_asks_for_the_same_search(bisected: Callable[..., Result], tmp_pa
     bisected("--budget", "1s")
     result = bisected("--resume")
     assert result.exit_code == 1, result.output
-    other = bisected("--resume", "--least", "9%")
-    assert "began with other arguments" in str(other.exception)
+    for arguments in (["--least", "9%"], ["--build", "true"], ["--higher-is-better"]):
+        other = bisected("--resume", *arguments)
+        assert "began with other arguments" in str(other.exception)
     folders = list((tmp_path / "runs" / "bisect-git" / "local").iterdir())
     plans = [json.loads((folder / "search.json").read_text()) for folder in folders]
     assert [plan["kind"] for plan in plans] == ["bisect"]

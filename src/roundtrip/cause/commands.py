@@ -55,6 +55,12 @@ class Commands:
     timeout_s: float = 3600.0
     builds: int = field(default=0)
 
+    @property
+    def digest(self) -> str:
+        """The sha256 of all that decides what is measured; it tells nothing of the commands."""
+        commands = (self.build_command, self.launch_command, self.metric, self.higher_is_better)
+        return hashlib.sha256(repr((tuple(self.versions), *commands)).encode()).hexdigest()
+
     def build(self, arm: Hashable) -> str:
         """Fetch and build a version unless that was done; return why it failed, else ""."""
         version, folder = self._locate(arm)

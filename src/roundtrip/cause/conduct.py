@@ -87,8 +87,12 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
     if newest is None:
         raise UserError(f"no search '{plan.name}' on site '{plan.site}' to resume", place)
     saved_plan = newest.read()
-    # A later night estimates the same step anew.
-    free_fields = ("seed", "started", *(("step", "others") if plan.kind == "blame" else ()))
+    # A later night estimates the same step anew; an older plan has no digest.
+    free_fields = [
+        *("seed", "started"),
+        *(("step", "others") if plan.kind == "blame" else ()),
+        *(() if saved_plan.digest else ("digest",)),
+    ]
     overrides = {name: getattr(saved_plan, name) for name in free_fields}
     if plan.model_copy(update=overrides) != saved_plan:
         raise UserError(

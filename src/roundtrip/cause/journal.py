@@ -40,6 +40,7 @@ class Plan(Table):
 
     `step`: the log ratio of the step that is searched for; of versions, the least that counts.
     `others`: facts that differ and cannot be switched from here, with what would test them.
+    `digest`: of the commands that measure the versions, because a plan is published; "" for facts.
     """
 
     schema_: Literal[1] = Field(alias="schema", default=1)
@@ -53,6 +54,7 @@ class Plan(Table):
     arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
     step: Annotated[float, Field(ge=-10, le=10)]
     others: list[list[Text]] = Field(default_factory=list)
+    digest: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
 
     def search(self) -> Search[Causes | Changes]:
         """A new search with this plan."""

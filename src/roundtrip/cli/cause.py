@@ -132,6 +132,7 @@ def bisect(
         seed=secrets.randbits(32),
         arms=[printable(version.name) for version in versions],
         step=math.log1p(smallest),
+        digest=launcher.digest,
     )
     here = Site(site, paths.checkout())
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
