@@ -85,6 +85,18 @@ def test_a_launch_that_fails_says_why(tmp_path: Path, command: str, reason: str)
         starter.launch(0)
 
 
+def test_a_build_has_a_limit_of_its_own_and_one_that_took_too_long_is_tried_again(
+    tmp_path: Path,
+) -> None:
+    options = {"launch_command": "cat built", "metric": "(.+)", "timeout_s": 0.001}
+    build = "test -e ../../again || sleep 5; echo 3 > built"
+    first = launcher(tmp_path, [Version("x")], build, build_timeout_s=0.2, **options)
+    assert first.build(0) == "took more than 0.2 s"
+    (tmp_path / "builds" / "again").touch()
+    second = launcher(tmp_path, [Version("x")], build, **options)
+    assert second.build(0) == "" and second.builds == 1
+
+
 def test_what_is_no_range_of_commits_is_refused(history: Path, tmp_path: Path) -> None:
     for old, new, complaint in (
         ("HEAD", "HEAD~1", "no earlier commit"),

@@ -2,7 +2,8 @@
 an environment variable.
 
 Each version has a folder, which is kept for the next search; no build is repeated, not even a
-failed one.  The result of a launch is a number in its output, or its wall time.
+failed one, unless it took too long.  The result of a launch is a number in its output, or its wall
+time.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Commands:
     """Builds and launches versions; an arm is the index of a version.
 
     `metric`: a regular expression; the group of its last match in the output of a launch is the
-    result.  "" stands for the wall time.
+    result.  "" stands for the wall time.  `timeout_s` limits a launch, `build_timeout_s` a build.
     """
 
     versions: Sequence[Version]
@@ -53,6 +54,7 @@ class Commands:
     metric: str = ""
     higher_is_better: bool = False
     timeout_s: float = 3600.0
+    build_timeout_s: float = 24 * 3600.0
     builds: int = field(default=0)
 
     @property
@@ -62,16 +64,24 @@ class Commands:
         return hashlib.sha256(repr((tuple(self.versions), *commands)).encode()).hexdigest()
 
     def build(self, arm: Hashable) -> str:
-        """Fetch and build a version unless that was done; return why it failed, else ""."""
+        """Fetch and build a version unless that was done; return why it failed, else "".
+
+        A build that took too long is tried again by the next search: another day it may not.
+        """
         version, folder = self._locate(arm)
         record = folder / _BUILT
         if not record.exists():
             shutil.rmtree(folder, ignore_errors=True)
             (folder / "work").mkdir(parents=True)
             self.builds += 1
-            process = self._run(version, folder, f"{version.fetch} && {version.prepare}")
-            if not process.returncode and self.build_command:
-                process = self._run(version, folder, f"{version.prepare} && {self.build_command}")
+            command, limit_s = f"{version.fetch} && {version.prepare}", self.build_timeout_s
+            try:
+                process = self._run(version, folder, command, limit_s)
+                if not process.returncode and self.build_command:
+                    command = f"{version.prepare} && {self.build_command}"
+                    process = self._run(version, folder, command, limit_s)
+            except subprocess.TimeoutExpired:
+                return f"took more than {limit_s:g} s"
             (folder / _LOG).write_text(process.stdout + process.stderr, encoding="utf-8")
             reason = _last_line(process) if process.returncode else ""
             record.write_text(json.dumps({"version": version.name, "why_not": reason}) + "\n")
@@ -81,7 +91,11 @@ class Commands:
         """The result of a launch, its reciprocal if higher is better; UserError if it failed."""
         version, folder = self._locate(arm)
         start = time.monotonic()
-        process = self._run(version, folder, f"{version.prepare} && {self.launch_command}")
+        command = f"{version.prepare} && {self.launch_command}"
+        try:
+            process = self._run(version, folder, command, self.timeout_s)
+        except subprocess.TimeoutExpired:
+            raise UserError(f"took more than {self.timeout_s:g} s") from None
         value = time.monotonic() - start
         if process.returncode:
             raise UserError(f"status {process.returncode}: {_last_line(process)}")
@@ -103,22 +117,17 @@ class Commands:
         key = hashlib.sha256(repr((version, self.build_command)).encode()).hexdigest()[:16]
         return version, self.store / key
 
-    def _run(
-        self, version: Version, folder: Path, command: str
-    ) -> subprocess.CompletedProcess[str]:
+    def _run(self, version: Version, folder: Path, command: str, limit_s: float) -> Process:
+        """Run a command in the folder of a version; TimeoutExpired after `limit_s` seconds."""
         variables = [f"{name}={value}" for name, value in version.variables]
-        try:
-            return subprocess.run(
-                ["env", f"ROUNDTRIP_VERSION={version.name}", *variables, "bash", "-c", command],
-                cwd=folder / "work",
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=self.timeout_s,
-            )
-        except subprocess.TimeoutExpired:
-            reason = f"took more than {self.timeout_s:g} s"
-            return subprocess.CompletedProcess([], 124, "", reason)
+        return subprocess.run(
+            ["env", f"ROUNDTRIP_VERSION={version.name}", *variables, "bash", "-c", command],
+            cwd=folder / "work",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=limit_s,
+        )
 
 
 def git_versions(repository: Path, old: str, new: str) -> list[Version]:
