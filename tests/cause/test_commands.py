@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from roundtrip.cause import commands
 from roundtrip.cause.commands import Commands, Version
+from roundtrip.cli.process import Terminated
 from roundtrip.errors import UserError
 
 
@@ -77,18 +80,58 @@ def test_a_rate_is_turned_round_and_without_a_metric_the_wall_time_counts(tmp_pa
     ],
 )
 def test_a_launch_that_fails_says_why(tmp_path: Path, command: str, reason: str) -> None:
-    starter = launcher(
-        tmp_path, [Version("x")], launch_command=command, metric=r"is (\d+)", timeout_s=0.2
-    )
+    starter = launcher(tmp_path, [Version("x")], launch_command=command, metric=r"is (\d+)")
     assert starter.build(0) == ""
     with pytest.raises(UserError, match=reason):
+        starter.launch(0, 0.2)
+
+
+def stuck(folder: Path) -> Commands:
+    """A launch whose program goes on if only its shell is killed."""
+    starter = launcher(
+        folder, [Version("x")], launch_command="sleep 60 & echo $! > pid; echo; wait"
+    )
+    assert starter.build(0) == ""
+    return starter
+
+
+def require_ended(folder: Path) -> None:
+    (file,) = folder.glob("builds/*/work/pid")
+    stat, end = Path("/proc", file.read_text().strip(), "stat"), time.monotonic() + 10
+    with contextlib.suppress(FileNotFoundError):
+        while stat.read_text().rpartition(") ")[2][0] not in "ZX":  # killed, and not reaped yet
+            assert time.monotonic() < end, "it is still running"
+            time.sleep(0.01)
+
+
+def test_a_launch_that_takes_too_long_leaves_no_program_running(tmp_path: Path) -> None:
+    starter = stuck(tmp_path)
+    with pytest.raises(UserError, match=r"took more than 0\.3 s"):
+        starter.launch(0, 0.3)
+    require_ended(tmp_path)
+
+
+def test_a_search_that_is_stopped_leaves_no_program_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after TERM, which raises Terminated in the middle of a launch."""
+    starter, read = stuck(tmp_path), subprocess.Popen.communicate
+
+    def stop(process: subprocess.Popen[str], timeout: float | None = None) -> None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            read(process, timeout=0.3)
+        raise Terminated
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", stop)
+    with pytest.raises(Terminated):
         starter.launch(0)
+    require_ended(tmp_path)
 
 
 def test_a_build_has_a_limit_of_its_own_and_one_that_took_too_long_is_tried_again(
     tmp_path: Path,
 ) -> None:
-    options = {"launch_command": "cat built", "metric": "(.+)", "timeout_s": 0.001}
+    options = {"launch_command": "cat built", "metric": "(.+)"}
     build = "test -e ../../again || sleep 5; echo 3 > built"
     first = launcher(tmp_path, [Version("x")], build, build_timeout_s=0.2, **options)
     assert first.build(0) == "took more than 0.2 s"

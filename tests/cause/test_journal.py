@@ -40,12 +40,15 @@ class Played:
         self.rng = np.random.default_rng(1)
         self.dies, self.unbuilt, self.sleep_s = dies, unbuilt, sleep_s
         self.launched = 0
+        self.limits = list[float]()
 
     def build(self, arm: Hashable) -> str:
         return "make: error\x07" if arm in self.unbuilt else ""
 
-    def launch(self, arm: Hashable) -> float:
+    def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
         self.launched += 1
+        assert limit_s is not None
+        self.limits.append(limit_s)
         if self.launched == self.dies:
             raise KeyboardInterrupt
         time.sleep(self.sleep_s)
@@ -142,6 +145,30 @@ def test_a_plan_without_a_digest_of_its_commands_is_resumed(
     file.write_text(json.dumps(content))
     new = plan().model_copy(update={"digest": "a" * 64})
     assert conduct.open_journal(new, resume=True)[0] == plan()
+
+
+def test_a_launch_may_take_what_is_left_of_the_budget_and_a_round(tmp_path: Path) -> None:
+    launcher = Played(sleep_s=0.01)
+    run(tmp_path / "search", launcher, minutes=0.05)
+    assert 2.9 < launcher.limits[0] <= 3
+    assert max(launcher.limits) < 3.5 and min(launcher.limits) < launcher.limits[0] - 0.2
+
+
+def test_launches_end_with_the_round_in_which_one_hung(tmp_path: Path) -> None:
+    """It has failed; the others have no result, so that a resumed search makes them."""
+
+    class Hung(Played):
+        def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
+            super().launch(arm, limit_s)
+            assert limit_s is not None
+            time.sleep(limit_s)
+            raise UserError("took too long")
+
+    launcher = Hung()
+    with pytest.raises(UserError, match="cannot suffice"):
+        run(tmp_path / "search", launcher, minutes=0.0001)
+    (entry,) = journal.read_entries(tmp_path / "search")
+    assert launcher.launched == 1 and entry.value is None and entry.why == "took too long"
 
 
 @pytest.mark.parametrize(

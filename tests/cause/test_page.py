@@ -26,7 +26,7 @@ class Noisy:
     def build(self, arm: Hashable) -> str:
         return ""
 
-    def launch(self, arm: Hashable) -> float:
+    def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
         return float(np.exp(self.slow(arm) + 0.01 * self.rng.standard_normal()))
 
 

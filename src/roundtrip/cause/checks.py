@@ -70,10 +70,11 @@ class Checks:
         """Return "": all arms launch the same program, which is built before the search."""
         return ""
 
-    def launch(self, arm: Hashable) -> float:
+    def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
         """Launch an arm once; return the series' median, or its reciprocal if higher is better.
 
-        UserError if the launch failed, has no sample of the series, or its median is not above 0.
+        ReFrame ends a launch at the time limit of its test, whatever `limit_s` is.  UserError if
+        the launch failed, has no sample of the series, or its median is not above 0.
         """
         base_item = self._item(arm)
         arm_tree = self._tree(arm, base_item)

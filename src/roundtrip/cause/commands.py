@@ -8,12 +8,15 @@ time.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Hashable, Sequence
@@ -44,7 +47,7 @@ class Commands:
     """Builds and launches versions; an arm is the index of a version.
 
     `metric`: a regular expression; the group of its last match in the output of a launch is the
-    result.  "" stands for the wall time.  `timeout_s` limits a launch, `build_timeout_s` a build.
+    result.  "" stands for the wall time.  `build_timeout_s` limits a build.
     """
 
     versions: Sequence[Version]
@@ -53,7 +56,6 @@ class Commands:
     launch_command: str
     metric: str = ""
     higher_is_better: bool = False
-    timeout_s: float = 3600.0
     build_timeout_s: float = 24 * 3600.0
     builds: int = field(default=0)
 
@@ -87,15 +89,18 @@ class Commands:
             record.write_text(json.dumps({"version": version.name, "why_not": reason}) + "\n")
         return str(json.loads(record.read_text()).get("why_not", ""))
 
-    def launch(self, arm: Hashable) -> float:
-        """The result of a launch, its reciprocal if higher is better; UserError if it failed."""
+    def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
+        """The result of a launch, its reciprocal if higher is better; UserError if it failed.
+
+        A launch that takes more than `limit_s` seconds is killed, and has failed.
+        """
         version, folder = self._locate(arm)
         start = time.monotonic()
         command = f"{version.prepare} && {self.launch_command}"
         try:
-            process = self._run(version, folder, command, self.timeout_s)
-        except subprocess.TimeoutExpired:
-            raise UserError(f"took more than {self.timeout_s:g} s") from None
+            process = self._run(version, folder, command, limit_s)
+        except subprocess.TimeoutExpired as error:
+            raise UserError(f"took more than {error.timeout:.1f} s") from None
         value = time.monotonic() - start
         if process.returncode:
             raise UserError(f"status {process.returncode}: {_last_line(process)}")
@@ -117,17 +122,28 @@ class Commands:
         key = hashlib.sha256(repr((version, self.build_command)).encode()).hexdigest()[:16]
         return version, self.store / key
 
-    def _run(self, version: Version, folder: Path, command: str, limit_s: float) -> Process:
-        """Run a command in the folder of a version; TimeoutExpired after `limit_s` seconds."""
+    def _run(self, version: Version, folder: Path, command: str, limit_s: float | None) -> Process:
+        """Run a command in the folder of a version; TimeoutExpired after `limit_s` seconds.
+
+        It has a session of its own, so that all that it began ends with it if this is interrupted.
+        """
         variables = [f"{name}={value}" for name, value in version.variables]
-        return subprocess.run(
+        with subprocess.Popen(
             ["env", f"ROUNDTRIP_VERSION={version.name}", *variables, "bash", "-c", command],
             cwd=folder / "work",
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            timeout=limit_s,
-        )
+            start_new_session=True,
+        ) as process:
+            try:
+                output, error = process.communicate(timeout=limit_s)
+            except BaseException:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                raise
+        return Process(process.args, process.returncode, output, error)
 
 
 def git_versions(repository: Path, old: str, new: str) -> list[Version]:

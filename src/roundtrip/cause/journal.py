@@ -31,6 +31,8 @@ from roundtrip.model import Name, Record, Table, Text, Time
 PLAN, LAUNCHES = published.SEARCH, "launches.jsonl"
 #: Minimum number of rounds of a search that decides anything.
 MIN_SEARCH_ROUNDS = 10
+#: Minimum time that a round may take, s.
+_MIN_ROUND_S = 1.0
 #: Maximum length of a reason, in characters.
 _LONGEST = 300
 
@@ -80,8 +82,11 @@ class Launcher(Protocol):
     def build(self, arm: Hashable) -> str:
         """Build an arm unless it is built already; return why that failed, else ""."""
 
-    def launch(self, arm: Hashable) -> float:
-        """The result of a launch, above 0; lower is better.  UserError if the launch failed."""
+    def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
+        """The result of a launch, above 0; lower is better.  UserError if the launch failed.
+
+        `limit_s`: how long it may take; None for no limit.
+        """
 
 
 @dataclass
@@ -196,7 +201,9 @@ def run_search(
                 journal.add(Entry(round=number, unbuilt=faults))
             else:
                 start = time.monotonic()
-                _launch(plan, journal, launcher, question, number)
+                # A round that took as long as the others may end; a launch that hangs may not.
+                limit_s = max(left_s, _MIN_ROUND_S) + statistics.median(lengths or [0.0])
+                _launch(plan, journal, launcher, question, number, start + limit_s)
                 lengths.append(time.monotonic() - start)
                 left_s -= lengths[-1]
                 if number == 1 and MIN_SEARCH_ROUNDS * lengths[0] > 60 * minutes:
@@ -223,9 +230,14 @@ def _build(question: Question, launcher: Launcher, tell: Callable[[str], None]) 
 
 
 def _launch(
-    plan: Plan, journal: Journal, launcher: Launcher, question: Question, number: int
+    plan: Plan,
+    journal: Journal,
+    launcher: Launcher,
+    question: Question,
+    number: int,
+    end: float,
 ) -> None:
-    """Make the missing launches of a round."""
+    """Make the missing launches of a round, until `end` of the monotonic clock."""
     places = list(range(len(question.arms)))
     random.Random(f"{plan.seed} order {number}").shuffle(places)  # noqa: S311  no secret
     entry_places = {entry.at for entry in journal.entries if entry.round == number}
@@ -233,8 +245,10 @@ def _launch(
         if at in entry_places:
             continue
         start, value, reason = time.monotonic(), None, ""
+        if start >= end:
+            return
         try:
-            value = math.log(launcher.launch(question.arms[at]))
+            value = math.log(launcher.launch(question.arms[at], end - start))
         except UserError as error:
             reason = printable(error.message)[:_LONGEST]
         journal.add(

@@ -120,7 +120,6 @@ def bisect(
         launch,
         metric,
         higher_is_better,
-        60 * minutes,
     )
     plan = Plan(
         kind="bisect",
