@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from roundtrip.campaign.scheduler import NoAnswerError
 from roundtrip.cause import conduct, journal
 from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
@@ -169,6 +170,32 @@ def test_launches_end_with_the_round_in_which_one_hung(tmp_path: Path) -> None:
         run(tmp_path / "search", launcher, minutes=0.0001)
     (entry,) = journal.read_entries(tmp_path / "search")
     assert launcher.launched == 1 and entry.value is None and entry.why == "took too long"
+
+
+@pytest.mark.parametrize("launches", [0, 7])
+def test_a_scheduler_that_allows_no_launch_ends_the_time_and_leaves_no_entry(
+    tmp_path: Path, launches: int
+) -> None:
+    """However long it was waited for in the first round, the budget was not too short."""
+
+    class Refused(Played):
+        def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
+            if self.launched == launches:
+                time.sleep(0.1)
+                raise NoAnswerError("Slurm did not\x07 answer")
+            return super().launch(arm, limit_s)
+
+    lines = list[str]()
+    search_journal, search_plan = Journal(tmp_path / "search"), plan("blame", 3)
+    search_journal.begin(search_plan)
+    minutes = 0.5 / 60 if not launches else 5.0
+    result = journal.run_search(
+        search_plan, search_journal, Refused(), minutes, lambda line: lines.append(line)
+    )
+    assert isinstance(result, Causes) and result.ending is Ending.UNKNOWN
+    entries = journal.read_entries(tmp_path / "search")
+    assert len(entries) == launches and all(entry.value is not None for entry in entries)
+    assert lines == ["no launch is possible: Slurm did not? answer"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,8 +23,8 @@ from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.tree import RunTree
 from roundtrip.cause.journal import arm_name
 from roundtrip.cause.steps import Switch
-from roundtrip.collect import pseudonyms, samples
-from roundtrip.collect.launch import SAMPLES
+from roundtrip.collect import completion, pseudonyms, samples
+from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
 from roundtrip.sites import slurm
@@ -54,6 +54,8 @@ class Checks:
     #: The host names of each node set in `switches`.
     hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     toolchain_items: Mapping[str, ExpectedCase] = field(default_factory=dict)
+    #: Shows a line to people: why the search waits for Slurm.
+    tell: Callable[[str], None] = print
     _wait: scheduler.SlurmWait | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -73,8 +75,9 @@ class Checks:
     def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
         """Launch an arm once; return the series' median, or its reciprocal if higher is better.
 
-        ReFrame ends a launch at the time limit of its test, whatever `limit_s` is.  UserError if
-        the launch failed, has no sample of the series, or its median is not above 0.
+        A launch that Slurm prevented is repeated for `limit_s` seconds; then NoAnswerError.
+        ReFrame ends a launch at the time limit of its test.  UserError if the launch failed, has no
+        sample of the series, or its median is not above 0.
         """
         base_item = self._item(arm)
         arm_tree = self._tree(arm, base_item)
@@ -96,18 +99,15 @@ class Checks:
                 base_item.nodelist,
             ),
         )
-        with arm_tree:
-            folder = arm_tree.next_session(arm_tree.next_round())
-            session.run_session(
-                self.site,
-                [item],
-                folder,
-                self._label,
-                arm_tree.lock_descriptor,
-                lambda kind, name: None,
-                self._wait,
-            )
-            launches = [launch for launch in scan(arm_tree.path) if launch.round == folder.name]
+        end = time.monotonic() + (60 * self.minutes if limit_s is None else limit_s)
+        pauses = scheduler.Pauses(end, self.tell, self.site.environment)
+        while True:
+            start = time.time()
+            launches = self._launches(item, arm_tree)
+            if not (reason := self._hindrance(launches, start)):
+                break
+            if not pauses.take(reason):
+                raise scheduler.NoAnswerError(reason)
         successes = [launch for launch in launches if launch.status == "passed" and launch.folder]
         if not successes:
             raise UserError(launches[0].reason if launches else "ReFrame left no launch")
@@ -121,6 +121,33 @@ class Checks:
         if value <= 0:
             raise UserError(f"its result is {value:g}; right is a number above 0")
         return value if self.lower_is_better else 1 / value
+
+    def _launches(self, item: ExpectedCase, arm_tree: RunTree) -> list[Launch]:
+        """The launches of a session that launches `item` once; none if ReFrame left no trace."""
+        with arm_tree:
+            folder = arm_tree.next_session(arm_tree.next_round())
+            session.run_session(
+                self.site,
+                [item],
+                folder,
+                self._label,
+                arm_tree.lock_descriptor,
+                lambda kind, name: None,
+                self._wait,
+            )
+            return [launch for launch in scan(arm_tree.path) if launch.round == folder.name]
+
+    def _hindrance(self, launches: Sequence[Launch], start: float) -> str:
+        """Why Slurm prevented the launch of a session that began at `start`, Unix time; "" else."""
+        statuses = {launch.status for launch in launches}
+        if self._wait is None or "passed" in statuses:
+            return ""
+        reasons = [launch.reason for launch in launches]
+        if completion.DISPLACED in statuses:
+            return reasons[0]
+        if self._wait.outage_s(start) is not None or any(map(scheduler.is_no_answer, reasons)):
+            return "Slurm did not answer"
+        return next(filter(scheduler.is_submit_limit, reasons), "")
 
     def _item(self, arm: Hashable) -> ExpectedCase:
         """The case with the toolchain of an arm."""

@@ -20,6 +20,7 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 
 from roundtrip import files, model
+from roundtrip.campaign.scheduler import NoAnswerError
 from roundtrip.cause import facts, order
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.order import Changes
@@ -85,7 +86,8 @@ class Launcher(Protocol):
     def launch(self, arm: Hashable, limit_s: float | None = None) -> float:
         """The result of a launch, above 0; lower is better.  UserError if the launch failed.
 
-        `limit_s`: how long it may take; None for no limit.
+        `limit_s`: how long it may take; None for no limit.  NoAnswerError if no launch was possible
+        until then.
         """
 
 
@@ -188,7 +190,8 @@ def run_search(
 ) -> Causes | Changes:
     """Run a search from the end of its journal by at most `minutes` of launches; return its result.
 
-    Build time does not count.  UserError for a budget that is too short.
+    Build time does not count.  The time is over, too, when the scheduler allows no launch.
+    UserError for a budget that is too short.
     """
     search = plan.search()
     question = next(search)
@@ -203,10 +206,12 @@ def run_search(
                 start = time.monotonic()
                 # A round that took as long as the others may end; a launch that hangs may not.
                 limit_s = max(left_s, _MIN_ROUND_S) + statistics.median(lengths or [0.0])
-                _launch(plan, journal, launcher, question, number, start + limit_s)
+                end = start + limit_s
+                is_over = not _launch(plan, journal, launcher, question, number, end, tell)
                 lengths.append(time.monotonic() - start)
                 left_s -= lengths[-1]
-                if number == 1 and MIN_SEARCH_ROUNDS * lengths[0] > 60 * minutes:
+                is_short = MIN_SEARCH_ROUNDS * lengths[0] > 60 * minutes
+                if number == 1 and is_short and not is_over:
                     raise UserError(
                         f"the budget of {minutes:g} min cannot suffice: a round takes "
                         f"{lengths[0]:.0f} s, and at least {MIN_SEARCH_ROUNDS} are needed; right "
@@ -236,8 +241,12 @@ def _launch(
     question: Question,
     number: int,
     end: float,
-) -> None:
-    """Make the missing launches of a round, until `end` of the monotonic clock."""
+    tell: Callable[[str], None],
+) -> bool:
+    """Make the missing launches of a round, until `end` of the monotonic clock.
+
+    False if the scheduler allowed none of them any more: what it prevented has no entry.
+    """
     places = list(range(len(question.arms)))
     random.Random(f"{plan.seed} order {number}").shuffle(places)  # noqa: S311  no secret
     entry_places = {entry.at for entry in journal.entries if entry.round == number}
@@ -246,11 +255,15 @@ def _launch(
             continue
         start, value, reason = time.monotonic(), None, ""
         if start >= end:
-            return
+            break
         try:
             value = math.log(launcher.launch(question.arms[at], end - start))
+        except NoAnswerError as error:
+            tell(f"no launch is possible: {printable(str(error))}")
+            return False
         except UserError as error:
             reason = printable(error.message)[:_LONGEST]
         journal.add(
             Entry(round=number, at=at, value=value, seconds=time.monotonic() - start, why=reason)
         )
+    return True

@@ -356,6 +356,7 @@ def _search(
             minutes,
             setup.hosts,
             setup.toolchain_items,
+            say,
         )
         causes = conduct.conduct(plan, journal, launcher, minutes, say)
     except KeyboardInterrupt:
