@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from roundtrip.campaign.scheduler import NoAnswerError
-from roundtrip.cause import conduct, journal
+from roundtrip.cause import conduct, facts, journal
 from roundtrip.cause.facts import Causes, Ending
 from roundtrip.cause.journal import Entry, Journal, Plan
 from roundtrip.cause.order import Changes
@@ -132,6 +132,23 @@ def test_a_search_of_other_commands_is_not_resumed(
     assert conduct.open_journal(old, resume=True)[0] == old
     with pytest.raises(UserError, match="began with other arguments"):
         conduct.open_journal(new, resume=True)
+
+
+def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Launches that fail at once end a search: to go on with it would end it again."""
+    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
+    search_plan = plan("blame", 3)
+    assert not conduct.is_begun(search_plan)
+    _, search_journal = conduct.open_journal(search_plan, resume=False)
+    for at in range(facts.LAUNCHES_A_ROUND):
+        search_journal.add(Entry(round=1, at=at, why="Slurm is down"))
+    assert not conduct.is_begun(search_plan)
+    for at in range(facts.LAUNCHES_A_ROUND):
+        search_journal.add(Entry(round=2, at=at, value=0.1))
+    assert conduct.is_begun(search_plan)
+    assert not conduct.is_begun(search_plan.model_copy(update={"title": "Another?"}))
 
 
 def test_a_plan_without_a_digest_of_its_commands_is_resumed(

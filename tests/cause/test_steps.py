@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from roundtrip import paths
 from roundtrip.campaign import nodes as campaign_nodes
 from roundtrip.campaign.nodes import Node
-from roundtrip.cause import checks, conduct, steps
-from roundtrip.cause.journal import write_plan
+from roundtrip.cause import checks, conduct, facts, steps
+from roundtrip.cause.journal import Entry, Journal
 from roundtrip.cause.steps import SeriesStep, Switch
 from roundtrip.cli import app, cause  # noqa: F401  blame registers itself
 from roundtrip.collect import pseudonyms
@@ -49,13 +49,19 @@ def test_the_planted_variable_can_be_switched(nights: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_a_night_searches_for_each_step_once(nights: Path) -> None:
+def test_a_night_searches_for_each_step_until_a_round_was_launched(nights: Path) -> None:
     step = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
     assert step is not None
     assert [switch.variable for switch in step.switches] == ["OMPI_MCA_btl_tcp_eager_limit"]
     folder = nights / "blame-sixty-nights" / SITE / "2026-11-20" / "r1" / "bundle"
-    folder.mkdir(parents=True)
-    write_plan(conduct.plan_blame(step, SITE), folder)
+    search_journal = Journal(folder)
+    search_journal.begin(conduct.plan_blame(step, SITE))
+    for at in range(facts.LAUNCHES_A_ROUND):
+        search_journal.add(Entry(round=1, at=at, why="Slurm is down"))
+    again = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
+    assert again is not None and again.title == step.title
+    for at in range(facts.LAUNCHES_A_ROUND):
+        search_journal.add(Entry(round=2, at=at, value=1.0))
     other_step = steps.largest_unexplained(SITE, "sixty-nights", (), nights)
     assert other_step is None or (
         other_step.title != step.title and abs(other_step.log_ratio) <= abs(step.log_ratio)

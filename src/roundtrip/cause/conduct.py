@@ -61,10 +61,17 @@ def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> No
 
 
 def is_begun(plan: Plan) -> bool:
-    """Whether the newest search has the title and arms of `plan`; an ended one has a report."""
+    """Whether the newest search has the title and arms of `plan`, and a round; an ended one has a
+    report.
+
+    Launches that failed at once may have ended a search without a round: it is begun anew.
+    """
     newest = _newest_journal(plan)
-    saved_plan = newest.read() if newest else plan
-    return newest is not None and (saved_plan.title, saved_plan.arms) == (plan.title, plan.arms)
+    if newest is None:
+        return False
+    saved_plan = newest.read()
+    is_same = (saved_plan.title, saved_plan.arms) == (plan.title, plan.arms)
+    return is_same and journal.has_round(newest.entries)
 
 
 def _newest_journal(plan: Plan) -> Journal | None:

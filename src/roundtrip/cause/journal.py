@@ -12,6 +12,7 @@ import os
 import random
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -149,6 +150,12 @@ def read_entries(folder: Path) -> list[Entry]:
             raise UserError(str(fault), file, number)
         entries.append(Entry.model_validate(data))
     return entries
+
+
+def has_round(entries: Sequence[Entry]) -> bool:
+    """Whether all launches of a round of facts completed: a search without one knows nothing."""
+    counts = Counter(entry.round for entry in entries if entry.value is not None)
+    return max(counts.values(), default=0) >= facts.LAUNCHES_A_ROUND
 
 
 def answers(entries: Sequence[Entry], question: Question, number: int) -> Answer | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from roundtrip.cause.journal import read_plan
+from roundtrip.cause.journal import has_round, read_entries, read_plan
 from roundtrip.collect import analysis, reader
 from roundtrip.collect.disclosure import DIGEST
 from roundtrip.collect.pseudonyms import PSEUDONYM
@@ -204,14 +204,19 @@ def largest_unexplained(
 ) -> SeriesStep | None:
     """The largest step of a campaign that a search can explain and that has no search yet, if any.
 
+    A search without a completed round, because of an outage, is none.
     It is worse, nobody accepted it, and nights or launches of the last night (its key is in
     `confirmed_keys`) confirmed it; a fact that can be switched from here changed with it.
     """
-    titles = {
-        read_plan(revision / published.BUNDLE).title
+    bundles = [
+        revision / published.BUNDLE
         for night in published.nights(reports / search_name(campaign) / site)
         for revision in published.revisions(night)
-        if published.is_search(revision / published.BUNDLE)
+    ]
+    titles = {
+        read_plan(bundle).title
+        for bundle in bundles
+        if published.is_search(bundle) and has_round(read_entries(bundle))
     }
     candidates = []
     for name, line, calendar in _lines(site, "", campaign, reports):
