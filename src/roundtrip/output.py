@@ -237,7 +237,9 @@ class Comparison(Part):
 
     version: Literal[1] = Field(1, alias="schema", description="version of this form")
     summary: str = required("one line")
-    exit_status: int = required("1 if something regressed, 2 if nothing could be decided, else 0")
+    exit_status: int = required(
+        "1 if something regressed or one side lacks a case, 2 if nothing could be decided, else 0"
+    )
     base: Side = required("what is compared with")
     new: Side = required("what is compared")
     levels: Mapping[str, float] = required("what a claim is held to")

@@ -26,7 +26,7 @@ from roundtrip.errors import UserError
 from roundtrip.sites.site import Case
 
 FAST, SLOW = "openmpi41-boost181", "mpich40-boost181"
-PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"))
+PLACEMENT = ("placement", "shared-memory")
 #: Is called with the number of the round before it is launched.
 Before = Callable[[int], None]
 
@@ -48,6 +48,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         *arguments: str,
         before: Before = nothing,
         fails: Sequence[str] = (),
+        modes: Sequence[str] = ("pingpong",),
         alike: bool = False,
         refused: Callable[[Campaign, object], Matrix] | None = None,
     ) -> Result:
@@ -55,10 +56,10 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
             number = int(folder.name)
             before(number)
             for item in block:
-                environ = item.case.environ
-                if environ in fails:
+                environ, mode = item.case.environ, dict(item.case.parameters)["mode"]
+                if environ in fails or f"{mode} {environ}" in fails:
                     continue
-                tree = Tree(folder.parents[1], sizes=[65536], samples=5, steady=True)
+                tree = Tree(folder.parents[1], sizes=[65536], samples=5, mode=mode, steady=True)
                 if alike:
                     monkeypatch.setitem(TOOLCHAINS, SLOW, TOOLCHAINS[FAST])
                 tree.launch(number, environ, rng)
@@ -68,7 +69,11 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
             name="local", spack=None, environment={}, partitions={"smp": {"scheduler": "local"}}
         )
         monkeypatch.setattr(ab, "Site", lambda name, checkout: site)
-        cases = [Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", n) for n in (FAST, SLOW)]
+        cases = [
+            Case("NetPIPE", (("mode", mode), PLACEMENT), f"26ad463{at}", "local", "smp", name)
+            for at, mode in enumerate(modes)
+            for name in (FAST, SLOW)
+        ]
         plan = Matrix(tuple(ExpectedCase(case, "netpipe.py", (), "netpipe") for case in cases), ())
         monkeypatch.setattr(matrix, "build_matrix", refused or (lambda campaign, site: plan))
         monkeypatch.setattr(environment, "record_environment", record)
@@ -117,6 +122,17 @@ def test_one_toolchain_under_two_names_is_on_par(played: Callable[..., Result]) 
     assert result.exit_code == 0, result.output
     assert "on par" in result.stdout
     assert "regressed:" not in result.stdout.split("Case 1")[0]
+
+
+@pytest.mark.parametrize("lost", [FAST, SLOW], ids=["base", "new"])
+def test_a_case_that_completes_with_one_toolchain_only_fails(
+    played: Callable[..., Result], lost: str
+) -> None:
+    options = {"modes": ["pingpong", "stream"], "fails": [f"stream {lost}"], "alike": True}
+    result = played(FAST, SLOW, "--fail-on", "10%", **options)
+    assert result.exit_code == 1, result.output
+    assert "3 on par; 1 case of one side alone" in result.stdout
+    assert f"{'Added' if lost == FAST else 'Removed'}: NetPIPE, mode stream" in result.stdout
 
 
 def test_interrupted_it_judges_what_is_there_and_goes_on_later(

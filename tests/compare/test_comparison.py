@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from compare.conftest import MPICH, OPENMPI, THIRD, change, change_all
 from support.simulated import simulate
@@ -168,8 +170,27 @@ def test_what_one_night_lacks_is_removed_or_added_and_never_paired_with_another(
 ) -> None:
     comparison = between(tree("one").path, tree("other", LATER, environs=(OPENMPI, THIRD)).path)
     assert [case.toolchain for case in comparison.removed] == [MPICH]
+    assert comparison.lost == () and comparison.exit_status == 2
     assert [case.toolchain for case in comparison.added] == [THIRD]
     assert {row.series.base.toolchain for row in comparison.rows} == {OPENMPI}
+
+
+def test_a_case_of_one_run_that_the_new_side_never_completed_fails(
+    tree: Tree, between: Between
+) -> None:
+    run = tree()
+    other, rng = replace(run, mode="stream"), np.random.default_rng(1)
+    for number in range(1, 11):
+        other.launch(number, OPENMPI, rng)
+    path = run.path
+    sides = (f"{path}:toolchain={OPENMPI}", f"{path}:toolchain={MPICH}")
+    lost = between(*sides, fail_on=0.9)
+    assert (len(lost.removed), lost.added, lost.exit_status) == (1, (), 1)
+    assert model.summary(lost).endswith("; 1 case of one side alone")
+    assert "the other side of the run completed no launch of it" in " ".join(model.notes(lost))
+    gained = between(*sides[::-1], fail_on=0.9)
+    assert (gained.removed, len(gained.added), gained.exit_status) == ((), 1, 0)
+    assert replace(gained, is_sequential=True).exit_status == 1
 
 
 def test_boosts_are_matched_by_their_mpi_and_only_boost_is_compared(

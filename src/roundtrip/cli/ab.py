@@ -68,7 +68,8 @@ def ab(
 
     It stops when each is decided, when the budget is over, or at Ctrl-C, and judges what is there
     by a test that is valid whenever one stops.  Exit status: 0 nothing regressed; 1 NEW is slower
-    in something; 2 bad input, or nothing could be decided; 130 interrupted.
+    in something, or a case completed with one of the two only; 2 bad input, or nothing could be
+    decided; 130 interrupted.
     """
     if base == new:
         raise UserError(

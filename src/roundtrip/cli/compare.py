@@ -57,8 +57,8 @@ def compare(
     """Compare two reports, bundles, run trees or nights, or two sides of one of them.
 
     A source is a folder or SITE/CAMPAIGN/DATE of the published reports.  Keys: toolchain, mpi,
-    boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did;
-    2 bad input, or nothing could be decided.
+    boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did,
+    or NEW lacks a case; 2 bad input, or nothing could be decided.
     """
     threshold = fraction(fail_on)
     if output:

@@ -199,17 +199,20 @@ def _series_table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
-    """JUnit XML: regressed series fail; series without a verdict and unmatched cases are skipped.
+    """JUnit XML: regressed series, removed cases and lost ones fail; series without a verdict and
+    other cases of one side alone are skipped.
 
     Facts that differ are properties; `all_facts`: all facts.
     """
     unmatched_cases = [*comparison.removed, *comparison.added]
-    skip_count = sum(comparison.counts[status] for status in _SKIPPED) + len(unmatched_cases)
+    failed_cases = [*comparison.removed, *(c for c in comparison.added if c in comparison.lost)]
+    skip_count = sum(comparison.counts[status] for status in _SKIPPED)
+    skip_count += len(unmatched_cases) - len(failed_cases)
     suite = ElementTree.Element(
         "testsuite",
         name=printable(f"{comparison.new.name} against {comparison.base.name}"),
         tests=str(len(comparison.rows) + len(unmatched_cases)),
-        failures=str(comparison.counts[Status.REGRESSED]),
+        failures=str(comparison.counts[Status.REGRESSED] + len(failed_cases)),
         errors="0",
         skipped=str(skip_count),
     )
@@ -226,7 +229,11 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
             case = ElementTree.SubElement(
                 suite, "testcase", classname=group, name=printable(side_case.label)
             )
-            ElementTree.SubElement(case, "skipped", message=f"{group}: it has no partner")
+            message = f"{group}: it has no partner"
+            if side_case in failed_cases:
+                ElementTree.SubElement(case, "failure", message=message, type=group)
+            else:
+                ElementTree.SubElement(case, "skipped", message=message)
     ElementTree.SubElement(suite, "system-out").text = printable(
         "\n".join([model.summary(comparison), *model.notes(comparison)])
     )

@@ -129,9 +129,19 @@ class Comparison:
         return Counter(row.status for row in self.rows)
 
     @property
+    def lost(self) -> tuple[SideCase, ...]:
+        """Cases of one run that fail: the new side completed none of their launches.
+
+        A sequential run launches each case on both sides, so that those fail which the base lacks.
+        """
+        if self.base.data.manifest.digest != self.new.data.manifest.digest:
+            return ()
+        return self.removed + (self.added if self.is_sequential else ())
+
+    @property
     def exit_status(self) -> int:
-        """1 if a series regressed, else 0 if one improved or is on par, else 2."""
-        if self.counts[Status.REGRESSED]:
+        """1 if a series regressed or a case is lost; 0 if one improved or is on par; else 2."""
+        if self.counts[Status.REGRESSED] or self.lost:
             return 1
         return 0 if self.counts[Status.IMPROVED] or self.counts[Status.ON_PAR] else 2
 
@@ -146,13 +156,15 @@ _TONES: Mapping[Status, Tone] = {Status.REGRESSED: "bad", Status.IMPROVED: "good
 
 
 def summary(comparison: Comparison) -> str:
-    """One line: the number of series of each status."""
+    """One line: the number of series of each status, and of the cases that are lost."""
     if not comparison.rows:
         return "nothing is comparable: no case completed on both sides"
     counts = comparison.counts
     outcomes = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
     total = units.plural(len(comparison.rows), "series", "series")
-    return f"{total} compared: {outcomes}"
+    lost_cases = units.plural(len(comparison.lost), "case")
+    lost = f"; {lost_cases} of one side alone" if comparison.lost else ""
+    return f"{total} compared: {outcomes}{lost}"
 
 
 def describe_side(side: Side) -> str:
@@ -246,6 +258,8 @@ def notes(comparison: Comparison) -> Iterator[str]:
         yield "Sequential: intervals and q are valid at whatever round the run stopped."
     if any(row.rounds_per_ratio > 1 for row in comparison.rows):
         yield "ABBA: one coin ordered two rounds, so the mean of their ratios is one value."
+    if comparison.lost:
+        yield "A case of one side alone fails: the other side of the run completed no launch of it."
     effect = units.percent(comparison.levels.minimum_effect)
     yield (
         "Ratios are of speeds, new over base: below 1 the new side is slower. Regressed: the "
