@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,6 +81,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         monkeypatch.setattr(environment, "tuning_warnings", lambda _: ["UCX_TLS tunes MPI"])
         monkeypatch.setattr(session, "build_all", lambda *_: None)
         monkeypatch.setattr(session, "run_session", launch)
+        monkeypatch.setattr(sys, "argv", ["roundtrip", "ab", *arguments])
         return CliRunner().invoke(app, ["ab", *arguments])
 
     return run
@@ -194,7 +196,22 @@ def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[...
     assert result.exit_code == 130, result.output
     assert "nothing to compare yet: " in result.stderr
     assert f"no launch with toolchain={SLOW}" in result.stderr
-    assert f"roundtrip ab {FAST} {SLOW} --site local --resume" in result.stderr
+    assert f"roundtrip ab {FAST} {SLOW} --site=local --resume" in result.stderr
+
+
+def test_the_command_that_goes_on_judges_and_writes_as_the_first_did(
+    played: Callable[..., Result], tmp_path: Path
+) -> None:
+    def stop(number: int) -> None:
+        raise KeyboardInterrupt
+
+    file = str(tmp_path / "ab.json")
+    options = ["--fail-on", "3%", "--budget=1h", "--format", "json", "--output", file]
+    result = played(FAST, SLOW, *options, "--site", "local", before=stop)
+    options_text = " ".join(options)
+    assert f"roundtrip ab {FAST} {SLOW} {options_text} --site local --resume\n" in result.stderr
+    again = played(FAST, SLOW, *options, "--site", "local", "--resume", before=stop)
+    assert f"{options_text} --site local --resume\n" in again.stderr
 
 
 def test_a_scheduler_that_ends_it_gets_the_verdict_too(

@@ -4,6 +4,7 @@ how fast they are."""
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
 
     def run(*arguments: str, **changes: object) -> Result:
         monkeypatch.setattr(steps, "find", lambda *_: replace(step, **changes))
+        monkeypatch.setattr(sys, "argv", ["roundtrip", "blame", "local", "mpi", *arguments])
         return CliRunner().invoke(app, ["blame", "local", "mpi", *arguments])
 
     return run
@@ -112,6 +114,21 @@ def test_the_toolchain_of_before_is_switched_like_a_variable(played: Callable[..
     assert result.exit_code == 0, result.output
     assert f"toolchain {OLD} \N{RIGHTWARDS ARROW} {NAME} explains " in result.output
     assert "Cannot be switched" not in result.output
+
+
+def test_the_command_that_goes_on_asks_for_the_same_step_for_as_long(
+    played: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "run_session", stop)
+    result = played("ab", "--budget", "3h")
+    assert result.exit_code == 130, result.output
+    command = "roundtrip blame local mpi ab --budget 3h --night=2026-11-20 --resume\n"
+    assert f"Go on with: {command}" in result.stderr
+    again = played("ab", "--budget", "3h", "--night=2026-11-20", "--resume")
+    assert f"Go on with: {command}" in again.stderr
 
 
 def test_a_toolchain_that_is_not_installed_is_one_line(played: Callable[..., Result]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import shlex
 import tempfile
 from dataclasses import replace
 from enum import StrEnum
@@ -136,7 +135,6 @@ def _measure(
     from roundtrip.campaign.runner import Runner
     from roundtrip.compare.comparison import Watch
 
-    resume_command = shlex.join(["roundtrip", "ab", *toolchains, "--site", here.name, "--resume"])
     watch = Watch(run_tree.path, *toolchains, tell=say, fail_on=threshold)
     is_over, is_interrupted = False, False
     process.on_term()
@@ -166,7 +164,8 @@ def _measure(
         say(f"failed: {reason}")
     if is_interrupted or is_over:
         ending = "interrupted" if is_interrupted else "the time is over"
-        say(f"{ending}; nothing is lost. Go on with: {resume_command}")
+        go_on = common.resume_command(f"--site={here.name}")
+        say(f"{ending}; nothing is lost. Go on with: {go_on}")
     say(f"run: {run_tree.path}")
     try:
         comparison = watch.compare()

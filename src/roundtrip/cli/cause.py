@@ -7,7 +7,6 @@ import math
 import re
 import secrets
 import shlex
-import sys
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -141,8 +140,8 @@ def bisect(
     try:
         result = conduct.conduct(plan, journal, launcher, minutes, say)
     except KeyboardInterrupt:
-        resume_command = shlex.join(["roundtrip", *sys.argv[1:], *([] if resume else ["--resume"])])
-        say(f"interrupted; nothing is lost. Go on with: {resume_command}")
+        go_on = common.resume_command(f"--site={site}")
+        say(f"interrupted; nothing is lost. Go on with: {go_on}")
         raise typer.Exit(INTERRUPTED) from None
     for line in sentences.plain_sentences(plan, result):
         typer.echo(line)
@@ -205,10 +204,9 @@ def blame(
     setup, step = _prepare(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
     process.on_term()
-    option = [f"--old-toolchain={old_toolchain}"] if old_toolchain else []
-    resume_command = shlex.join(["roundtrip", "blame", site, series, *option, "--resume"])
+    go_on = common.resume_command(f"--night={step.night[:10]}")
     search = conduct.open_journal(conduct.plan_blame(step, site), resume)
-    causes = _search(here, declaration, setup, step, *search, minutes, resume_command)
+    causes = _search(here, declaration, setup, step, *search, minutes, go_on)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
@@ -235,11 +233,11 @@ def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collect
         setup, step = _prepare(declaration, here, step)
         plan = conduct.plan_blame(step, here.name)
         process.on_term()
-        resume_command = (
-            f"the next night, or: {shlex.join(['roundtrip', 'blame', here.name, step.label])}"
-        )
+        names = [here.name, step.label, declaration.name]
+        options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
+        go_on = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
         search = conduct.open_journal(plan, conduct.is_begun(plan))
-        _search(here, declaration, setup, step, *search, minutes, f"{resume_command} --resume")
+        _search(here, declaration, setup, step, *search, minutes, go_on)
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
@@ -327,11 +325,11 @@ def _search(
     plan: Plan,
     journal: Journal,
     minutes: float,
-    resume_command: str,
+    go_on: str,
 ) -> Causes:
     """Launch until the cause is known or the time is over; publish and return the result.
 
-    If interrupted, print `resume_command` and exit with status 130.
+    If interrupted, print the command `go_on` and exit with status 130.
     """
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
@@ -360,7 +358,7 @@ def _search(
         )
         causes = conduct.conduct(plan, journal, launcher, minutes, say)
     except KeyboardInterrupt:
-        say(f"interrupted; nothing is lost. Go on with: {resume_command}")
+        say(f"interrupted; nothing is lost. Go on with: {go_on}")
         raise typer.Exit(INTERRUPTED) from None
     assert isinstance(causes, Causes)  # noqa: S101  of a plan of this kind
     lines = sentences.plain_sentences(plan, causes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,6 +107,14 @@ def read_ledger(
 def warn(text: str) -> None:
     """Print a warning as one line on standard error."""
     print(f"warning: {text}", file=sys.stderr)
+
+
+def resume_command(*options: str) -> str:
+    """The command that was given, with --resume and those `options`, as --name=value, it lacks."""
+    given = sys.argv[1:]
+    names = {word.partition("=")[0] for word in given}
+    more = [word for word in (*options, "--resume") if word.partition("=")[0] not in names]
+    return shlex.join(["roundtrip", *given, *more])
 
 
 def say(line: str) -> None:
