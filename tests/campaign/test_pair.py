@@ -39,6 +39,11 @@ def test_a_check_that_the_campaign_does_not_have_is_taken_as_it_is() -> None:
     assert plans[0].parameters == {} and plans[0].variables == {}
 
 
+def test_a_variable_may_be_a_list() -> None:
+    (plan,) = model.select_checks(DECLARED, [], ["buffers=same,cold", "marks=a=b"])
+    assert plan.variables == {"budget": "3", "buffers": "same,cold", "marks": "a=b"}
+
+
 @pytest.mark.parametrize(
     ("checks", "variables"), [(["Ping:mode"], []), (["Ping:"], []), ([], ["budget"])]
 )

@@ -20,7 +20,7 @@ from roundtrip.toolchains.spec import SMOKE, catalogue
 
 #: Maximum number of rounds of `roundtrip ab`, for any budget.
 MOST_ROUNDS = 200
-_ASSIGNED = re.compile(r"(?P<key>\w+)=(?P<value>[^,]+)")
+_ASSIGNED = re.compile(r"(?P<key>\w+)=(?P<value>.+)")
 _DURATION = re.compile(r"(?:(?P<h>\d+(?:\.\d+)?)h)?(?:(?P<m>\d+(?:\.\d+)?)m)?(?:(?P<s>\d+)s)?")
 _MOST_HOURS = 7 * 24
 #: The form of a text that `parse_minutes` reads.
@@ -215,7 +215,7 @@ def select_checks(
         ``NAME`` or ``NAME:parameter=value,...``; a parameter is repeated for several values.  Other
         parameters keep the campaign's values for a check of that name.
     variables
-        ``variable=value``, set for all checks.
+        ``variable=value``, set for all checks; the value may be a list with commas.
 
     UserError for a text of another form.
     """
