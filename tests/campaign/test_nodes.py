@@ -54,6 +54,14 @@ def test_each_node_once_by_its_number_with_the_reason_of_those_that_are_lost() -
     ]
 
 
+def test_a_reason_may_have_several_lines() -> None:
+    listing = "a line of no node\nn1|drained|ib|bad cable\n\n  see ticket 7\nn2|idle|ib|none\n"
+    assert nodes.parse_sinfo(listing) == [
+        Node("n1", "drained", "bad cable see ticket 7", ("ib",)),
+        Node("n2", "idle", "", ("ib",)),
+    ]
+
+
 @pytest.mark.parametrize(
     ("access", "option"),
     [

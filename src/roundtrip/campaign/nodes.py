@@ -132,7 +132,7 @@ def _sinfo(site: Site, partition: str, queue: str | None) -> str:
 def parse_sinfo(listing: str) -> list[Node]:
     """Parse ``sinfo --Node``: lines of name, state, features and reason; return each node once."""
     nodes = {}
-    for line in listing.splitlines():
+    for line in _node_lines(listing):
         name, state, feature_list, reason = line.split("|", 3)
         mark = next((meaning for sign, meaning in _OUT.items() if sign in state), "")
         word = re.sub(r"[^a-z_].*", "", state.lower())
@@ -140,6 +140,17 @@ def parse_sinfo(listing: str) -> list[Node]:
         features = () if feature_list == "(null)" else tuple(filter(None, feature_list.split(",")))
         nodes[name] = Node(name, word or state, down_reason, features)
     return sorted(nodes.values(), key=lambda node: _numbered(node.name))
+
+
+def _node_lines(listing: str) -> list[str]:
+    """Return a line for each node, since a reason may have several."""
+    lines: list[str] = []
+    for line in listing.splitlines():
+        if line.count("|") >= _FIELDS.count("|"):
+            lines.append(line)
+        elif lines and line.strip():
+            lines[-1] += f" {line.strip()}"
+    return lines
 
 
 def record_nodes(nodes: Mapping[str, Sequence[Node]], run_dir: Path) -> None:
