@@ -62,7 +62,9 @@ class NetPIPEReference(Placement, Recorded, rfm.RunOnlyRegressionTest):
             [
                 sn.assert_true(sizes, msg="NetPIPE wrote no point"),
                 sn.assert_ge(
-                    max(sizes, default=0), self.end, msg="stopped at {0} bytes, before {1}"
+                    max(sizes, default=0),
+                    max(self.schedule().sizes()),
+                    msg="stopped at {0} bytes, before {1}",
                 ),
             ]
         )

@@ -94,7 +94,7 @@ class OSUBase(Placement, Figures, Witnessed, Recorded, rfm.RunOnlyRegressionTest
     def convert_output(self):
         """A fault in an output fails the launch; the message names file and line."""
         stage = pathlib.Path(self.stagedir)
-        largest = self.end or osu.BENCHMARKS[self.benchmark].largest
+        largest = osu.BENCHMARKS[self.benchmark].last_size(self.end)
         try:
             if self.validation:
                 self.read(stage / osu_output.VALIDATION_FILE, largest)

@@ -43,6 +43,13 @@ class Benchmark:
         """Whether it prints minimum and maximum over the ranks with the option -f."""
         return self.family == "collective"
 
+    def last_size(self, end: int) -> int:
+        """Return the largest size, bytes, of a run up to `end`, 0 for the program's default.
+
+        Sizes double from line to line, so it may be less than `end`.
+        """
+        return 1 << (end.bit_length() - 1) if end else self.largest
+
 
 _ALL = (
     Benchmark("latency", "Latency Test", "half_round_trip_time", "two-sided"),
