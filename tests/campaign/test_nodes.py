@@ -63,6 +63,21 @@ def test_a_reason_may_have_several_lines() -> None:
 
 
 @pytest.mark.parametrize(
+    ("access", "down_reason"),
+    [
+        (["-p x", "--reservation=night"], ""),
+        (["-p x --reservation night"], ""),
+        (["-p x"], "Slurm gives no reason"),
+    ],
+)
+def test_reserved_nodes_run_the_jobs_of_a_reservation(
+    tmp_path: Path, access: list[str], down_reason: str
+) -> None:
+    slurm_site = site(tmp_path, "echo 'n6|reserved|ib|none'", access=access)
+    assert nodes.partition_nodes(slurm_site, "p") == [Node("n6", "reserved", down_reason, ("ib",))]
+
+
+@pytest.mark.parametrize(
     ("access", "option"),
     [
         (["--partition=long -A x"], "--partition=long"),

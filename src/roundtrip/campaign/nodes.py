@@ -20,6 +20,8 @@ _TOKEN = re.compile(r"\s*([()&|,]|[^()&|,\s]+)")
 _COUNTED = re.compile(r"[\[\]*]")
 #: States in which a node runs jobs, now or after its current ones.
 _IN_USE = ("idle", "allocated", "mixed", "completing", "planned")
+#: State of an idle node of an active reservation, whose jobs alone it runs.
+_RESERVED = "reserved"
 #: Marks after a state: no answer, a maintenance reservation, powering down.
 _OUT = {"*": "not responding", "$": "in maintenance", "%": "powering down"}
 _LONGEST_WAIT_S = 600.0
@@ -84,7 +86,8 @@ def partition_nodes(site: Site, partition: str) -> list[Node]:
             f"its scheduler is '{config['scheduler']}', and only Slurm lists them"
         )
     options = slurm.access_options(config.get("access", ()))
-    nodes = parse_sinfo(_sinfo(site, partition, options.get("partition")))
+    listing = _sinfo(site, partition, options.get("partition"))
+    nodes = parse_sinfo(listing, is_reserved="reservation" in options)
     nodelist, exclusions = (
         {*slurm.expand_hosts(options.get(key, ""))} for key in ("nodelist", "exclude")
     )
@@ -129,14 +132,18 @@ def _sinfo(site: Site, partition: str, queue: str | None) -> str:
     return process.stdout
 
 
-def parse_sinfo(listing: str) -> list[Node]:
-    """Parse ``sinfo --Node``: lines of name, state, features and reason; return each node once."""
+def parse_sinfo(listing: str, is_reserved: bool = False) -> list[Node]:
+    """Parse ``sinfo --Node``: lines of name, state, features and reason; return each node once.
+
+    `is_reserved` says that jobs ask for a reservation, so that they run on its nodes.
+    """
+    usable_states = (*_IN_USE, _RESERVED) if is_reserved else _IN_USE
     nodes = {}
     for line in _node_lines(listing):
         name, state, feature_list, reason = line.split("|", 3)
         mark = next((meaning for sign, meaning in _OUT.items() if sign in state), "")
         word = re.sub(r"[^a-z_].*", "", state.lower())
-        down_reason = "" if word in _IN_USE and not mark else _why(reason.strip(), mark)
+        down_reason = "" if word in usable_states and not mark else _why(reason.strip(), mark)
         features = () if feature_list == "(null)" else tuple(filter(None, feature_list.split(",")))
         nodes[name] = Node(name, word or state, down_reason, features)
     return sorted(nodes.values(), key=lambda node: _numbered(node.name))

@@ -106,6 +106,7 @@ _OPTIONS = (
     ("-x", "--exclude"),
     ("-q", "--qos"),
     ("-A", "--account"),
+    ("--reservation",),
     ("--gres",),
 )
 
