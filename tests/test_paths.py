@@ -31,6 +31,18 @@ def test_without_a_home_a_user_is_asked_for_the_folder_of_toolchains(
     assert paths.toolchains() == Path("/mine")
 
 
+def test_a_folder_is_absolute_and_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ReFrame runs in another folder, and a shell of a job says where it is without links."""
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "link").symlink_to("scratch")
+    monkeypatch.chdir(tmp_path)
+    for value in ("link/runs", str(tmp_path / "link" / "runs")):
+        monkeypatch.setenv("ROUNDTRIP_RUNS", value)
+        assert paths.runs() == tmp_path.resolve() / "scratch" / "runs"
+
+
 def test_without_a_home_state_lies_beside_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTRIP_RUNS", "/runs")
     assert paths.state() == Path("/runs/.state/roundtrip") or paths.state() == Path("/runs/.state")

@@ -1,7 +1,8 @@
 """Paths of the checkout, of run trees, published reports and cached toolchains.
 
 The environment variables ``ROUNDTRIP_RUNS``, ``ROUNDTRIP_REPORTS`` and ``ROUNDTRIP_TOOLCHAINS``
-override the defaults, so that a cluster can put large trees on its scratch file system.
+override the defaults, so that a cluster can put large trees on its scratch file system.  Their
+values become absolute and free of links, because commands in other folders get them.
 """
 
 from __future__ import annotations
@@ -61,4 +62,4 @@ def _cache() -> Path:
 
 def _named(variable: str) -> Path | None:
     value = os.environ.get(variable)
-    return Path(value) if value else None
+    return Path(value).resolve() if value else None

@@ -47,6 +47,18 @@ def test_a_night_finds_the_run_it_began_and_no_other(
     assert tree.find_night(runs, "other", "site", "one") is None
 
 
+def test_the_path_of_a_run_is_absolute_and_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = begin(tmp_path / "runs")
+    (tmp_path / "link").symlink_to("runs")
+    monkeypatch.chdir(tmp_path)
+    for runs in (Path("runs"), Path("link"), tmp_path / "link"):
+        resumed_run = tree.newest_unfinished(runs, "night", "site")
+        assert resumed_run.path == tree.RunTree(runs / "night" / "site" / run.path.name).path
+        assert resumed_run.path == run.path.resolve()
+
+
 def test_a_finished_run_is_resumed_for_the_report_it_lacks(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     run = begin(runs, report=True)

@@ -64,11 +64,12 @@ class RunTree:
     """A run tree; as a context manager it holds the tree's lock, UserError if another run does.
 
     The ReFrame session inherits `lock_descriptor`, so that a session that outlives a killed runner
-    still holds the lock.
+    still holds the lock.  `path` becomes absolute and free of links: ReFrame runs in another
+    folder, and Slurm names the folders of jobs so.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.resolve()
         self._lock = -1
 
     @property
