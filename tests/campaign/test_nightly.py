@@ -7,8 +7,9 @@ import re
 import shutil
 import subprocess
 import time
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -218,12 +219,30 @@ def test_submitted_again_it_goes_on_with_the_same_night(night: Night) -> None:
     assert limit and slurm.seconds(limit[1]) == slurm.NIGHT_S, "as `site new` and `site check` say"
 
 
-def test_before_it_begins_it_is_still_the_night_of_the_day_before(night: Night) -> None:
-    start = datetime.now() + timedelta(minutes=2)
-    if start.date() != date.today():
-        pytest.skip("it is midnight")
-    night.run(ROUNDTRIP_NIGHTLY_BEGIN=f"{start:%H:%M}")
-    assert names(night) == [(date.today() - timedelta(days=1)).isoformat()]
+@pytest.mark.parametrize(
+    ("zone", "now", "begin", "name"),
+    [
+        ("UTC", "2026-03-01 00:50:00", "1:00", "2026-02-28"),
+        ("UTC", "2026-03-01 23:00:00", "01:00", "2026-03-01"),
+        ("Europe/Berlin", "2025-03-30 22:00:00", "22:00", "2025-03-30"),
+        ("America/New_York", "2026-03-08 22:00:00", "22:00", "2026-03-08"),
+        ("Europe/Berlin", "2025-10-26 02:30:00", "02:30", "2025-10-26"),
+        ("Africa/Cairo", "2025-04-26 00:30:00", "01:00", "2025-04-25"),
+        ("UTC", "2026-03-01 00:59:58", "01:00", "2026-03-01"),
+        ("UTC", "2026-02-28 23:59:58", "00:00", "2026-03-01"),
+    ],
+)
+def test_a_night_has_the_name_of_the_day_on_which_it_begins(
+    night: Night, zone: str, now: str, begin: str, name: str
+) -> None:
+    """Also where clocks changed that day, and where this clock is behind that of Slurm."""
+    moment = datetime.fromisoformat(now).replace(tzinfo=ZoneInfo(zone)).timestamp()
+    real_date = shutil.which("date")
+    night.play(
+        "date", f'case $1 in -*d) exec {real_date} "$@" ;; esac; {real_date} -d @{moment} "$@"'
+    )
+    night.run(ROUNDTRIP_NIGHTLY_BEGIN=begin, TZ=zone)
+    assert names(night) == [name]
 
 
 def test_what_slurm_will_kill_before_its_report_is_there_is_reported_by_a_job(
