@@ -175,15 +175,55 @@ def test_every_night_has_the_options_of_the_first_sbatch(night: Night) -> None:
     assert f" {OPTIONS} --job-name=roundtrip-nightly --comment=" in call
 
 
-def test_scrontab_gets_the_options_as_well(night: Night) -> None:
+def use_scrontab(night: Night, while_listing: str = "") -> None:
+    """Play a Slurm with a crontab, the file `table`, and what happens while it is listed."""
     night.play("scontrol", SCONTROL.format(folder=night.folder) + 'echo "ScronParameters=enable"')
-    night.play("scrontab", f"[ $# = 2 ] || [ $1 = -l ] || cat > {night.folder}/table")
+    night.play("sleep", "exit 0")
+    table = night.folder / "table"
+    script = f"""\
+if [ $1 != -l ]; then cat > {table}.$$ && exec mv {table}.$$ {table}; fi
+lines=$(cat {table} 2>/dev/null)
+{while_listing}
+[ "$lines" ] || {{ echo "no crontab for me"; exit 1; }}
+printf "%s\\n" "$lines"
+"""
+    night.play("scrontab", script)
+
+
+def test_scrontab_gets_the_options_as_well(night: Night) -> None:
+    use_scrontab(night)
     night.run()
     table = (night.folder / "table").read_text().splitlines()
     for option in ("--account=hpc", "--time=08:00:00", "--job-name=roundtrip-nightly"):
         assert f"#SCRON {option}" in table
     assert "#SCRON --output=/x/my reports/nightly-%j.out" in table
     assert table[-1].endswith("nightly here # roundtrip-nightly nightly here")
+    assert not any("no crontab" in line for line in table)
+
+
+def test_what_is_in_scrontab_stays_while_slurm_is_silent(night: Night) -> None:
+    """A table that cannot be read must not be replaced; later nights find themselves in it."""
+    refusal = f'echo "scrontab: fatal: slurm_request_crontab failed: {LOST}" >&2; exit 1'
+    count = f"$(grep -c '^scrontab -l' {night.folder}/calls)"
+    use_scrontab(night, f"if [ {count} -le 2 ]; then {refusal}; fi")
+    (night.folder / "table").write_text("0 5 * * * /my/script\n")
+    assert "nightly: runs at 01:00 by scrontab" in night.run().stdout
+    first_line, *_, last_line = (night.folder / "table").read_text().splitlines()
+    assert first_line == "0 5 * * * /my/script"
+    assert last_line.endswith(" nightly here # roundtrip-nightly nightly here")
+    assert "by scrontab" not in night.run().stdout
+    assert night.calls("scrontab").count("scrontab -") == 1
+
+
+def test_two_series_at_once_are_both_in_scrontab(night: Night) -> None:
+    """Each lists the table, and waits up to 0.6 s until the other has listed it, too."""
+    others = f"[ $(ls {night.folder}/listed.* | wc -l) -ge 2 ] && break; /bin/sleep 0.05"
+    use_scrontab(night, f"touch {night.folder}/listed.$$; for _ in $(seq 12); do {others}; done")
+    processes = [night.begin(ROUNDTRIP_SITE=site) for site in ("here", "there")]
+    assert [process.wait(60) for process in processes] == [0, 0]
+    table = (night.folder / "table").read_text()
+    assert table.count("roundtrip-nightly nightly here\n") == 1
+    assert table.count("roundtrip-nightly nightly there\n") == 1
 
 
 def test_what_says_nothing_is_no_option() -> None:
