@@ -132,6 +132,37 @@ def test_a_campaign_of_which_nothing_runs_is_an_error() -> None:
         build(CheckPlan("NetPIPE", 1, parameters={"placement": ("one-per-node",)}))
 
 
+class ChoosySite(FakeSite):
+    """A site whose check skips itself for a stream between nodes, so that it has no such test."""
+
+    def describe(self, files: list[str], selection: object = None) -> list[dict[str, Any]]:
+        tests = super().describe(files)
+        return [test for test in tests if "stream %placement=one" not in test["display_name"]]
+
+
+def test_declared_values_without_a_test_are_listed() -> None:
+    modes, places = ("pingpong", "stream"), ("shared-memory", "one-per-node")
+    plan = CheckPlan("NetPIPE", 1, parameters={"mode": modes, "placement": places})
+    cases = matrix.build_matrix(campaign(plan), ChoosySite())  # type: ignore[arg-type]
+    untested_cases = [item.case for item in cases.skipped if "no test of these" in item.reason]
+    assert untested_cases == [
+        f"NetPIPE/mode=stream,placement=one-per-node@box:smp+{name}" for name in FakeSite.toolchains
+    ]
+    assert len(cases.expected) + len(cases.skipped) == 4 * 3
+
+
+def test_a_check_without_a_test_of_its_values_is_an_error() -> None:
+    """Another check runs, so that the run would end well without it."""
+    parameters = {"mode": ("stream",), "placement": ("one-per-node",)}
+    plans = (
+        CheckPlan("NetPIPE", 1, parameters={"mode": ("pingpong",)}),
+        CheckPlan("NetPIPE", 7, parameters=parameters),
+    )
+    complaint = "'NetPIPE' has no test with mode = stream, placement = one-per-node: choose values"
+    with pytest.raises(UserError, match=f"^c.toml:7: .*{complaint}"):
+        matrix.build_matrix(campaign(*plans), ChoosySite())  # type: ignore[arg-type]
+
+
 def test_a_case_declared_twice_is_an_error() -> None:
     plan = CheckPlan("NetPIPE", 1, toolchains=("a",), parameters={"mode": ("stream",)})
     with pytest.raises(UserError, match="declared twice"):

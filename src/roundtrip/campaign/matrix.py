@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from roundtrip.campaign.model import Campaign, CheckPlan
@@ -15,6 +16,8 @@ from roundtrip.sites.site import Case, Site, TestSelection
 
 #: The part of a message of a check's type that names the legal values.
 _RIGHT = re.compile(r"right is .*")
+#: Reason of a case of declared values for which a check skips itself, so that ReFrame drops it.
+_NO_TEST = "the check has no test of these values"
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
     """Return the declared combinations: cases that ReFrame lists on the site, and skipped cases.
 
     UserError for a check, parameter, variable, partition or toolchain that does not exist, for a
-    case that is declared twice, and for a campaign without a case that can run on the site.
+    check without a test of its declared values, for a case that is declared twice, and for a
+    campaign without a case that can run on the site.
     """
     files = _files(campaign, site)
     selection = _selection(campaign)
@@ -119,6 +123,8 @@ def build_matrix(campaign: Campaign, site: Site) -> Matrix:
             else:
                 reason = _why_not(test, site, partition, environ)
                 skipped[case.id] = SkippedCase(case.id, reason)
+        for case in _untested(plan, plan_tests, site):
+            skipped[case.id] = SkippedCase(case.id, _NO_TEST)
     if not expected:
         reasons = {item.reason for item in skipped.values()} or {"it offers no toolchain"}
         summary = "; ".join(sorted(reasons))
@@ -158,7 +164,7 @@ def _offered(plan: CheckPlan, tests: list[dict[str, Any]]) -> bool:
 def _tests(
     plan: CheckPlan, tests: list[dict[str, Any]], campaign: Campaign
 ) -> list[dict[str, Any]]:
-    """The parametrized tests that `plan` selects."""
+    """The parametrized tests that `plan` selects; UserError if there is none."""
     check_tests = [test for test in tests if test["@class"] == plan.name]
     settable = check_tests[0].get("settable", check_tests[0])
     for variable in plan.variables:
@@ -177,11 +183,35 @@ def _tests(
             raise campaign.fault(
                 f"check '{plan.name}': {key} = '{unknown_values[0]}' is not one of: {choices}", plan
             )
-    return [
+    plan_tests = [
         test
         for test in check_tests
         if all(dict(_parameters(test))[key] in values for key, values in plan.parameters.items())
     ]
+    if not plan_tests:
+        declared = ", ".join(
+            f"{key} = {' or '.join(values)}" for key, values in plan.parameters.items()
+        )
+        raise campaign.fault(
+            f"check '{plan.name}' has no test with {declared}: choose values that go together",
+            plan,
+        )
+    return plan_tests
+
+
+def _untested(plan: CheckPlan, plan_tests: list[dict[str, Any]], site: Site) -> Iterator[Case]:
+    """Yield a case, without hash, for each combination of declared values that has no test.
+
+    Its parameters are the declared ones only.
+    """
+    keys = sorted(plan.parameters)
+    tested = {tuple(dict(_parameters(test))[key] for key in keys) for test in plan_tests}
+    for values in product(*(plan.parameters[key] for key in keys)):
+        if values not in tested:
+            for partition in plan.partitions or site.partitions:
+                for environ in plan.toolchains or site.toolchains:
+                    parameters = tuple(zip(keys, values, strict=True))
+                    yield Case(plan.name, parameters, "", site.name, partition, environ)
 
 
 def _require_values(campaign: Campaign, site: Site, tests: list[dict[str, Any]]) -> None:
