@@ -10,7 +10,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
-from reframe.core.exceptions import SanityError
+from reframe.core.exceptions import SanityError, SkipTestError
 
 from roundtrip.collect import identity
 from roundtrip.errors import UserError
@@ -51,8 +51,15 @@ class Recorded(OnPairs, LeasedLink, Simulation):
     #: Build the check's programs without a launch: ``reframe -c checks -R -S build_only=yes -r``.
     build_only = variable(bool, value=False)
 
+    #: Why the test skips itself: ReFrame's report has variables, and no reason of a skip.
+    skip_reason = variable(str, value="", loggable=True)
+
     #: The variables that a campaign may set: those that neither ReFrame nor a mixin declares.
     settable = variable(typ.List[str], value=[])
+
+    def skip(self, msg=None):
+        self.skip_reason = msg or ""
+        raise SkipTestError(msg)
 
     @run_after("init")
     def name_settable(self):

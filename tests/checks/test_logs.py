@@ -1,11 +1,13 @@
-"""ReFrame's log records of which case a performance variable is."""
+"""What ReFrame's log and report have of a check: its parameters, and why it skipped itself."""
 
 from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from reframe.core.exceptions import SkipTestError
 from reframe.core.meta import RegressionTestMeta
 
 CHECKOUT = Path(__file__).parents[2]
@@ -24,3 +26,14 @@ def test_every_parameter_of_a_check_is_logged(monkeypatch: pytest.MonkeyPatch) -
     }
     assert {"NPBAtScale.scale", "NPBAtScale.problem_class", "NetPIPE.mode"} <= parameters.keys()
     assert [name for name, is_logged in parameters.items() if not is_logged] == []
+
+
+def test_why_a_check_skips_itself_is_in_its_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ReFrame's report has the loggable variables of a skipped test, and no reason."""
+    monkeypatch.syspath_prepend(str(CHECKOUT))
+    check = importlib.import_module("checks.osu.osu").OSU
+    assert "skip_reason" in dict(check.loggable_attrs())
+    launch = SimpleNamespace(skip_reason="")
+    with pytest.raises(SkipTestError, match="no osu_bw here"):
+        check.skip(launch, "no osu_bw here")
+    assert launch.skip_reason == "no osu_bw here"

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from roundtrip.campaign.outcome import Outcome
 from roundtrip.campaign.tree import RunTree
+from roundtrip.collect import bundle
 from roundtrip.collect.launches import Launch, scan
 
 ENVIRON = "openmpi41-boost181"
@@ -181,11 +183,20 @@ def test_the_first_error_of_a_build_is_its_reason(
 
 
 def test_a_test_that_skips_itself_is_skipped(make_tree: Maker) -> None:
-    tree = make_tree(launches=1, environs=(ENVIRON,))
+    tree = make_tree(launches=1, environs=(ENVIRON, "mpich40-boost181"))
     shutil.rmtree(tree.folder(1, ENVIRON))
-    tree.report(1, [tree.entry(1, ENVIRON, "skip", fail_reason="not here")])
+    tree.report(1, [tree.entry(1, ENVIRON, "skip", skip_reason="not here")])
     assert the_failed(tree).status == "skipped"
     assert the_failed(tree).reason == "not here"
+    case = tree.case_id(ENVIRON)
+    *_, skipped_line, missing_line = Outcome.from_tree(RunTree(tree.path)).lines()
+    assert skipped_line == f"skipped itself 1 x {case}: not here"
+    assert missing_line == f"missing 1 x {case}"
+    rows = pl.read_parquet(bundle.build(tree.path) / "cases.parquet").sort("status")
+    assert rows.filter(pl.col("case_id") == case).select("status", "reason").rows() == [
+        ("missing", "launch 1 of 1: was never launched; skipped itself: not here"),
+        ("skipped", "not here"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,8 @@ class Outcome:
 
     `outage_note` has the duration of Slurm's outages, `displacement_note` the number of launches it
     displaced; each is "" if there were none.  `disturbances` has a tuple of reasons for each
-    disturbed launch.
+    disturbed launch.  `skipped` counts cases that cannot run on the site, `self_skips` has the
+    launches that skipped themselves.
     """
 
     counts: Counts
@@ -161,6 +162,7 @@ class Outcome:
     outage_note: str = ""
     displacement_note: str = ""
     disturbances: tuple[tuple[str, ...], ...] = ()
+    self_skips: tuple[str, ...] = ()
 
     @staticmethod
     def from_tree(tree: RunTree) -> Outcome:
@@ -181,6 +183,7 @@ class Outcome:
                 i.reason for i in launches if i.status == completion.DISPLACED
             ),
             disturbances=tuple(i.disturbances for i in launches if i.disturbances),
+            self_skips=_reasons(launches, "skipped"),
         )
 
     @property
@@ -212,6 +215,8 @@ class Outcome:
             yield f"disturbed {count} x: {disturbance}"
         for reason, count in Counter(self.partial_reasons).items():
             yield f"partial {count} x {reason}"
+        for reason, count in Counter(self.self_skips).items():
+            yield f"skipped itself {count} x {reason}"
         for reason, count in Counter(self.failures).items():
             yield f"failed {count} x {reason}"
         for case, count in self.missing.items():

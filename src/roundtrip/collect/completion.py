@@ -81,7 +81,7 @@ class TestCase:
             result=text("result"),
             is_fixture=bool(entry.get("fixture")),
             fail_phase=text("fail_phase"),
-            fail_reason=text("fail_reason"),
+            fail_reason=text("fail_reason") or text("skip_reason"),
             exit_code=exit_code if isinstance(exit_code, int) else None,
             seconds=seconds if isinstance(seconds, float) else 0.0,
         )

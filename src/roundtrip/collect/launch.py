@@ -265,6 +265,7 @@ def _missing_records(
     launches: Sequence[Launch], state: dict[str, Any], by_check: dict[str, str]
 ) -> list[dict[str, Any]]:
     counts = Counter((launch.case_id, launch.status) for launch in launches)
+    skip_reasons = {item.case_id: item.reason for item in launches if item.status == "skipped"}
     rows: list[dict[str, Any]] = []
     stop = f"; stopped: {state['stopped']}" if state.get("stopped") else ""
     for entry in state["expected"]:
@@ -274,6 +275,7 @@ def _missing_records(
         if passed or failed or partial:
             why = f"{passed} of {target} launches completed, {failed} failed"
         why += f", {partial} partial" if partial else ""
+        why += f"; skipped itself: {skip_reasons[case]}" if case in skip_reasons else ""
         for number in range(passed, target):
             reason = f"launch {number + 1} of {target}: {why}{stop}"
             row = {"launch": f"missing/{len(rows) + 1:04d}", **_case_columns(case, by_check)}
