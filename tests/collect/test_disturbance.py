@@ -241,13 +241,28 @@ def test_whatever_a_record_may_hold_is_judged(facts: dict[str, Any], ranks: int)
         ({"cpu": {"logical": -4}}, None),
         ({"cpu": {"logical": "4"}}, None),
         ({"cpu": 4}, None),
-        ([], None),
+        ({}, None),
     ],
 )
-def test_a_host_has_as_many_processors_as_it_can_have(
-    tmp_path: Path, data: Any, cores: int | None
+def test_a_host_has_as_many_processors_as_it_can_have(data: Any, cores: int | None) -> None:
+    assert disturbance.processors({"hosts": ["vm"]}, {"hostname": "vm", **data}) == cores
+    assert disturbance.processors({"hosts": ["vm"]}, data) is None, "it does not say of which host"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "nodes", "cores"),
+    [
+        (["a0", "a1"], [{"host": "a1", "logical": 8}, {"host": "a0", "logical": 128}], 128),
+        (["a0"], [{"host": "a0", "logical": None}], None),
+        (["a0"], [{"host": "a1", "logical": 8}], None),
+        (["a0"], None, None),
+        (["login"], [{"host": "login", "logical": None}], 4),
+        (["Login.example.org"], None, 4),
+        ([], None, None),
+    ],
+)
+def test_the_processors_are_those_of_the_node_of_rank_0(
+    hosts: list[str], nodes: list[dict[str, Any]] | None, cores: int | None
 ) -> None:
-    file = tmp_path / "host.json"
-    assert disturbance.processors(file) is None
-    file.write_text(json.dumps(data))
-    assert disturbance.processors(file) == cores
+    machine = {"hostname": "login", "cpu": {"logical": 4}}
+    assert disturbance.processors({"hosts": hosts, "nodes": nodes}, machine) == cores

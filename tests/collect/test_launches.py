@@ -278,3 +278,21 @@ def test_a_launch_that_had_no_time_says_how_busy_the_machine_was(make_tree: Make
         "its budget of 1 s was spent before anything was measured, at a load average of 14.2: "
         "give it a larger one"
     )
+
+
+@pytest.mark.parametrize(("logical", "is_disturbed"), [(64, False), (8, True), (None, False)])
+def test_the_load_of_a_node_is_judged_by_its_own_processors(
+    make_tree: Maker, logical: int | None, is_disturbed: bool
+) -> None:
+    tree = make_tree(launches=1, environs=(ENVIRON,))
+    file = tree.path / "env" / "host.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "hostname": "login"}))
+    run_file = tree.folder(1, ENVIRON) / "run.json"
+    run = json.loads(run_file.read_text())
+    edit(
+        run_file,
+        nodes=[{**run["nodes"][0], "logical": logical}],
+        disturbance={**run["disturbance"], "load_average_start": [14.2]},
+    )
+    (launch,) = scan(tree.path)
+    assert any("load average" in why for why in launch.disturbances) == is_disturbed

@@ -14,6 +14,7 @@ from pathlib import Path
 from support.bundles import RECORDED
 
 from fuzz import bundles, foreign, history, links, programs
+from roundtrip import files
 from roundtrip.campaign import model
 from roundtrip.collect import analysis, disturbance, launch, records, samples
 from roundtrip.collect.bundle_rows import ALL
@@ -121,7 +122,8 @@ def _analysis(content: bytes, seed: bytes, folder: Path) -> bool:
 def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     (folder / "env").mkdir(exist_ok=True)
     file = _written(content, folder / "env", "host.json")
-    cores = disturbance.processors(file, folder)
+    machine = files.read_object_in_tree(file, folder)
+    cores = disturbance.processors({"hosts": ["thunderbolt.example.org"]}, machine)
     environment = Environment.read(folder)
     names = Disclosure(Pseudonyms(environment.hosts(), b"key"), environment.words())
     shutil.rmtree(folder / "written", ignore_errors=True)

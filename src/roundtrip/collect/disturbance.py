@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from roundtrip import files
+from roundtrip.collect import identity
 from roundtrip.collect.analysis import Disturbance
 
 #: A rank that got SIGCONT, and had no processor for less time than this, was never stopped.
@@ -24,7 +23,7 @@ def reasons(
 ) -> tuple[str, ...]:
     """Return why the launch with this run.json counts as disturbed; () if it does not.
 
-    `cores` is the number of cores of a node; None, if it is unknown, skips the load average.
+    `cores` is the number of processors of rank 0's node; None, if unknown, skips the load average.
     `one_machine` says that one machine emulates the nodes.  Unrecorded facts are skipped as well.
     """
     facts = run.get("disturbance") or {}
@@ -44,9 +43,18 @@ def reasons(
     )
 
 
-def processors(file: Path, root: Path | None = None) -> int | None:
-    """Number of online processors of the host of a host.json; None if the file does not say it."""
-    cpu = files.read_object_in_tree(file, root).get("cpu")
+def processors(run: Mapping[str, Any], record: Mapping[str, Any]) -> int | None:
+    """Number of online processors of rank 0's node in this run.json; None if unknown.
+
+    `record` is host.json: it is of the machine that submits, which need not be this node.
+    """
+    host = next(iter(run.get("hosts") or ()), "")
+    for node in run.get("nodes") or ():
+        if node["host"] == host and node.get("logical"):
+            return int(node["logical"])
+    name, cpu = record.get("hostname"), record.get("cpu")
+    if not isinstance(name, str) or identity.short_name(name) != identity.short_name(host):
+        return None
     logical = cpu.get("logical") if isinstance(cpu, dict) else None
     return logical if isinstance(logical, int) and logical > 0 else None
 

@@ -84,7 +84,7 @@ class Allocation:
         nodes = expand_nodes(node_list)
         if nodes is None:
             raise UserError(f"{node_list[:60]!r} is no list of nodes", folder / ALLOCATION)
-        submit_host = _short(variables.get("SLURM_SUBMIT_HOST", ""))
+        submit_host = short_name(variables.get("SLURM_SUBMIT_HOST", ""))
         job = variables.get("SLURM_JOB_ID", "")
         return Allocation(nodes, submit_host, job, _other_jobs(lines, nodes, variables))
 
@@ -272,9 +272,9 @@ def _place_fault(run: Record, ranks: Sequence[Record], allocation: Allocation) -
     for host, name in hosts.items():
         if not allocation.nodes:
             return f"ran on {host}, outside of any job of Slurm"
-        if _short(host) in map(_short, allocation.nodes):
+        if short_name(host) in map(short_name, allocation.nodes):
             continue
-        is_login = _short(host) == allocation.submit_host
+        is_login = short_name(host) == allocation.submit_host
         if name in allocation.nodes and name_counts[name] == 1 and not is_login:
             continue
         remark = "where the job was submitted" if is_login else "which Slurm did not allocate"
@@ -330,5 +330,6 @@ def _few(nodes: Sequence[str], most: int = 8) -> str:
     return ", ".join(f"node {node}" for node in nodes[:most]) + more
 
 
-def _short(host: str) -> str:
+def short_name(host: str) -> str:
+    """Return the name of a host without its domain, in lower case."""
     return host.split(".")[0].casefold()

@@ -49,7 +49,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
     `limits`, by default the run's, define disturbed launches.  UserError if the run's are damaged.
     """
     limits = limits or analysis.for_run(run_dir)
-    cores = disturbance.processors(run_dir / "env" / "host.json", run_dir)
+    machine = files.read_object_in_tree(run_dir / "env" / "host.json", run_dir)
     launches: list[Launch] = []
     lost_jobs, down_nodes = scheduler_log.unknown_jobs(run_dir), scheduler_log.nodes_down(run_dir)
     sessions = files.folders_in_tree(run_dir / "rounds", 1)
@@ -60,7 +60,7 @@ def scan(run_dir: Path, limits: analysis.Analysis | None = None) -> list[Launch]
         number = records.read_round(folder, run_dir)
         report = SessionReport.read(folder / "report.json", run_dir)
         session = _Session(
-            folder, run_dir, report, limits.disturbance, cores, lost_jobs, down_nodes
+            folder, run_dir, report, limits.disturbance, machine, lost_jobs, down_nodes
         )
         launches += [replace(item, campaign_round=number) for item in session.launches()]
     predecessors = _Predecessors(_pinned_programs(run_dir))
@@ -138,7 +138,8 @@ class _Session:
     root: Path
     report: SessionReport
     limits: analysis.Disturbance
-    cores: int | None
+    #: host.json
+    machine: Mapping[str, Any]
     #: Folders below `root` of jobs that Slurm lost; nodes that went down, by folder.
     lost_jobs: frozenset[str]
     down_nodes: Mapping[str, tuple[str, ...]]
@@ -220,7 +221,8 @@ class _Session:
                 item, status="passed", digest=contents.digest, rows_digest=contents.rows_digest
             )
         one_machine = bool((contents.case["emulated"] or {}).get("nodes"))
-        disturbances = disturbance.reasons(contents.run, self.limits, self.cores, one_machine)
+        cores = disturbance.processors(contents.run, self.machine)
+        disturbances = disturbance.reasons(contents.run, self.limits, cores, one_machine)
         if preload := identity.preload_reason(contents.case, contents.run):
             disturbances = (preload, *disturbances)
         if contents.other_jobs:
