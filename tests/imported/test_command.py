@@ -159,6 +159,22 @@ def test_names_of_hosts_and_folders_are_not_kept(tmp_path: Path, reports: Path) 
         assert str(tmp_path).encode() not in file.read_bytes()
 
 
+@pytest.mark.parametrize("nodes", ["nid001", ""])
+def test_a_test_on_each_node_is_named_by_pseudonyms(
+    tmp_path: Path, reports: Path, nodes: str
+) -> None:
+    lines = [
+        row(1).replace("%n=2", f"%.nid={host} %n=2").replace("nid[001-002]", nodes)
+        for host in ("nid001", "nid002")
+    ]
+    assert run(log(tmp_path / "logs", *lines))[0] == 0
+    case_ids = imported.read(reports)[0]["case_id"].unique().sort()
+    shape = r"Check/\.nid=node-[0-9a-f]{8},n=2@tulip:cpu\+gcc"
+    assert len(case_ids) == 2 and all(re.fullmatch(shape, case_id) for case_id in case_ids)
+    (folder,) = reports.iterdir()
+    assert not any(b"nid00" in file.read_bytes() for file in folder.iterdir())
+
+
 def test_a_variable_without_a_direction_is_refused_until_it_has_one(
     tmp_path: Path, reports: Path
 ) -> None:

@@ -201,6 +201,8 @@ class Import:
 
 #: Node limit of a job: the pseudonyms of more nodes do not fit into a history.
 _MOST_NODES = 6000
+#: The node of a test that ReFrame distributes over all nodes, in its display name.
+_DISTRIBUTED = re.compile(r" %[.$]nid=(\S+)")
 _NONE = pl.DataFrame(schema={**LOGGED_VALUES, "source": pl.Int32, "digest": pl.String})
 
 
@@ -228,7 +230,8 @@ def bring(root: Path, campaign: str, site: str, places: Iterable[Path], options:
     empty_rows = sum(source.parsed.empty_rows for source in sources)
     if not values.height:
         return Import(None, len(sources), 0, 0, empty_rows, messages)
-    hosts = {host for node_list in values["hosts"].unique() for host in _hosts(node_list)}
+    node_lists = {*values["hosts"], *_DISTRIBUTED.findall("\n".join(values["name"].unique()))}
+    hosts = {host for node_list in node_lists for host in _hosts(node_list)}
     names = Disclosure(Pseudonyms(hosts, pseudonyms.site_key(site)))
     stored_values = store.without_repeats(stored_rows(values, names))
     # Stored messages contain nothing private, because they may be published.
@@ -270,7 +273,7 @@ def stored_rows(values: pl.DataFrame, names: Disclosure) -> pl.DataFrame:
     """Return rows with columns `VALUES`: our case ids, and pseudonyms for hosts."""
     case_key = ["name", "system", "partition", "environ"]
     cases = values.select(case_key).unique(maintain_order=True)
-    ids = [records.named_case_id(*row) for row in cases.iter_rows()]
+    ids = [records.named_case_id(names.text(name), *rest) for name, *rest in cases.iter_rows()]
     cases = cases.with_columns(
         pl.Series("case_id", ids, pl.String),
         pl.Series("case", [case_id.split("/", 1)[0] for case_id in ids], pl.String),
