@@ -203,9 +203,28 @@ def test_nothing_to_run_with_is_said_where_reframe_would_pass(
     monkeypatch.delenv("SPACK_ENV")
     assert environments("infiniband", LAUNCH) == []
     assert "no concretized Spack environment is active" in capsys.readouterr().err
-    monkeypatch.setattr("sys.argv", ["reframe", "-c", "checks", "-r"])
-    with pytest.raises(ConfigError, match="site 'infiniband' can run no check"):
-        environments("infiniband", LAUNCH)
+
+
+@pytest.mark.parametrize(
+    ("option", "runs"),
+    [
+        *[(option, True) for option in ("-r", "--run", "-Rr", "-vRr", "-rR", "-rnring", "--ru")],
+        *[
+            (option, False)
+            for option in ("-R", "-lR", "-nring", "--reruns=2", "--recursive", "ring")
+        ],
+    ],
+)
+def test_a_run_without_toolchains_is_refused_however_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, option: str, runs: bool
+) -> None:
+    monkeypatch.delenv("SPACK_ENV", raising=False)
+    monkeypatch.setattr("sys.argv", ["reframe", "-c", "checks", option])
+    if runs:
+        with pytest.raises(ConfigError, match="site 'infiniband' can run no check"):
+            environments("infiniband", LAUNCH)
+    else:
+        assert environments("infiniband", LAUNCH) == []
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ VIEW = ".spack-view"
 #: MPI package: (ReFrame launcher, its options).
 Launch = Mapping[str, tuple[str | None, Sequence[str]]]
 PATCH, COMPILER = "patch", "compiler"
+#: ReFrame's option to run, abbreviated or joined with others: those before it take no value.
+_RUN = re.compile(r"-[RVqv]*r.*|--run?")
 _TITLES = {
     "openmpi": "Open MPI",
     "mpich": "MPICH",
@@ -117,7 +119,7 @@ def prefix_of_spec(spec: Concrete, lock: Lock) -> str:
 def warn_empty_site(system: str, reason: str) -> None:
     """Warn on standard error; ConfigError if ReFrame is to run, since an empty run would pass."""
     message = f"site '{system}' can run no check: {reason}"
-    if {"-r", "--run"} & set(sys.argv):
+    if any(_RUN.fullmatch(word) for word in sys.argv):
         from reframe.core.exceptions import ConfigError  # already loaded inside ReFrame only
 
         raise ConfigError(message)
