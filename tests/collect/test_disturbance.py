@@ -102,6 +102,34 @@ def test_a_signal_disturbs_only_if_it_ended_a_stop() -> None:
     assert reason == "suspended: a signal stopped rank 1 (2 x SIGCONT, 2.0 s without the processor)"
 
 
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (
+            {"clock_rate": [1 + rank / 100 for rank in range(128)]},
+            "the clock of rank 127 runs 2.27 times as fast as that of rank 0 (and 126 more)",
+        ),
+        (
+            {"clock_step_s": [-float(rank) for rank in range(128)]},
+            "the clock of rank 127 went -127 s away from that of its kernel in 9.0 s "
+            "(and 126 more)",
+        ),
+        (
+            {"continued": [1] * 128, "cpu_s": [9.0, *[8.0] * 50, 6.0, *[8.0] * 76]},
+            "suspended: a signal stopped rank 51 (1 x SIGCONT, 3.0 s without the processor) "
+            "(and 126 more)",
+        ),
+    ],
+)
+def test_of_many_ranks_the_worst_is_named(facts: dict[str, Any], reason: str) -> None:
+    per_rank = {
+        "duration_s": [9.0] * 128,
+        "waited_s": [0.0] * 128,
+        "clock_rate_error": [0.0] * 128,
+    }
+    assert reasons(**per_rank, **facts) == (reason,)
+
+
 def test_who_sleeps_until_another_rank_has_a_processor_was_not_stopped() -> None:
     """A ring of four ranks on two processors of a busy machine slept for 0.4 s at a time."""
     stop_facts = {"longest_stop_s": [2.0, 0.0]}

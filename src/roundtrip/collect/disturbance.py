@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from roundtrip.collect import identity
@@ -116,15 +116,17 @@ def _stop_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str
         if suspended_s > limits.stop_s:
             yield f"suspended: the machine of rank {rank} slept for {suspended_s:.1f} s"
             break
-    signalled_ranks = []
-    for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s"):
-        if signals and idle_s > _LEAST_STOP_S:
-            signalled_ranks.append(rank)
-            yield (
-                f"suspended: a signal stopped rank {rank} ({signals:.0f} x SIGCONT, "
-                f"{idle_s:.1f} s without the processor)"
-            )
+    signalled_ranks = [
+        (
+            idle_s,
+            f"suspended: a signal stopped rank {rank} ({signals:.0f} x SIGCONT, "
+            f"{idle_s:.1f} s without the processor)",
+        )
+        for rank, (signals, idle_s) in _by_rank(facts, "continued", "idle_s")
+        if signals and idle_s > _LEAST_STOP_S
+    ]
     if signalled_ranks:
+        yield from _worst(signalled_ranks)
         return  # others only waited for these
     # A rank that sleeps until another one has a processor again was not stopped.
     limit_s = max(limits.stop_s, _most(facts.get("waited_s")))
@@ -173,16 +175,20 @@ def _waits(facts: Mapping[str, Any]) -> Iterator[tuple[float, int]]:
 
 
 def _clock_reasons(facts: Mapping[str, Any], limits: Disturbance) -> Iterator[str]:
-    for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error"):
-        if abs(rate - 1) - error > limits.clock_rate:
-            yield f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0"
-    for rank, (step_s, duration_s) in _by_rank(facts, "clock_step_s", "duration_s"):
-        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s:
-            yield (
-                f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
-                f"{duration_s:.1f} s"
-            )
-
+    yield from _worst(
+        (deviation, f"the clock of rank {rank} runs {rate:.4g} times as fast as that of rank 0")
+        for rank, (rate, error) in _by_rank(facts, "clock_rate", "clock_rate_error")
+        if (deviation := abs(rate - 1) - error) > limits.clock_rate
+    )
+    yield from _worst(
+        (
+            abs(step_s),
+            f"the clock of rank {rank} went {step_s:+.3g} s away from that of its kernel in "
+            f"{duration_s:.1f} s",
+        )
+        for rank, (step_s, duration_s) in _by_rank(facts, "clock_step_s", "duration_s")
+        if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s
+    )
     for rank, (step_s, duration_s) in _by_rank(facts, "utc_step_s", "duration_s"):
         if abs(step_s) > _LEAST_STEP_S + limits.clock_rate * duration_s:
             yield f"somebody set the wall clock of rank {rank} by {step_s:+.3g} s"
@@ -211,6 +217,15 @@ def _crowding_reasons(
         if other != place["rank"]:
             yield f"crowded: ranks {other} and {place['rank']} are bound to processor {cpu[1]}"
             break
+
+
+def _worst(sentences: Iterable[tuple[float, str]]) -> Iterator[str]:
+    """Yield the sentence with the largest number, and how many more ranks have one.
+
+    One for each rank of a large launch would be too long a text for a bundle.
+    """
+    if ranked := sorted(sentences):
+        yield ranked[-1][1] + (f" (and {len(ranked) - 1} more)" if len(ranked) > 1 else "")
 
 
 def _has_own_processors(placement: Sequence[Mapping[str, Any]]) -> bool:
