@@ -140,6 +140,52 @@ def test_lines_are_written_where_they_belong_and_comments_stay() -> None:
     assert str(lines[0]) == '[values] interface = "eth1"'
 
 
+ARRAY = """\
+[launch.mpich]
+launcher = "mpirun"
+options = [ # of this machine
+    "--bind-to", "core",
+
+    "--map-by", "]",
+] # all
+# next
+[values]
+interface = "eth0"
+"""
+
+
+def test_an_array_of_several_lines_is_replaced_as_a_whole() -> None:
+    text = live.apply_lines(ARRAY, live.lines_to_start("mpich", ("srun", "--mpi=pmi2")))
+    assert tomllib.loads(text) == {
+        "launch": {"mpich": {"launcher": "srun", "pmi": "pmi2", "options": []}},
+        "values": {"interface": "eth0"},
+    }
+    assert "# next\n[values]" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[launch]\nmpich = {launcher = "srun"}\n',
+        'launch.mpich.launcher = "srun"\n',
+        '[x]\ny = """\n[launch.mpich]\n"""\n',
+    ],
+)
+def test_a_site_that_cannot_be_mended_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text(text)
+    result = live.Result()
+    result.add_fault("mpich40", "no", live.lines_to_start("mpich", ("mpiexec", "-bind-to", "core")))
+    monkeypatch.setattr(live, "check_live", lambda *_: result)
+    site: Any = SimpleNamespace(name="mine", checkout=tmp_path, folder=tmp_path)
+    wanted = r'edit it by hand so that it has: \[launch.mpich\] launcher = "mpiexec", '
+    with pytest.raises(UserError, match=wanted):
+        command._try(site, write=True, status=1)
+    assert file.read_text() == text
+
+
 def test_every_way_to_start_an_mpi_is_one_that_srun_offers_or_its_own() -> None:
     assert launchers.start_options("mpich", ["pmi2", "none"]) == [
         ("srun", "--mpi=pmi2"),

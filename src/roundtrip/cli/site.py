@@ -12,9 +12,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from roundtrip import paths
+from roundtrip import files, paths
 from roundtrip.cli import app, common
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, writing
 from roundtrip.sites import data, live, probe, software, toolchains
 from roundtrip.sites import lock as locks
 from roundtrip.sites.check import check_site
@@ -73,7 +73,9 @@ def _try(site: Site, write: bool, status: int, old_lines: tuple[live.Line, ...] 
     if not write or not lines:
         return status
     file = site.folder / data.FILE
-    file.write_text(live.apply_lines(file.read_text(), lines))
+    text = live.apply_lines(file.read_text(), lines, file)
+    with writing(file.parent):
+        files.replace(file, text.encode())
     for line in lines:
         typer.echo(f"written      {file}: {line}")
     mended_site = Site(site.name, site.checkout)

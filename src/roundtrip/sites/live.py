@@ -5,12 +5,16 @@ A correction is a line that a trial has shown to work; comments and all else sta
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from roundtrip import files
+from roundtrip.errors import UserError
 from roundtrip.sites import data, launchers, slurm, trials
 from roundtrip.sites.site import Finding, Site
 from roundtrip.sites.trials import Place, Say, Start, Trial
@@ -27,6 +31,13 @@ class Line:
     def __str__(self) -> str:
         return f"{f'[{self.table}] ' if self.table else ''}{self._assignment}"
 
+    def is_in(self, content: Mapping[str, Any]) -> bool:
+        """Whether the `content` of a site.toml has this value."""
+        value: Any = content
+        for name in filter(None, (*self.table.split("."), self.key)):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return bool(value == self.value)
+
     @property
     def _assignment(self) -> str:
         return f"{self.key} = {json.dumps(self.value)}"
@@ -38,18 +49,28 @@ class Line:
             return f"{text.rstrip()}\n\n[{self.table}]\n{self._assignment}\n"
         body, line = text[begin:end], self._assignment
         pattern = re.compile(rf"^{re.escape(self.key)}[ \t]*=.*$", re.MULTILINE)
-        if pattern.search(body):
-            body = pattern.sub(lambda _: line, body, count=1)
+        if match := pattern.search(body):
+            body = body[: match.start()] + line + body[_end(body, match) :]
         else:
             body = f"{line}\n{body}" if self.table else f"{body.rstrip()}\n{line}\n\n"
         return text[:begin] + body + text[end:]
 
 
-def apply_lines(text: str, lines: Iterable[Line]) -> str:
-    """Return the `text` of a site.toml with all `lines` in it."""
-    for line in lines:
-        text = line.apply(text)
-    return text
+def apply_lines(text: str, lines: Sequence[Line], file: Path | None = None) -> str:
+    """Return the `text` of a site.toml, `file`, with all `lines` in it.
+
+    UserError if it would not say what they say, since tables can be written in more ways.
+    """
+    new_text = functools.reduce(lambda result, line: line.apply(result), lines, text)
+    final_lines = {(line.table, line.key): line for line in lines}.values()
+    try:
+        content = files.parse_toml(new_text)
+    except UserError:
+        content = {}
+    if not all(line.is_in(content) for line in final_lines):
+        wanted = ", ".join(map(str, final_lines))
+        raise UserError(f"is left as it is; edit it by hand so that it has: {wanted}", file)
+    return new_text
 
 
 def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
@@ -61,6 +82,17 @@ def lines_to_start(family: str, start: tuple[str, ...]) -> list[Line]:
         lines = [Line(table, "launcher", "srun"), Line(table, "pmi", pmi)]
         return [*lines, Line(table, "options", [])]  # not those of another launcher
     return [Line(table, "launcher", launcher), Line(table, "options", options)]
+
+
+def _end(text: str, assignment: re.Match[str]) -> int:
+    """Return the end of the last line of an assignment, whose array may span several lines."""
+    for line_end in re.compile(r"$", re.MULTILINE).finditer(text, assignment.end()):
+        try:
+            files.parse_toml(text[assignment.start() : line_end.start()])
+        except UserError:
+            continue
+        return line_end.start()
+    return assignment.end()
 
 
 def _table(text: str, name: str) -> tuple[int | None, int]:
