@@ -173,7 +173,7 @@ _FILES: Mapping[str, Rule] = {
     "site-config.json": _SITE,
     "nodes.json": _NODES,
     "pairs.json": _PAIRS,
-    "scheduler.json": _only(silences=_each(_only("start seconds"))),
+    "scheduler.json": _only("accounting_away", silences=_each(_only("start seconds"))),
     "confirmation.json": _only("schema launches why_not"),
     "spack.lock": _LOCK,
     "tuning.json": _only(variables=_variables),
