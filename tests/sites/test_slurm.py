@@ -64,6 +64,18 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.parametrize("error", [KeyError("getpwuid(): uid not found: 7"), OSError("no name")])
+def test_a_user_without_a_name_has_no_accounts(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail() -> str:
+        raise error
+
+    monkeypatch.setattr(getpass, "getuser", fail)
+    assert slurm.gather_slurm_facts(lambda *_: None).accounts == ()
+    assert slurm.gather_slurm_facts(lambda *_: "bench|root|normal").accounts == ()
+
+
 @pytest.mark.parametrize("name", SLURMS)
 def test_the_site_of_a_slurm_is_the_expected_one(checkout: Path, name: str) -> None:
     folder = new.write_site("mine", facts(name), checkout, software="toolchains")

@@ -200,7 +200,7 @@ def gather_slurm_facts(run: Runner = command_output) -> SlurmFacts:
         kinds=parse_kinds(run("sinfo", "-h", "-o", _KINDS) or ""),
         limits=parse_partitions(run(*_PARTITIONS) or ""),
         qos=parse_qos(run(*_QOS) or ""),
-        accounts=parse_accounts(run(*_ACCOUNTS) or "", getpass.getuser()),
+        accounts=_own_accounts(run(*_ACCOUNTS) or ""),
         switches=parse_topology(run(*_TOPOLOGY) or ""),
         config=run("scontrol", "show", "config") or "",
     )
@@ -304,6 +304,14 @@ def parse_qos(text: str) -> dict[str, int | None]:
     """Parse ``sacctmgr show qos``: longest job by name, s."""
     pairs = [line.split("|") for line in text.splitlines() if line.count("|") == 1]
     return {name: seconds(limit_s) for name, limit_s in pairs if name}
+
+
+def _own_accounts(text: str) -> tuple[str, ...]:
+    """As `parse_accounts`, for this user; () for a user id without a name, as in a container."""
+    try:
+        return parse_accounts(text, getpass.getuser()) if text else ()
+    except (KeyError, OSError):  # KeyError before Python 3.13
+        return ()
 
 
 def parse_accounts(text: str, user: str) -> tuple[str, ...]:
