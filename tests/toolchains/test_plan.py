@@ -66,6 +66,35 @@ def test_key_follows_mpi_compiler_flags_and_recipe(monkeypatch: pytest.MonkeyPat
     assert len(keys) == 6
 
 
+def test_keys_follow_the_content_of_a_tar_file_of_boost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toolchain, tar_file = TOOLCHAINS["mpich40-boost181"], tmp_path / "boost.tar.gz"
+
+    def keys() -> tuple[str, str, str]:
+        boost = toolchain.boost
+        headers, sources = plan.boost_key(boost, "headers"), plan.boost_key(boost, "sources")
+        return plan.toolchain_plan(toolchain).key, headers, sources
+
+    monkeypatch.delenv("ROUNDTRIP_BOOST", raising=False)
+    all_keys = {*keys()}
+    monkeypatch.setenv("ROUNDTRIP_BOOST", str(tar_file))
+    with pytest.raises(UserError, match="boost.tar.gz: "):
+        keys()
+    for content in ("1.88", "wrong"):
+        tar_file.write_text(content)
+        assert keys() == keys()
+        all_keys |= {*keys()}
+    assert len(all_keys) == 9
+
+
+def test_the_keys_of_builds_without_a_tar_file_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ROUNDTRIP_BOOST", raising=False)
+    boost = TOOLCHAINS["mpich40-boost181"].boost
+    inputs = {"recipe": plan.RECIPE, "unit": "headers", "boost": boost.version}
+    assert plan.boost_key(boost, "headers") == content_key(inputs)
+
+
 def test_another_series_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(INSTALLED, "mpich", "4.2.0-5")
     with pytest.raises(UserError, match=r"mpich40 needs version 4\.0, not Debian mpich 4\.2\.0-5"):

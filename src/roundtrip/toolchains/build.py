@@ -21,6 +21,7 @@ from roundtrip.toolchains.plan import (
     Plan,
     Store,
     boost_key,
+    boost_tar,
     clean_environment,
     run,
     toolchain_plan,
@@ -133,7 +134,7 @@ def _make(
         prefixes.compile_libraries(
             plan, sources, place, log, lambda n, of: say(f"compiling Boost.MPI: {n} of {of} files")
         )
-        supplier = "a tar file's" if os.environ.get("ROUNDTRIP_BOOST") else f"{distributor()}'s"
+        supplier = "a tar file's" if boost_tar() else f"{distributor()}'s"
         origin, flags = f"built from {supplier} boost{boost.series} sources", list(FLAGS)
     say("self-test: two ranks")
     selftest(plan, place, mpi, log)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from roundtrip.errors import UserError
+from roundtrip.errors import UserError, refusal
 from roundtrip.host.facts import distributor, installed_packages, upstream
 from roundtrip.toolchains.spec import Boost, Mpi, Toolchain
 
@@ -194,6 +194,8 @@ FLAGS = (
     "-fPIC",
     "-pthread",
 )
+#: The user's variable with the tar file of Boost.
+BOOST_VARIABLE = "ROUNDTRIP_BOOST"
 SPACK_ROUTE = "or build with Spack: spack env activate . && spack install"
 
 
@@ -273,13 +275,42 @@ def toolchain_plan(toolchain: Toolchain) -> Plan:
         "boost": toolchain.boost.version,
         "compiler": [CXX, compiler],
         "flags": FLAGS,
+        **_tar_inputs(),
     }
     return Plan(toolchain, mpi, compiler, content_key(inputs))
 
 
 def boost_key(boost: Boost, part: str) -> str:
     """Return the key of a part of Boost that toolchains share; `part` is headers or sources."""
-    return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version})
+    return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_tar_inputs()})
+
+
+def boost_tar() -> Path | None:
+    """The tar file that the user names as Boost, if any."""
+    name = os.environ.get(BOOST_VARIABLE)
+    return Path(name) if name else None
+
+
+def _tar_inputs() -> dict[str, object]:
+    """Return the digest of the user's tar file of Boost as an input of keys; {} without one.
+
+    UserError if it cannot be read.
+    """
+    tar_file = boost_tar()
+    if tar_file is None:
+        return {}
+    try:
+        state = tar_file.stat()
+        return {"tar": _sha256(tar_file, state.st_size, state.st_mtime_ns)}
+    except OSError as error:
+        raise refusal(error, tar_file) from None
+
+
+@cache
+def _sha256(file: Path, size: int, modified: int) -> str:
+    """SHA-256 of a file, read once for each size and time of modification."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def states(toolchains: Iterable[Toolchain], store: Store) -> dict[str, str]:

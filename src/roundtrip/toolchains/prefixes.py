@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 
 from roundtrip.host.facts import distributor
-from roundtrip.toolchains.plan import CC, CXX, FLAGS, BuildError, Plan, has_apt, run
+from roundtrip.toolchains.plan import CC, CXX, FLAGS, BuildError, Plan, boost_tar, has_apt, run
 from roundtrip.toolchains.spec import Boost, Mpi
 
 
@@ -105,8 +105,8 @@ class Archive:
 
     def boost(self, boost: Boost) -> Path:
         """The tar file of Boost: $ROUNDTRIP_BOOST, or that of the distribution's source package."""
-        if tar_file := os.environ.get("ROUNDTRIP_BOOST"):
-            return Path(tar_file)
+        if tar_file := boost_tar():
+            return tar_file
         if has_apt():
             return self.source(f"boost{boost.series}")
         if not shutil.which("dnf"):
@@ -242,7 +242,7 @@ _FLAGS = {
 
 def make_headers(boost: Boost, archive: Archive, place: Path) -> None:
     """Fill `place` with include/boost."""
-    if os.environ.get("ROUNDTRIP_BOOST") or not has_apt():
+    if boost_tar() or not has_apt():
         options = ["--strip-components=1"]
         _take(archive.boost(boost), ["*/boost"], place / "include", archive.log, options)
         return
