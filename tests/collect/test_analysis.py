@@ -83,6 +83,13 @@ def test_a_wrong_threshold_of_history_is_named_with_its_line(
         assert f"analysis.toml:{line}:" in str(error.value)
 
 
+def test_long_messages_of_nodes_are_longer_than_short_ones() -> None:
+    sizes = analysis.default().nodes
+    text = changed(f"large_bytes = {sizes.large_bytes}", f"large_bytes = {sizes.small_bytes}")
+    with pytest.raises(UserError, match="large_bytes must be above small_bytes"):
+        analysis.parse(text, FILE)
+
+
 def test_a_least_effect_may_be_of_a_study_or_of_a_metric() -> None:
     table = '[history.minimum_effects]\nnetpipe = 0.02\n"netpipe bandwidth" = 0.05\n\n[nodes]'
     settings = analysis.parse(changed("[nodes]", table), FILE).history

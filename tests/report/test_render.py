@@ -228,3 +228,10 @@ def test_many_figures_and_rows_are_folded_and_none_is_left_out() -> None:
 def test_a_table_whose_row_lacks_a_cell_cannot_be_made() -> None:
     with pytest.raises(ValueError, match="“Rows”: a row has not one cell for each column"):
         Table("Rows", (Column("Name"), Column("Value")), (text_cells("a"),))
+
+
+def test_every_file_of_the_bundle_is_listed_with_its_digest(make_tree: Maker) -> None:
+    night_data = data.read(bundle.build(make_tree(launches=2, environs=(ENVIRON,)).path))
+    text = renderers.markdown(build(night_data))
+    for name, entry in night_data.manifest.data["files"].items():
+        assert name.replace("_", r"\_") in text and entry["sha256"] in text
