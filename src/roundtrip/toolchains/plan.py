@@ -281,7 +281,10 @@ def toolchain_plan(toolchain: Toolchain) -> Plan:
 
 
 def boost_key(boost: Boost, part: str) -> str:
-    """Return the key of a part of Boost that toolchains share; `part` is headers or sources."""
+    """Return the key of a part of Boost that toolchains share; `part` is headers or sources.
+
+    UserError if the user's tar file of Boost cannot be read.
+    """
     return content_key({"recipe": RECIPE, "unit": part, "boost": boost.version, **_tar_inputs()})
 
 
