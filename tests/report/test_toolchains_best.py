@@ -72,8 +72,8 @@ def test_races_that_no_comparison_joins_are_rows_of_their_own() -> None:
     two_races = races(judged(("ab", FASTER, 1.3), ("cd", UNKNOWN, 1.0)), {})
     assert [race.toolchains for race in two_races] == [("a", "b"), ("c", "d")]
     assert [answer.text for answer in race_answers(two_races, TITLES)] == [
-        ("MPI a is fastest for MPI at 1\N{NO-BREAK SPACE}B.",),
-        ("Which is fastest is open for MPI at 1\N{NO-BREAK SPACE}B.",),
+        ("MPI a is fastest in 1 of 2 comparisons.",),
+        ("Which is fastest is open in 1 of 2 comparisons.",),
     ]
     assert race_answers([], TITLES) == ()
 
@@ -114,4 +114,34 @@ def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
     assert [row[0].text.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows] == [
         "FFT, datatypes, ranks 2 at 8 B",
         "LU, datatypes, ranks 4 at 16 B",
+    ]
+
+
+WAN = replace(SETTING, parameters="mode pingpong, wan_rtt 2", kind="EMULATED WAN: RTT 2 ms")
+
+
+def front(*parts: Any) -> list[str]:
+    verdicts = {key: verdict for part in parts for key, verdict in part.items()}
+    answers = race_answers(races(verdicts, {}), TITLES)
+    return [str(answer.text[0]).replace("\N{NO-BREAK SPACE}", " ") for answer in answers]
+
+
+def test_an_answer_names_the_setting_and_what_is_emulated() -> None:
+    assert front(
+        judged(("ab", FASTER, 1.3)), judged(("ab", SLOWER, 0.7), what="MPI", setting=WAN)
+    ) == [
+        "MPI a is fastest for MPI at 1 B.",
+        "MPI b is fastest for MPI, wan_rtt 2, EMULATED WAN: RTT 2 ms at 1 B.",
+    ]
+
+
+def test_an_answer_over_emulated_values_says_so_where_it_only_counts() -> None:
+    emulated = [judged(("ab", FASTER, 1.3), what=f"w{number}", setting=WAN) for number in range(4)]
+    assert front(*emulated) == ["MPI a is fastest everywhere (EMULATED WAN: RTT 2 ms)."]
+    assert front(*emulated, judged(("ab", SLOWER, 0.7))) == [
+        "MPI a is fastest in 4 of 5 comparisons (EMULATED WAN: RTT 2 ms).",
+        "MPI b is fastest for MPI at 1 B.",
+    ]
+    assert front(*emulated, judged(("ab", FASTER, 1.3))) == [
+        "MPI a is fastest everywhere (in part EMULATED WAN: RTT 2 ms)."
     ]

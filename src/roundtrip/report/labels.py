@@ -104,6 +104,16 @@ def mark(kinds: Iterable[str]) -> str:
     return f" ({text})" if text else ""
 
 
+def mark_of_sum(kinds: Iterable[str]) -> str:
+    """As `mark`, of a number or a claim over values of all `kinds`: it says if some are measured.
+
+    `` (in part EMULATED WAN: RTT 2 ms)``.
+    """
+    all_kinds = list(kinds)
+    text = mark(all_kinds)
+    return text.replace("(", "(in part ", 1) if text and "" in all_kinds else text
+
+
 def is_only_simulated(kinds: Iterable[str]) -> bool:
     """Whether there are values, and the kind of each of them is a simulated one."""
     kind_set = set(kinds)

@@ -20,7 +20,8 @@ from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.stats.summaries import Interval
 from roundtrip.studies.osu import Thresholds, curves
-from roundtrip.studies.osu.curves import AGREE, DISAGREE, UNKNOWN
+from roundtrip.studies.osu.curves import AGREE, DISAGREE, PAIRS, UNKNOWN, Comparison, Panel
+from roundtrip.studies.osu.section import _agreement, overall
 
 SETTINGS = analysis.default().study_thresholds(Thresholds)
 BARRIER = "Barrier 1.00 µs on 2 ranks"
@@ -224,3 +225,29 @@ def test_a_value_leads_to_its_series_by_the_statistic_that_counts() -> None:
     assert names[rates[-1].origin]["metric"] == "message_rate"
     row = table(section, "OSU and our NetPIPE").rows[0]
     assert [names[cell.origin]["study"] for cell in row[3:5]] == ["osu", "netpipe"]
+
+
+def compared(toolchain: str, outcome: str, kind: str = "") -> Comparison:
+    """OSU's latency at 1 B beside NetPIPE's."""
+    panel = Panel(
+        key=(toolchain,), toolchain=toolchain, where="2 ranks in one node", kind=kind, place=(),
+        ranks=2, versions=(),
+    )  # fmt: skip
+    interval = Interval(1.0, 0.9, 1.1, 8)
+    return Comparison(panel, PAIRS[0], 1, interval, interval, outcome)
+
+
+def test_toolchains_that_differ_at_one_size_are_named() -> None:
+    comparisons = [compared("Open MPI", AGREE), compared("MPICH", DISAGREE)]
+    assert _agreement(comparisons).replace("\xa0", " ") == (
+        "NetPIPE against OSU: agrees in latency at 1 B (Open MPI); disagrees in latency at 1 B "
+        "(MPICH)"
+    )
+
+
+def test_what_is_emulated_in_part_is_said_of_the_whole() -> None:
+    comparisons = [compared("Open MPI", AGREE), compared("MPICH", AGREE, "EMULATED NODES")]
+    made = curves.Curves(osu_data())
+    vars(made)["panels"] = tuple(comparison.panel for comparison in comparisons)
+    for answer in overall(made, comparisons):
+        assert str(answer.text[0]).endswith(" (in part EMULATED NODES).")

@@ -24,6 +24,8 @@ _MOST_ROWS = 12
 _MOST_NAMED = 6
 Pair = tuple[str, str]
 _RaceKey = tuple[Setting, str, int | None]
+#: The name of a quantity in its setting, and a size in bytes.
+_Place = tuple[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -143,34 +145,61 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
     """Return an answer for each winner, and for races without one; () without comparisons."""
     if not all_races:
         return ()
+    quantities = _quantities(all_races)
     outcomes: dict[str, list[Race]] = {}
+    outcomes_at: dict[_Place, set[str]] = {}
     for race in all_races:
         name = _names(race, titles)[race.winner] if race.winner else race.outcome
         outcomes.setdefault(name, []).append(race)
+        place = quantities[race.setting, race.quantity], race.size_bytes
+        outcomes_at.setdefault(place, set()).add(name)
+    disputed = {place for place, names in outcomes_at.items() if len(names) > 1}
     ranking = sorted(outcomes, key=lambda name: (name in _SENTENCES, -len(outcomes[name])))
     tone: Tone = "warn" if ranking == [_UNKNOWN] else "plain"
     answers = []
     for name in ranking:
         sentence = _SENTENCES.get(name, f"{name} is fastest")
-        answers.append(Answer((f"{sentence} {_places(outcomes[name], len(all_races))}.",), tone))
+        kinds = labels.mark_of_sum(race.setting.kind for race in outcomes[name])
+        places = [
+            (quantities[race.setting, race.quantity], race.size_bytes) for race in outcomes[name]
+        ]
+        if len(places) == len(all_races) > 1:
+            where = f"everywhere{kinds}"
+        elif len({quantity for quantity, _ in places}) > MOST_PLACES or disputed & {*places}:
+            # A place where another race has another outcome would contradict its sentence.
+            where = f"in {len(places)} of {units.plural(len(all_races), 'comparison')}{kinds}"
+        else:
+            where = f"for {_places(places)}"
+        answers.append(Answer((f"{sentence} {where}.",), tone))
     return tuple(answers)
 
 
-def _places(race_group: Sequence[Race], count: int) -> str:
-    """Names the quantities and sizes if they are few; otherwise counts the comparisons."""
+def _places(places: Sequence[_Place]) -> str:
+    """``MPI, ping-pong at 1 B, 4 KiB; MPI, stream at 1 B``."""
     sizes: dict[str, list[str]] = {}
-    for race in race_group:
-        size = [] if race.size_bytes is None else [units.size(race.size_bytes)]
-        sizes.setdefault(race.quantity, []).extend(size)
-    if len(race_group) == count > 1:
-        return "everywhere"
-    if len(sizes) > MOST_PLACES:
-        return f"in {len(race_group)} of {units.plural(count, 'comparison')}"
-    places = (
+    for quantity, size in places:
+        sizes.setdefault(quantity, []).extend([] if size is None else [units.size(size)])
+    return "; ".join(
         f"{quantity} at {', '.join(dict.fromkeys(s))}" if s else quantity
         for quantity, s in sizes.items()
     )
-    return f"for {'; '.join(places)}"
+
+
+def _quantities(all_races: Sequence[Race]) -> dict[tuple[Setting, str], str]:
+    """The name of each quantity in each setting: with what differs between the settings of its
+    study, and with its kind.
+    """
+    texts: dict[str, set[str]] = {}
+    for race in all_races:
+        texts.setdefault(race.setting.study, set()).add(_setting_text(race.setting))
+    differences = {study: labels.differences(texts[study]) for study in texts}
+    names = {}
+    for race in all_races:
+        setting = race.setting
+        difference = differences[setting.study][_setting_text(setting)]
+        name = labels.add_setting(race.quantity, difference)
+        names[setting, race.quantity] = ", ".join(filter(None, (name, setting.kind)))
+    return names
 
 
 def top_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[Table, ...]:
@@ -200,11 +229,10 @@ def race_tables(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[T
 
 def _race_table(study_races: Sequence[Race], titles: Mapping[str, str]) -> Table:
     sizes = sorted({race.size_bytes for race in study_races}, key=lambda size: size or 0)
-    differences = labels.differences({_setting_text(race.setting) for race in study_races})
+    quantities = _quantities(study_races)
     rows: dict[tuple[str, str], dict[int | None, Cell]] = {}
     for race in study_races:
-        quantity = labels.add_setting(race.quantity, differences[_setting_text(race.setting)])
-        label = ", ".join(filter(None, (quantity, race.setting.kind)))
+        label = quantities[race.setting, race.quantity]
         common = ", ".join(_common_parts(race, titles)) or f"{len(race.toolchains)} toolchains"
         row = rows.setdefault((label, common), {})
         row[race.size_bytes] = race.cell(_names(race, titles))

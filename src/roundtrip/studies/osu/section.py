@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from roundtrip.report import units
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import (
     Answer,
     Block,
@@ -273,8 +273,7 @@ def overall(curves: Curves, comparisons: Sequence[Comparison]) -> tuple[Answer, 
         clauses += [
             words for collective in _COLLECTIVES if (words := _collective(curves, *collective))
         ]
-    kinds = {panel.kind for panel in curves.panels}
-    kind = f" ({kinds.pop()})" if len(kinds) == 1 and "" not in kinds else ""
+    kind = labels.mark_of_sum(panel.kind for panel in curves.panels)
     values = Answer((f"{_capital('; '.join(clauses) or 'see below')}{kind}.",))
     agreement = _agreement(comparisons)
     if not agreement:
@@ -336,12 +335,18 @@ _WORDS = {AGREE: "agrees", DISAGREE: "disagrees", UNKNOWN: "open"}
 
 
 def _agreement(comparisons: Sequence[Comparison]) -> str:
-    """Where NetPIPE agrees, disagrees, or the result is open; "" if it was not compared."""
+    """Where NetPIPE agrees, disagrees, or the result is open; "" if it was not compared.
+
+    With several panels, each place names its own: they may differ at one size.
+    """
     if not comparisons:
         return ""
+    names = labels.distinct_labels({comparison.panel.label for comparison in comparisons})
     where: dict[str, list[str]] = {}
     for comparison in comparisons:
         at = f"{comparison.pair.benchmark} at {units.size(comparison.size_bytes)}"
+        if len(names) > 1:
+            at = f"{at} ({names[comparison.panel.label]})"
         where.setdefault(comparison.outcome, []).append(at)
     if len(where) == 1:
         return f"NetPIPE against OSU: {_WORDS[comparisons[0].outcome]}"
