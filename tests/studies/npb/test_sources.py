@@ -201,3 +201,15 @@ def test_what_shares_processors_or_is_implausible_stands_apart() -> None:
         "Where ranks share processors: speed-up on 2 ranks over the fewest: 1.25 times.",
         "Implausible, more than the ranks explain: LU A on 2 ranks in one node: 5.00 times.",
     ]
+
+
+def test_places_that_differ_on_as_many_ranks_are_named() -> None:
+    builder = make.Bundle()
+    for placement, time in (("shared-memory", 2.0), ("one-per-node", 1.0)):
+        builder.add("CG", 2, compute=time, placement=placement)
+        builder.add("CG", 2, compute=1.5, source="upstream", placement=placement)
+    *_, comparison = ("".join(map(str, answer.text)) for answer in part(builder.data()).answers)
+    assert comparison == (
+        "Against NPB 3.4's own programs: faster in CG A on 2 ranks (2 ranks on a node each); "
+        "slower in CG A on 2 ranks (2 ranks in one node)."
+    )

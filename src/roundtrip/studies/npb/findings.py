@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from roundtrip.report import units
+from roundtrip.report import labels, units
 from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
@@ -302,11 +302,15 @@ def answers_in_one_cluster(
     if not speedups:
         names = list(dict.fromkeys(series.name for series in launches.cluster_series))
         answers.append(Answer((f"{', '.join(names)} ran and verified; see the rates below.",)))
+    source_verdicts = {
+        key.native: verdict.verdict
+        for key, verdict in verdicts.items()
+        if isinstance(key, NpbSources) and key.rtt is None
+    }
+    source_names = _distinct_names(list(source_verdicts))
     names_by_kind: dict[Verdict, list[str]] = {}
-    for key, verdict in verdicts.items():
-        if isinstance(key, NpbSources) and key.rtt is None:
-            name = f"{key.native.name} on {units.plural(key.native.ranks, 'rank')}"
-            names_by_kind.setdefault(verdict.verdict, []).append(name)
+    for series, kind in source_verdicts.items():
+        names_by_kind.setdefault(kind, []).append(source_names[series])
     if names_by_kind:
         count = sum(map(len, names_by_kind.values()))
         clauses = (
@@ -317,6 +321,22 @@ def answers_in_one_cluster(
         text = f"Against NPB 3.4's own programs: {'; '.join(clauses)}."
         answers.append(Answer((text,), "bad" if Verdict.SLOWER in names_by_kind else "plain"))
     return answers
+
+
+def _distinct_names(all_series: Sequence[Series]) -> dict[Series, str]:
+    """``CG A on 4 ranks``; if several series are that, each with what distinguishes it."""
+    series_by_name: dict[str, list[Series]] = {}
+    for series in all_series:
+        name = f"{series.name} on {units.plural(series.ranks, 'rank')}"
+        series_by_name.setdefault(name, []).append(series)
+    names: dict[Series, str] = {}
+    for name, group in series_by_name.items():
+        texts = {series: series.label for series in group}
+        if len(set(texts.values())) < len(group):
+            texts = {one: f"{text}, {one.environ}, {one.partition}" for one, text in texts.items()}
+        rest = labels.differences(set(texts.values()))
+        names |= {one: f"{name} ({rest[texts[one]]})" if len(group) > 1 else name for one in group}
+    return names
 
 
 def answers_over_link(launches: Launches, all_findings: Sequence[Finding]) -> list[Answer]:
