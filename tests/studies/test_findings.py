@@ -10,7 +10,7 @@ from roundtrip.collect import analysis
 from roundtrip.report import units
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict, judge
-from roundtrip.studies.findings import VerdictAt, line
+from roundtrip.studies.findings import Outcome, VerdictAt, joint_words, line
 
 SLOWER, FASTER = Verdict.SLOWER, Verdict.FASTER
 ON_PAR, CANNOT_TELL = Verdict.ON_PAR, Verdict.CANNOT_TELL
@@ -122,3 +122,22 @@ def test_toolchains_are_named_by_what_differs() -> None:
     assert sentence((first, 1, SLOWER, 0.8), (second, 1, ON_PAR, 1.0)) == (
         "Boost.MPI costs 25 % on Open MPI 4.1; on par elsewhere (medians within 1 %)"
     )
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        ([("a", 1, SLOWER), ("b", 2, SLOWER)], "slower"),
+        ([("a", 1, CANNOT_TELL), ("b", 1, CANNOT_TELL)], "open"),
+        ([("a", 1, SLOWER), ("b", 1, CANNOT_TELL)], "slower where decided"),
+        ([("a", 1, SLOWER), ("b", 1, FASTER)], "it depends on the MPI"),
+        ([("a", 1, SLOWER), ("a", 2, FASTER), ("b", 1, CANNOT_TELL)], "it depends on where"),
+        ([("a", 1, SLOWER), ("b", 2, FASTER)], "it differs from case to case"),
+        ([("a", 1, SLOWER), ("a", 1, ON_PAR)], "it differs from case to case"),
+    ],
+)
+def test_only_what_differs_alone_is_said_to_decide(
+    outcomes: list[tuple[str, int, Verdict]], words: str
+) -> None:
+    names = {verdict: str(verdict) for verdict in Verdict} | {CANNOT_TELL: "open"}
+    assert joint_words([Outcome(*outcome) for outcome in outcomes], names, "MPI") == words

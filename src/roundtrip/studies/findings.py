@@ -7,8 +7,9 @@ and those that were not measured.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Generic, TypeVar
 
 import polars as pl
@@ -227,6 +228,36 @@ def undecided_text(verdicts: Sequence[ClaimVerdict], place: str = "") -> str:
     least = units.percent(verdicts[0].minimum_effect)
     question = "" if low < 1 < high else f"whether {least} or more is "
     return f"{units.speed(low, high)}{place} ({question}open{more_launches(verdicts)})"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on one question with `thing` (an MPI, a transport) in the setting `where`."""
+
+    thing: Hashable
+    where: Hashable
+    verdict: Verdict
+
+
+def joint_words(outcomes: Sequence[Outcome], words: Mapping[Verdict, str], thing: str) -> str:
+    """What all `outcomes` on one question say, in the `words` of their verdict.
+
+    Of undecided ones it says only that there are some.  ``it depends on the MPI`` (the `thing`) is
+    said if two things have different verdicts in one setting.
+    """
+    decided = [one for one in outcomes if one.verdict is not Verdict.CANNOT_TELL]
+    verdicts = {one.verdict for one in decided}
+    if not verdicts:
+        return words[Verdict.CANNOT_TELL]
+    if len(verdicts) == 1:
+        suffix = " where decided" if len(decided) < len(outcomes) else ""
+        return f"{words[verdicts.pop()]}{suffix}"
+    pairs = [pair for pair in combinations(decided, 2) if pair[0].verdict != pair[1].verdict]
+    if any(one.where == other.where and one.thing != other.thing for one, other in pairs):
+        return f"it depends on the {thing}"
+    if any(one.where != other.where and one.thing == other.thing for one, other in pairs):
+        return "it depends on where"
+    return "it differs from case to case"
 
 
 def more_launches(verdicts: Iterable[ClaimVerdict]) -> str:

@@ -20,8 +20,12 @@ from roundtrip.report.build import build
 from roundtrip.report.pages import series
 from roundtrip.report.painter import drawing
 from roundtrip.report.plot import Curve
-from roundtrip.studies.ddtbench import APPS
-from roundtrip.studies.ddtbench.section import _group_text
+from roundtrip.stats.summaries import Interval
+from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.studies.ddtbench import APPS, ORIGINAL
+from roundtrip.studies.ddtbench.data import Panel
+from roundtrip.studies.ddtbench.section import _group_text, overall
+from roundtrip.studies.ddtbench.tables import comparison
 
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
 OPENMPI_LABEL = "Open MPI 4.1, Boost 1.81, in one node"
@@ -311,3 +315,25 @@ def test_a_time_leads_to_its_series_and_a_sum_of_epochs_nowhere(make_ddt_tree: M
     assert series_by_column["Contiguous"] == {("reference", "communication")}
     assert series_by_column["Make, in turn"] == {("mpi_ddt", "ddt_create_overhead")}
     assert series_by_column["Packed by hand"] == {("", "")}
+
+
+@pytest.mark.parametrize(
+    ("other", "verdict", "words"),
+    [
+        (("MPICH 4.0, Boost 1.81", "in one node"), Verdict.SLOWER, "It depends on the MPI"),
+        (("MPICH 4.0, Boost 1.81", "in one node"), Verdict.CANNOT_TELL, "Use datatypes where"),
+        (("Open MPI 4.1, Boost 1.81", "two nodes"), Verdict.SLOWER, "It depends on where"),
+    ],
+)
+def test_it_depends_on_the_mpi_only_if_the_mpi_alone_differs(
+    other: tuple[str, str], verdict: Verdict, words: str
+) -> None:
+    panels = [
+        Panel(key=(toolchain + where, ORIGINAL), toolchain=toolchain, where=where)
+        for toolchain, where in (("Open MPI 4.1, Boost 1.81", "in one node"), other)
+    ]
+    verdicts = {
+        comparison(panel, "FFT", 480): ClaimVerdict(Interval(1.0, 0.9, 1.1, 9), 0.0, 0.0, one)
+        for panel, one in zip(panels, (Verdict.FASTER, verdict), strict=True)
+    }
+    assert str(overall(panels, verdicts).text[0]).startswith(words)

@@ -124,6 +124,15 @@ def test_transports_are_compared(slow: float, better: str, critical: str) -> Non
     assert verdicts["Differences not critical", ""] == critical
 
 
+def test_ranks_that_gain_and_fewer_that_do_not_are_no_matter_of_the_transport() -> None:
+    builder = make.Bundle()
+    for ranks, times in ((1, (4.0, 2.0)), (2, (4.0, 8.0))):
+        builder.add("CG", ranks, compute=times[0], placement="one-per-node")
+        builder.add("CG", 2 * ranks, 4.0, compute=times[1], placement="one-per-node")
+    (answer, *_) = part(builder.data()).answers
+    assert "it depends on where in CG A (0.50 to 2.00 times as fast)" in str(answer.text)
+
+
 def test_too_few_rounds_settle_nothing() -> None:
     (verdicts,) = part(make.two_clusters(rounds=5).data()).verdicts
     assert {cells[2].verdict for cells in verdicts.rows} == {"cannot tell", "not measured"}

@@ -40,24 +40,29 @@ from roundtrip.studies.ddtbench.data import (
     time_caption,
 )
 from roundtrip.studies.ddtbench.tables import comparison
-from roundtrip.studies.findings import Comparison, study_verdicts, undecided_text
+from roundtrip.studies.findings import (
+    Comparison,
+    Outcome,
+    joint_words,
+    study_verdicts,
+    undecided_text,
+)
 from roundtrip.studies.study import Claim
 
 
 def overall(panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """The advice for each micro-app, over all panels."""
-    verdicts_by_panel = {panel: _app_verdicts(panel, verdicts) for panel in panels}
-    verdicts_by_app: dict[str, set[Verdict]] = {}
-    for panel_verdicts in verdicts_by_panel.values():
-        for app, verdict in panel_verdicts.items():
-            verdicts_by_app.setdefault(app, set()).add(verdict.verdict)
-    if not verdicts_by_app:
+    outcomes: dict[str, list[Outcome]] = {}
+    for panel in panels:
+        mpi, where = panel.toolchain.partition(", ")[0], (panel.where, panel.kind)
+        for app, verdict in _app_verdicts(panel, verdicts).items():
+            outcomes.setdefault(app, []).append(Outcome(mpi, where, verdict.verdict))
+    if not outcomes:
         return Answer(("Datatypes and packing by hand were not compared.",), "warn")
-    groups = {
-        words: [app for app in APPS if verdicts_by_app.get(app) == {verdict}]
-        for verdict, (words, _) in tables.ADVICE.items()
-    }
-    groups["it depends on the MPI"] = [app for app in APPS if len(verdicts_by_app.get(app, ())) > 1]
+    advice = {verdict: words for verdict, (words, _) in tables.ADVICE.items()}
+    groups: dict[str, list[str]] = {words: [] for words in advice.values()}
+    for app in (app for app in APPS if app in outcomes):
+        groups.setdefault(joint_words(outcomes[app], advice, "MPI"), []).append(app)
     clauses = _group_text(groups)
     return Answer((f"{clauses[0].upper()}{clauses[1:]}.",))
 

@@ -11,7 +11,7 @@ from roundtrip.report.blocks import Answer, Inline, Strong, Tone
 from roundtrip.report.units import Quantity
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.findings import names_or_count
+from roundtrip.studies.findings import Outcome, joint_words, names_or_count
 from roundtrip.studies.npb import (
     NATIVE,
     PUBLISHED_SPEEDUPS,
@@ -215,8 +215,8 @@ def _scaling(
     return Finding(statement, key.series.label, ratio, outcome, key.series)
 
 
-_OUTCOMES = {Verdict.CANNOT_TELL: "open"}
 _VERDICTS = (Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, Verdict.CANNOT_TELL)
+_WORDS = {kind: "open" if kind is Verdict.CANNOT_TELL else str(kind) for kind in _VERDICTS}
 
 
 def answers_at_longest_rtt(
@@ -233,26 +233,26 @@ def answers_at_longest_rtt(
     unshared_names = {
         key.series.name for key in verdicts_at_rtt if not key.series.shares_processors
     }
-    by_name: dict[str, set[Verdict]] = {}
+    by_name: dict[str, list[Outcome]] = {}
     medians: dict[str, list[float]] = {}
     for key, verdict in verdicts_at_rtt.items():
         if not key.series.shares_processors or key.series.name not in unshared_names:
             base = launches.base_of(key.series)
             is_same_size = base is not None and base.ranks == key.series.ranks
             name = f"{key.series.name} (as many ranks in one)" if is_same_size else key.series.name
-            by_name.setdefault(name, set()).add(verdict.verdict)
+            where = key.series.ranks, key.series.setup
+            outcome = Outcome(key.series.transport, where, verdict.verdict)
+            by_name.setdefault(name, []).append(outcome)
             medians.setdefault(name, []).append(verdict.interval.median)
     speedup_texts = {
         name: f"{name} ({units.ratio_range_text(values)} times as fast)"
         for name, values in medians.items()
     }
-    clauses = [
-        f"{_OUTCOMES.get(kind, kind)} in {', '.join(map(speedup_texts.__getitem__, names))}"
-        for kind in _VERDICTS
-        if (names := [name for name, kinds in by_name.items() if kinds == {kind}])
-    ]
-    if names := [name for name, kinds in by_name.items() if len(kinds) > 1]:
-        clauses.append(f"it depends on the transport in {', '.join(names)}")
+    groups: dict[str, list[str]] = {words: [] for words in _WORDS.values()}
+    for name, outcomes in by_name.items():
+        words = joint_words(outcomes, _WORDS, "transport")
+        groups.setdefault(words, []).append(speedup_texts[name])
+    clauses = [f"{words} in {', '.join(names)}" for words, names in groups.items() if names]
     text = f"Two clusters against one, on an {EMULATED} of {rtt:g} ms: {'; '.join(clauses)}."
     return [Answer((text,))]
 
@@ -314,7 +314,7 @@ def answers_in_one_cluster(
     if names_by_kind:
         count = sum(map(len, names_by_kind.values()))
         clauses = (
-            f"{_OUTCOMES.get(kind, kind)} in {names_or_count(names_by_kind[kind], count)}"
+            f"{_WORDS[kind]} in {names_or_count(names_by_kind[kind], count)}"
             for kind in _VERDICTS
             if kind in names_by_kind
         )
