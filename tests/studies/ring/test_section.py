@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import polars as pl
 from support.ring import (
@@ -184,3 +184,23 @@ def test_goodput_on_a_hub_is_a_share_of_what_the_wire_can_carry() -> None:
     quick = ring_data({"region-udp": (-5 * wire, wire)}, case="1+1", emulated={"hub_mbit_s": 10})
     _, region = table(part(quick), "Goodput at 1\xa0kB").rows
     assert region[-1].verdict == "reached"
+
+
+HUB: dict[str, Any] = {"case": "1+1", "emulated": {"hub_mbit_s": 10}, "placement": "one-per-node"}
+QUICK = {"region-udp": (-4e-6, 0.8e-6), "mpi": (5e-6, 1.2e-6)}
+
+
+def test_what_the_study_says_is_open_where_the_intervals_do_not_tell() -> None:
+    verdicts = [row[2] for row in said(part(ring_data(TRUTH, launches=5))).values()]
+    assert [verdict for verdict in verdicts if verdict] == ["cannot tell"] * 2  # constant, the gain
+    variants = {name: times for name, times in TRUTH.items() if name != "cache-line"}
+    straddling = ring_data(variants, change=lambda i, _, size: 3 if i % 2 and size > 10 else 1)
+    assert next(iter(said(part(straddling)).values()))[2] == "cannot tell"
+    rising = ring_data(variants, change=lambda i, _, size: 3 if size > 10 else 1)
+    assert next(iter(said(part(rising)).values()))[2] == "not constant"
+
+
+def test_goodput_is_full_only_if_its_interval_is() -> None:
+    for launches, verdict in ((10, "holds"), (1, "cannot tell")):
+        rows = said(part(ring_data(QUICK, launches=launches, **HUB)))
+        assert next(row for key, row in rows.items() if "almost the entire" in key)[2] == verdict

@@ -219,13 +219,16 @@ def panel_answer(
 
 @dataclass(frozen=True)
 class RegionCost:
-    """Cost of a region's pass: seconds, flatness over the sizes, and range of sizes in bytes."""
+    """Cost of a region's pass: seconds, flatness over the sizes, and range of sizes in bytes.
+
+    `is_flat`: None if that cannot be told.
+    """
 
     seconds: Interval
     time_flatness: Interval
     hand_over_flatness: Interval | None
     sizes: tuple[int, int]
-    is_flat: bool
+    is_flat: bool | None
     is_flat_in_time: bool
 
 
@@ -239,8 +242,9 @@ def region_cost(curves: Curves, panel: Panel, settings: Thresholds) -> RegionCos
     # The range of sizes that every launch measured.
     sizes = max(min(by_size) for by_size in launches), min(max(by_size) for by_size in launches)
     hand_over_flatness = curves.interval(curves.flatness_in_hand_overs(panel))
-    is_flat = _is_flat(hand_over_flatness or time_flatness, settings)
-    is_flat_in_time = is_flat and _is_flat(time_flatness, settings)
+    limit = 1 + settings.flat_within
+    is_flat = is_within(hand_over_flatness or time_flatness, limit)
+    is_flat_in_time = bool(is_flat and is_within(time_flatness, limit))
     return RegionCost(seconds, time_flatness, hand_over_flatness, sizes, is_flat, is_flat_in_time)
 
 
@@ -259,5 +263,11 @@ def _cost_words(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inli
     return [f"{words} (largest over smallest{unit} {units.interval(flatness)}); "]
 
 
-def _is_flat(flatness: Interval, settings: Thresholds) -> bool:
-    return flatness.high is not None and flatness.high <= 1 + settings.flat_within
+def is_within(interval: Interval, limit: float, *, is_least: bool = False) -> bool | None:
+    """Whether all of it is within `limit`, a minimum if `is_least`; None if that cannot be told."""
+    if interval.low is None or interval.high is None:
+        return None
+    low, high = interval.low, interval.high
+    if low >= limit if is_least else high <= limit:
+        return True
+    return False if (high < limit if is_least else low > limit) else None

@@ -11,7 +11,7 @@ from roundtrip.report.units import Quantity, Unit
 from roundtrip.studies import display
 from roundtrip.studies.ring import REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import Curves, Panel
-from roundtrip.studies.ring.findings import region_cost
+from roundtrip.studies.ring.findings import is_within, region_cost
 
 #: Region sizes at which the study gives its bandwidth in memory and its full Ethernet bandwidth.
 _LARGE_SIZE, _SMALL_SIZE = derived.STUDY_SIZE, 1_000
@@ -83,9 +83,9 @@ def _constant(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> 
     costs = [cost for panel in panels if (cost := region_cost(curves, panel, settings))]
     if not costs:
         return display.NOT_MEASURED
-    is_flat = all(cost.is_flat for cost in costs)
     times = units.span([cost.seconds.median * 1e6 for cost in costs])
-    return _verdict_cell(f"{times} µs{_mark(panels)}", is_flat, "constant", "not constant")
+    outcomes = [cost.is_flat for cost in costs]
+    return _verdict_cell(f"{times} µs{_mark(panels)}", outcomes, "constant", "not constant")
 
 
 def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
@@ -100,32 +100,34 @@ def _bandwidth(curves: Curves, panels: Sequence[Panel]) -> Cell:
 
 def _gain(curves: Curves, panels: Sequence[Panel], variant: str, size: int) -> Cell:
     """Bandwidth ratio of `variant` to MPI's best two-sided call, and to PVM where it ran."""
-    words, checks = [], []
+    words: list[str] = []
+    outcomes: list[bool | None] = []
     over_mpi = [curves.gains_over_mpi(panel, variant).get(size, []) for panel in panels]
     over_pvm = [curves.bandwidth_ratios(panel, variant, "pvm").get(size, []) for panel in panels]
     for name, panel_ratios in (("the best two-sided MPI", over_mpi), ("PVM", over_pvm)):
         gains = [gain for launch_ratios in panel_ratios if (gain := curves.interval(launch_ratios))]
         if gains:
             words.append(f"{units.span([gain.median for gain in gains])} times {name}")
-            checks += [gain.low is not None and gain.low > 1 for gain in gains]
+            outcomes += [is_within(gain, 1.0, is_least=True) for gain in gains]
     if not words:
         return display.NOT_MEASURED
     text = f"{' and '.join(words)} at {units.size(size)}{_mark(panels)}"
-    return _verdict_cell(text, all(checks), "holds", "not everywhere")
+    return _verdict_cell(text, outcomes, "holds", "not everywhere")
 
 
 def _goodput(curves: Curves, panels: Sequence[Panel], settings: Thresholds) -> Cell:
     shares = []
+    outcomes = []
     for panel in (panel for panel in panels if panel.hub_mbit_s):
         limit = derived.theoretical_goodput(panel.hub_mbit_s or 0.0, _SMALL_SIZE)
         if rate := curves.bandwidth_at(panel, REGION_UDP, _SMALL_SIZE):
             shares.append(rate.median / limit)
+            outcomes.append(is_within(rate, settings.least_goodput * limit, is_least=True))
     if not shares:
         return display.NOT_MEASURED
-    is_full = min(shares) >= settings.least_goodput
     parts = " to ".join(dict.fromkeys(units.percent(end) for end in (min(shares), max(shares))))
     text = f"{parts} of what the wire can carry, by UDP{_mark(panels)}"
-    return _verdict_cell(text, is_full, "holds", "less")
+    return _verdict_cell(text, outcomes, "holds", "less")
 
 
 def _lap(panels: Sequence[Panel]) -> Cell:
@@ -141,5 +143,8 @@ def _mark(panels: Sequence[Panel]) -> str:
     return mark(panel.kind for panel in panels)
 
 
-def _verdict_cell(text: str, holds: bool, yes: str, no: str) -> Cell:
-    return Cell(text, "good" if holds else "warn", yes if holds else no)
+def _verdict_cell(text: str, outcomes: Sequence[bool | None], yes: str, no: str) -> Cell:
+    """`yes` if every outcome is, `no` if one is not, as in `is_within`; else "cannot tell"."""
+    if all(outcomes):
+        return Cell(text, "good", yes)
+    return Cell(text, "warn", no if False in outcomes else "cannot tell")

@@ -19,6 +19,7 @@ from roundtrip.stats.summaries import Interval
 from roundtrip.studies import display
 from roundtrip.studies.ring import ARMS, FLOOR, REGION, REGION_UDP, Thresholds, derived
 from roundtrip.studies.ring.curves import LAP_SIZE, PERCENTILES, Curves, Panel
+from roundtrip.studies.ring.findings import is_within
 
 _MICRO = 1e6
 _REGION_ARMS = (REGION, REGION_UDP, FLOOR)
@@ -168,13 +169,10 @@ def limit_verdict(
     if interval is None:
         return display.NONE
     value = Quantity.from_interval(interval, unit)
-    if interval.low is None or interval.high is None:
+    is_reached = is_within(interval, limit, is_least=is_least)
+    if is_reached is None:
         return Cell(value, "warn", "cannot tell")
-    is_reached = interval.low >= limit if is_least else interval.high <= limit
-    is_missed = interval.high < limit if is_least else interval.low > limit
-    if is_reached:
-        return Cell(value, "good", "reached")
-    return Cell(value, "bad", "not reached") if is_missed else Cell(value, "warn", "cannot tell")
+    return Cell(value, "good", "reached") if is_reached else Cell(value, "bad", "not reached")
 
 
 #: Region size of the study's 10BASE-T point, bytes.
