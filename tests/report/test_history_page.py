@@ -16,7 +16,7 @@ from support import years
 from roundtrip.collect.night_rows import PROVENANCE
 from roundtrip.report.nights import judgement
 from roundtrip.report.pages import chart, history, series
-from roundtrip.report.pages.answers import night_pairs
+from roundtrip.report.pages.answers import is_pair_table_complete, night_pairs
 from roundtrip.report.pages.series import (
     Calendar,
     Point,
@@ -25,7 +25,7 @@ from roundtrip.report.pages.series import (
     series_key,
     split_series,
 )
-from roundtrip.report.units import Quantity
+from roundtrip.report.units import NO_VALUE, Quantity
 from roundtrip.stats.nights.verdicts import Drift, NewestNight, SeriesHistory, Step, Verdict
 
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=1>'
@@ -125,9 +125,50 @@ def test_two_sets_of_nodes_in_one_night_are_no_two_nights(generated: history.His
     for pair in night_pairs(both_sets.verdicts):
         points = pair.line.series.points
         assert len(points) == 2 and not pair.before and not pair.ratio
+        if all(point.left_out for point in points):
+            assert pair.newest == NO_VALUE
+            continue
         assert isinstance(pair.newest, Quantity)
-        least = min(point.median for point in points)
-        assert pair.newest.value == pytest.approx(2 * shown(least, pair.line.series))
+        median = next(point.median for point in points if point.nodes == "elsewhere")
+        assert pair.newest.value == pytest.approx(shown(median, pair.line.series))
+
+
+def test_last_night_is_the_newest_of_the_site_and_what_is_left_out_is_no_value_of_it(
+    generated: history.History,
+) -> None:
+    """One series lacks the last night, of another it is left out: neither has an older value."""
+    names = [night_series.names for night_series in split_series(generated.nights)][:2]
+    is_one, is_other = (
+        pl.all_horizontal(pl.col(name) == value for name, value in one.items()) for one in names
+    )
+    is_last = pl.col("night") == years.night(89)
+    reasons = pl.when(is_other & is_last).then(pl.lit("disturbed")).otherwise(pl.lit(""))
+    nights = generated.nights.filter(~(is_one & is_last)).with_columns(left_out=reasons)
+    page = history.render(replace(generated, nights=nights))
+    keys = [series_key(one) for one in names]
+    for key in keys:
+        row = re.search(rf'<tr data-key="{key}".*?</tr>', page, re.S)
+        assert row and f'data-label="Last night"><span>{NO_VALUE}</span>' in row[0]
+    young_history = young(
+        replace(generated, nights=nights), *(years.night(number) for number in (87, 88, 89))
+    )
+    pairs = {pair.line.series.key: pair for pair in night_pairs(young_history.verdicts)}
+    for key in keys:
+        pair = pairs[key]
+        before = next(p.median for p in pair.line.series.points if p.night == years.night(88))
+        assert isinstance(pair.before, Quantity)
+        assert pair.before.value == pytest.approx(shown(before, pair.line.series))
+        assert (pair.newest, pair.ratio, pair.distance) == (NO_VALUE, NO_VALUE, "")
+
+
+def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
+    generated: history.History,
+) -> None:
+    first_nights = young(generated, years.night(0), years.night(1))
+    kept = replace(first_nights, nights=first_nights.nights.with_columns(left_out=pl.lit("")))
+    assert is_pair_table_complete(kept.verdicts)
+    left_out = first_nights.nights.with_columns(left_out=pl.lit("disturbed"))
+    assert not is_pair_table_complete(replace(first_nights, nights=left_out).verdicts)
 
 
 def shown(value: float, series: Series) -> float:

@@ -21,6 +21,7 @@ from roundtrip.report.blocks import Table, all_blocks
 from roundtrip.report.build import build
 from roundtrip.report.pages.series import split_series
 from roundtrip.report.sections import history
+from roundtrip.report.units import NO_VALUE
 
 CHANGED = 36
 
@@ -193,3 +194,15 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
     assert "Regressed:" in before and "Accepted levels" not in before
     assert "Regressed:" not in after
     assert f"8 series up to {start}, by the annotation “a &lt;b&gt; new switch”" in plain(after)
+
+
+def test_a_series_without_a_value_last_night_has_none_in_the_table(tmp_path: Path) -> None:
+    bundle_data = judged(tmp_path, 3, disturbed=lambda number: number == 2)
+    (table,) = [
+        block
+        for block in all_blocks(history.part(bundle_data).blocks)
+        if isinstance(block, Table) and block.caption.startswith("The two newest nights")
+    ]
+    for row in table.rows:
+        before, newest, ratio = (plain(cell.text) for cell in row[1:4])
+        assert before.endswith("s") and newest == ratio == NO_VALUE

@@ -29,10 +29,11 @@ DISTANCE = (
 
 @dataclass(frozen=True)
 class NightPair:
-    """A series' values of its two newest nights, with units; `ratio` is the newest over the other.
+    """A series' values in the two newest nights, with units; `ratio` is the newest over the other.
 
-    `abs_log_ratio`: absolute logarithm of `ratio`.  `distance`: the same in units of its median
-    over all series of the site; "" if that is not known.
+    A night without a value of it that counts has `NO_VALUE`; `before` and `ratio` are "" if there
+    is only one night.  `abs_log_ratio`: absolute logarithm of `ratio`.  `distance`: the same in
+    units of its median over all series of the site; "" if that is not known.
     """
 
     line: Line
@@ -53,12 +54,13 @@ def has_too_few_nights(verdicts: NightVerdicts) -> bool:
 def is_pair_table_complete(verdicts: NightVerdicts) -> bool:
     """Whether the table of `night_pairs` has every value, so that figures would add nothing.
 
-    The table has one value for each night, so it cannot show several sets of nodes.
+    The table has one value for each night, so it cannot show several sets of nodes, nor values that
+    are left out.
     """
     has_few_nights = len(verdicts.calendar.nights) <= 2
     points = (line.series.points for line in verdicts.lines)
     one_a_night = all(
-        len({point.night for point in series_points}) == len(series_points)
+        len({point.night for point in series_points if not point.left_out}) == len(series_points)
         for series_points in points
     )
     return has_too_few_nights(verdicts) and has_few_nights and one_a_night
@@ -66,11 +68,16 @@ def is_pair_table_complete(verdicts: NightVerdicts) -> bool:
 
 def night_pairs(verdicts: NightVerdicts) -> Sequence[NightPair]:
     """Return a pair for each series, the largest difference first."""
-    log_ratios = {line.series.key: _log_ratio(line) for line in verdicts.lines}
+    nights = verdicts.calendar.nights[-2:]
+    values = {line.series.key: _values(line, nights) for line in verdicts.lines}
+    log_ratios = {key: _log_ratio(pair) for key, pair in values.items()}
     magnitudes = [abs(log_ratio) for log_ratio in log_ratios.values() if log_ratio is not None]
     usual_distance = median(magnitudes) if len(magnitudes) >= _USUAL_LEAST else 0.0
     lines = sorted(verdicts.lines, key=lambda line: -abs(log_ratios[line.series.key] or 0.0))
-    return [_pair(line, log_ratios[line.series.key], usual_distance) for line in lines]
+    return [
+        _pair(line, values[line.series.key], log_ratios[line.series.key], usual_distance)
+        for line in lines
+    ]
 
 
 def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
@@ -89,36 +96,37 @@ def too_few_nights_sentence(verdicts: NightVerdicts) -> str:
     return f"{summary}. No verdict. What changed since the night before: {changes}."
 
 
-def _values(line: Line) -> list[float]:
-    """Return the values of a series in its two newest nights, or in its only night.
-
-    The value of a night is the median over its sets of nodes.
-    """
-    nights: dict[str, list[float]] = {}
-    for point in line.series.points:
-        nights.setdefault(point.night, []).append(point.median)
-    return [median(values) for values in list(nights.values())[-2:]]
+def _values(line: Line, nights: Sequence[str]) -> list[float | None]:
+    """Return the value of a series in each of `nights`; None without one that counts."""
+    points = map(line.series.point_at, nights)
+    return [point.median if point else None for point in points]
 
 
-def _log_ratio(line: Line) -> float | None:
+def _log_ratio(values: Sequence[float | None]) -> float | None:
     """Return the logarithm of the newest value over the previous one; None if undefined."""
-    values = _values(line)
-    return math.log(values[1] / values[0]) if len(values) > 1 and min(values) > 0 else None
+    numbers = [value for value in values if value is not None and value > 0]
+    return math.log(numbers[1] / numbers[0]) if len(numbers) > 1 else None
 
 
-def _pair(line: Line, log_ratio: float | None, usual_distance: float) -> NightPair:
-    factor, unit = display_unit(line.series)
-    values = [units.amount(value * factor, unit) for value in _values(line)]
-    before = values[0] if len(values) > 1 else ""
+def _pair(
+    line: Line, values: Sequence[float | None], log_ratio: float | None, usual_distance: float
+) -> NightPair:
+    *before_texts, newest = (_value_text(line, value) for value in values)
+    before = before_texts[0] if before_texts else ""
     if log_ratio is None:
-        return NightPair(line, before, values[-1], "", "", 0.0)
+        return NightPair(line, before, newest, units.NO_VALUE if before else "", "", 0.0)
     ratio = units.change(math.exp(log_ratio))
     distance = (
         Quantity(value=abs(log_ratio) / usual_distance, unit=Unit.PURE, decimals=1)
         if usual_distance > 0
         else ""
     )
-    return NightPair(line, before, values[-1], ratio, distance, abs(log_ratio))
+    return NightPair(line, before, newest, ratio, distance, abs(log_ratio))
+
+
+def _value_text(line: Line, value: float | None) -> Quantity | str:
+    factor, unit = display_unit(line.series)
+    return units.NO_VALUE if value is None else units.amount(value * factor, unit)
 
 
 _MOST = 3

@@ -73,7 +73,10 @@ class History:
 
 @dataclass(frozen=True)
 class _Row:
-    """A series with its sparkline, figures, newest value with unit, and findings in sentences."""
+    """A series with its sparkline, figures, findings in sentences, and last night's value.
+
+    `newest`: with unit; `NO_VALUE` if the night has none that counts.
+    """
 
     line: Line
     sparkline: Markup
@@ -198,7 +201,8 @@ def _row(
     line: Line, verdicts: NightVerdicts, notes: Sequence[tuple[int, str]], confirmation: str
 ) -> _Row:
     factor, unit = display_unit(line.series)
-    newest = str(units.amount(line.series.points[-1].median * factor, unit))
+    point = line.series.point_at(verdicts.calendar.nights[-1])
+    newest = str(units.amount(point.median * factor, unit)) if point else units.NO_VALUE
     sparkline = chart.series_sparkline(line, verdicts.calendar.nights)
     return _Row(
         line,

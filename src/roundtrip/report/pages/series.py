@@ -141,6 +141,14 @@ class Series:
         """``half round trip time``."""
         return str(self.names["metric"]).replace("_", " ")
 
+    def point_at(self, night: str) -> Point | None:
+        """The point of a night that detection counts; None without one.
+
+        It is not left out, and of several sets of nodes the one with the most launches.
+        """
+        points = (point for point in self.points if point.night == night and not point.left_out)
+        return min(points, key=lambda point: (-point.launches, point.nodes), default=None)
+
     @property
     def place(self) -> str:
         """Metric, check with parameters (unless it begins the title), partition and toolchain."""
