@@ -26,7 +26,14 @@ from roundtrip.report.pages.series import (
     split_series,
 )
 from roundtrip.report.units import NO_VALUE, Quantity
-from roundtrip.stats.nights.verdicts import Drift, NewestNight, SeriesHistory, Step, Verdict
+from roundtrip.stats.nights.verdicts import (
+    Drift,
+    NewestNight,
+    Segment,
+    SeriesHistory,
+    Step,
+    Verdict,
+)
 
 HOSTILE = '</script><script>document.title="owned"</script><img src=x onerror=1>'
 STEP = Step(79, 1.08, 1.07, 1.09, 8.6, 4.3, 11)
@@ -169,6 +176,22 @@ def test_figures_stay_where_the_table_of_two_nights_leaves_values_out(
     assert is_pair_table_complete(kept.verdicts)
     left_out = first_nights.nights.with_columns(left_out=pl.lit("disturbed"))
     assert not is_pair_table_complete(replace(first_nights, nights=left_out).verdicts)
+
+
+def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: history.History) -> None:
+    """After two steps, nights of the level before the first are not in it."""
+    steps = (replace(STEP, night=30), STEP)
+    ends = (0, 30, 79, 90)
+    levels = (1e-6, 2e-6, 3e-6)
+    segments = tuple(
+        Segment(begin, end, level, 0.01, 0.0)
+        for begin, end, level in zip(ends, ends[1:], levels, strict=False)
+    )
+    stepped = SeriesHistory(90, steps, segments)
+    histories = dict.fromkeys(generated.series_histories, stepped)
+    line = replace(generated, series_histories=histories).verdicts.lines[0]
+    assert isinstance(line.level_before, Quantity)
+    assert line.level_before.value == pytest.approx(shown(2e-6, line.series))
 
 
 def shown(value: float, series: Series) -> float:

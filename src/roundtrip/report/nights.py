@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import polars as pl
@@ -176,17 +175,17 @@ class Line:
 
     @property
     def level_before(self) -> Quantity | str:
-        """The level before its step: the median of the nights before; "" without a step."""
-        points = self.series.points
-        if self.night is None:
+        """The level before its step, which its ratio is over: that of the nights since the change
+        point before; "" without a step.
+        """
+        step = self.judgement.step
+        if step is None:
             return ""
-        medians = [
-            point.median for point in points if point.night < self.night and not point.left_out
-        ]
-        if not medians:
+        segments = [part for part in self.history.segments if part.begin < step.night]
+        if not segments:
             return units.NO_VALUE
         factor, unit = display_unit(self.series)
-        return units.amount(median(medians) * factor, unit)
+        return units.amount(segments[-1].level * factor, unit)
 
 
 @dataclass(frozen=True)
