@@ -130,3 +130,28 @@ def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
 def test_a_number_without_unit_prints_none() -> None:
     ratio = headline._cell([headline.Value(1.5, "")], "ratio", units.Level(0.95))
     assert isinstance(ratio, Quantity) and not ratio.says_unit
+
+
+def test_a_toolchain_that_the_first_row_lacks_is_shown_or_counted(
+    read: data.Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launches = read.completed_launches.sort("launch").with_columns(
+        environ=pl.format("mpi{}-boost181", pl.int_range(pl.len()) % 6),
+        toolchain=pl.format("MPI {}", pl.int_range(pl.len()) % 6),
+    )
+    monkeypatch.setattr(type(read), "study_launches", lambda self, study: launches)
+    values = {f"mpi{number}-boost181": 10.0 - number for number in range(6)}
+    has_first = {"mpi0-boost181", "mpi1-boost181"}
+    names = dict(launches.select("launch", "environ").iter_rows())
+    rows = speeds(launches, values, 2).filter(
+        (pl.col("what") == "row 1") & (pl.col("launch").replace_strict(names) != "mpi5-boost181")
+        | pl.col("launch").replace_strict(names).is_in(has_first)
+    )
+    monkeypatch.setattr(type(NETPIPE), "headline", lambda *_: rows)
+    top = table(read)
+    assert [column.name for column in top.columns] == ["What", "MPI 0", "MPI 1", "MPI 2", "MPI 3"]
+    assert [cell.text for cell in top.rows[0][3:]] == [units.NO_VALUE] * 2
+    assert "Shown: 4 of 6 toolchains; the rest is below." in top.caption
+    few_rows = rows.filter(pl.col("launch").replace_strict(names).is_in(has_first))
+    monkeypatch.setattr(type(NETPIPE), "headline", lambda *_: few_rows)
+    assert "Shown: 2 of 6 toolchains" in table(read).caption

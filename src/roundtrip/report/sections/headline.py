@@ -37,7 +37,8 @@ class _Row(NamedTuple):
 def headline(data: Data, study: Study) -> Table | None:
     """Return a table of medians with intervals over launches, by toolchain; None without values.
 
-    If there are too many toolchains, the table shows those that are best in the first row.
+    If there are too many toolchains, the table shows those that are best in the first row, then
+    those that only other rows have.
     """
     level = Level(data.analysis.statistics.confidence_level)
     launches = {row["launch"]: row for row in data.study_launches(study.name).iter_rows(named=True)}
@@ -55,11 +56,12 @@ def headline(data: Data, study: Study) -> Table | None:
         first_cells,
         key=lambda name: first_cells[name].value * (1 if first_row.lower_is_better else -1),
     )
+    ranking = list(dict.fromkeys([*ranking, *(name for row in cells.values() for name in row)]))
     environs = sorted(ranking[:_MOST_TOOLCHAINS], key=titles.__getitem__)
     differences = labels.differences({row.setting for row in rows})
     blank = Cell(units.NO_VALUE, "muted")
     return Table(
-        level.caption(_caption(len(rows), len(titles))),
+        level.caption(_caption((len(cells), len(rows)), (len(environs), len(titles)))),
         (Column("What"), *(Column(titles[name], "right") for name in environs)),
         tuple(
             (
@@ -76,14 +78,12 @@ def headline(data: Data, study: Study) -> Table | None:
     )
 
 
-def _caption(rows: int, toolchains: int) -> str:
+def _caption(rows: tuple[int, int], toolchains: tuple[int, int]) -> str:
+    """The caption; of rows and of toolchains it has how many are shown of how many."""
     notes = [
-        f"{limit} of {units.plural(count, noun)}"
-        for limit, count, noun in (
-            (_MOST_ROWS, rows, "value"),
-            (_MOST_TOOLCHAINS, toolchains, "toolchain"),
-        )
-        if count > limit
+        f"{shown} of {units.plural(count, noun)}"
+        for (shown, count), noun in ((rows, "value"), (toolchains, "toolchain"))
+        if shown < count
     ]
     caption = "Median over launches, {level} rank interval."
     return f"{caption} Shown: {', '.join(notes)}; the rest is below." if notes else caption
