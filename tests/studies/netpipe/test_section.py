@@ -13,11 +13,12 @@ from support import synthetic
 
 from roundtrip.collect import bundle
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Part, Table
+from roundtrip.report.blocks import Gallery, Paragraph, Part, Table
 from roundtrip.report.build import build
 from roundtrip.report.painter import drawing
-from roundtrip.studies.netpipe import BASE
+from roundtrip.studies.netpipe import ARMS, BASE, Thresholds
 from roundtrip.studies.netpipe.curves import Curves
+from roundtrip.studies.netpipe.section import _outcome_text, _question
 
 OPENMPI, MPICH, SLOW_BOOST = "openmpi41-boost181", "mpich40-boost181", "openmpi50-boost181"
 Maker = Callable[..., Any]
@@ -152,6 +153,9 @@ def test_one_variant_alone_has_curves_and_no_verdict(make_tree: Maker) -> None:
     assert headline.tone == "plain" and section.question == "How fast is MPI here?"
     assert section.picture and "bandwidth" in section.picture.figures[0].name
     assert "Boost" not in "".join(str(part) for part in section.picture.caption)
+    question = section.blocks[0]
+    assert isinstance(question, Paragraph)
+    assert "".join(map(str, question.text)).endswith("Here is MPI alone, on this machine.")
     plots = [figure.plot for figure in section.picture.figures]
     assert [len(plot.views[0].curves) for plot in plots if plot] == [1, 1]  # ours, the study's
     assert section.verdicts == ()
@@ -287,3 +291,28 @@ def test_the_values_are_those_of_known_variants_at_sizes_above_zero() -> None:
     vars(curves)["all_medians"] = medians
     assert curves.values.rows() == [(BASE, 1), (BASE, 8)]
     assert curves.unknown_variants == ["smoke_signals"]
+
+
+@pytest.mark.parametrize("mode", ["pingpong", "stream"])
+def test_a_caption_names_the_figure_of_the_study_only_beside_it(
+    make_tree: Maker, mode: str
+) -> None:
+    section = part(make_tree(launches=6, environs=(OPENMPI,), sizes=[1, 1024], mode=mode))
+    galleries = [block for block in section.blocks if isinstance(block, Gallery)]
+    for gallery in filter(None, (section.picture, *galleries)):
+        names = {figure.name.endswith("-study") for figure in gallery.figures}
+        caption = "".join(map(str, gallery.caption))
+        assert (True in names) == ("is the study itself" in caption or "“The study” is" in caption)
+        assert (True in names) == (mode == "pingpong")
+
+
+def test_the_question_names_the_variants_that_ran() -> None:
+    arms = list(ARMS.values())
+    assert "Here are the same five, on this machine, interleaved" in str(_question(arms)[0])
+    assert "Here are MPI, Boost.MPI, on this machine, interleaved" in str(_question(arms[:2])[0])
+
+
+def test_the_size_from_which_datatypes_are_tested_is_the_one_of_the_settings() -> None:
+    settings = Thresholds(compared_sizes=[1, 65536], great_loss=0.5, many_bytes=65536)
+    text = str(_outcome_text(settings, 0.05)[-1])
+    assert text.replace("\xa0", " ").endswith("so it is tested from 64 KiB on.")

@@ -201,28 +201,35 @@ _STUDY_TITLE = (
 )
 
 
-def bandwidth_caption(curves: Curves) -> Text:
-    """The caption of the figures of bandwidth."""
+def bandwidth_caption(curves: Curves, *, is_pingpong: bool) -> Text:
+    """The caption of the figures of bandwidth; ping-pong has a figure of the study too."""
     overlap = (
         " Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie on each other, "
         "the abstraction is free."
         if len(curves.arms) > 1
         else ""
     )
+    study = (
+        " The last panel is the study itself (2005), read off the published figure."
+        if is_pingpong
+        else ""
+    )
     return curves.level.caption(
         "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
         f"variant, median over launches; bands are {{level}} rank intervals.{overlap} All panels "
-        "share their axes. The last panel is the study itself (2005), read off the published "
-        "figure."
+        f"share their axes.{study}"
     )
 
 
-def ratio_caption(level: Level, margin: float) -> Text:
-    """The caption of the figures of ratios, with intervals at `level`."""
+def ratio_caption(level: Level, margin: float, *, is_pingpong: bool) -> Text:
+    """The caption of the figures of ratios, with intervals at `level`; ping-pong has a figure of
+    the study too.
+    """
+    study = " “The study” is its own figure (2005), read off by eye." if is_pingpong else ""
     return level.caption(
         "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
         f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
-        "launches. “The study” is its own figure (2005), read off by eye."
+        f"launches.{study}"
     )
 
 

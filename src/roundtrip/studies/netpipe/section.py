@@ -47,7 +47,7 @@ from roundtrip.studies.netpipe.findings import (
     panel_answer,
     verdict_points,
 )
-from roundtrip.studies.study import Claim
+from roundtrip.studies.study import Arm, Claim
 
 
 def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
@@ -186,7 +186,8 @@ class Section:
         groups = {
             key: group for key, group in findings_by_panel.items() if any(f.evidence for f in group)
         }
-        blocks: list[Block] = [Paragraph(_QUESTION), *self._findings(groups)]
+        question = Paragraph(_question(list(self._curves.arms.values())))
+        blocks: list[Block] = [question, *self._findings(groups)]
         blocks += tables.wan_tables(self._curves, panels)
         settings = [
             list(setting_panels) for _, setting_panels in groupby(panels, key=lambda p: p.setting)
@@ -234,7 +235,7 @@ class Section:
         return [
             Heading(3, "What the study says, and what we find"),
             study_table(list(findings_by_panel.values())),
-            Paragraph(_outcome_text(self._settings.great_loss, self._levels.equivalence_margin)),
+            Paragraph(_outcome_text(self._settings, self._levels.equivalence_margin)),
             *(
                 finding_table(
                     curves,
@@ -249,11 +250,13 @@ class Section:
     def _galleries(self, number: int, panels: Sequence[Panel]) -> list[Gallery]:
         """The figures of one setting: ratios, if there are any, then bandwidth."""
         curves, margin, name = self._curves, self._levels.equivalence_margin, f"netpipe-{number}"
+        is_pingpong = panels[0].is_pingpong
+        ratio_text = ratio_caption(curves.level, margin, is_pingpong=is_pingpong)
         ratios = draw_ratio(f"{name}-ratio", curves, panels, margin)
         rates = draw_bandwidth(f"{name}-bandwidth", curves, panels)
         return [
-            *([Gallery(ratio_caption(curves.level, margin), ratios)] if ratios else []),
-            Gallery(bandwidth_caption(curves), rates),
+            *([Gallery(ratio_text, ratios)] if ratios else []),
+            Gallery(bandwidth_caption(curves, is_pingpong=is_pingpong), rates),
         ]
 
     def _setting(
@@ -293,7 +296,7 @@ class Section:
         return blocks
 
 
-def _outcome_text(great_loss: float, margin: float) -> Text:
+def _outcome_text(settings: Thresholds, margin: float) -> Text:
     return (
         Strong("agrees"),
         ": every compared size shows it, or every one of those measured, which are then named; ",
@@ -303,8 +306,9 @@ def _outcome_text(great_loss: float, margin: float) -> Text:
         ": the intervals are too wide for either. “On par” means that the whole interval of the "
         f"ratio lies within {units.percent(margin)} of 1; “slower” that it excludes 1, by more "
         "than the minimum effect, after correction for false discoveries; “suffers greatly” that "
-        f"it lies below {great_loss:g}. What the study says about datatypes and serializing "
-        "concerns many bytes, so it is tested from 1 KiB on.",
+        f"it lies below {settings.great_loss:g}. What the study says about datatypes and "
+        "serializing concerns many bytes, so it is tested from "
+        f"{units.size(settings.many_bytes)} on.",
     )
 
 
@@ -313,12 +317,22 @@ def _level(level: Level) -> Text:
     return (text, level, ".")
 
 
-_QUESTION: Text = (
-    "The Boost.MPI study (D. Gregor and M. Troyer, 2005-2007) ran NetPIPE in five variants: raw "
-    "MPI, Boost.MPI, both again with a derived datatype of one byte, and Boost.MPI serializing an "
-    "object for every byte. Here are the same five, on this machine, interleaved in random order "
-    "inside each launch.",
-)
+def _question(arms: Sequence[Arm]) -> Text:
+    """What the study ran, and which of its variants were measured here."""
+    if len(arms) == len(ARMS):
+        here = "the same five, on this machine, interleaved in random order inside each launch"
+    elif len(arms) == 1:
+        here = f"{arms[0].title} alone, on this machine"
+    else:
+        names = ", ".join(arm.title for arm in arms)
+        here = f"{names}, on this machine, interleaved in random order inside each launch"
+    return (
+        "The Boost.MPI study (D. Gregor and M. Troyer, 2005-2007) ran NetPIPE in five variants: "
+        "raw MPI, Boost.MPI, both again with a derived datatype of one byte, and Boost.MPI "
+        f"serializing an object for every byte. Here {'is' if len(arms) == 1 else 'are'} {here}.",
+    )
+
+
 _READING: tuple[Text, ...] = (
     (
         "Bandwidth is message bytes over half-round-trip time, in MB/s (10⁶ bytes/s). Each launch "
