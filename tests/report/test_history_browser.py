@@ -218,6 +218,18 @@ def test_keys_walk_through_nights_and_series(page: Browser) -> None:
     assert page.run("document.querySelector('.nights-of.open')") is None
 
 
+def test_escape_lets_go_of_a_night_and_then_closes_the_series(page: Browser) -> None:
+    opened(page, "regressed")
+    page.run("document.querySelector('.nights-of.open .stage > .figure').focus()")
+    page.press("Home")
+    readout = "document.querySelector('.nights-of.open output')?.textContent"
+    assert page.run(readout).startswith("Night ")
+    for text in ("", None):
+        page.press("Escape")
+        page.run("new Promise(done => setTimeout(done, 50))")
+        assert page.run(readout) == text
+
+
 def test_a_link_restores_the_series(page: Browser, file: Path) -> None:
     key = opened(page, "boost-datatype")
     page.open("about:blank")

@@ -76,6 +76,7 @@ body.addEventListener("click", (event) => {
   if (row && !event.target.closest("a")) location.hash = `series=${row.dataset.key}`;
 });
 addEventListener("keydown", (event) => {
+  if (event.defaultPrevented) return; // a figure let go of its point
   if (event.key === "Escape" && document.querySelector(".nights-of.open")) location.hash = "series";
 });
 addEventListener("hashchange", follow);
