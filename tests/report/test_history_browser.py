@@ -230,6 +230,15 @@ def test_escape_lets_go_of_a_night_and_then_closes_the_series(page: Browser) -> 
         assert page.run(readout) == text
 
 
+def test_a_change_of_one_figure_makes_no_other(page: Browser) -> None:
+    opened(page, "regressed")
+    page.run(
+        "[...document.querySelectorAll('.nights-of.open .tools button')]"
+        ".find(b => b.textContent === 'Reset').click()"
+    )
+    assert page.run("live.size") == 1
+
+
 def test_a_link_restores_the_series(page: Browser, file: Path) -> None:
     key = opened(page, "boost-datatype")
     page.open("about:blank")

@@ -37,7 +37,7 @@ function redraw(figure) {
   figure.draw();
   const { state, data } = figure, named = (other) => other.view.curves.map((curve) => curve.name);
   const off = new Set([...state.off].map((index) => named(figure)[index]));
-  for (const panel of figure.panel.parentElement.querySelectorAll("[data-plot]")) {
+  for (const panel of figure.panel.closest(".panels")?.querySelectorAll("[data-plot]") ?? []) {
     const other = alive(panel);
     const view = other.data.views.findIndex((one) => one.name === data.views[state.view].name);
     if (other === figure || view < 0) continue;
