@@ -55,6 +55,21 @@ addEventListener("load", async () => {
   all(".legend button")[0].click();
   results.on = lines().join() === before.join();
 
+  // A curve that a digit turns off: nothing of it is held, here and beside.
+  const besideSvg = beside?.querySelector(".stage > .figure");
+  besideSvg?.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+  results.heldBeside = beside ? beside.querySelector("output").textContent !== "" : true;
+  press("ArrowRight");
+  press("Enter");
+  results.held = output() !== "" && panel.querySelector(".tools a").hash.includes("at=0.0");
+  press("1");
+  results.offByDigit = lines().length === before.length - 1;
+  results.letGo = output() === "" && !panel.querySelector(".held").childElementCount
+    && !panel.querySelector(".tools a").hash.includes("at=");
+  results.letGoBeside = beside ? lines(beside).length === besides - 1 && beside.querySelector("output").textContent === "" : true;
+  press("1");
+  results.onByDigit = lines().join() === before.join() && (!beside || lines(beside).length === besides);
+
   const logged = texts().join();
   tool("log y").click();
   results.linear = tool("log y").getAttribute("aria-pressed") === "false" && texts().join() !== logged;

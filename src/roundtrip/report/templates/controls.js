@@ -45,19 +45,32 @@ function redraw(figure) {
     other.show(view);
     Object.assign(other.state, { at, x: state.x, y: state.y, logs: [...state.logs] });
     named(other).forEach((name, index) => { if (off.has(name)) other.state.off.add(index); });
+    release(other);
     other.draw();
   }
 }
 
+// A curve on or off, or only this one on.
+function toggle(figure, index, isOnly = false) {
+  const { state, view } = figure;
+  if (isOnly) state.off = new Set([...view.curves.keys()].filter((one) => one !== index));
+  else if (!state.off.delete(index)) state.off.add(index);
+  release(figure);
+  redraw(figure);
+}
+
+// No point is held of a curve that is off.
+function release(figure) {
+  const { at, off } = figure.state;
+  if (!at || !off.has(at[0])) return;
+  figure.pinned = false;
+  figure.hold(null);
+}
+
 function key(figure, index) {
   const curve = figure.view.curves[index], { off } = figure.state;
-  const made = button("", `Curve: ${curve.name}`, !off.has(index), (event) => {
-    const others = figure.view.curves.map((_, one) => one).filter((one) => one !== index);
-    if (event.shiftKey || event.detail === 2) figure.state.off = new Set(others);
-    else if (!off.delete(index)) off.add(index);
-    if (figure.state.at && figure.state.off.has(figure.state.at[0])) figure.state.at = null;
-    redraw(figure);
-  });
+  const made = button("", `Curve: ${curve.name}`, !off.has(index),
+    (event) => toggle(figure, index, event.shiftKey || event.detail === 2));
   made.append(figure.swatch(index), curve.name);
   made.title = "Click: on or off. Shift and click: only this one.";
   return made;
@@ -156,9 +169,7 @@ function press(figure, event) {
     figure.show(state.view);
     figure.draw();
   } else if (/^[1-9]$/.test(event.key) && event.key <= view.curves.length) {
-    const index = Number(event.key) - 1;
-    if (!state.off.delete(index)) state.off.add(index);
-    figure.draw();
+    toggle(figure, Number(event.key) - 1);
   } else return false;
   return true;
 }
