@@ -96,7 +96,7 @@ def stuck(folder: Path) -> Commands:
 
 
 def require_ended(folder: Path) -> None:
-    (file,) = folder.glob("builds/*/work/pid")
+    (file,) = folder.rglob("pid")
     stat, end = Path("/proc", file.read_text().strip(), "stat"), time.monotonic() + 10
     with contextlib.suppress(FileNotFoundError):
         while stat.read_text().rpartition(") ")[2][0] not in "ZX":  # killed, and not reaped yet

@@ -73,7 +73,7 @@ def test_a_step_that_is_gone_is_said_to_be_gone() -> None:
     assert (result.ending, result.causes) == (Ending.ABSENT, ())
 
 
-def told(result: Causes, facts: Sequence[str]) -> list[str]:
+def answer_lines(result: Causes, facts: Sequence[str]) -> list[str]:
     plan = Plan.model_construct(kind="blame", arms=[*facts], others=[], step=STEP)
     return sentences.plain_sentences(plan, result)
 
@@ -84,7 +84,7 @@ def test_the_effect_of_a_fact_is_not_the_step_that_is_gone(effect: float, facts:
     """The nights showed 20 %; what a fact does now is named, and explains nothing of it."""
     result = searched(lambda new: effect * (A in new), spread=0.0005, facts=facts)
     assert (result.ending, result.causes, result.share) == (Ending.ABSENT, (A,), None)
-    first, second = told(result, facts)
+    first, second = answer_lines(result, facts)
     assert first.startswith("The step cannot be reproduced: ") and "not 1.221 times" in first
     assert second.startswith(f"{A} has an effect of {np.exp(effect):.2f}")
     assert "%" not in first + second
@@ -94,7 +94,9 @@ def test_the_effect_of_a_fact_is_not_the_step_that_is_gone(effect: float, facts:
 def test_whether_half_of_the_step_is_the_step_is_left_open(facts: list[str]) -> None:
     result = searched(lambda new: STEP / 2 * (A in new), budget=300, facts=facts)
     assert (result.ending, result.causes, result.share) == (Ending.UNKNOWN, (A,), None)
-    assert told(result, facts)[0].startswith(f"Not proven to make the step: {A} (all new takes 1.1")
+    assert answer_lines(result, facts)[0].startswith(
+        f"Not proven to make the step: {A} (all new takes 1.1"
+    )
 
 
 def test_a_step_that_grew_is_still_the_step() -> None:

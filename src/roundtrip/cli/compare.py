@@ -58,7 +58,7 @@ def compare(
 
     A source is a folder or SITE/CAMPAIGN/DATE of the published reports.  Keys: toolchain, mpi,
     boost, spack, site, partition, check, study.  Exit status: 0 nothing regressed; 1 something did,
-    or NEW lacks a case; 2 bad input, or nothing could be decided.
+    or NEW lacks a case of the same run; 2 bad input, or nothing could be decided.
     """
     threshold = fraction(fail_on)
     if output:

@@ -199,20 +199,19 @@ def _series_table(title: str, rows: Sequence[Row]) -> Table:
 
 
 def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
-    """JUnit XML: regressed series, removed cases and lost ones fail; series without a verdict and
-    other cases of one side alone are skipped.
+    """JUnit XML: regressed series and lost cases fail; series without a verdict and other cases of
+    one side alone are skipped.
 
     Facts that differ are properties; `all_facts`: all facts.
     """
     unmatched_cases = [*comparison.removed, *comparison.added]
-    failed_cases = [*comparison.removed, *(c for c in comparison.added if c in comparison.lost)]
     skip_count = sum(comparison.counts[status] for status in _SKIPPED)
-    skip_count += len(unmatched_cases) - len(failed_cases)
+    skip_count += len(unmatched_cases) - len(comparison.lost)
     suite = ElementTree.Element(
         "testsuite",
         name=printable(f"{comparison.new.name} against {comparison.base.name}"),
         tests=str(len(comparison.rows) + len(unmatched_cases)),
-        failures=str(comparison.counts[Status.REGRESSED] + len(failed_cases)),
+        failures=str(comparison.counts[Status.REGRESSED] + len(comparison.lost)),
         errors="0",
         skipped=str(skip_count),
     )
@@ -230,7 +229,7 @@ def as_junit(comparison: Comparison, all_facts: bool = False) -> str:
                 suite, "testcase", classname=group, name=printable(side_case.label)
             )
             message = f"{group}: it has no partner"
-            if side_case in failed_cases:
+            if side_case in comparison.lost:
                 ElementTree.SubElement(case, "failure", message=message, type=group)
             else:
                 ElementTree.SubElement(case, "skipped", message=message)

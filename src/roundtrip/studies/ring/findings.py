@@ -221,7 +221,7 @@ def panel_answer(
 class RegionCost:
     """Cost of a region's pass: seconds, flatness over the sizes, and range of sizes in bytes.
 
-    `is_flat`: None if that cannot be told.
+    `is_flat`: None if that is open.
     """
 
     seconds: Interval
@@ -264,7 +264,7 @@ def _cost_words(curves: Curves, panel: Panel, settings: Thresholds) -> list[Inli
 
 
 def is_within(interval: Interval, limit: float, *, is_least: bool = False) -> bool | None:
-    """Whether all of it is within `limit`, a minimum if `is_least`; None if that cannot be told."""
+    """Whether all of it is within `limit`, a minimum if `is_least`; None if that is open."""
     if interval.low is None or interval.high is None:
         return None
     low, high = interval.low, interval.high
