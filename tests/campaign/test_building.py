@@ -157,7 +157,7 @@ time_limit_minutes = {{minutes}}
 name = "NetPIPE"
 toolchains = ["{TOOLCHAIN}"]
 parameters = {{{{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong"] }}}}
-variables = {{{{ budget = 1, perturbation = 0, end = 1024 }}}}
+variables = {{{{ budget = 5, precision = 20, perturbation = 0, end = 1024 }}}}
 """
 
 

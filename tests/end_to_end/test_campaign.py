@@ -28,7 +28,7 @@ time_limit_minutes = 10
 name = "NetPIPE"
 toolchains = ["{TOOLCHAIN}"]
 parameters = {{ variants = ["five"], placement = ["shared-memory"], mode = ["pingpong"] }}
-variables = {{ budget = 1, perturbation = 0, end = 65536 }}
+variables = {{ budget = 5, precision = 20, perturbation = 0, end = 65536 }}
 """
 
 pytestmark = pytest.mark.skipif(

@@ -31,7 +31,7 @@ time_limit_minutes = 10
 name = "NetPIPE"
 toolchains = ["{TOOLCHAIN}"]
 parameters = {{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong"] }}
-variables = {{ budget = 0.5, perturbation = 0, end = 1024 }}
+variables = {{ budget = 5, precision = 20, perturbation = 0, end = 1024 }}
 """
 
 pytestmark = [

@@ -25,7 +25,7 @@ time_limit_minutes = 60
 name = "NetPIPE"
 toolchains = ["{TOOLCHAIN}"]
 parameters = {{ variants = ["five"], placement = ["shared-memory"], mode = ["pingpong"] }}
-variables = {{ budget = 1, perturbation = 0, end = 4096 }}
+variables = {{ budget = 5, precision = 20, perturbation = 0, end = 4096 }}
 """
 
 pytestmark = [
