@@ -113,13 +113,8 @@ def broken() -> Iterator[tuple[int, Subject]]:
 
 def unknown() -> Iterator[tuple[int, Subject, str]]:
     """(rule, a subject without the facts, what it says is missing)."""
-    bare_subject = replace(SOUND, chapter=None)
-    yield 1, bare_subject, "a section of the report about it"
-    yield (
-        2,
-        replace(SOUND, launches=launches().clear(), lost_launches=launches().clear()),
-        "launches",
-    )
+    no_launches = launches().clear()
+    yield 2, replace(SOUND, launches=no_launches, lost_launches=no_launches), "launches"
     yield 3, with_facts(summaries=()), "how each number is summarised"
     yield 4, with_facts(ratios=None), "how each ratio is formed"
     yield 6, with_facts(summaries=()), "which statistic stands behind each number"
@@ -128,31 +123,27 @@ def unknown() -> Iterator[tuple[int, Subject, str]]:
     yield 10, with_facts(clock=""), "whose clock is read"
     yield 10, with_facts(synchronisation=""), "how ranks are synchronised"
     yield 10, with_facts(over_ranks=""), "how the times of ranks become one"
-    yield (
-        10,
-        replace(SOUND, points=points(dict.fromkeys(CLOCK))),
-        "what a reading of the clock takes",
-    )
+    clockless_subject = replace(SOUND, points=points(dict.fromkeys(CLOCK)))
+    yield 10, clockless_subject, "what a reading of the clock takes"
     yield 11, showing(gallery(figure(chart()))), "the rate of the link or of a memory copy"
     yield 12, showing(gallery(figure(chart(between="")))), "between what 1 figure draws lines"
     yield 12, showing(gallery(MAP)), "what 1 figure draws"
     yield 14, of_launches(warmup_discarded=None), "how much warm-up its launches discarded"
     yield 14, with_facts(cache=""), "the state of the caches before a sample"
     yield 15, of_launches(taken=None), "how many samples each launch took"
-    yield 16, bare_subject, "a section of the report about it"
     yield 17, of_launches(campaign_round=None), "the campaign's round of each launch"
     yield 18, replace(SOUND, points=points({"batch": None})), "how many events a sample times"
-    yield 21, bare_subject, "a section of the report about it"
-    yield 22, bare_subject, "a section of the report about it"
 
 
-#: Rules about claims and launches: what they say if there is none.
+#: Rules about claims, launches and numbers: what they say if there is none.
 NOTHING = {
+    1: showing(table(time(2.0))),
     4: with_facts(ratios=()),
     5: SOUND,
     7: SOUND,
     8: with_facts(tails=(), no_tails_reason="times whole computations"),
     13: replace(SOUND, launches=launches().clear()),
+    16: showing(),
     19: SOUND,
     20: SOUND,
     22: showing(table(time(2.0))),
@@ -171,7 +162,7 @@ def test_a_rule_is_kept_by_sound_facts_and_broken_by_others(number: int) -> None
 @pytest.mark.parametrize("number", range(1, len(RULES) + 1))
 def test_a_rule_without_facts_names_the_fact_or_says_that_there_is_no_case(number: int) -> None:
     cases = [(subject, fact) for rule, subject, fact in unknown() if rule == number]
-    assert cases or number in NOTHING
+    assert cases or number in NOTHING or number == 21  # thresholds are never unknown
     for subject, fact in cases:
         outcome = held(number, subject)
         assert outcome.result == "not applicable", outcome
@@ -254,3 +245,18 @@ def test_a_name_that_looks_like_a_number_is_none() -> None:
     case_table = table(columns=columns, rows=((Cell("2"), measured()), (Cell("4"), measured())))
     assert held(16, showing(case_table)).result == held(22, showing(case_table)).result == "pass"
     assert held(1, showing(case_table)).evidence == "no table has a ratio"
+
+
+@pytest.mark.parametrize(
+    ("simulated", "is_simulated"), [(True, True), (False, False), (None, False)]
+)
+def test_a_section_is_simulated_if_its_launches_are(
+    simulated: bool | None, is_simulated: bool
+) -> None:
+    assert of_launches(simulated=simulated).is_simulated is is_simulated
+
+
+def test_of_some_simulated_launches_or_none_no_section_is_simulated() -> None:
+    mixed_launches = launches().with_columns(simulated=launches()["case_id"] == "one")
+    assert not replace(SOUND, launches=mixed_launches).is_simulated
+    assert not replace(SOUND, launches=launches(simulated=True).head(0)).is_simulated

@@ -285,12 +285,10 @@ def interval(value: Interval, scale: float = 1.0) -> str:
     return str(Quantity.from_interval(value, Unit.PURE, scale))
 
 
-def ratio_range(ratios: Sequence[float], base: str = "") -> tuple[Quantity | str, ...]:
+def ratio_range(ratios: Sequence[float]) -> tuple[Quantity | str, ...]:
     """The smallest and largest ratio, or a single one if equal; two decimals; parts of a text."""
     low, high = (
-        Quantity(
-            value=ratio, unit=Unit.RATIO, digits=2, decimals=2 if ratio >= 0.1 else None, base=base
-        )
+        Quantity(value=ratio, unit=Unit.RATIO, digits=2, decimals=2 if ratio >= 0.1 else None)
         for ratio in (min(ratios), max(ratios))
     )
     return (low,) if str(low) == str(high) else (low, " to ", high)
@@ -336,5 +334,6 @@ def percent(fraction: float) -> str:
 
 
 def plural(count: int, singular: str, plural_form: str = "") -> str:
-    """``1 launch``, ``2 launches``."""
-    return f"{count} {singular if count == 1 else plural_form or singular + 's'}"
+    """``1 launch``, ``2 launches``, ``2 series``; `plural_form` for other irregular nouns."""
+    ending = "" if singular.endswith("series") else "es" if singular.endswith("ch") else "s"
+    return f"{count} {singular if count == 1 else plural_form or singular + ending}"

@@ -15,9 +15,11 @@ from roundtrip.report.audit.subject import (
     CLOCK,
     Outcome,
     Subject,
+    failure,
     missing_fact,
     not_applicable,
     pass_or_fail,
+    success,
 )
 from roundtrip.stats.summaries import fewest_for_interval
 
@@ -55,38 +57,32 @@ _CLAUSES: Mapping[str, Mapping[str, str]] = {
 
 def omissions(subject: Subject) -> Outcome:
     """Rule 2."""
-    if subject.launches.is_empty() and subject.lost_launches.is_empty():
-        return missing_fact("launches")
-    silent_count = subject.lost_launches.filter(pl.col("reason").fill_null("") == "").height
-    if subject.lost_launches.is_empty():
-        return pass_or_fail(
-            True, f"nothing is left out: all {subject.launches.height} launches completed"
-        )
-    count = units.plural(subject.lost_launches.height, "launch", "launches")
-    if silent_count:
-        return pass_or_fail(False, f"{count} did not complete, {silent_count} without a reason")
-    return pass_or_fail(
-        True, f"{count} did not complete, each with a reason; {subject.launches.height} did"
-    )
+    completed_count, lost_launches = subject.launches.height, subject.lost_launches
+    if lost_launches.is_empty():
+        if not completed_count:
+            return missing_fact("launches")
+        return success(f"nothing is left out: all {completed_count} launches completed")
+    count = units.plural(lost_launches.height, "launch")
+    if silent_count := lost_launches.filter(pl.col("reason").fill_null("") == "").height:
+        return failure(f"{count} did not complete, {silent_count} without a reason")
+    return success(f"{count} did not complete, each with a reason; {completed_count} did")
 
 
 def setup_record(subject: Subject) -> Outcome:
     """Rule 9."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
-    if not subject.facts.build_columns:
-        return missing_fact("what its programs are built with")
     columns = subject.facts.build_columns
-    record = subject.launches.select(columns)
-    gaps = [name for name in columns if record[name].fill_null("").eq("").any()]
+    if not columns:
+        return missing_fact("what its programs are built with")
+    gaps = [name for name in columns if subject.launches[name].fill_null("").eq("").any()]
     if not set(subject.launches["launch"]) <= set(subject.placed_launches):
         gaps.append("binding")
     if not isinstance(subject.environment.get("host.json"), dict):
         gaps.append("machine")
     if gaps:
-        names = ", ".join(gaps).replace("_", " ")
-        return pass_or_fail(False, f"not recorded for every launch: {names}")
-    return pass_or_fail(True, f"recorded: machine, binding, {', '.join(columns).replace('_', ' ')}")
+        return failure(f"not recorded for every launch: {', '.join(gaps).replace('_', ' ')}")
+    return success(f"recorded: machine, binding, {', '.join(columns).replace('_', ' ')}")
 
 
 def repetitions(subject: Subject) -> Outcome:
@@ -97,13 +93,11 @@ def repetitions(subject: Subject) -> Outcome:
         return not_applicable("simulated: every launch gives the same values")
     minimum = fewest_for_interval(subject.analysis.statistics.confidence_level)
     count = min(subject.launches.group_by("case_id").len()["len"].to_list())
-    detail = f"at least {units.plural(count, 'launch', 'launches')} a case, of {minimum} needed"
+    detail = f"at least {units.plural(count, 'launch')} a case, of {minimum} needed"
     statuses = Counter(subject.points["status"])
-    successes = statuses["converged"]
-    if successes or statuses["budget"]:
-        detail += (
-            f"; {successes} of {statuses.total()} points reached their precision before the budget"
-        )
+    if statuses["converged"] or statuses["budget"]:
+        points = f"{statuses['converged']} of {statuses.total()} points"
+        detail += f"; {points} reached their precision before the budget"
     return pass_or_fail(count >= minimum, detail)
 
 
@@ -115,15 +109,12 @@ def warm_up(subject: Subject) -> Outcome:
     if discards.null_count() == len(discards):
         return missing_fact("how much warm-up its launches discarded")
     if silent_count := discards.null_count():
-        return pass_or_fail(
-            False, f"{silent_count} of {len(discards)} launches do not say what they discarded"
-        )
+        return failure(f"{silent_count} of {len(discards)} launches do not say what they discarded")
     if zero_count := int((discards == 0).sum()):
-        return pass_or_fail(False, f"{zero_count} of {len(discards)} launches discarded nothing")
-    cache = clause(subject, "cache")
-    if not cache:
-        return missing_fact("the state of the caches before a sample")
-    return pass_or_fail(True, f"{discards.sum()} repetitions discarded; caches: {cache}")
+        return failure(f"{zero_count} of {len(discards)} launches discarded nothing")
+    if cache := clause(subject, "cache"):
+        return success(f"{discards.sum()} repetitions discarded; caches: {cache}")
+    return missing_fact("the state of the caches before a sample")
 
 
 def outliers(subject: Subject) -> Outcome:
@@ -134,22 +125,13 @@ def outliers(subject: Subject) -> Outcome:
     if program_counts.is_empty():
         return missing_fact("how many samples each launch took")
     sample_counts = subject.samples.group_by("launch").agg(here=pl.len().cast(pl.Int64)).collect()
-    counts = program_counts.join(sample_counts, on="launch", how="left").with_columns(
-        pl.col("here").fill_null(0)
-    )
-    mismatches = counts.filter(pl.col("here") != pl.col("taken")).height
-    unknown_count = subject.launches.height - program_counts.height
-    detail = f"{counts['here'].sum()} samples of {program_counts.height} launches"
-    if mismatches:
-        return pass_or_fail(
-            False,
-            f"{mismatches} of {program_counts.height} launches took another number than are here",
-        )
-    if unknown_count:
-        return pass_or_fail(
-            False, f"{detail}: all that were taken; {unknown_count} launches do not say how many"
-        )
-    return pass_or_fail(True, f"{detail}: as many as the programs wrote")
+    counts = program_counts.join(sample_counts, on="launch", how="left").fill_null(0)
+    if count := counts.filter(pl.col("here") != pl.col("taken")).height:
+        return failure(f"{count} of {counts.height} launches took another number than are here")
+    detail = f"{counts['here'].sum()} samples of {counts.height} launches"
+    if count := subject.launches.height - counts.height:
+        return failure(f"{detail}: all that were taken; {count} launches do not say how many")
+    return success(f"{detail}: as many as the programs wrote")
 
 
 def order(subject: Subject) -> Outcome:
@@ -160,13 +142,11 @@ def order(subject: Subject) -> Outcome:
     by_round = rows.group_by("campaign_round").agg("case_id").sort("campaign_round")
     orders = [tuple(cases) for cases in by_round["case_id"].to_list() if len(cases) > 1]
     if len(orders) < _ROUNDS_FOR_ORDER:
-        detail = units.plural(len(orders), "round")
-        return not_applicable(
-            f"{detail} of several cases: an order needs {_ROUNDS_FOR_ORDER} to be judged"
-        )
-    order_count = len(set(orders))
-    detail = f"{units.plural(order_count, 'order')} of cases in {len(orders)} rounds"
-    return pass_or_fail(order_count > 1, detail)
+        rounds = f"{units.plural(len(orders), 'round')} of several cases"
+        return not_applicable(f"{rounds}: an order needs {_ROUNDS_FOR_ORDER} to be judged")
+    count = len(set(orders))
+    detail = f"{units.plural(count, 'order')} of cases in {len(orders)} rounds"
+    return pass_or_fail(count > 1, detail)
 
 
 def tails(subject: Subject) -> Outcome:
@@ -176,19 +156,17 @@ def tails(subject: Subject) -> Outcome:
         return missing_fact("of which values the slowest matter")
     if not tail_facts:
         return not_applicable(subject.facts.no_tails_reason or "measures no latency")
-    is_shown = any(number.quantity.percentile == _PERCENTILE for number in subject.numbers)
-    counts = []
+    counts: dict[str, int] = {}
     for tail in tail_facts:
-        matches = [pl.col(name) == value for name, value in tail.where.items()]
-        count = subject.samples.filter(*matches).select(pl.len()).collect().item()
-        if count:
-            counts.append((tail.quantity, count))
+        rows = subject.samples.filter(**tail.where)
+        if count := rows.select(pl.len()).collect().item():
+            counts[tail.quantity] = count
     if not counts:
         return not_applicable(f"no sample of {', '.join(tail.quantity for tail in tail_facts)}")
-    detail = ", ".join(f"{count} samples of {quantity}" for quantity, count in counts)
-    if not is_shown:
-        return pass_or_fail(False, f"no table shows the 99th percentile; {detail}")
-    is_enough = all(count >= _FOR_A_TAIL for _, count in counts)
+    detail = ", ".join(f"{count} samples of {quantity}" for quantity, count in counts.items())
+    if not any(number.quantity.percentile == _PERCENTILE for number in subject.numbers):
+        return failure(f"no table shows the 99th percentile; {detail}")
+    is_enough = min(counts.values()) >= _FOR_A_TAIL
     return pass_or_fail(is_enough, f"99th percentile shown; {detail}, of {_FOR_A_TAIL} needed")
 
 
@@ -196,7 +174,6 @@ def clock(subject: Subject) -> Outcome:
     """Rule 10."""
     if subject.launches.is_empty():
         return not_applicable("no launch completed")
-    facts = subject.facts
     clauses = {
         "whose clock is read": clause(subject, "clock"),
         "how ranks are synchronised": clause(subject, "synchronisation"),
@@ -211,23 +188,22 @@ def clock(subject: Subject) -> Outcome:
         return missing_fact("; ".join(gaps))
     # If the median is of a whole batch, its events are timed too: an event is the shorter sample.
     median, batch = pl.col("median_s"), pl.col("batch")
-    sample = median / batch if facts.median_is_whole else median * batch
+    sample = median / batch if subject.facts.median_is_whole else median * batch
     share, step = clock_points.select((pl.col(name) / sample).max() for name in CLOCK).row(0)
-    unknown_count = len(points) - len(clock_points)
     detail = (
         f"reading the clock is at most {units.percent(share)} of a sample (limit "
         f"{units.percent(_OVERHEAD)}), its step {units.percent(step)} (limit "
         f"{units.percent(1 / _FINER)}); {'; '.join(clauses.values())}"
     )
-    detail += f"; unknown of {unknown_count} of {len(points)} points" if unknown_count else ""
-    astray_count = count_unsynchronised(subject)
-    if astray_count:
-        detail += (
-            f"; {astray_count} launches take the maximum of times that no synchronisation began"
-        )
-    return pass_or_fail(
-        share < _OVERHEAD and step * _FINER <= 1 and not unknown_count and not astray_count, detail
-    )
+    passes = share < _OVERHEAD and step * _FINER <= 1
+    if unknown_count := len(points) - len(clock_points):
+        passes = False
+        detail += f"; unknown of {unknown_count} of {len(points)} points"
+    astray = subject.launches.filter(timing_over_ranks="maximum", timing_synchronisation="none")
+    if count := astray.height:
+        passes = False
+        detail += f"; {count} launches take the maximum of times that no synchronisation began"
+    return pass_or_fail(passes, detail)
 
 
 def single_events(subject: Subject) -> Outcome:
@@ -237,14 +213,10 @@ def single_events(subject: Subject) -> Outcome:
     batches = subject.points.filter(pl.col("batch") > 0)["batch"].to_list()
     if not batches:
         return missing_fact("how many events a sample times")
-    batched_count = sum(batch > 1 for batch in batches)
-    detail = (
-        f"{batched_count} of {len(batches)} points time several events as one, up to {max(batches)}"
-    )
-    return pass_or_fail(
-        not batched_count,
-        detail if batched_count else f"all {len(batches)} points time single events",
-    )
+    if count := sum(batch > 1 for batch in batches):
+        points = f"{count} of {len(batches)} points"
+        return failure(f"{points} time several events as one, up to {max(batches)}")
+    return success(f"all {len(batches)} points time single events")
 
 
 def clause(subject: Subject, name: str) -> str:
@@ -255,15 +227,5 @@ def clause(subject: Subject, name: str) -> str:
     if not clauses:
         return str(getattr(subject.facts, name))
     silent_count = column.null_count()
-    suffix = (
-        f", {units.plural(silent_count, 'launch', 'launches')} not saying" if silent_count else ""
-    )
+    suffix = f", {units.plural(silent_count, 'launch')} not saying" if silent_count else ""
     return " or ".join(clauses) + suffix
-
-
-def count_unsynchronised(subject: Subject) -> int:
-    """Return the number of launches that take the slowest rank's time without synchronisation."""
-    condition = (pl.col("timing_over_ranks") == "maximum") & (
-        pl.col("timing_synchronisation") == "none"
-    )
-    return subject.launches.filter(condition).height

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from roundtrip.report.audit.subject import (
     Number,
     Outcome,
     Subject,
+    failure,
     missing_fact,
     not_applicable,
-    pass_or_fail,
+    success,
 )
 from roundtrip.report.blocks import Table
 from roundtrip.report.plot import LINK, Plot
@@ -33,25 +35,22 @@ _ROUNDING = 1e-9
 
 def bases(subject: Subject) -> Outcome:
     """Rule 1."""
-    if subject.chapter is None:
-        return missing_fact("a section of the report about it")
     names = _value_names(subject.numbers)
     columns: dict[tuple[int, str], str] = {}
     for number in subject.numbers:
         if number.quantity.unit == Unit.RATIO:
             key = id(number.table), number.column.name
             columns[key] = columns.get(key) or _base_fault(names, number)
-    faults = [fault for fault in columns.values() if fault]
-    if faults:
-        return pass_or_fail(False, _join_faults(faults, f"of {len(columns)} columns of ratios"))
     if not columns:
         return not_applicable("no table has a ratio")
+    if faults := [fault for fault in columns.values() if fault]:
+        return failure(_join_faults(faults, f"of {len(columns)} columns of ratios"))
     count = units.plural(len(columns), "column")
-    return pass_or_fail(True, f"{count} of ratios: each base has its own value in a table")
+    return success(f"{count} of ratios: each base has its own value in a table")
 
 
 def _base_fault(names: Collection[str], number: Number) -> str:
-    """Return what is wrong with a ratio's base; "" if it is named and its value is in a table."""
+    """What is wrong with a ratio's base; "" if it is named and its value is in a table."""
     base = number.quantity.base or number.column.base
     if base in names:
         return ""
@@ -60,7 +59,7 @@ def _base_fault(names: Collection[str], number: Number) -> str:
 
 
 def _value_names(numbers: Sequence[Number]) -> set[str]:
-    """Return the names of columns and rows that hold absolute values."""
+    """The names of columns and rows that hold absolute values."""
     amounts = [number for number in numbers if number.quantity.unit not in (Unit.RATIO, Unit.PURE)]
     names = {str(cell.parts[0]) for number in amounts for cell in number.row if not cell.quantities}
     return names | {number.column.name for number in amounts}
@@ -68,10 +67,6 @@ def _value_names(numbers: Sequence[Number]) -> set[str]:
 
 def units_printed(subject: Subject) -> Outcome:
     """Rule 16."""
-    if subject.chapter is None:
-        return missing_fact("a section of the report about it")
-    faults = dict.fromkeys(fault for number in subject.numbers if (fault := _unit_fault(number)))
-    faults |= dict.fromkeys(_text_numbers(subject.tables))
     scales = [
         (figure.alt, scale)
         for figure, _ in subject.figures
@@ -79,18 +74,20 @@ def units_printed(subject: Subject) -> Outcome:
         for scale in (view.x, view.y)
         if scale
     ]
-    faults |= dict.fromkeys(
-        f"axis “{scale.title}” of “{alt}”: no unit" for alt, scale in scales if not scale.unit
-    )
+    faults = [
+        *filter(None, map(_unit_fault, subject.numbers)),
+        *_text_numbers(subject.tables),
+        *(f"axis “{scale.title}” of “{alt}”: no unit" for alt, scale in scales if not scale.unit),
+    ]
     columns = {(id(number.table), number.column.name) for number in subject.numbers}
     if faults:
         count = f"of {len(columns)} columns of numbers and {len(scales)} axes"
-        return pass_or_fail(False, _join_faults(list(faults), count))
+        return failure(_join_faults(list(dict.fromkeys(faults)), count))
     if not columns and not scales:
         return not_applicable("shows no number")
     detail = f"{units.plural(len(columns), 'column')} of numbers"
     detail += f", {units.plural(len(scales), 'axis', 'axes')}" if scales else ""
-    return pass_or_fail(True, f"{detail}: each with its unit, or without one because it needs none")
+    return success(f"{detail}: each with its unit, or without one because it needs none")
 
 
 def _unit_fault(number: Number) -> str:
@@ -99,10 +96,10 @@ def _unit_fault(number: Number) -> str:
     printed_units = {column.unit, *table.units, *(cell.unit for cell in number.row)}
     if quantity.unit in UNPRINTED_UNITS or quantity.says_unit:
         return ""
-    if quantity.unit not in _UNITS:
-        problem = (
-            f"{quantity.unit!r} is no unit that means one thing" if quantity.unit else "no unit"
-        )
+    if not quantity.unit:
+        problem = "no unit"
+    elif quantity.unit not in _UNITS:
+        problem = f"{quantity.unit!r} is no unit that means one thing"
     elif column.unit and quantity.unit != column.unit:
         problem = f"{column.unit} over a value in {quantity.unit}"
     elif quantity.unit not in printed_units:
@@ -133,34 +130,21 @@ def bounds(subject: Subject) -> Outcome:
     """Rule 11: bounds that launches record must be drawn; others may be."""
     if not subject.figures:
         return not_applicable("draws no figure")
-    views = [figure.plot.views for figure, _ in subject.figures if figure.plot]
-    bound_names = [
-        name
-        for plot_views in views
-        for name in dict.fromkeys(n for v in plot_views for n in v.bounds)
-    ]
-    counts = _known_bounds(subject)
-    absent_bounds = [name for name in counts if name not in bound_names]
-    if absent_bounds:
-        detail = ", ".join(f"{name} of {counts[name]} launches" for name in absent_bounds)
-        return pass_or_fail(False, f"known and not drawn: {detail}")
-    if not bound_names:
-        return missing_fact("the rate of the link or of a memory copy, or another bound")
-    detail = ", ".join(
-        f"{name} in {bound_names.count(name)}" for name in dict.fromkeys(bound_names)
-    )
-    return pass_or_fail(True, f"drawn, of {units.plural(len(subject.figures), 'figure')}: {detail}")
-
-
-def _known_bounds(subject: Subject) -> dict[str, int]:
-    """Return by name of a bound the number of launches that record it."""
-    counts: dict[str, int] = {}
+    figure_counts: Counter[str] = Counter()
+    for figure, _ in subject.figures:
+        views = figure.plot.views if figure.plot else ()
+        figure_counts.update(list(dict.fromkeys(name for view in views for name in view.bounds)))
+    launch_counts: Counter[str] = Counter()
     for emulation in subject.launches["emulation"].drop_nulls().to_list():
         facts = setting_texts(emulation)
-        for fact, name in RATES.items():
-            if fact in facts:
-                counts[name] = counts.get(name, 0) + 1
-    return counts
+        launch_counts.update(name for fact, name in RATES.items() if fact in facts)
+    if absent_bounds := [name for name in launch_counts if name not in figure_counts]:
+        detail = ", ".join(f"{name} of {launch_counts[name]} launches" for name in absent_bounds)
+        return failure(f"known and not drawn: {detail}")
+    if not figure_counts:
+        return missing_fact("the rate of the link or of a memory copy, or another bound")
+    detail = ", ".join(f"{name} in {count}" for name, count in figure_counts.items())
+    return success(f"drawn, of {units.plural(len(subject.figures), 'figure')}: {detail}")
 
 
 def spreads(subject: Subject) -> Outcome:
@@ -169,13 +153,10 @@ def spreads(subject: Subject) -> Outcome:
         return not_applicable("draws no figure")
     if subject.is_simulated:
         return not_applicable("simulated: there is no spread")
-    unknown_count = sum(figure.plot is None for figure, _ in subject.figures)
-    if unknown_count:
+    if unknown_count := sum(figure.plot is None for figure, _ in subject.figures):
         return missing_fact(f"what {units.plural(unknown_count, 'figure draws', 'figures draw')}")
     panels = [(f.alt, caption, f.plot) for f, caption in subject.figures if f.plot]
-    bare_alts = [
-        alt for alt, _, plot in panels if not plot.is_published and not plot.interval_count
-    ]
+    bare_alts = [alt for alt, _, p in panels if not p.is_published and not p.interval_count]
     undefined_alts = [
         alt
         for alt, caption, plot in panels
@@ -190,19 +171,17 @@ def spreads(subject: Subject) -> Outcome:
         if alts
     ]
     if faults:
-        return pass_or_fail(False, "; ".join(faults))
+        return failure("; ".join(faults))
     plots = [plot for _, _, plot in panels]
-    unnamed_count = sum(any("" in view.joined_points for view in plot.views) for plot in plots)
-    if unnamed_count:
+    if unnamed_count := sum(any("" in v.joined_points for v in plot.views) for plot in plots):
         count = units.plural(unnamed_count, "figure draws", "figures draw")
         return missing_fact(f"between what {count} lines")
-    return pass_or_fail(True, _summary(plots))
+    return success(_summary(plots))
 
 
 def _summary(plots: Sequence[Plot]) -> str:
-    views = [view for plot in plots for view in plot.views]
-    lines = dict.fromkeys(name for view in views for name in view.joined_points)
-    spread = "rank intervals" if any(view.interval_count for view in views) else ""
+    lines = dict.fromkeys(n for plot in plots for view in plot.views for n in view.joined_points)
+    spread = "rank intervals" if any(plot.interval_count for plot in plots) else ""
     detail = f"{units.plural(len(plots), 'figure')}: {spread}"
     detail += f"; lines between {', '.join(lines)}" if lines else "; no lines"
     if published_count := sum(plot.is_published for plot in plots):
@@ -212,28 +191,24 @@ def _summary(plots: Sequence[Plot]) -> str:
 
 def thresholds(subject: Subject) -> Outcome:
     """Rule 21: the thresholds of the section's study, and those of all studies."""
-    if subject.chapter is None:
-        return missing_fact("a section of the report about it")
     tables = _subject_thresholds(subject, subject.analysis)
     texts = [text for text in (subject.analysis.text, subject.analysis.defaults) if text]
-    if not all(text in subject.printed_files for text in texts):
-        return pass_or_fail(False, f"not printed with the value that is used: {', '.join(tables)}")
-    printed_tables = _subject_thresholds(
-        subject, analysis.parse(subject.analysis.text, Path(analysis.FILE_NAME))
-    )
-    differences = [
-        f"{table} {key}"
-        for table, keys in tables.items()
-        for key, value in keys.items()
-        if printed_tables[table].get(key) != value
-    ]
-    if differences:
-        return pass_or_fail(
-            False, f"not printed with the value that is used: {', '.join(differences)}"
-        )
+    if all(text in subject.printed_files for text in texts):
+        printed_analysis = analysis.parse(subject.analysis.text, Path(analysis.FILE_NAME))
+        printed_tables = _subject_thresholds(subject, printed_analysis)
+        absences = [
+            f"{table} {key}"
+            for table, keys in tables.items()
+            for key, value in keys.items()
+            if printed_tables[table].get(key) != value
+        ]
+    else:
+        absences = list(tables)
+    if absences:
+        return failure(f"not printed with the value that is used: {', '.join(absences)}")
     places = ", ".join(dict.fromkeys(subject.printed_files[text] for text in texts))
     detail = "; ".join(f"{table}: {', '.join(keys)}" for table, keys in tables.items())
-    return pass_or_fail(True, f"printed in {places}: {detail}")
+    return success(f"printed in {places}: {detail}")
 
 
 def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[str, dict[str, Any]]:
@@ -251,8 +226,6 @@ def _subject_thresholds(subject: Subject, settings: analysis.Analysis) -> dict[s
 
 def values(subject: Subject) -> Outcome:
     """Rule 22: compare printed values with their series, and printed ratios with claims."""
-    if subject.chapter is None:
-        return missing_fact("a section of the report about it")
     series = [number for number in subject.numbers if number.quantity.series]
     claims = [number for number in subject.numbers if number.quantity.is_claim]
     claim_ends = {_ends(Quantity.claim(verdict.interval)) for verdict in subject.verdicts.values()}
@@ -265,11 +238,11 @@ def values(subject: Subject) -> Outcome:
         for number in numbers
     ]
     if faults:
-        return pass_or_fail(False, _join_faults(faults, f"of {len(series) + len(claims)} values"))
+        return failure(_join_faults(faults, f"of {len(series) + len(claims)} values"))
     if not series and not claims:
         return not_applicable("prints no value of a single series, and no claim")
     detail = f"{units.plural(len(series), 'value')} computed again from the medians of launches"
-    return pass_or_fail(True, f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
+    return success(f"{detail}, {units.plural(len(claims), 'ratio')} of claims")
 
 
 def _ends(quantity: Quantity) -> tuple[float | int | None, ...]:
@@ -282,22 +255,15 @@ def _is_measured(subject: Subject, number: Number) -> bool:
     if quantity.series not in subject.origins.values:
         return False
     names, medians = subject.origins.values[quantity.series]
+    raw_unit, size = names["unit"], names["size_bytes"]
     try:
-        launch_values = [
-            units.convert(median, names["unit"], quantity.unit, names["size_bytes"])
-            for median in medians
-        ]
+        values = [units.convert(median, raw_unit, quantity.unit, size) for median in medians]
     except ValueError:
         return False
-    interval = median_interval(launch_values, subject.analysis.statistics.confidence_level)
-    pairs: list[tuple[float | None, float | None]] = [(quantity.value, interval.median)]
-    if quantity.n is not None:
-        pairs += [
-            (quantity.low, interval.low),
-            (quantity.high, interval.high),
-            (quantity.n, interval.n),
-        ]
-    return all(_is_near(*pair) for pair in pairs)
+    interval = median_interval(values, subject.analysis.statistics.confidence_level)
+    expected = (interval.median, interval.low, interval.high, interval.n)
+    ends = _ends(quantity) if quantity.n is not None else (quantity.value,)
+    return all(_is_near(one, other) for one, other in zip(ends, expected, strict=False))
 
 
 def _is_near(one: float | None, other: float | None) -> bool:

@@ -21,15 +21,15 @@ from roundtrip.report.audit.subject import (
     Result,
     Subject,
     campaign,
+    failure,
     find_printed_files,
     missing_fact,
     not_applicable,
-    pass_or_fail,
     subjects,
+    success,
 )
 from roundtrip.report.blocks import (
     Cell,
-    Column,
     Gallery,
     Items,
     Paragraph,
@@ -37,6 +37,8 @@ from roundtrip.report.blocks import (
     Strong,
     Table,
     Text,
+    text_cells,
+    text_columns,
 )
 from roundtrip.report.data import Data
 from roundtrip.report.units import Level
@@ -54,12 +56,9 @@ def costs_and_rates(subject: Subject) -> Outcome:
     summaries = subject.facts.summaries
     if not summaries:
         return missing_fact("how each number is summarised")
-    misfits = [summary for summary in summaries if not summary.fits_kind]
-    if misfits:
-        return pass_or_fail(
-            False, "; ".join(f"{summary}, of a {summary.kind}" for summary in misfits)
-        )
-    return pass_or_fail(True, "; ".join(map(str, summaries)))
+    if misfits := [summary for summary in summaries if not summary.fits_kind]:
+        return failure("; ".join(f"{summary}, of a {summary.kind}" for summary in misfits))
+    return success("; ".join(map(str, summaries)))
 
 
 def ratios(subject: Subject) -> Outcome:
@@ -69,9 +68,7 @@ def ratios(subject: Subject) -> Outcome:
         return missing_fact("how each ratio is formed")
     if not section_ratios:
         if subject.verdicts:
-            return pass_or_fail(
-                False, f"{len(subject.verdicts)} ratios are claimed, how is not said"
-            )
+            return failure(f"{len(subject.verdicts)} ratios are claimed, how is not said")
         return not_applicable("forms no ratio")
     faults = [fault for ratio in section_ratios if (fault := _fault(ratio))]
     launches = subject.launches.height
@@ -82,8 +79,8 @@ def ratios(subject: Subject) -> Outcome:
             "of one value a launch"
         )
     if faults:
-        return pass_or_fail(False, "; ".join(faults))
-    return pass_or_fail(True, "; ".join(map(_describe, section_ratios)))
+        return failure("; ".join(faults))
+    return success("; ".join(map(_describe, section_ratios)))
 
 
 def _fault(ratio: Ratio) -> str:
@@ -98,11 +95,8 @@ def _describe(ratio: Ratio) -> str:
     step = f", then the {ratio.statistic.name}" if ratio.statistic else ""
     note = f" ({ratio.geometric_reason})" if ratio.geometric_reason else ""
     prefix = "" if ratio.pairing is Pairing.UNPAIRED else "paired "
-    mode = f"{prefix}{ratio.pairing}"
-    return (
-        f"{ratio.quantity}: of the {ratio.summary.statistic.name} over "
-        f"{ratio.summary.population}, {mode}{step}{note}"
-    )
+    summary = f"{ratio.summary.statistic.name} over {ratio.summary.population}"
+    return f"{ratio.quantity}: of the {summary}, {prefix}{ratio.pairing}{step}{note}"
 
 
 def intervals(subject: Subject) -> Outcome:
@@ -110,40 +104,29 @@ def intervals(subject: Subject) -> Outcome:
     verdicts = subject.verdicts.values()
     if not verdicts:
         return not_applicable("claims no ratio")
-    bare_count = sum(not verdict.interval.exists for verdict in verdicts)
-    if bare_count:
-        return pass_or_fail(
-            False, f"{bare_count} of {len(verdicts)} ratios have too few launches: no interval"
-        )
+    if bare_count := sum(not verdict.interval.exists for verdict in verdicts):
+        return failure(f"{bare_count} of {len(verdicts)} ratios have too few launches: no interval")
     level = subject.analysis.statistics.confidence_level
     number_levels = {number.quantity.level for number in subject.numbers} - {None}
     text_levels = set(_levels(subject))
     if other_levels := (number_levels | text_levels) - {level}:
-        names = ", ".join(
-            units.percent(other_level) for other_level in sorted(filter(None, other_levels))
-        )
-        return pass_or_fail(
-            False, f"intervals at {names}, where {units.percent(level)} is asked for"
-        )
+        names = ", ".join(map(units.percent, sorted(filter(None, other_levels))))
+        return failure(f"intervals at {names}, where {units.percent(level)} is asked for")
     if number_levels and not text_levels:
-        return pass_or_fail(False, f"no text says that its intervals are at {units.percent(level)}")
+        return failure(f"no text says that its intervals are at {units.percent(level)}")
     minimum = min(verdict.interval.n for verdict in verdicts)
     rest = f"an interval at {units.percent(level)}, over {minimum} launches or more"
-    return pass_or_fail(True, f"{units.plural(len(verdicts), 'ratio has', 'ratios have')} {rest}")
+    return success(f"{units.plural(len(verdicts), 'ratio has', 'ratios have')} {rest}")
 
 
 def _levels(subject: Subject) -> list[float]:
-    """Return every confidence level that the subject's texts name."""
     texts: list[Text] = []
     for block in subject.blocks:
-        if isinstance(block, Table):
-            texts.append(block.words if isinstance(block.words, tuple) else ())
-        elif isinstance(block, Items):
-            texts += block.items
-        elif isinstance(block, Gallery):
-            texts.append(block.caption)
-        elif isinstance(block, Paragraph):
-            texts.append(block.text)
+        match block:
+            case Table(words=tuple() as text) | Gallery(caption=text) | Paragraph(text=text):
+                texts.append(text)
+            case Items(items):
+                texts += items
     return [float(part) for text in texts for part in text if isinstance(part, Level)]
 
 
@@ -152,37 +135,28 @@ def normal_theory(subject: Subject) -> Outcome:
     summaries = subject.facts.summaries
     if not summaries:
         return missing_fact("which statistic stands behind each number")
-    normal_summaries = [summary for summary in summaries if summary.statistic.is_normal]
-    if not normal_summaries:
+    normal = [summary for summary in summaries if summary.statistic.is_normal]
+    if not normal:
         names = ", ".join(dict.fromkeys(summary.statistic.name for summary in summaries))
-        return pass_or_fail(True, f"none of normal theory: {names}")
+        return success(f"none of normal theory: {names}")
     column_names = {column.name for table in subject.tables for column in table.columns}
-    gaps = [str(summary) for summary in normal_summaries if summary.diagnostic not in column_names]
-    if gaps:
-        return pass_or_fail(False, f"no diagnostic is shown of {'; '.join(gaps)}")
-    return pass_or_fail(
-        True,
-        "; ".join(f"{summary}; beside it “{summary.diagnostic}”" for summary in normal_summaries),
-    )
+    if gaps := [str(summary) for summary in normal if summary.diagnostic not in column_names]:
+        return failure(f"no diagnostic is shown of {'; '.join(gaps)}")
+    return success("; ".join(f"{summary}; beside it “{summary.diagnostic}”" for summary in normal))
 
 
 def directions(subject: Subject) -> Outcome:
     """Rule 7: derive each verdict again from the interval and q that are printed beside it."""
     levels, verdicts = subject.analysis.statistics, subject.verdicts.values()
-    mismatches = sum(
-        decide(verdict.interval, verdict.q, levels) is not verdict.verdict for verdict in verdicts
-    )
+    mismatches = sum(decide(v.interval, v.q, levels) is not v.verdict for v in verdicts)
     if mismatches:
-        return pass_or_fail(
-            False, f"{mismatches} of {len(verdicts)} verdicts do not follow from interval and q"
-        )
-    claims = [verdict for verdict in verdicts if verdict.verdict in _DIRECTIONS]
-    if not claims:
+        count = f"{mismatches} of {len(verdicts)} verdicts"
+        return failure(f"{count} do not follow from interval and q")
+    claim_count = sum(verdict.verdict in _DIRECTIONS for verdict in verdicts)
+    if not claim_count:
         return not_applicable("calls nothing faster or slower")
-    return pass_or_fail(
-        True,
-        f"{units.plural(len(claims), 'verdict')} taken again from interval, minimum effect and q",
-    )
+    count = units.plural(claim_count, "verdict")
+    return success(f"{count} taken again from interval, minimum effect and q")
 
 
 def discoveries(subject: Subject) -> Outcome:
@@ -202,11 +176,9 @@ def discoveries(subject: Subject) -> Outcome:
     )
     counts = ", ".join(f"{len(members)} {family}" for family, members in families.items())
     if mismatches:
-        return pass_or_fail(
-            False, f"{mismatches} q-values are not those of Benjamini-Hochberg ({counts})"
-        )
+        return failure(f"{mismatches} q-values are not those of Benjamini-Hochberg ({counts})")
     level = subject.analysis.statistics.false_discovery_level
-    return pass_or_fail(True, f"q-values of Benjamini-Hochberg, held against {level:g}: {counts}")
+    return success(f"q-values of Benjamini-Hochberg, held against {level:g}: {counts}")
 
 
 def minimum_effect(subject: Subject) -> Outcome:
@@ -215,10 +187,10 @@ def minimum_effect(subject: Subject) -> Outcome:
         return not_applicable("nothing is claimed")
     effect = subject.analysis.statistics.minimum_effect
     if effect <= 0:
-        return pass_or_fail(False, "the minimum effect is 0: any difference may be called one")
+        return failure("the minimum effect is 0: any difference may be called one")
     if not (place := subject.printed_files.get(subject.analysis.text)):
-        return pass_or_fail(False, "the minimum effect is not printed")
-    return pass_or_fail(True, f"minimum effect {units.percent(effect)}, printed in {place}")
+        return failure("the minimum effect is not printed")
+    return success(f"minimum effect {units.percent(effect)}, printed in {place}")
 
 
 class Scope(StrEnum):
@@ -297,21 +269,17 @@ def part(
         (number, rule, list(_outcomes(rule, all_subjects, campaign_subject)))
         for number, rule in enumerate(RULES, 1)
     ]
-    rows = [
+    rows = tuple(
         (
-            *(Cell(f"C{number}"), Cell(rule.statement), Cell(name)),
+            *text_cells(f"C{number}", rule.statement, name),
             Cell(outcome.result, TONES[outcome.result]),
             Cell(outcome.evidence),
         )
         for number, rule, outcomes in rule_outcomes
         for name, outcome in outcomes
-    ]
-    names = ("Rule", "Says", "Of", "Result", "Evidence")
-    table = Table(
-        "Each rule, of each section or study that it is about.",
-        tuple(Column(name) for name in names),
-        tuple(rows),
     )
+    columns = text_columns("Rule", "Says", "Of", "Result", "Evidence")
+    table = Table("Each rule, of each section or study that it is about.", columns, rows)
     overall = {f"C{number}": _overall(outcomes) for number, _, outcomes in rule_outcomes}
     summary = Items(
         tuple(_rules_item(result, overall) for result in TONES if result in overall.values())
@@ -323,11 +291,10 @@ def _outcomes(
     rule: Rule, all_subjects: Sequence[Subject], campaign_subject: Subject
 ) -> Iterator[tuple[str, Outcome]]:
     """Yield (title, outcome) of each subject of the rule; at least one."""
-    rule_subjects = (
-        [campaign_subject]
-        if rule.scope is Scope.CAMPAIGN
-        else [subject for subject in all_subjects if _is_about(rule.scope, subject)]
-    )
+    if rule.scope is Scope.CAMPAIGN:
+        rule_subjects = [campaign_subject]
+    else:
+        rule_subjects = [subject for subject in all_subjects if _is_about(rule.scope, subject)]
     for subject in rule_subjects:
         yield subject.title, rule.check(subject)
     if not rule_subjects:

@@ -45,8 +45,18 @@ class Outcome:
     evidence: str
 
 
+def success(evidence: str) -> Outcome:
+    """Return "pass", for a rule whose facts are known."""
+    return Outcome("pass", evidence)
+
+
+def failure(evidence: str) -> Outcome:
+    """Return "fail", for a rule whose facts are known."""
+    return Outcome("fail", evidence)
+
+
 def pass_or_fail(passes: bool, evidence: str) -> Outcome:
-    """Return "pass" or "fail", for a rule whose facts are known."""
+    """Return "pass" or "fail", with the same evidence for both."""
     return Outcome("pass" if passes else "fail", evidence)
 
 
@@ -177,11 +187,9 @@ def subjects(
     studies = data.launches["study"].fill_null("")
     all_subjects = []
     for chapter in chapters:
-        chapter_verdicts = {claim: verdicts[claim] for claim in chapter.claims or ()}
+        claims = {claim: verdicts[claim] for claim in chapter.claims or ()}
         mask = studies == chapter.study.name if chapter.study else studies.is_null()
-        all_subjects.append(
-            _subject(data, chapter.title, chapter, mask, chapter_verdicts, printed_files)
-        )
+        all_subjects.append(_subject(data, chapter.title, chapter, mask, claims, printed_files))
     names = sorted(set(studies) - {chapter.study.name for chapter in chapters if chapter.study})
     for name in names:
         title = name or "launches whose study is not known"
@@ -208,12 +216,14 @@ def _subject(
     rows = data.launches.filter(mask)
     is_passed = pl.col("status") == "passed"
     launches = rows.filter(is_passed)
+    clocks = launches.select("launch", *CLOCK)
+    points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
     return Subject(
         title=title,
         chapter=chapter,
         launches=launches,
         lost_launches=rows.filter(~is_passed),
-        points=_points(data, launches),
+        points=points.select("status", "batch", "median_s", *CLOCK),
         placed_launches=frozenset(data.placement["launch"]),
         samples=data.samples.filter(pl.col("launch").is_in(launches["launch"].to_list())),
         verdicts=verdicts,
@@ -222,10 +232,3 @@ def _subject(
         printed_files=printed_files,
         origins=data.origins,
     )
-
-
-def _points(data: Data, launches: pl.DataFrame) -> pl.DataFrame:
-    """Return the points that have samples, with the clock of their launch."""
-    clocks = launches.select("launch", *CLOCK)
-    points = data.points.filter(pl.col("samples") > 0).join(clocks, on="launch")
-    return points.select("status", "batch", "median_s", *CLOCK)
