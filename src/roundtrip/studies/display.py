@@ -33,6 +33,7 @@ from roundtrip.report.blocks import (
     Table,
     Text,
     Tone,
+    number_columns,
     text_columns,
 )
 from roundtrip.report.plot import (
@@ -115,16 +116,11 @@ def grid(
 
     `bases`: the base of the ratios in each column, as in `Column`.
     """
-    return Table(
-        caption,
-        (
-            Column(corner),
-            *(Column(name, base=bases.get(key, "")) for key, name in columns.items()),
-        ),
-        tuple(
-            (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
-        ),
+    value_columns = (Column(name, base=bases.get(key, "")) for key, name in columns.items())
+    table_rows = tuple(
+        (Cell(name), *(cells.get(key, NOT_MEASURED) for key in columns)) for name, cells in rows
     )
+    return Table(caption, (Column(corner), *value_columns), table_rows)
 
 
 def study_table(rows: Sequence[tuple[str, Inline | Text, Cell]]) -> Table:
@@ -147,34 +143,26 @@ def interval_table(
     """
     sizes = sorted(set(panels.intervals["size_bytes"]))
     scale = units.scale(panels.unit, unit)
-    rows = []
+
+    def cell(panel: Panel, arm: str, size: int) -> Cell:
+        interval = panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size)
+        series = panels.series(panel, size, variant=arm, phase="measure", metric=panels.metric)
+        return value(interval, unit, scale, series=series, kind=panel.kind)
+
+    rows: list[tuple[Cell, ...]] = []
     for panel in panels.panels:
-        launches = Cell(units.count(panel.launches))
-        cells_by_arm = {
-            arm: [
-                value(
-                    panels.interval_at(panels.intervals, panel, variant=arm, size_bytes=size),
-                    unit,
-                    scale,
-                    series=panels.series(
-                        panel, size, variant=arm, phase="measure", metric=panels.metric
-                    ),
-                    kind=panel.kind,
-                )
-                for size in sizes
-            ]
-            for arm in arms
-        }
+        label, launches = Cell(panel.label), Cell(units.count(panel.launches))
         if len(sizes) == 1:
-            rows.append((Cell(panel.label), *(cell for (cell,) in cells_by_arm.values()), launches))
+            rows.append((label, *(cell(panel, arm, sizes[0]) for arm in arms), launches))
             continue
-        for arm, cells in cells_by_arm.items():
-            if any(cell is not NONE for cell in cells):
-                rows.append((Cell(panel.label), Cell(arms[arm].title), *cells, launches))
+        for name, arm in arms.items():
+            cells = [cell(panel, name, size) for size in sizes]
+            if any(one is not NONE for one in cells):
+                rows.append((label, Cell(arm.title), *cells, launches))
     if len(sizes) == 1:
-        value_columns = [Column(arm.title, "right") for arm in arms.values()]
+        value_columns = number_columns(*(arm.title for arm in arms.values()))
     else:
-        value_columns = [Column("Arm"), *(Column(units.size(size), "right") for size in sizes)]
+        value_columns = (Column("Arm"), *number_columns(*map(units.size, sizes)))
     columns = (Column("Toolchain and placement"), *value_columns, Column("Launches", "right"))
     return Table(caption, columns, tuple(rows), (unit,))
 
@@ -270,14 +258,13 @@ def curves_over_size(
     if not drawings:
         return ()
     x = size_scale(drawings, size_name)
-    y = Scale(
-        name, unit, *(domain or decades([drawing.frame for drawing in drawings])), is_log=True
-    )
-    return panel_figures(
-        drawings,
-        description,
-        lambda drawing: (View(name, x, y, drawing.curves), *extra_views(drawing)),
-    )
+    ends = domain or decades([drawing.frame for drawing in drawings])
+    y = Scale(name, unit, *ends, is_log=True)
+
+    def views(drawing: Drawing) -> tuple[View, ...]:
+        return (View(name, x, y, drawing.curves), *extra_views(drawing))
+
+    return panel_figures(drawings, description, views)
 
 
 def size_scale(drawings: Sequence[Drawing], name: str = SIZE) -> Scale:

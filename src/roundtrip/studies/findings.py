@@ -7,6 +7,7 @@ and those that were not measured.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -39,11 +40,7 @@ def where_measured(measured_sizes: Collection[int], compared_sizes: Sequence[int
     sizes = [size for size in sorted(compared_sizes) if size in measured_sizes]
     if not sizes or len(sizes) == len(compared_sizes):
         return ""
-    first = sorted(compared_sizes).index(sizes[0])
-    is_range = sorted(compared_sizes)[first : first + len(sizes)] == sizes
-    if is_range and len(sizes) > 1:
-        return f" where measured ({units.size(sizes[0])} to {units.size(sizes[-1])})"
-    return f" where measured ({', '.join(map(units.size, sizes))})"
+    return f" where measured ({_sizes(sizes, sorted(compared_sizes), 2)})"
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,6 @@ class Comparison:
 
     @property
     def family(self) -> Family:
-        """The family, as the contrast declares it."""
         return self.contrast.family(self.panel[-1])
 
 
@@ -177,7 +173,7 @@ def line(subject: str, base: str, points: Sequence[VerdictAt]) -> str:
     points = [replace(point, panel=names[point.panel]) for point in points]
     groups: dict[Verdict | None, list[VerdictAt]] = {}
     for verdict in (Verdict.SLOWER, Verdict.FASTER, Verdict.CANNOT_TELL, Verdict.ON_PAR, None):
-        if group := [point for point in points if _verdict(point) is verdict]:
+        if group := [p for p in points if (p.verdict and p.verdict.verdict) is verdict]:
             groups[verdict] = group
     if not groups.keys() - {None}:
         return f"{subject} was not compared with {base}"
@@ -188,10 +184,6 @@ def line(subject: str, base: str, points: Sequence[VerdictAt]) -> str:
         place = " elsewhere" if is_rest else _place(group, points)
         clauses.append(_clause(subject if not clauses else "", base, verdict, group, place))
     return "; ".join(clauses)
-
-
-def _verdict(point: VerdictAt) -> Verdict | None:
-    return point.verdict.verdict if point.verdict else None
 
 
 def _clause(
@@ -221,10 +213,8 @@ def undecided_text(verdicts: Sequence[ClaimVerdict], place: str = "") -> str:
     intervals = [verdict.interval for verdict in verdicts]
     if not all(interval.exists for interval in intervals):
         return f"cannot tell{place}{more_launches(verdicts)}"
-    low, high = (
-        min(interval.low or 0.0 for interval in intervals),
-        max(interval.high or 0.0 for interval in intervals),
-    )
+    low = min(interval.low or 0.0 for interval in intervals)
+    high = max(interval.high or 0.0 for interval in intervals)
     least = units.percent(verdicts[0].minimum_effect)
     question = "" if low < 1 < high else f"whether {least} or more is "
     return f"{units.speed(low, high)}{place} ({question}open{more_launches(verdicts)})"
@@ -262,13 +252,8 @@ def joint_words(outcomes: Sequence[Outcome], words: Mapping[Verdict, str], thing
 
 def more_launches(verdicts: Iterable[ClaimVerdict]) -> str:
     """``: about 11 more launches``, the largest known need of a verdict; "" if none is known."""
-    launches = max(
-        (verdict.missing_launches for verdict in verdicts if verdict.missing_launches is not None),
-        default=None,
-    )
-    if launches is None:
-        return ""
-    return f": about {units.plural(launches, 'more launch', 'more launches')}"
+    needs = [need for verdict in verdicts if (need := verdict.missing_launches) is not None]
+    return f": about {units.plural(max(needs), 'more launch')}" if needs else ""
 
 
 def _distance(ratio: float) -> float:
@@ -282,11 +267,7 @@ def _cost(ratios: Sequence[float]) -> str:
     times = [1 / ratio for ratio in ratios]
     if min(ratios) < _FACTOR:
         return f"is {units.span(times, digits=2)} times slower"
-    return f"costs {_percent([time - 1 for time in times])}"
-
-
-def _percent(parts: Sequence[float]) -> str:
-    return f"{units.span(parts, 100, 2)}{_NBSP}%"
+    return f"costs {units.span([time - 1 for time in times], 100, 2)}{_NBSP}%"
 
 
 def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
@@ -294,40 +275,41 @@ def _place(points: Sequence[VerdictAt], all_points: Sequence[VerdictAt]) -> str:
 
     If sizes differ between many panels, comparisons are counted, to keep the line short.
     """
-    panels = list(dict.fromkeys(point.panel for point in points))
-    by_panel = {
-        name: sorted(point.size for point in points if point.panel == name) for name in panels
-    }
-    is_everywhere = {point.panel for point in all_points} == set(panels)
-    all_by_panel = {
-        name: sorted(point.size for point in all_points if point.panel == name) for name in panels
-    }
-    if len({tuple(sizes) for sizes in by_panel.values()}) == 1:
-        sizes = by_panel[panels[0]]
-        at = "" if by_panel == all_by_panel else f" at {_sizes(sizes, all_points)}"
-        return at if is_everywhere else f"{at} on {_panels_or_count(panels)}"
+    by_panel, all_by_panel = _sizes_by_panel(points), _sizes_by_panel(all_points)
+    all_sizes = sorted({point.size for point in all_points})
+    panels = list(by_panel)
+    if len(set(map(tuple, by_panel.values()))) == 1:
+        is_all = all(sizes == all_by_panel[name] for name, sizes in by_panel.items())
+        at = "" if is_all else f" at {_sizes(by_panel[panels[0]], all_sizes)}"
+        if len(panels) == len(all_by_panel):
+            return at
+        names = "; ".join(panels) if len(panels) <= _MOST_NAMED else f"{len(panels)} toolchains"
+        return f"{at} on {names}"
     if len(panels) <= _MOST_NAMED:
-        clauses = (f" at {_sizes(sizes, all_points)} on {name}" for name, sizes in by_panel.items())
+        clauses = (f" at {_sizes(sizes, all_sizes)} on {name}" for name, sizes in by_panel.items())
         return " and".join(clauses)
     return f" in {len(points)} of {len(all_points)} comparisons"
+
+
+def _sizes_by_panel(points: Sequence[VerdictAt]) -> dict[str, list[int]]:
+    by_panel: dict[str, list[int]] = defaultdict(list)
+    for point in points:
+        by_panel[point.panel].append(point.size)
+    return {name: sorted(sizes) for name, sizes in by_panel.items()}
 
 
 def names_or_count(names: Sequence[str], count: int) -> str:
     """The names if they are few; otherwise their number of `count`: ``7 of 16``."""
     unique_names = dict.fromkeys(names)
-    return (
-        ", ".join(unique_names) if len(unique_names) <= _MOST_NAMED else f"{len(names)} of {count}"
-    )
+    is_few = len(unique_names) <= _MOST_NAMED
+    return ", ".join(unique_names) if is_few else f"{len(names)} of {count}"
 
 
-def _panels_or_count(panels: Sequence[str]) -> str:
-    return "; ".join(panels) if len(panels) <= _MOST_NAMED else f"{len(panels)} toolchains"
-
-
-def _sizes(sizes: Sequence[int], all_points: Sequence[VerdictAt]) -> str:
-    """``1 B to 64 KiB``; the sizes are listed if they are one or two, or the range has gaps."""
-    all_sizes = sorted({point.size for point in all_points})
+def _sizes(sizes: list[int], all_sizes: list[int], range_length: int = 3) -> str:
+    """``1 B to 64 KiB``; the sizes are listed if they are fewer than `range_length`, or the range
+    has gaps.
+    """
     first = all_sizes.index(sizes[0])
-    if len(sizes) > 2 and all_sizes[first : first + len(sizes)] == list(sizes):
+    if len(sizes) >= range_length and all_sizes[first : first + len(sizes)] == sizes:
         return f"{units.size(sizes[0])} to {units.size(sizes[-1])}"
     return ", ".join(map(units.size, sizes))

@@ -31,7 +31,6 @@ def constant_time(thing: str, ranks: int) -> float:
     return 1.0
 
 
-_IDEAL = "Ideal"
 #: Columns of the times that `Growth.from_times` takes; `value` is a time in any unit.
 TIMES = {
     "thing": pl.String,
@@ -110,29 +109,22 @@ class Growth:
         )
 
     def table(self) -> Table:
-        """A row for each thing and line, a column for each number of nodes."""
-        counts = sorted(set(self.frame["nodes"])) if self else []
+        """A row for each thing and line, a column for each number of nodes; at least one row."""
+        counts = sorted(set(self.frame["nodes"]))
         rows = []
-        keys = ["thing", "kind", "line"]
-        for key, group in self.frame.group_by(keys, maintain_order=True) if self else ():
+        for key, group in self.frame.group_by(["thing", "kind", "line"], maintain_order=True):
             thing, kind, line = map(str, key)
             by_nodes = {row["nodes"]: _cell(row) for row in group.iter_rows(named=True)}
             cells = [by_nodes.get(count, Cell(units.NO_VALUE)) for count in counts]
             rows.append((Cell(f"{thing} {kind}".strip()), Cell(line), *cells))
-        return Table(
-            "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base.",
-            (
-                Column("What"),
-                Column("Where"),
-                *(Column(units.plural(n, "node"), "right") for n in counts),
-            ),
-            tuple(rows),
+        caption = (
+            "Efficiency on so many nodes, and the ranks on them; the fewest nodes are the base."
         )
+        node_columns = (Column(units.plural(count, "node"), "right") for count in counts)
+        return Table(caption, (Column("What"), Column("Where"), *node_columns), tuple(rows))
 
     def plots(self, name: str) -> tuple[Figure, ...]:
-        """A figure for each thing, with a line for each toolchain and placement."""
-        if not self:
-            return ()
+        """A figure for each thing, with a line for each toolchain and placement; at least one."""
         drawings = [
             _drawing(f"{name}-{number}", str(thing), str(kind), group)
             for number, ((thing, kind), group) in enumerate(
@@ -141,11 +133,10 @@ class Growth:
         ]
         top = 1.1 * max(100.0, *(float(drawing.frame["median"].max()) for drawing in drawings))  # type: ignore[arg-type]
         nodes = sorted(set(self.frame["nodes"]))
-
         x = Scale("Nodes", Unit.COUNT, nodes[0], nodes[-1], is_log=True, ticks=tuple(nodes))
         y = Scale("Efficiency", Unit.PERCENT, 0.0, top, is_log=False)
         ends = tuple((float(n), 100.0, None, None, None) for n in (nodes[0], nodes[-1]))
-        ideal = Curve(_IDEAL, GREY, ends, width=1.0, size=0, bound="ideal efficiency")
+        ideal = Curve("Ideal", GREY, ends, width=1.0, size=0, bound="ideal efficiency")
 
         def views(drawing: Drawing) -> tuple[View, ...]:
             return (View("Efficiency", x, y, (ideal, *drawing.curves), has_bars=True),)
@@ -180,16 +171,14 @@ def _efficiencies(rows: Sequence[Mapping[str, Any]], ideal_time: IdealTime) -> l
         growth = ideal_time(thing, row["ranks"]) / ideal_time(thing, base["ranks"])
         best = 100 * base["median"] * growth
         is_base = row is base
-        efficiencies.append(
-            {
-                **{key: row[key] for key in ("thing", "kind", "line", "nodes", "ranks", "n")},
-                "time": row["median"],
-                "x": row["nodes"],
-                "median": best / row["median"],
-                "low": None if is_base or row["high"] is None else best / row["high"],
-                "high": None if is_base or row["low"] is None else best / row["low"],
-            }
-        )
+        efficiency = {
+            "time": row["median"],
+            "x": row["nodes"],
+            "median": best / row["median"],
+            "low": None if is_base or row["high"] is None else best / row["high"],
+            "high": None if is_base or row["low"] is None else best / row["low"],
+        }
+        efficiencies.append({**row, **efficiency})
     return efficiencies
 
 

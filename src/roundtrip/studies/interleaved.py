@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Answer, Gallery, Heading, Paragraph, Part, Strong, Table
+from roundtrip.report.blocks import Answer, Gallery, Heading, Paragraph, Part, Table, answer
 from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import OVER_LAUNCHES, Kind, Summary
 from roundtrip.stats.verdicts import ClaimVerdict
@@ -98,13 +98,12 @@ class Section:
         self._scale = units.scale(self._panels.unit, self._unit)
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """The ratios of speeds of each contrast, one for each launch."""
         return findings.claims(self._study, self._panels, self._sizes, "cost")
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """A line for each contrast; values, verdicts and a figure of each panel."""
         study, panels = self._study, self._panels
-        verdicts_by_comparison = study_verdicts(verdicts, study.name)
+        own_verdicts = study_verdicts(verdicts, study.name)
+        lines = [self._line(contrast, panels.panels, own_verdicts) for contrast in study.contrasts]
         caption = f"{self._quantity} in {self._unit}, median over launches."
         return Part(
             anchor=study.name,
@@ -113,15 +112,10 @@ class Section:
                 *([Paragraph((study.method,))] if study.method else ()),
                 Heading(3, "In numbers"),
                 display.interval_table(panels, caption, study.arms, self._unit),
-                *([self._verdicts(verdicts_by_comparison)] if study.contrasts else ()),
+                *([self._verdicts(own_verdicts)] if study.contrasts else ()),
             ),
-            answers=tuple(
-                Answer((f"{self._line(contrast, panels.panels, verdicts_by_comparison)}.",))
-                for contrast in study.contrasts
-            ),
-            panel_answers=tuple(
-                self._answer(panel, verdicts_by_comparison) for panel in panels.panels
-            ),
+            answers=tuple(Answer((f"{line}.",)) for line in lines),
+            panel_answers=tuple(self._answer(panel, own_verdicts) for panel in panels.panels),
             picture=self._picture(),
         )
 
@@ -176,30 +170,21 @@ class Section:
         lines = [self._line(contrast, (panel,), verdicts) for contrast in self._study.contrasts]
         at = f" at {units.size(size)}" if size else ""
         text = f": {values} {self._unit}{at}. {''.join(f'{line}. ' for line in lines)}".rstrip()
-        return Answer(
-            (Strong(panel.label), text), "plain" if all(interval_by_arm.values()) else "warn"
-        )
+        return answer(panel.label, text, "plain" if all(interval_by_arm.values()) else "warn")
 
     def _picture(self) -> Gallery:
         frame = display.curve_rows(self._panels.intervals, self._scale)
+        study, panels = self._study, self._panels
         drawings = [
-            display.drawing(
-                f"{self._study.name}-{number}",
-                panel,
-                self._panels.rows(frame, panel),
-                self._study.arms,
-            )
-            for number, panel in enumerate(self._panels.panels, 1)
+            display.drawing(f"{study.name}-{number}", panel, panels.rows(frame, panel), study.arms)
+            for number, panel in enumerate(panels.panels, 1)
         ]
         has_sizes = frame["size_bytes"].n_unique() > 1
         draw = display.curves_over_size if has_sizes else display.dots
         marks = "bands" if has_sizes else "lines"
-        return Gallery(
-            self._panels.level.caption(
-                f"Median over launches; {marks} are {{level}} rank intervals."
-            ),
-            draw(drawings, self._quantity, self._quantity, self._unit),
-        )
+        caption = f"Median over launches; {marks} are {{level}} rank intervals."
+        figures = draw(drawings, self._quantity, self._quantity, self._unit)
+        return Gallery(panels.level.caption(caption), figures)
 
     def _comparison(self, panel: Panel, contrast: Contrast, size: int) -> Comparison:
         return Comparison(self._study.name, panel.key, contrast, size)

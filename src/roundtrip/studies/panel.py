@@ -112,10 +112,8 @@ class Panels(Generic[P]):
         return tuple(sorted(_with_differences(panels), key=lambda panel: panel.order))
 
     def _panel_rows(self) -> pl.DataFrame:
-        """One row for each panel, for `_panel`."""
-        counts = self.values.group_by(self.key_columns).agg(
-            launches=pl.col("launch").n_unique().cast(pl.Int64)
-        )
+        launch_count = pl.col("launch").n_unique().cast(pl.Int64)
+        counts = self.values.group_by(self.key_columns).agg(launches=launch_count)
         return counts.join(self.launches.unique("case_id", keep="first"), on="case_id")
 
     def rows(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> pl.DataFrame:
@@ -124,9 +122,7 @@ class Panels(Generic[P]):
             # Keep the frame with its parts, so that no other frame gets its id.
             self._parts[id(frame)] = frame, frame.partition_by(self.key_columns, as_dict=True)
         rows = self._parts[id(frame)][1].get(panel.key)
-        if rows is None:
-            return frame.clear()
-        return rows.filter(*(pl.col(name) == value for name, value in where.items()))
+        return frame.clear() if rows is None else rows.filter(**where)
 
     def interval_at(self, frame: pl.DataFrame, panel: Panel, **where: str | int) -> Interval | None:
         """The interval in the one row of `frame` for `panel` and `where`; None without that row."""
@@ -151,7 +147,6 @@ class Panels(Generic[P]):
 
     @cached_property
     def _cases(self) -> Mapping[tuple[str, ...], list[str]]:
-        """The case ids of each panel, by its key."""
         columns = [name for name in self.key_columns if name in self.launches.columns]
         cases = {}
         for panel in self.panels:
@@ -180,10 +175,8 @@ class CasePanels(Panels[Panel]):
         """
         keys = ["launch", "case_id", "case", "variant", "size_bytes"]
         medians = launch_medians(self.samples, self.metric, keys)
-        value = pl.col("value")
-        return medians.with_columns(
-            cost=value if METRICS[self.metric].lower_is_better else 1 / value
-        )
+        is_cost = METRICS[self.metric].lower_is_better
+        return medians.with_columns(cost=pl.col("value") if is_cost else 1 / pl.col("value"))
 
     @cached_property
     def intervals(self) -> pl.DataFrame:
@@ -211,7 +204,7 @@ def launch_medians(samples: pl.LazyFrame, metric: str, by: list[str]) -> pl.Data
 
     `by` must distinguish launches if there are several.  Different metrics are never mixed.
     """
-    measurements = samples.filter((pl.col("phase") == "measure") & (pl.col("metric") == metric))
+    measurements = samples.filter(phase="measure", metric=metric)
     return measurements.group_by(by).agg(LAUNCH_SUMMARY.aggregate("value")).sort(by).collect()
 
 
@@ -248,7 +241,5 @@ def _with_differences(panels: Iterable[P]) -> Iterator[P]:
     for group in panels_by_label.values():
         common_facts = set.intersection(*(set(panel.facts) for panel in group))
         for panel in group:
-            distinguishing_facts = tuple(
-                fact for fact in panel.facts if fact and fact not in common_facts
-            )
-            yield replace(panel, distinguishing_facts=distinguishing_facts)
+            facts = tuple(fact for fact in panel.facts if fact and fact not in common_facts)
+            yield replace(panel, distinguishing_facts=facts)

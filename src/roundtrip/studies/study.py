@@ -242,9 +242,8 @@ class Study:
             for points in self.points(case, cases, settings):
                 panel = case.id if points.panel is None else points.panel
                 for contrast in self.contrasts:
-                    if {contrast.arm, contrast.base} <= {*points.arms} and contrast.is_primary(
-                        points.where
-                    ):
+                    sides = {contrast.arm, contrast.base}
+                    if sides <= {*points.arms} and contrast.is_primary(points.where):
                         claims = PlannedClaims(case.id, contrast.description, len(points.sizes))
                         claims_by_key.setdefault((panel, contrast), claims)
         return list(claims_by_key.values())
