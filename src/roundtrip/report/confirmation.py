@@ -7,8 +7,10 @@ report that judges them choose the same ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +77,10 @@ class RepeatedSeries:
         control = (
             f"{self.control_test} of the control" if self.control_test else "without a control"
         )
-        nodes = (
-            f"; {self.launches_elsewhere} on other nodes than the night's"
-            if self.launches_elsewhere
-            else ""
-        )
-        return f"{self.verdict}: {self.test} launches, {control}{nodes}"
+        sentence = f"{self.verdict}: {self.test} launches, {control}"
+        if self.launches_elsewhere:
+            sentence += f"; {self.launches_elsewhere} on other nodes than the night's"
+        return sentence
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class ConfirmationResult:
             return f"Not launched again: {self.skip_reason}."
         verdicts = [repeat.verdict for repeat in self.series.values()]
         counts = [
-            f"{verdict} ({units.plural(n, 'series', 'series')})"
+            f"{verdict} ({units.plural(n, 'series')})"
             for verdict in Confirmation
             if (n := verdicts.count(verdict))
         ]
@@ -110,11 +110,9 @@ class ConfirmationResult:
         repeat = self.series.get(line.series.key)
         if repeat is None:
             return ""
-        return (
-            f"{Confirmation.NOT_LAUNCHED}: {self.skip_reason}"
-            if self.skip_reason
-            else repeat.sentence
-        )
+        if self.skip_reason:
+            return f"{Confirmation.NOT_LAUNCHED}: {self.skip_reason}"
+        return repeat.sentence
 
     def record(self, line: Line) -> dict[str, Any] | None:
         """The result for the series of `line` as a JSON object; None if it was no candidate."""
@@ -146,47 +144,32 @@ def pairs(
     """
     worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
     worse_cases = {line.series.names["case_id"] for line in worse_lines}
-    candidates = [
-        line
-        for line in verdicts.with_verdict(Verdict.UNCHANGED)
-        if line.history.newest_night is not None
-        and not line.history.newest_night.is_outside
-        and (launched_cases is None or line.series.names["case_id"] in launched_cases)
-    ]
+    groups: dict[tuple[Any, str], list[Line]] = defaultdict(list)
+    for line in verdicts.with_verdict(Verdict.UNCHANGED):
+        newest, names = line.history.newest_night, line.series.names
+        is_launched = launched_cases is None or names["case_id"] in launched_cases
+        if is_launched and newest is not None and not newest.is_outside:
+            groups[names["study"], line.series.environ].append(line)
     line_pairs = []
     for line in worse_lines:
-        group = (line.series.names["study"], line.series.environ)
-        peers = (
-            candidate
-            for candidate in candidates
-            if (candidate.series.names["study"], candidate.series.environ) == group
-        )
-        line_pairs.append((line, min(peers, key=_order(line, worse_cases), default=None)))
+        peers = groups[line.series.names["study"], line.series.environ]
+        distance = partial(_distance, line, worse_cases)
+        line_pairs.append((line, min(peers, key=distance, default=None)))
     return line_pairs
 
 
-def _order(line: Line, worse_cases: set[Any]) -> Callable[[Line], tuple[Any, ...]]:
-    def order(candidate: Line) -> tuple[Any, ...]:
-        line_names, candidate_names = line.series.names, candidate.series.names
-        case = str(candidate_names["case_id"])
-        differences = (
-            line_names[name] != candidate_names[name] for name in ("phase", "metric", "variant")
-        )
-        is_elsewhere = _partition(line_names) != _partition(candidate_names)
-        sizes = [
-            math.log2(1 + (names["size_bytes"] or 0)) for names in (line_names, candidate_names)
-        ]
-        size_distance = abs(sizes[0] - sizes[1])
-        return (
-            case in worse_cases,
-            is_elsewhere,
-            case,
-            *differences,
-            size_distance,
-            candidate.label,
-        )
-
-    return order
+def _distance(line: Line, worse_cases: set[Any], peer: Line) -> tuple[Any, ...]:
+    names, peer_names = line.series.names, peer.series.names
+    case = str(peer_names["case_id"])
+    size, peer_size = (math.log2(1 + (n["size_bytes"] or 0)) for n in (names, peer_names))
+    return (
+        case in worse_cases,
+        _partition(names) != _partition(peer_names),
+        case,
+        *(names[name] != peer_names[name] for name in ("phase", "metric", "variant")),
+        abs(size - peer_size),
+        peer.label,
+    )
 
 
 def _partition(names: Mapping[str, Any]) -> str:
@@ -203,9 +186,8 @@ def read_site_confirmation(site: Path, verdicts: NightVerdicts) -> ConfirmationR
 
     UserError if its bundle cannot be read.
     """
-    digests = {
-        line.series.points[-1].digest for line in verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
-    }
+    worse_lines = verdicts.with_verdict(Verdict.WORSE_LAST_NIGHT)
+    digests = {line.series.points[-1].digest for line in worse_lines}
     for revision in published.current_revisions(site)[0] if digests else ():
         if revision.digest in digests:
             reader.require(revision.bundle)

@@ -174,8 +174,7 @@ def judge(
     `levels`: by default those of the bundle.
     """
     test = sequential.judge if data.is_sequential else verdicts.judge
-    test_levels = levels or data.analysis.statistics
-    return test(claims, test_levels, family=lambda claim: claim.family)
+    return test(claims, levels or data.analysis.statistics, family=lambda claim: claim.family)
 
 
 def _json(file: Path) -> Any:

@@ -45,10 +45,8 @@ def kind(emulation: Sequence[Mapping[str, Any]] | None, simulated: object) -> st
         if nodes and not kinds:
             kinds.append("EMULATED NODES")
         if facts:
-            kinds.append(
-                "EMULATED: "
-                + ", ".join(f"{name} = {fact['value']}" for name, fact in facts.items())
-            )
+            values = ", ".join(f"{name} = {fact['value']}" for name, fact in facts.items())
+            kinds.append(f"EMULATED: {values}")
     if simulated:
         kinds.append(_SIMULATED)
     return "; ".join(kinds)
@@ -137,11 +135,10 @@ def notice(marks: dict[str, str]) -> Text | None:
     if not marks:
         return None
     kinds = "; ".join(sorted(set(marks.values())))
-    toolchains = units.plural(len(marks), "toolchain", "toolchains")
     return (
         Strong(f"{kinds}: "),
-        f"what {toolchains} measured here did not run on real hardware; each row says so. Absolute "
-        "values mean little, changes from night to night do.",
+        f"what {units.plural(len(marks), 'toolchain')} measured here did not run on real hardware; "
+        "each row says so. Absolute values mean little, changes from night to night do.",
     )
 
 
@@ -159,7 +156,7 @@ def notice_of_simulated(data: Data) -> Text | None:
     if launches.is_empty():
         return None
     runs = launches.group_by("case_id").len()["len"]
-    count, pairs = units.plural(launches.height, "launch", "launches"), int((runs > 1).sum())
+    count, pairs = units.plural(launches.height, "launch"), int((runs > 1).sum())
     proof = f"{pairs} of {units.plural(len(runs), 'case')}: two runs, identical to the last digit. "
     return (
         Strong("SIMULATED: "),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -82,50 +82,44 @@ def judgement(
         lower_is_better=lower_is_better, accepted_night=accepted_night
     )
     is_alarm = any(step.night >= since for step in standing_steps)
-    step = history.newest_step(accepted_night)
-    detectable_step, reason = history.detectable_step, history.reason
-    if verdict is Verdict.WORSE_LAST_NIGHT and history.newest_night:
-        newest = history.newest_night
+    base = Judgement(verdict, is_alarm=is_alarm, detectable_step=history.detectable_step)
+    newest = history.newest_night
+    if verdict is Verdict.WORSE_LAST_NIGHT and newest:
         distance = max(newest.ratio / newest.high, newest.low / newest.ratio)
         text = f"{units.change(newest.ratio)} last night"
-        return Judgement(verdict, None, newest, True, True, text, distance, detectable_step, reason)
+        alarm = replace(base, newest_night=newest, is_news=True, is_alarm=True)
+        return replace(alarm, ratio=text, evidence=distance, reason=history.reason)
+    step = history.newest_step(accepted_night)
     if verdict in (Verdict.REGRESSED, Verdict.IMPROVED, Verdict.RECOVERED) and step:
         is_news = history.is_news(step) and step.night >= since
         ratio = str(units.change(step.ratio, step.low, step.high))
         evidence = abs(step.evidence) / step.threshold
-        return Judgement(verdict, step, None, is_news, is_alarm, ratio, evidence, detectable_step)
+        return replace(base, step=step, is_news=is_news, ratio=ratio, evidence=evidence)
     flaps = history.worse_flapping(lower_is_better=lower_is_better)
     if verdict is Verdict.FLAPPING and flaps:
         text = (
             f"{units.change(flaps.ratio)} in {units.percent(flaps.share)} of {flaps.nights} "
             f"nights, {units.percent(flaps.share_before)} before"
         )
-        return Judgement(verdict, None, None, True, True, text, flaps.share, detectable_step)
+        return replace(base, is_news=True, is_alarm=True, ratio=text, evidence=flaps.share)
     modes = history.worse_mode(lower_is_better=lower_is_better, accepted_night=accepted_night)
     if verdict in (Verdict.FLAPPING, Verdict.IMPROVED) and modes:
         text = (
             f"worse mode ({units.change(modes.ratio)}) in {units.percent(modes.after)} of "
             f"{modes.nights} nights, {units.percent(modes.before)} before"
         )
-        is_new, is_worse = modes.nights <= history.news_nights, verdict is Verdict.FLAPPING
-        alarm = is_worse or is_alarm
-        return Judgement(verdict, None, None, is_new, alarm, text, modes.after, detectable_step)
+        is_news, is_worse = modes.nights <= history.news_nights, verdict is Verdict.FLAPPING
+        alarm = replace(base, is_news=is_news, is_alarm=is_worse or is_alarm)
+        return replace(alarm, ratio=text, evidence=modes.after)
     if verdict is Verdict.DRIFTING and history.drift:
-        drift = history.drift
-        ratio = f"{units.change(drift.yearly_ratio, drift.low, drift.high)} a year"
-        distance = (
-            max(drift.yearly_ratio, 1 / drift.yearly_ratio) if drift.yearly_ratio > 0 else 0.0
-        )
-        return Judgement(verdict, None, None, False, is_alarm, ratio, distance, detectable_step)
-    is_outside = history.newest_night is not None and history.newest_night.is_outside
-    ratio = (
-        f"{units.change(history.newest_night.ratio)} last night"
-        if history.newest_night and is_outside
-        else ""
-    )
-    return Judgement(
-        verdict, None, None, False, is_alarm, ratio, float(is_outside), detectable_step, reason
-    )
+        drift, yearly_ratio = history.drift, history.drift.yearly_ratio
+        ratio = f"{units.change(yearly_ratio, drift.low, drift.high)} a year"
+        distance = max(yearly_ratio, 1 / yearly_ratio) if yearly_ratio > 0 else 0.0
+        return replace(base, ratio=ratio, evidence=distance)
+    if newest and newest.is_outside:
+        ratio = f"{units.change(newest.ratio)} last night"
+        return replace(base, ratio=ratio, evidence=1.0, reason=history.reason)
+    return replace(base, reason=history.reason)
 
 
 @dataclass(frozen=True)
@@ -220,9 +214,8 @@ def judge(
 
     `acceptances` make levels the baseline; steps that began before the date `since` are no alarm.
     """
-    return judge_histories(
-        nights, provenance, detection.histories(nights, settings), acceptances, since
-    )
+    histories = detection.histories(nights, settings)
+    return judge_histories(nights, provenance, histories, acceptances, since)
 
 
 def judge_histories(
@@ -253,18 +246,15 @@ def judge_histories(
             accepted_night=accepted_night,
             since=calendar.count_before(since, inclusive=False),
         )
-        series_subjects = subjects(series)
         step_causes = {
-            step: _changes_near(
-                series, series_subjects, calendar.nights[step.night], calendar, night_changes
-            )
+            step: _changes_near(series, calendar.nights[step.night], calendar, night_changes)
             for step in dict.fromkeys((*history.steps, *([verdict.step] if verdict.step else [])))
         }
         night, near, changes = None, None, tuple[Change, ...]()
         if verdict.step:
             night, (near, changes) = calendar.nights[verdict.step.night], step_causes[verdict.step]
         elif verdict.verdict is Verdict.WORSE_LAST_NIGHT:
-            changes = _changes_at(series, series_subjects, calendar.nights[-1], night_changes)
+            changes = _changes_at(series, calendar.nights[-1], night_changes)
         causes = tuple(step_causes[step][1] for step in history.steps)
         revisions = tuple(_revisions(history, calendar, series.lower_is_better, accepted_night))
         lines.append(
@@ -307,9 +297,8 @@ def _revisions(
 
 def subjects(series: Series) -> frozenset[str]:
     """The subjects of facts that concern a series: its toolchain and its nodes."""
-    return frozenset(
-        (series.environ, *"+".join({point.nodes for point in series.points}).split("+"))
-    )
+    nodes = "+".join({point.nodes for point in series.points}).split("+")
+    return frozenset((series.environ, *nodes))
 
 
 def _label(series: Series, mark: str) -> str:
@@ -318,39 +307,31 @@ def _label(series: Series, mark: str) -> str:
 
 
 def _changes_at(
-    series: Series,
-    series_subjects: Collection[str],
-    night: str,
-    night_changes: Mapping[str, Sequence[Change]],
+    series: Series, night: str, night_changes: Mapping[str, Sequence[Change]]
 ) -> tuple[Change, ...]:
     """Changes of the series from the night before to `night`: recorded facts, then nodes."""
+    fact_changes = changes_of_series(night_changes.get(night, ()), subjects(series))
     node_change = node_set_changes(series.points).get(night)
-    return (
-        *changes_of_series(night_changes.get(night, ()), series_subjects),
-        *([node_change] if node_change else []),
-    )
+    return (*fact_changes, node_change) if node_change else tuple(fact_changes)
 
 
 def _changes_near(
-    series: Series,
-    series_subjects: Collection[str],
-    night: str,
-    calendar: Calendar,
-    night_changes: Mapping[str, Sequence[Change]],
+    series: Series, night: str, calendar: Calendar, night_changes: Mapping[str, Sequence[Change]]
 ) -> tuple[str | None, tuple[Change, ...]]:
     """The night near a step at which something of the series changed, and the changes.
 
     Changes of facts choose that night before changes of nodes, which may occur every night.
     """
+    series_subjects = subjects(series)
     facts = {
         neighbour: changes
         for neighbour in calendar.neighbours(night)
         if (changes := changes_of_series(night_changes.get(neighbour, ()), series_subjects))
     }
     set_changes = node_set_changes(series.points)
-    near = calendar.nearest(night, facts) or calendar.nearest(night, set_changes)
     set_night = calendar.nearest(night, set_changes)
-    node_changes = (
-        [set_changes[set_night]] if set_night in (night, near) and set_night is not None else []
-    )
-    return near, (*(facts.get(near, []) if near else []), *node_changes)
+    near = calendar.nearest(night, facts) or set_night
+    changes = facts.get(near, []) if near else []
+    if set_night is not None and set_night in (night, near):
+        changes = [*changes, set_changes[set_night]]
+    return near, tuple(changes)

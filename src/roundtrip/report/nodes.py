@@ -90,16 +90,15 @@ def describe_outlier(
     # Evidence between nodes comes first: the partners show which node causes the effect.
     first = min(outlier.evidence, key=lambda evidence: measure_name(evidence).is_alone)
     test, name = first.unit_effect, measure_name(first)
-    other_count = len(
-        {measure_name(evidence).measure for evidence in outlier.evidence} - {name.measure}
-    )
-    suffix = f"; and {units.plural(other_count, 'other measure')}" if other_count else ""
+    measures = {measure_name(evidence).measure for evidence in outlier.evidence}
+    rest = ""
+    if other_count := len(measures) - 1:
+        rest = f"; and {units.plural(other_count, 'other measure')}"
+    if interval_holds_zero(first):
+        rest += f"; q {chance(first.q)}, not the interval, names it"
     effect_text = f"{describe_measure(name)} {size(test.effect, name.measure)}{interval(first)}"
-    reason = (
-        f"; q {chance(first.q)}, not the interval, names it" if interval_holds_zero(first) else ""
-    )
     partners = _partners_text(outlier, first, verdicts.sensitivities[first.measure].node_count)
-    return f"{effect_text}{partners}, {count_in_words(test.nights, 'night')}{suffix}{reason}"
+    return f"{effect_text}{partners}, {count_in_words(test.nights, 'night')}{rest}"
 
 
 def describe_slow_processor(processor: SlowProcessor) -> str:
@@ -109,10 +108,7 @@ def describe_slow_processor(processor: SlowProcessor) -> str:
     )
     state = "stands still at times" if processor.pauses else "is slow"
     detail = f"inside the node, without the network, {effects}"
-    return (
-        f"its processor {state}: {detail} "
-        f"({units.plural(processor.launches, 'launch', 'launches')})"
-    )
+    return f"its processor {state}: {detail} ({units.plural(processor.launches, 'launch')})"
 
 
 def flaky_title(flaky_node: FlakyNode, mark: str, verdict: str = "is flaky") -> str:
@@ -165,31 +161,21 @@ def describe_healthy(verdicts: NodeVerdicts, marks: Mapping[str, str]) -> str:
 
     If the launches can show no effect: how many more rounds are needed.  `marks`: by environment.
     """
-    mark = environ_mark(
-        (name.environ for name in verdicts.sensitivities if isinstance(name, MeasureName)), marks
-    )
-    count = units.plural(len(verdicts.nodes), "node")
+    names = [name for name in verdicts.sensitivities if isinstance(name, MeasureName)]
+    mark = environ_mark((name.environ for name in names), marks)
     effect_texts: dict[str, str] = {}
-    for name, sensitivity in verdicts.sensitivities.items():
-        if sensitivity.detectable_effect is not None and isinstance(name, MeasureName):
-            effect_texts.setdefault(
-                describe_measure(name), _detectable_text(name, sensitivity.detectable_effect)
-            )
-    if not effect_texts:
-        rounds = min(
-            (sensitivity.extra_rounds for sensitivity in verdicts.sensitivities.values()), default=0
-        )
-        need = (
-            f"needs {units.plural(max(1, rounds), 'more round')}"
-            if verdicts.sensitivities
-            else _FEW
-        )
-        return f"Cannot judge {count}{mark}: {need}."
-    effects = ", ".join(effect_texts[key] for key in sorted(effect_texts, key=_order)[:2])
-    return f"No node stands out of {len(verdicts.nodes)}{mark}; {effects} would have been seen."
-
-
-_FEW = "too few nodes were measured"
+    for name in names:
+        if (detectable_effect := verdicts.sensitivities[name].detectable_effect) is not None:
+            effect_text = _detectable_text(name, detectable_effect)
+            effect_texts.setdefault(describe_measure(name), effect_text)
+    if effect_texts:
+        effects = ", ".join(effect_texts[key] for key in sorted(effect_texts, key=_order)[:2])
+        return f"No node stands out of {len(verdicts.nodes)}{mark}; {effects} would have been seen."
+    need = "too few nodes were measured"
+    if sensitivities := verdicts.sensitivities.values():
+        rounds = min(sensitivity.extra_rounds for sensitivity in sensitivities)
+        need = f"needs {units.plural(max(1, rounds), 'more round')}"
+    return f"Cannot judge {units.plural(len(verdicts.nodes), 'node')}{mark}: {need}."
 
 
 def describe_too_few(nodes: tuple[UnjudgedNode, ...]) -> str:
@@ -209,7 +195,7 @@ def _partners_text(outlier: Outlier, evidence: Evidence, nodes: int) -> str:
     """`` with all 15 partners``, or the launches; `nodes`: number measured in the partition."""
     test, name = evidence.unit_effect, measure_name(evidence)
     if outlier.kind is Kind.LINK or name.is_alone:
-        return f", {units.plural(test.launches, 'launch', 'launches')}"
+        return f", {units.plural(test.launches, 'launch')}"
     partner_count = nodes - len(outlier.members)
     if test.partners >= partner_count:
         return f" with all {partner_count} partners"
@@ -223,7 +209,4 @@ def _detectable_text(name: MeasureName, effect: float) -> str:
 
 
 def _order(words: str) -> int:
-    for place, prefix in enumerate(("latency", "bandwidth", "tail")):
-        if words == prefix or (prefix == "tail" and words.startswith(prefix)):
-            return place
-    return 3
+    return {"latency": 0, "bandwidth": 1}.get(words, 2 if words.startswith("tail") else 3)

@@ -48,17 +48,15 @@ MOST_ENVIRONS = 32
 def speeds_of_launches(data: Data, launches: Collection[str]) -> Values:
     """The values of these `launches`, all of which passed."""
     values: dict[str, dict[Point, Value]] = defaultdict(dict)
-    launch_rows = data.launches.filter(pl.col("launch").is_in(list(launches)))
-    study_names, cases = (
-        set(launch_rows["study"]),
-        dict(launch_rows.select("launch", "case_id").iter_rows()),
-    )
+    is_asked = pl.col("launch").is_in(list(launches))
+    launch_rows = data.launches.filter(is_asked)
+    study_names = set(launch_rows["study"])
+    cases = dict(launch_rows.select("launch", "case_id").iter_rows())
     for study in studies.load():
         if study.name not in study_names:
             continue
-        study_filter = (pl.col("study") == study.name) & pl.col("launch").is_in(list(launches))
-        frame = study.speeds(data.samples.filter(study_filter), data.analysis)
-        for row in frame.iter_rows(named=True):
+        samples = data.samples.filter(is_asked, study=study.name)
+        for row in study.speeds(samples, data.analysis).iter_rows(named=True):
             point = Point(**{field.name: row[field.name] for field in fields(Point)})
             launch = row["launch"]
             values[launch][point] = Value(row["value"], data.series_of(cases[launch], row))
@@ -112,7 +110,6 @@ class ToolchainComparison:
 
     @property
     def family(self) -> Family:
-        """The family of claims that it is corrected together with."""
         return Family.TOOLCHAINS
 
 
@@ -137,21 +134,9 @@ class PairedValues:
         """Speed of the one side over the other, one for each round (or two); above 1 is faster."""
         value_pairs = zip(self.one_values, self.other_values, strict=True)
         ratios = [b / a if self.lower_is_better else a / b for a, b in value_pairs]
-        return (
-            double_round_ratios(dict(zip(self.round_numbers, ratios, strict=True)))
-            if self.is_abba
-            else ratios
-        )
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Two toolchains that are not compared in a setting, and why."""
-
-    setting: Setting
-    one: str
-    other: str
-    reason: str
+        if self.is_abba:
+            return double_round_ratios(dict(zip(self.round_numbers, ratios, strict=True)))
+        return ratios
 
 
 def distinct_titles(titles: Mapping[str, str]) -> dict[str, str]:
@@ -192,13 +177,13 @@ class Toolchains:
         }
 
     @cached_property
-    def refusals(self) -> list[Refusal]:
-        """Pairs whose launches were not interleaved."""
-        return [
-            Refusal(setting, one, other, pairing.refusal)
+    def refusals(self) -> dict[tuple[Setting, str, str], str]:
+        """By setting and pair: why it is not compared; its launches were not interleaved."""
+        return {
+            (setting, one, other): pairing.refusal
             for setting, one, other, pairing, _ in self._pairs
             if pairing.refusal
-        ]
+        }
 
     @cached_property
     def comparisons(self) -> dict[ToolchainComparison, PairedValues]:
@@ -216,15 +201,11 @@ class Toolchains:
 
     def _paired_values(self, pairing: Pairing, point: Point) -> PairedValues | None:
         """The values of rounds in which both sides are above 0; None if there is no such round."""
-        values = self._values
-        value_pairs = {
-            number: (values[a][point], values[b][point])
-            for number, (a, b) in zip(pairing.round_numbers, pairing.pairs, strict=True)
-            if point in values.get(a, {}) and point in values.get(b, {})
-        }
-        value_pairs = {
-            n: pair for n, pair in value_pairs.items() if min(value.number for value in pair) > 0
-        }
+        value_pairs: dict[int, tuple[Value, Value]] = {}
+        for number, launches in zip(pairing.round_numbers, pairing.pairs, strict=True):
+            one, other = (self._values.get(launch, {}).get(point) for launch in launches)
+            if one and other and min(one.number, other.number) > 0:
+                value_pairs[number] = one, other
         if not value_pairs:
             return None
         ones, others = zip(*value_pairs.values(), strict=True)
@@ -249,9 +230,8 @@ class Toolchains:
             }
             all_software = set(environ_software.values())
             for one, other in compared_pairs(environ_software):
-                if factors := compared_factors(
-                    environ_software[one], environ_software[other], all_software
-                ):
+                sides = environ_software[one], environ_software[other]
+                if factors := compared_factors(*sides, all_software):
                     pairing = pair_by_round(launches[one], launches[other])
                     pairs.append((setting, one, other, pairing, factors))
         return pairs
@@ -284,16 +264,12 @@ def _groups(data: Data) -> dict[Setting, dict[str, list[dict[str, Any]]]]:
                 labels.kind(row["emulation"], row["simulated"]),
             )
             groups[setting][str(row.get("environ"))].append(row)
-    settings = [setting for setting, group in groups.items() if len(group) > 1]
     order = list(exclusions)
-    settings.sort(
-        key=lambda setting: (
-            order.index(setting.study),
-            setting.check,
-            setting.place,
-            setting.parameters,
-        )
-    )
+
+    def position(setting: Setting) -> tuple[object, ...]:
+        return order.index(setting.study), setting.check, setting.place, setting.parameters
+
+    settings = sorted((s for s, group in groups.items() if len(group) > 1), key=position)
     return {setting: dict(groups[setting]) for setting in settings}
 
 

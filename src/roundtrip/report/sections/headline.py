@@ -9,7 +9,7 @@ import polars as pl
 
 from roundtrip.collect.columns import setting_texts
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Cell, Column, Table
+from roundtrip.report.blocks import Cell, Column, Table, number_columns
 from roundtrip.report.data import Data
 from roundtrip.report.speeds import Value, distinct_titles, single_series
 from roundtrip.report.units import Level, Quantity
@@ -46,10 +46,9 @@ def headline(data: Data, study: Study) -> Table | None:
     if not rows:
         return None
     titles = distinct_titles({row["environ"]: row["toolchain"] for row in launches.values()})
-    top_rows = dict(list(rows.items())[:_MOST_ROWS])
     cells = {
         row: {environ: _cell(values, row.unit, level) for environ, values in by_environ.items()}
-        for row, by_environ in top_rows.items()
+        for row, by_environ in list(rows.items())[:_MOST_ROWS]
     }
     first_row, first_cells = next(iter(cells.items()))
     ranking = sorted(
@@ -59,34 +58,27 @@ def headline(data: Data, study: Study) -> Table | None:
     ranking = list(dict.fromkeys([*ranking, *(name for row in cells.values() for name in row)]))
     environs = sorted(ranking[:_MOST_TOOLCHAINS], key=titles.__getitem__)
     differences = labels.differences({row.setting for row in rows})
+    notes = [
+        f"{shown} of {units.plural(count, noun)}"
+        for shown, count, noun in (
+            (len(cells), len(rows), "value"),
+            (len(environs), len(titles), "toolchain"),
+        )
+        if shown < count
+    ]
+    rest = f" Shown: {', '.join(notes)}; the rest is below." if notes else ""
     blank = Cell(units.NO_VALUE, "muted")
     return Table(
-        level.caption(_caption((len(cells), len(rows)), (len(environs), len(titles)))),
-        (Column("What"), *(Column(titles[name], "right") for name in environs)),
+        level.caption(f"Median over launches, {{level}} rank interval.{rest}"),
+        (Column("What"), *number_columns(*(titles[name] for name in environs))),
         tuple(
             (
                 Cell(_name(row, differences[row.setting])),
-                *(
-                    Cell(quantity, series=quantity.series)
-                    if (quantity := by_environ.get(name))
-                    else blank
-                    for name in environs
-                ),
+                *(Cell(by_environ[name]) if name in by_environ else blank for name in environs),
             )
             for row, by_environ in cells.items()
         ),
     )
-
-
-def _caption(rows: tuple[int, int], toolchains: tuple[int, int]) -> str:
-    """The caption; of rows and of toolchains it has how many are shown of how many."""
-    notes = [
-        f"{shown} of {units.plural(count, noun)}"
-        for (shown, count), noun in ((rows, "value"), (toolchains, "toolchain"))
-        if shown < count
-    ]
-    caption = "Median over launches, {level} rank interval."
-    return f"{caption} Shown: {', '.join(notes)}; the rest is below." if notes else caption
 
 
 def _values(
@@ -108,7 +100,7 @@ def _values(
     quantities = list(dict.fromkeys(row.quantity for row in rows))
 
     def position(item: tuple[_Row, object]) -> tuple[object, ...]:
-        """Return the sort key: oversubscribed rows last; a shorter text has a smaller number."""
+        """Sort key: oversubscribed rows last; a shorter text has a smaller number."""
         row = item[0]
         place = len(row.kind), row.kind, len(row.setting), row.setting
         is_last = labels.OVERSUBSCRIBED in row.kind
@@ -118,7 +110,7 @@ def _values(
 
 
 def _setting(launch: dict[str, Any]) -> tuple[str, str]:
-    """Return (parameters and place, kind) of a launch; the first omits what the kind says."""
+    """(Parameters and place, kind) of a launch; the first omits what the kind says."""
     emulation = [fact["name"] for fact in launch["emulation"] or ()]
     values = [
         f"{name} {text}" if text.isdigit() else labels.PLACEMENTS.get(text, text)
@@ -134,10 +126,9 @@ def _setting(launch: dict[str, Any]) -> tuple[str, str]:
 
 def _cell(values: list[Value], unit: str, level: Level) -> Quantity:
     interval = median_interval([value.number for value in values], level)
+    says_unit = unit not in units.UNPRINTED_UNITS
     series = single_series(values)
-    return Quantity.from_interval(
-        interval, unit, series=series, says_unit=unit not in units.UNPRINTED_UNITS
-    )
+    return Quantity.from_interval(interval, unit, series=series, says_unit=says_unit)
 
 
 def _name(row: _Row, setting: str) -> str:

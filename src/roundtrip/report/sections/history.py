@@ -70,12 +70,7 @@ def part(data: Data) -> Part:
         blocks: list[Block] = [*_pairs(verdicts)]
     else:
         blocks = [*_last_night(verdicts), *confirmation.blocks(relaunches), *_changes(verdicts)]
-        blocks += [
-            *_flapping(verdicts),
-            *_revisions(verdicts),
-            *_small_steps(verdicts),
-            *_drifts(verdicts),
-        ]
+        blocks += [*_other_changes(verdicts), *_drifts(verdicts)]
     blocks += [
         *_acceptances(verdicts),
         *_notes(verdicts, data),
@@ -118,10 +113,8 @@ def judge_nights(data: Data) -> NightVerdicts:
 def _changes(verdicts: NightVerdicts) -> Iterator[Block]:
     lines = [line for line in verdicts.lines if line.night]
     if not lines:
-        series_count = len(verdicts.lines) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
-        yield Paragraph(
-            (f"None of the {series_count} series that can be judged has left its level.",)
-        )
+        count = len(verdicts.lines) - len(verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS))
+        yield Paragraph((f"None of the {count} series that can be judged has left its level.",))
         return
     rows = [_row(line, verdicts) for line in lines]
     table = Table(
@@ -140,7 +133,7 @@ def _changes(verdicts: NightVerdicts) -> Iterator[Block]:
     yield table
     if rest := tuple(rows[_MOST_ROWS:]):
         rest_table = Table("The rest, in the same order.", table.columns, rest)
-        yield Fold(f"{units.plural(len(rest), 'more series', 'more series')}", (rest_table,))
+        yield Fold(units.plural(len(rest), "more series"), (rest_table,))
 
 
 def _row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
@@ -161,7 +154,7 @@ def _row(line: Line, verdicts: NightVerdicts) -> tuple[Cell, ...]:
 
 
 def _series_cell(line: Line, content: Inline | Text = "", tone: Tone = "plain") -> Cell:
-    """Return a cell with `content`, by default the series' label, that links to its history."""
+    """A cell with `content`, by default the series' label, that links to its history."""
     return Cell(content or line.label, tone, series=line.series.key)
 
 
@@ -170,7 +163,7 @@ def _ratio(value: float, unit: Unit = Unit.RATIO, **ends: Any) -> Quantity:
 
 
 def _pairs(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Yield a comparison of the two newest nights, for a history too short for verdicts."""
+    """The two newest nights, for a history too short for verdicts."""
     yield Paragraph((too_few_nights_sentence(verdicts),))
     rows = tuple(
         (
@@ -193,7 +186,7 @@ def _pairs(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _list(title: str, items: Sequence[str], limit: int | None = None) -> Iterator[Block]:
-    """Yield a heading and at most `limit` of the items; nothing without items."""
+    """A heading and at most `limit` of the items; nothing without items."""
     if not items:
         return
     rest_count = len(items) - len(items[:limit])
@@ -202,31 +195,19 @@ def _list(title: str, items: Sequence[str], limit: int | None = None) -> Iterato
     yield Items(tuple((item,) for item in [*items[:limit], *rest]))
 
 
-def _flapping(verdicts: NightVerdicts) -> Iterator[Block]:
-    """List series judged by how often nights are bad, or in the worse of two modes."""
-    lines = [line for line in verdicts.lines if line.comes_and_goes]
-    items = [f"{line.label}: {line.judgement.ratio}." for line in lines]
-    return _list("Nights that come and go", items, _MOST_ROWS)
-
-
-def _revisions(verdicts: NightVerdicts) -> Iterator[Block]:
-    """List findings of the previous night's report that have moved or are withdrawn."""
-    items = [
-        f"{line.label}: {'; '.join(line.revisions)}." for line in verdicts.lines if line.revisions
-    ]
-    return _list("Revised since the night before", items)
-
-
-def _small_steps(verdicts: NightVerdicts) -> Iterator[Block]:
-    """List newest change points below the least effect; they have no influence on verdicts."""
+def _other_changes(verdicts: NightVerdicts) -> Iterator[Block]:
+    """Shares of bad nights, revised findings of the night before, and steps that are no effect."""
+    lines, calendar = verdicts.lines, verdicts.calendar
+    items = [f"{line.label}: {line.judgement.ratio}." for line in lines if line.comes_and_goes]
+    yield from _list("Nights that come and go", items, _MOST_ROWS)
+    items = [f"{line.label}: {'; '.join(line.revisions)}." for line in lines if line.revisions]
+    yield from _list("Revised since the night before", items)
     items = []
-    for line in verdicts.lines:
-        if line.is_small:
-            step, least_effect = line.history.steps[-1], units.percent(line.history.least_effect)
-            date = verdicts.calendar.label(verdicts.calendar.nights[step.night])
-            change = units.change(step.ratio)
-            items.append(f"{line.label}: {change} since {date}; least effect {least_effect}.")
-    return _list("Smaller than the least effect", items, _MOST_ROWS)
+    for line in (line for line in lines if line.is_small):
+        step, least_effect = line.history.steps[-1], units.percent(line.history.least_effect)
+        change, date = units.change(step.ratio), calendar.label(calendar.nights[step.night])
+        items.append(f"{line.label}: {change} since {date}; least effect {least_effect}.")
+    yield from _list("Smaller than the least effect", items, _MOST_ROWS)
 
 
 def _drifts(verdicts: NightVerdicts) -> Iterator[Block]:
@@ -245,7 +226,7 @@ def _drifts(verdicts: NightVerdicts) -> Iterator[Block]:
 
 
 def _last_night(verdicts: NightVerdicts) -> Iterator[Block]:
-    """Yield a table of this night's values that lie outside the earlier nights' prediction."""
+    """This night's values that lie outside of the earlier nights' prediction."""
     lines = [
         line
         for line in verdicts.lines
@@ -274,17 +255,15 @@ def _newest_row(line: Line) -> tuple[Cell, ...]:
     ratio, low, high = (
         _ratio(value, Unit.PURE) for value in (newest.ratio, newest.low, newest.high)
     )
-    expectation = _series_cell(line, (low, " to ", high))
     return (
         _series_cell(line),
         Cell(str(verdict), TONES[verdict]),
         _series_cell(line, ratio, "warn"),
-        expectation,
+        _series_cell(line, (low, " to ", high)),
     )
 
 
 def _acceptances(verdicts: NightVerdicts) -> Iterator[Block]:
-    """List the series with accepted levels, by annotation."""
     groups: dict[tuple[str, str], list[Line]] = {}
     for line in verdicts.lines:
         if line.acceptance:
@@ -292,26 +271,24 @@ def _acceptances(verdicts: NightVerdicts) -> Iterator[Block]:
     items = []
     for (last, text), lines in sorted(groups.items()):
         names = _first_labels([line.label for line in lines])
-        count = units.plural(len(lines), "series", "series")
+        count = units.plural(len(lines), "series")
         items.append(f"{count} up to {last}, by the annotation “{text}”: {names}.")
     return _list("Accepted levels", items)
 
 
 def _first_labels(labels: Sequence[str]) -> str:
-    """Return the first three labels and the number of the others."""
     rest = f"; and {len(labels) - 3} more" if len(labels) > 3 else ""
     return "; ".join(labels[:3]) + rest
 
 
 def _notes(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
-    """List the annotations of nights."""
     label = verdicts.calendar.label
     items = [f"{label(night)}: {text}" for night, text in data.history.notes.rows()]
     return _list("Annotations of these nights", items)
 
 
 def _omissions(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
-    """List values that detection did not use, with reasons, and what this night lacks."""
+    """Values that detection did not use, with reasons, and what this night lacks."""
     reasons: Counter[str] = Counter()
     labels = []
     tonight = verdicts.calendar.nights[-1]
@@ -325,17 +302,16 @@ def _omissions(verdicts: NightVerdicts, data: Data) -> Iterator[Block]:
         for reason, count in sorted(reasons.items())
     ]
     if labels:
-        count = units.plural(len(labels), "series", "series")
+        count = units.plural(len(labels), "series")
         items.append(f"{count} of earlier nights not measured this night: {_first_labels(labels)}.")
     night_rows = data.history.nights.filter((pl.col("nodes") == "") & ~pl.col("foreign"))
     if night_rows.height:
         count = units.plural(night_rows["night"].n_unique(), "night")
         items.append(f"Of {count} it is not known which nodes they ran on.")
-    verdict_reasons = Counter(
-        line.judgement.reason for line in verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
-    )
+    unjudged_lines = verdicts.with_verdict(Verdict.TOO_FEW_NIGHTS)
+    verdict_reasons = Counter(line.judgement.reason for line in unjudged_lines)
     items += [
-        f"{units.plural(count, 'series', 'series')}: {reason}."
+        f"{units.plural(count, 'series')}: {reason}."
         for reason, count in sorted(verdict_reasons.items())
         if reason
     ]

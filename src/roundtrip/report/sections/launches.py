@@ -24,10 +24,10 @@ from roundtrip.report.blocks import (
     Heading,
     Paragraph,
     Part,
-    Strong,
     Table,
     Text,
     Tone,
+    answer,
     count_cells,
     number_columns,
     text_cells,
@@ -68,38 +68,36 @@ def odd_clock_answers(data: Data) -> Iterator[Answer]:
     """Yield the nodes whose clock rate or wall clock deviates from those of other nodes."""
     environs = labels.kinds_by_environ(data.launches)
     mark = words.environ_mark(environs, environs)
-    limit = data.analysis.disturbance.clock_rate
-    for outlier in odd_clocks(_rates(data), math.log1p(limit)):
-        title, rest = _named_clock(outlier, f"runs {math.exp(outlier.excess):.4g} times as fast as")
-        yield Answer((Strong(f"{title}{mark} "), f"{rest}: its times are wrong."), "bad")
-    for outlier in odd_clocks(_offsets(data), _UTC_LIMIT_S):
+    rates = (
+        ClockComparison(root, host, math.log(rate), error / rate)
+        for root, host, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error")
+        if rate > 0
+    )
+    limit = math.log1p(data.analysis.disturbance.clock_rate)
+    for outlier in odd_clocks(rates, limit):
+        difference = f"runs {math.exp(outlier.excess):.4g} times as fast as {_others(outlier)}"
+        title = f"The clock of {outlier.node}{mark} "
+        yield answer(title, f"{difference}: its times are wrong.", "bad")
+    offsets = (
+        ClockComparison(root, host, ahead_s, 0.0)
+        for root, host, (ahead_s,) in _against_root(data, "utc_ahead_s")
+    )
+    for outlier in odd_clocks(offsets, _UTC_LIMIT_S):
         side = "ahead of" if outlier.excess > 0 else "behind"
-        title, rest = _named_clock(outlier, f"is {abs(outlier.excess):.3g} s {side}", "wall clock")
-        yield Answer((Strong(f"{title}{mark} "), f"{rest}: its logs are misdated."), "warn")
+        difference = f"is {abs(outlier.excess):.3g} s {side} {_others(outlier)}"
+        title = f"The wall clock of {outlier.node}{mark} "
+        yield answer(title, f"{difference}: its logs are misdated.", "warn")
 
 
-def _named_clock(outlier: OddClock, difference: str, clock: str = "clock") -> tuple[str, str]:
+def _others(outlier: OddClock) -> str:
     if outlier.other:
-        reference = f"that of {outlier.other}; of two alone nobody knows which is right"
-    else:
-        pronoun = "those" if outlier.partners > 1 else "that"
-        reference = f"{pronoun} of {units.plural(outlier.partners, 'other node')}"
-    return f"The {clock} of {outlier.node}", f"{difference} {reference}"
-
-
-def _rates(data: Data) -> Iterator[ClockComparison]:
-    for root, host, (rate, error) in _against_root(data, "clock_rate", "clock_rate_error"):
-        if rate > 0:
-            yield ClockComparison(root, host, math.log(rate), error / rate)
-
-
-def _offsets(data: Data) -> Iterator[ClockComparison]:
-    for root, host, (ahead_s,) in _against_root(data, "utc_ahead_s"):
-        yield ClockComparison(root, host, ahead_s, 0.0)
+        return f"that of {outlier.other}; of two alone nobody knows which is right"
+    pronoun = "those" if outlier.partners > 1 else "that"
+    return f"{pronoun} of {units.plural(outlier.partners, 'other node')}"
 
 
 def _against_root(data: Data, *names: str) -> Iterator[tuple[str, str, tuple[float, ...]]]:
-    """Yield (host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
+    """(Host of rank 0, host of another rank, columns `names`: its clock against rank 0)."""
     if data.placement.is_empty():
         return
     hosts = data.placement.select("launch", "rank", "host")
@@ -114,7 +112,7 @@ def part(data: Data) -> Part:
     """Return the section: counts, losses, disturbances, noise."""
     yardsticks = _yardsticks(data)
     blocks: list[Block] = [_counts(data), *_unsealed(data), *_losses(data)]
-    blocks += [*_excluded_nodes(data), *_displacements(data), *_silences(data)]
+    blocks += [*_excluded_nodes(data), *_scheduler_faults(data)]
     blocks += [*_disturbances(data, yardsticks), *spread.blocks(data, yardsticks)]
     title = "Launches: completed, failed and disturbed"
     return Part("launches", title, tuple(blocks), answers=answers(data), question=QUESTION)
@@ -128,35 +126,30 @@ def answers(data: Data) -> tuple[Answer, ...]:
 
 def _faults(data: Data) -> Iterator[Answer]:
     counts = Counter(data.launches["status"])
-    if missing_count := counts["missing"]:
-        launches = units.plural(missing_count, "expected launch", "expected launches")
-        yield Answer((Strong("Incomplete: "), f"{launches} missing."), "bad")
-    if partial_count := counts["partial"]:
-        launches = units.plural(partial_count, "launch", "launches")
-        yield Answer((Strong("Partial: "), f"{launches} measured too few sizes; left out."), "bad")
-    if failed_count := counts["failed"]:
-        attempts = units.plural(failed_count, "attempt", "attempts")
-        yield Answer((Strong("Failed: "), f"{attempts} at a launch."), "bad")
+    if count := counts["missing"]:
+        yield answer("Incomplete: ", f"{units.plural(count, 'expected launch')} missing.", "bad")
+    if count := counts["partial"]:
+        launches = units.plural(count, "launch")
+        yield answer("Partial: ", f"{launches} measured too few sizes; left out.", "bad")
+    if count := counts["failed"]:
+        yield answer("Failed: ", f"{units.plural(count, 'attempt')} at a launch.", "bad")
     yield from _mismatches(data)
-    disturbed_count = int(data.launches["disturbed"].fill_null(False).sum())
-    if disturbed_count:
-        launches = f"{disturbed_count} of {units.plural(counts['passed'], 'launch', 'launches')}"
-        yield Answer((Strong("Disturbed: "), launches, ", kept and marked."), "warn")
+    if count := int(data.launches["disturbed"].fill_null(False).sum()):
+        launches = units.plural(counts["passed"], "launch")
+        yield answer("Disturbed: ", f"{count} of {launches}, kept and marked.", "warn")
     yield from odd_clock_answers(data)
 
 
 def _mismatches(data: Data) -> Iterator[Answer]:
-    """Yield the distinct mismatches (`identity`) among the reasons of launches."""
+    """The distinct mismatches (`identity`) among the reasons of launches."""
     reasons = data.launches["reason"].drop_nulls()
-    matches = (_MISMATCH.search(reason) for reason in reasons)
-    mismatches = dict.fromkeys(
-        match[0].removeprefix(identity.MISMATCH) for match in matches if match
-    )
+    matches = filter(None, map(_MISMATCH.search, reasons))
+    mismatches = dict.fromkeys(match[0].removeprefix(identity.MISMATCH) for match in matches)
     for mismatch in list(mismatches)[:_MOST_MISMATCHES]:
-        yield Answer((Strong("Mismatch: "), f"{mismatch}."), "bad")
+        yield answer("Mismatch: ", f"{mismatch}.", "bad")
     if len(mismatches) > _MOST_MISMATCHES:
-        rest = units.plural(len(mismatches) - _MOST_MISMATCHES, "more mismatch", "more mismatches")
-        yield Answer((Strong("Mismatch: "), f"{rest}, with the launches."), "bad")
+        rest = units.plural(len(mismatches) - _MOST_MISMATCHES, "more mismatch")
+        yield answer("Mismatch: ", f"{rest}, with the launches.", "bad")
 
 
 def facts(launches_part: Part) -> Facts:
@@ -185,7 +178,7 @@ def _counts(data: Data) -> Table:
 
 
 def _cases(data: Data) -> dict[str, str]:
-    """Return by id the name of each case, marked if a launch of it was emulated or simulated."""
+    """By id the name of each case, marked if a launch of it was emulated or simulated."""
     rows = data.launches.select("case_id", "emulation", "simulated").iter_rows(named=True)
     cases: dict[str, str] = {}
     for row in rows:
@@ -196,36 +189,30 @@ def _cases(data: Data) -> dict[str, str]:
 
 
 def _unsealed(data: Data) -> Iterator[Block]:
-    """Yield the number of launches without a digest to prove their samples unchanged."""
+    """The number of launches without a digest to prove their samples unchanged."""
     if count := data.completed_launches.filter(~pl.col("sealed").fill_null(False)).height:
-        launches = (
-            f"{units.plural(count, 'launch', 'launches')} of {data.completed_launches.height}"
-        )
+        launches = f"{units.plural(count, 'launch')} of {data.completed_launches.height}"
         verb = "is" if count == 1 else "are"
         reason = "not sealed: run.json has no digest of samples.csv to hold the rows against."
         yield Paragraph((f"{launches} {verb} {reason}",))
 
 
-def _silences(data: Data) -> Iterator[Block]:
-    """Yield the times at which the scheduler did not answer; nothing without a record."""
+def _scheduler_faults(data: Data) -> Iterator[Block]:
+    """How many launches Slurm displaced, by reason, and when the scheduler did not answer."""
+    displaced_launches = data.launches.filter(status=completion.DISPLACED)
+    if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
+        yield Paragraph((f"{reasons}.",))
     if silences := scheduler_log.describe_record(data.environment.get("scheduler.json")):
         note = "Launches that failed because of it were repeated and count against no case."
         yield Paragraph((f"{silences}. {note}",))
 
 
 def _excluded_nodes(data: Data) -> Iterator[Block]:
-    """Yield the nodes that Slurm had taken out of use, unless the section on nodes lists them."""
+    """The nodes that Slurm had taken out of use, unless the section on nodes lists them."""
     caption = "Nodes that Slurm had taken out of use when the run began: nobody measured them."
     table = nodes.excluded_nodes(data, caption)
     if table and _PAIRS not in data.environment:
         yield table
-
-
-def _displacements(data: Data) -> Iterator[Block]:
-    """Yield the number of launches that Slurm displaced, by reason; nothing without any."""
-    displaced_launches = data.launches.filter(pl.col("status") == completion.DISPLACED)
-    if reasons := completion.describe_displaced(displaced_launches["reason"].fill_null("")):
-        yield Paragraph((f"{reasons}.",))
 
 
 def _losses(data: Data) -> list[Block]:
@@ -236,21 +223,15 @@ def _losses(data: Data) -> list[Block]:
     rows = []
     cases = _cases(data)
     keys = ["status", "case_id", "reason"]
-    groups = lost_launches.group_by(keys, maintain_order=True).agg(pl.col("launch"))
+    groups = lost_launches.group_by(keys, maintain_order=True).agg("launch")
     for status, case_id, reason, launches in groups.iter_rows():
         names = launches[0] if len(launches) == 1 else f"{launches[0]} and {len(launches) - 1} more"
-        rows.append(
-            (
-                Cell(cases[case_id]),
-                Cell(status, _TONES.get(status, "warn")),
-                *text_cells(reason or "no reason given", names),
-            )
-        )
+        status_cell = Cell(status, _TONES.get(status, "warn"))
+        reason_cells = text_cells(reason or "no reason given", names)
+        rows.append((Cell(cases[case_id]), status_cell, *reason_cells))
     caption = "Left out of every number above, each with its reason."
-    return [
-        heading,
-        Table(caption, text_columns("Case", "Status", "Reason", "Launch"), tuple(rows)),
-    ]
+    columns = text_columns("Case", "Status", "Reason", "Launch")
+    return [heading, Table(caption, columns, tuple(rows))]
 
 
 def _disturbances(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
@@ -264,18 +245,15 @@ def _disturbances(data: Data, yardsticks: pl.DataFrame) -> list[Block]:
     ]
     caption = "Something other than the benchmark used the machine during these launches."
     table = Table(caption, text_columns("Launch", "Toolchain", "Why"), tuple(rows))
-    note = (
-        f"{units.plural(launches.height, 'launch', 'launches')} of "
-        f"{data.completed_launches.height} marked as disturbed. They are kept in every number of "
-        "this report."
-    )
+    count = f"{units.plural(launches.height, 'launch')} of {data.completed_launches.height}"
+    note = f"{count} marked as disturbed. They are kept in every number of this report."
     effect = _effect(data, yardsticks)
     tables: list[Block] = [effect] if effect.rows else []
     return [heading, Paragraph((note,)), *tables, Fold("The disturbed launches", (table,))]
 
 
 def _effect(data: Data, yardsticks: pl.DataFrame) -> Table:
-    """Return the yardsticks of each study over all launches, and over undisturbed launches."""
+    """The yardsticks of each study over all launches, and over undisturbed launches."""
     rows = []
     keys = ["number", *spread.FIGURE_COLUMNS]
     for _, group in yardsticks.group_by(keys, maintain_order=True):
@@ -311,12 +289,9 @@ def _figure(launches: pl.DataFrame, unit: str) -> Text:
 def _change(disturbed_launches: pl.DataFrame, calm_launches: pl.DataFrame) -> Text:
     values = disturbed_launches["median"].median(), calm_launches["median"].median()
     disturbed_median, calm_median = (value if isinstance(value, float) else 0.0 for value in values)
-    ratio = (
-        Quantity(value=disturbed_median / calm_median, unit=Unit.RATIO)
-        if disturbed_median and calm_median
-        else units.NO_VALUE
-    )
-    return (ratio,)
+    if not disturbed_median or not calm_median:
+        return (units.NO_VALUE,)
+    return (Quantity(value=disturbed_median / calm_median, unit=Unit.RATIO),)
 
 
 def _yardsticks(data: Data) -> pl.DataFrame:

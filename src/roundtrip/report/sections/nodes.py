@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from roundtrip.history import nodes as node_history
-from roundtrip.history.nodes import MeasureName
+from roundtrip.history.nodes import MeasureName, SlowProcessor
 from roundtrip.history.pairs import BANDWIDTH, FAILURE, LATENCY
 from roundtrip.report import labels, units
 from roundtrip.report import nodes as words
@@ -24,8 +24,9 @@ from roundtrip.report.blocks import (
     Items,
     Paragraph,
     Part,
-    Strong,
     Table,
+    Tone,
+    answer,
     count_cells,
     number_columns,
     text_cells,
@@ -64,34 +65,32 @@ def evidence_table(
     rows = []
     for outlier in verdicts.outliers:
         for evidence in outlier.evidence:
-            name, unit_effect = words.measure_name(evidence), evidence.unit_effect
-            effect = (*words.effect(unit_effect.effect, name.measure), words.interval(evidence))
-            series = _series(origins, name, unit_effect.unit.name)
-            rows.append(
-                (
-                    Cell(outlier.name, "bad"),
-                    *text_cells(words.describe_measure(name), words.describe_place(name, marks)),
-                    Cell(effect, unit=Unit.PERCENT, series=series),
-                    *count_cells(unit_effect.launches, unit_effect.partners, unit_effect.nights),
-                    Cell(words.chance(evidence.q)),
-                )
+            name, test = words.measure_name(evidence), evidence.unit_effect
+            effect = (*words.effect(test.effect, name.measure), words.interval(evidence))
+            row = (
+                Cell(outlier.name, "bad"),
+                *text_cells(words.describe_measure(name), words.describe_place(name, marks)),
+                Cell(effect, unit=Unit.PERCENT, series=_series(origins, name, test.unit.name)),
+                *count_cells(test.launches, test.partners, test.nights),
+                Cell(words.chance(evidence.q)),
             )
+            rows.append(row)
     if rows:
-        yield Table(
+        caption = (
             "What stands out, and why. Effects are those of the node alone, over what is usual "
             "there: median over its launches with the rank interval. “q”: the chance of a false "
             "discovery, by all launches together. It names a node, also where few launches saw no "
-            "effect, so that the interval holds none.",
-            (
-                *text_columns("Node, switch or link", "Measure", "Where"),
-                *number_columns("Effect", "Launches", "Partners", "Nights", "q"),
-            ),
-            tuple(rows),
+            "effect, so that the interval holds none."
         )
+        columns = (
+            *text_columns("Node, switch or link", "Measure", "Where"),
+            *number_columns("Effect", "Launches", "Partners", "Nights", "q"),
+        )
+        yield Table(caption, columns, tuple(rows))
 
 
-def _series(origins: Origins, name: node_history.MeasureName, unit: str) -> str:
-    """Return the key (`Cell.series`) of a node's series in a measure; "" for a switch or a link."""
+def _series(origins: Origins, name: MeasureName, unit: str) -> str:
+    """The key (`Cell.series`) of a node's series in a measure; "" for a switch or a link."""
     case_id, case = node_history.case_columns(name)
     return origins.key([case_id], 0, case=case, variant=unit, phase=name.measure)
 
@@ -103,51 +102,46 @@ def effect_tables(
 
     `switches`: switch by node; `marks`: emulation by environment.
     """
-    sick_nodes = {member for outlier in verdicts.outliers for member in outlier.members}
+    sick_nodes = _sick_nodes(verdicts)
     has_switches = any(switches.values())
+    columns = (
+        *text_columns("Node", *(["Switch"] if has_switches else [])),
+        *number_columns("Effect", "Launches", "Nights", "In its newest night"),
+    )
     for name, sensitivity in verdicts.sensitivities.items():
-        assert isinstance(name, node_history.MeasureName)  # noqa: S101  every measure here does
+        assert isinstance(name, MeasureName)  # noqa: S101  every measure here does
         rows = []
-        for unit_effect in sorted(sensitivity.effects, key=lambda unit_effect: -unit_effect.effect):
-            node = unit_effect.unit.name
+        for test in sorted(sensitivity.effects, key=lambda test: -test.effect):
+            node = test.unit.name
             series = _series(origins, name, node)
             effect, newest_effect = (
                 Cell(words.effect(value, name.measure), unit=Unit.PERCENT, series=series)
-                for value in (unit_effect.effect, unit_effect.newest_effect)
+                for value in (test.effect, test.newest_effect)
             )
-            switch = [switches[node] or units.NO_VALUE] if has_switches else []
-            node_cells = (
+            row = (
                 Cell(node, "bad" if node in sick_nodes else "plain"),
-                *text_cells(*switch),
+                *(text_cells(switches[node] or units.NO_VALUE) if has_switches else ()),
+                effect,
+                *count_cells(test.launches, test.nights),
+                newest_effect,
             )
-            rows.append(
-                (
-                    *node_cells,
-                    effect,
-                    *count_cells(unit_effect.launches, unit_effect.nights),
-                    newest_effect,
-                )
-            )
+            rows.append(row)
         if rows:
-            title = (
-                f"{words.describe_measure(name).capitalize()}, {words.describe_place(name, marks)}."
-            )
-            least_effect = (
-                words.size(sensitivity.detectable_effect, name.measure)
-                if sensitivity.detectable_effect
-                else "nothing"
-            )
-            caption = (
-                f"{title} Usual: {_level(name)}. An effect of {least_effect} would have been seen."
-            )
-            columns = (
-                *text_columns("Node", *(["Switch"] if has_switches else [])),
-                *number_columns("Effect", "Launches", "Nights", "In its newest night"),
-            )
+            measure, place = words.describe_measure(name), words.describe_place(name, marks)
+            title = f"{measure.capitalize()}, {place}."
+            effect_size = "nothing"
+            if sensitivity.detectable_effect:
+                effect_size = words.size(sensitivity.detectable_effect, name.measure)
+            usual = f"Usual: {_level(name)}."
+            caption = f"{title} {usual} An effect of {effect_size} would have been seen."
             yield Fold(f"Effects of all nodes: {title}", (Table(caption, columns, tuple(rows)),))
 
 
-def _level(name: node_history.MeasureName) -> str:
+def _sick_nodes(verdicts: NodeVerdicts) -> set[str]:
+    return {member for outlier in verdicts.outliers for member in outlier.members}
+
+
+def _level(name: MeasureName) -> str:
     if name.unit == "1":
         return f"mean over median {units.pure_number(name.level)}"
     return str(words.amount(name.level, name.unit))
@@ -162,7 +156,7 @@ def node_maps(
     """
     newest_nights = sorted(set(pairs["night"]))[-_NIGHTS:]
     rows = pairs.filter(pl.col("night").is_in(newest_nights), pl.col("other") != "")
-    sick_nodes = {member for outlier in verdicts.outliers for member in outlier.members}
+    sick_nodes = _sick_nodes(verdicts)
     measures = [
         item for item in node_history.split_measures(rows) if item[0].measure in _MAP_MEASURES
     ]
@@ -197,25 +191,20 @@ def core_maps(data: Data, marks: Mapping[str, str]) -> Iterator[Block]:
 
     `marks`: emulation by environment.
     """
+    cpu = pl.col("cpus").list.get(0).cast(pl.String)
     bindings = (
         data.placement.filter(pl.col("cpus").list.len() == 1)
-        .with_columns(cpu=pl.col("cpus").list.get(0))
         .sort("launch", "rank")
         .group_by("launch", maintain_order=True)
-        .agg("cpu", ranks=pl.len())
-        .filter(pl.col("ranks") == 2)
+        .agg(first_cpu=cpu.first(), last_cpu=cpu.last(), ranks=pl.len())
+        .filter(ranks=2)
     )
-    rows = data.pairs.filter(pl.col("other") == "").join(bindings.drop("ranks"), on="launch")
+    rows = data.pairs.filter(other="").join(bindings.drop("ranks"), on="launch")
     figures = []
     for number, (name, frame) in enumerate(node_history.split_measures(rows), 1):
-        pairs = frame.with_columns(
-            host=pl.col("cpu").list.get(0).cast(pl.String),
-            other=pl.col("cpu").list.get(1).cast(pl.String),
-        )
-        if (
-            name.measure in _MAP_MEASURES
-            and pairs["host"].n_unique() + pairs["other"].n_unique() > 2
-        ):
+        pairs = frame.with_columns(host="first_cpu", other="last_cpu")
+        cpu_count = pairs["host"].n_unique() + pairs["other"].n_unique()
+        if name.measure in _MAP_MEASURES and cpu_count > 2:
             heat = _heat(name, pairs, set(), marks)
             figures.append(Figure(f"cores-{number}", heat.description, heat))
     if figures:
@@ -268,19 +257,17 @@ def part(data: Data) -> Part | None:
     settings = data.analysis.nodes
     pairs = pl.concat([data.history.pairs, data.pairs])
     outcomes = node_history.outcomes(pairs) if data.pairs.height else _outcomes(data, _FAILED)
+    disturbances = _outcomes(data, pl.col("disturbed").fill_null(False))
     counts = {
         "failed": find_flaky_nodes(outcomes, settings),
-        "were disturbed": find_flaky_nodes(
-            _outcomes(data, pl.col("disturbed").fill_null(False)), settings
-        ),
+        "were disturbed": find_flaky_nodes(disturbances, settings),
     }
     if data.pairs.is_empty() and not any(counts.values()):
         return None
     verdicts = _verdicts(data, pairs)
     # If all launches of this night failed, only earlier nights tell what was emulated.
-    marks = labels.marks_from_history(data.history.provenance) | labels.kinds_by_environ(
-        data.launches
-    )
+    kinds = labels.kinds_by_environ(data.launches)
+    marks = labels.marks_from_history(data.history.provenance) | kinds
     picture, switches = node_maps(pairs, verdicts, marks)
     blocks: list[Block] = [
         *evidence_table(verdicts, data.nights, marks),
@@ -307,7 +294,7 @@ def _verdicts(data: Data, pairs: pl.DataFrame) -> NodeVerdicts:
 
 
 def _outcomes(data: Data, fault: pl.Expr) -> Outcomes:
-    """Return this night's launches with known hosts, by `fault`; failed ones are undisturbed."""
+    """This night's launches with known hosts, by `fault`; failed ones are undisturbed."""
     hosts = pl.coalesce("nodes_down", "hosts").alias("hosts")
     launches = data.launches.filter(pl.col("status").is_in(["passed", *_LOST]))
     rows = launches.select(hosts, wrong=fault, kind="case_id").drop_nulls("hosts").rows()
@@ -316,35 +303,33 @@ def _outcomes(data: Data, fault: pl.Expr) -> Outcomes:
 
 def _answers(
     verdicts: NodeVerdicts,
-    processors: Mapping[str, node_history.SlowProcessor],
+    processors: Mapping[str, SlowProcessor],
     counts: Mapping[str, Sequence[FlakyNode]],
     data: Data,
     marks: Mapping[str, str],
 ) -> Iterator[Answer]:
     for outlier in verdicts.outliers:
         reason = f"{words.describe_outlier(outlier, verdicts, processors.get(outlier.name))}."
-        yield Answer((Strong(f"{words.title(outlier, marks)}: "), reason), "bad")
+        yield answer(f"{words.title(outlier, marks)}: ", reason, "bad")
     for event, flaky_nodes in counts.items():
         for flaky_node in flaky_nodes:
             verdict = "is flaky" if event == "failed" else "stands out"
             title = words.flaky_title(flaky_node, words.environ_mark(marks, marks), verdict)
-            yield Answer((Strong(f"{title}: "), words.describe_flaky(flaky_node, event)), "bad")
+            yield answer(f"{title}: ", words.describe_flaky(flaky_node, event), "bad")
     if verdicts.nodes and not verdicts.outliers and not counts["failed"]:
-        yield Answer(
-            (words.describe_healthy(verdicts, marks),), "good" if _sees(verdicts) else "plain"
-        )
+        tone: Tone = "good" if _sees(verdicts) else "plain"
+        yield Answer((words.describe_healthy(verdicts, marks),), tone)
     if verdicts.unjudged_nodes and _sees(verdicts):
         yield Answer((words.describe_too_few(verdicts.unjudged_nodes),))
     if exclusions := data.manifest.data.get("nodes_not_measured"):
         first = f"{exclusions[0]['node']} ({exclusions[0]['state']})"
         rest = f" and {len(exclusions) - 1} more" if len(exclusions) > 1 else ""
-        yield Answer((Strong("Not measured: "), f"{first}{rest}."), "warn")
+        yield answer("Not measured: ", f"{first}{rest}.", "warn")
 
 
 def _sees(verdicts: NodeVerdicts) -> bool:
-    return any(
-        sensitivity.detectable_effect is not None for sensitivity in verdicts.sensitivities.values()
-    )
+    sensitivities = verdicts.sensitivities.values()
+    return any(sensitivity.detectable_effect is not None for sensitivity in sensitivities)
 
 
 def _not_measured(data: Data, mark: str) -> Iterator[Block]:
@@ -353,10 +338,8 @@ def _not_measured(data: Data, mark: str) -> Iterator[Block]:
         yield from (Heading(3, "Not measured"), table)
     if data.pairs.is_empty():
         return
-    failed_launches = data.launches.filter(_FAILED).drop_nulls("hosts")
-    failed_pairs = {
-        tuple(sorted(set(hosts))) for hosts in failed_launches["hosts"] if len(set(hosts)) == 2
-    }
+    failed_hosts = data.launches.filter(_FAILED)["hosts"].drop_nulls()
+    failed_pairs = {tuple(sorted(set(hosts))) for hosts in failed_hosts if len(set(hosts)) == 2}
     passed_pairs = data.pairs.filter(pl.col("measure") != FAILURE).select("host", "other").unique()
     lost_pairs = sorted(failed_pairs - {tuple(sorted(row)) for row in passed_pairs.rows()})
     items = [

@@ -54,7 +54,7 @@ def part(data: Data) -> Part:
 
 
 def _credential_warnings(data: Data) -> tuple[str, ...]:
-    """Return a warning if recorded values looked like credentials."""
+    """A warning if recorded values looked like credentials."""
     note = data.environment.get(WITHHELD)
     places = note.get("looked_like_credentials") if isinstance(note, dict) else None
     if not isinstance(places, list) or not places:
@@ -89,7 +89,7 @@ def _code(data: Data) -> Table:
 
 
 def _signer(data: Data) -> str:
-    """Return the key that the manifest names; the page cannot prove the signature."""
+    """The key that the manifest names; the page cannot prove the signature."""
     signer = data.manifest.data.get("signer")
     if not signer:
         return "unsigned"
@@ -136,13 +136,10 @@ def _plain(value: Any) -> str:
 
 
 def _nodes(data: Data) -> list[Block]:
-    """Return a table of the facts that each node's kernel reported to launches."""
     if data.nodes.is_empty():
         return []
-    facts_of_nodes = (
-        data.nodes.select("host", *NODE_WORDS).unique().sort("host", *NODE_FACTS).iter_rows()
-    )
-    rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in facts_of_nodes)
+    nodes = data.nodes.select("host", *NODE_WORDS).unique().sort("host", *NODE_FACTS)
+    rows = tuple(text_cells(host, *map(_plain, facts)) for host, *facts in nodes.iter_rows())
     columns = text_columns("Node", *(words[0].upper() + words[1:] for words in NODE_WORDS.values()))
     caption = (
         "Nodes as the launches found them, each by the pseudonym of its host; firmware: its BIOS."
@@ -161,15 +158,13 @@ def _toolchains(data: Data) -> Table:
         rows.add((*text_cells(*facts), Cell(ranks), Cell(binding)))
     return Table(
         "Toolchains as the launches found them; binding: rank on host: processors it may use.",
-        text_columns(
-            *("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding")
-        ),
+        text_columns("Toolchain", "MPI library", "Boost", "Compiler", "Flags", "Ranks", "Binding"),
         tuple(sorted(rows, key=lambda cells: [cell.text for cell in cells])),
     )
 
 
 def _bindings(data: Data) -> dict[str, str]:
-    """Return by launch the host and the permitted processors of each rank, as text."""
+    """By launch the host and the permitted processors of each rank, as text."""
     bindings: dict[str, list[str]] = {}
     placement = data.placement.select("launch", "rank", "host", "cpus")
     for launch, rank, host, cpus in placement.iter_rows():
@@ -180,20 +175,17 @@ def _bindings(data: Data) -> dict[str, str]:
 
 def _clocks(data: Data) -> Table:
     rows = []
-    for environ, group in sorted(
-        data.completed_launches.group_by("environ"), key=lambda item: str(item[0])
-    ):
+    groups = data.completed_launches.group_by("environ")
+    for (environ,), group in sorted(groups, key=lambda item: str(item[0])):
         names = ", ".join(sorted({str(name) for name in group["clock"]}))
         cells = [_worst(group[name]) for name in ("clock_resolution_s", "clock_overhead_s")]
-        rows.append((*text_cells(str(environ[0]), names), *cells))
-    return Table(
-        "Clocks: coarsest resolution and largest overhead of a reading over the launches.",
-        (
-            *text_columns("Toolchain", "Clock"),
-            *(Column(name, "right", Unit.NS) for name in ("Resolution", "Overhead")),
-        ),
-        tuple(rows),
+        rows.append((*text_cells(str(environ), names), *cells))
+    caption = "Clocks: coarsest resolution and largest overhead of a reading over the launches."
+    columns = (
+        *text_columns("Toolchain", "Clock"),
+        *(Column(name, "right", Unit.NS) for name in ("Resolution", "Overhead")),
     )
+    return Table(caption, columns, tuple(rows))
 
 
 def _worst(seconds: pl.Series) -> Cell:

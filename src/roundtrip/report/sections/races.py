@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -94,7 +95,7 @@ class Race:
         if self.winner:
             margin = units.speed(1 + self.margin, 1 + self.margin)
             return Cell(names[self.winner], "good", margin, series=self.series.get(self.winner, ""))
-        leaders = self.leaders if 0 < len(self.leaders) < len(self.toolchains) else ()
+        leaders = self.leaders if len(self.leaders) < len(self.toolchains) else ()
         leader_names = [names[leader] for leader in leaders]
         if len(leader_names) > _MOST_NAMED:
             leader_names[_MOST_NAMED:] = [f"{len(leader_names) - _MOST_NAMED} more"]
@@ -105,34 +106,32 @@ class Race:
             if verdict.interval.low is not None and verdict.interval.high is not None:
                 speed = units.speed(verdict.interval.low, verdict.interval.high)
                 leader_names = [f"{names[one]} against {names[other]}: {speed}"]
-        return Cell(
-            " or ".join(leader_names), "warn", f"{_UNKNOWN}{more_launches(self.verdicts.values())}"
-        )
+        words = f"{_UNKNOWN}{more_launches(self.verdicts.values())}"
+        return Cell(" or ".join(leader_names), "warn", words)
 
 
 def races(
     verdicts: Mapping[Claim, ClaimVerdict], compared: Mapping[ToolchainComparison, PairedValues]
 ) -> list[Race]:
     """Return the comparisons of toolchains, grouped by setting, quantity and size."""
-    groups: dict[_RaceKey, dict[Pair, ClaimVerdict]] = {}
-    series: dict[_RaceKey, dict[str, str]] = {}
+    groups: dict[_RaceKey, dict[Pair, ClaimVerdict]] = defaultdict(dict)
+    series: dict[_RaceKey, dict[str, str]] = defaultdict(dict)
     for key, verdict in verdicts.items():
         if isinstance(key, ToolchainComparison):
-            race_key = (key.setting, key.what, key.size_bytes)
-            groups.setdefault(race_key, {})[key.one, key.other] = verdict
+            race_key, pair = (key.setting, key.what, key.size_bytes), (key.one, key.other)
+            groups[race_key][pair] = verdict
             if key in compared:
-                toolchain_series = zip((key.one, key.other), compared[key].series, strict=True)
-                series.setdefault(race_key, {}).update(toolchain_series)
+                series[race_key].update(zip(pair, compared[key].series, strict=True))
     all_races = []
     for race_key, pairs in groups.items():
         for toolchains in _connected_groups(pairs):
             race_verdicts = {pair: pairs[pair] for pair in pairs if pair[0] in toolchains}
-            all_races.append(Race(*race_key, toolchains, race_verdicts, series.get(race_key, {})))
+            all_races.append(Race(*race_key, toolchains, race_verdicts, series[race_key]))
     return all_races
 
 
 def _connected_groups(pairs: Iterable[Pair]) -> list[tuple[str, ...]]:
-    """Return the groups of toolchains that chains of comparisons connect, sorted."""
+    """The groups of toolchains that chains of comparisons connect, sorted."""
     groups: list[set[str]] = []
     for pair in pairs:
         overlaps = [group for group in groups if group & set(pair)]
@@ -146,13 +145,12 @@ def race_answers(all_races: Sequence[Race], titles: Mapping[str, str]) -> tuple[
     if not all_races:
         return ()
     quantities = _quantities(all_races)
-    outcomes: dict[str, list[Race]] = {}
-    outcomes_at: dict[_Place, set[str]] = {}
+    outcomes: dict[str, list[Race]] = defaultdict(list)
+    outcomes_at: dict[_Place, set[str]] = defaultdict(set)
     for race in all_races:
         name = _names(race, titles)[race.winner] if race.winner else race.outcome
-        outcomes.setdefault(name, []).append(race)
-        place = quantities[race.setting, race.quantity], race.size_bytes
-        outcomes_at.setdefault(place, set()).add(name)
+        outcomes[name].append(race)
+        outcomes_at[quantities[race.setting, race.quantity], race.size_bytes].add(name)
     disputed = {place for place, names in outcomes_at.items() if len(names) > 1}
     ranking = sorted(outcomes, key=lambda name: (name in _SENTENCES, -len(outcomes[name])))
     tone: Tone = "warn" if ranking == [_UNKNOWN] else "plain"
@@ -262,18 +260,12 @@ def _setting_text(setting: Setting) -> str:
 
 
 def _common_parts(race: Race, titles: Mapping[str, str]) -> list[str]:
-    """Return the parts that the titles of all toolchains share, such as the Boost."""
+    """The parts that the titles of all toolchains share, such as the Boost."""
     first, *rest = (titles[toolchain].split(", ") for toolchain in race.toolchains)
     return [part for part in first if all(part in parts for parts in rest)]
 
 
 def _names(race: Race, titles: Mapping[str, str]) -> dict[str, str]:
-    """Return by toolchain its title without the common parts; the whole title if none is left."""
-    common_parts = set(_common_parts(race, titles))
-    return {
-        toolchain: ", ".join(
-            part for part in titles[toolchain].split(", ") if part not in common_parts
-        )
-        or titles[toolchain]
-        for toolchain in race.toolchains
-    }
+    """By toolchain its title without the common parts; the whole title if none is left."""
+    rests = labels.distinct_labels({titles[toolchain] for toolchain in race.toolchains})
+    return {toolchain: rests[titles[toolchain]] for toolchain in race.toolchains}

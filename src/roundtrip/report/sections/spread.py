@@ -69,7 +69,7 @@ _READING: tuple[Text, ...] = (
 
 
 def yardsticks(rows: pl.LazyFrame) -> pl.DataFrame:
-    """Return the yardsticks of the samples `rows` of a bundle, a row for each launch and figure.
+    """The yardsticks of the samples `rows` of a bundle, a row for each launch and figure.
 
     Columns: number, name and unit of the yardstick; launch; `FIGURE_COLUMNS`; median, and samples
     in time order, both in that unit; `SERIES_COLUMNS`, null if the samples have several values.
@@ -105,13 +105,12 @@ def _only(name: str) -> pl.Expr:
 
 def _samples(rows: pl.LazyFrame, yardstick: Yardstick) -> pl.LazyFrame:
     """Return a study's rows of the yardstick, with the value in its unit as column `shown`."""
-    matches = [pl.col(column) == value for column, value in yardstick.where]
     value, unit = pl.col("value"), yardstick.unit
     conversion = (
         pl.col("size_bytes") / value / 1e6 if unit is Unit.MB_S else value * TIME_UNITS.get(unit, 1)
     )
     figure = pl.when(pl.col("unit") == Unit.S).then(conversion).otherwise(value)
-    return rows.filter(*matches).with_columns(shown=figure)
+    return rows.filter(**dict(yardstick.where)).with_columns(shown=figure)
 
 
 def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
@@ -121,15 +120,14 @@ def blocks(data: Data, figures: pl.DataFrame) -> list[Block]:
     rows = tuple(_rows(data.origins, figures, overhead, levels))
     if not rows:
         return []
-    rest = (
-        "" if overhead is None else f" A launch took {units.amount(overhead, Unit.S, 2)} besides."
+    caption = "Noise in a launch and between launches, at {level}."
+    if overhead is not None:
+        caption += f" A launch took {units.amount(overhead, Unit.S, 2)} besides."
+    columns = (
+        *text_columns("Toolchain", "Case", "Figure"),
+        *number_columns("Launches", "Half-width in a launch", "Spread between launches"),
+        *number_columns("Half-width as launched", "For the same time", _NORMAL),
     )
-    caption = f"Noise in a launch and between launches, at {{level}}.{rest}"
-    names = (
-        *("Launches", "Half-width in a launch", "Spread between launches"),
-        *("Half-width as launched", "For the same time", _NORMAL),
-    )
-    columns = (*text_columns("Toolchain", "Case", "Figure"), *number_columns(*names))
     table = Table(Level(levels.confidence_level).caption(caption), columns, rows)
     return [Heading(3, "Where the noise is"), table, Items(_READING)]
 
@@ -144,20 +142,22 @@ def _rows(
 ) -> Iterator[tuple[Cell, ...]]:
     keys = ["number", *FIGURE_COLUMNS]
     for _, group in figures.group_by(keys, maintain_order=True):
-        first = group.row(0, named=True)
-        samples = group["samples"].to_list()
         if group.height < 2:
             continue
+        first = group.row(0, named=True)
+        samples, medians = group["samples"].to_list(), group["median"].to_list()
+        logs = [math.log(median) for median in medians if median > 0]
         seconds = group["elapsed_s"].median()
         parts = components(samples, seconds) if isinstance(seconds, float) else None
+        p = normality_p(logs)
         yield (
             *text_cells(labels.add_mark(first["toolchain"], first), f"{first['case']}"),
             Cell(f"{first['name']}, {first['unit']}", series=series_of_yardstick(origins, first)),
             Cell(units.count(group.height)),
             _in_launch(samples, levels.confidence_level),
-            _between(group["median"].to_list(), parts),
+            _between(logs, parts),
             *_plans(parts, group.height, overhead, levels),
-            _normal(group["median"].to_list()),
+            Cell(units.NO_VALUE if p is None else units.pure_number(p, 2)),
         )
 
 
@@ -173,20 +173,14 @@ def _in_launch(samples: list[list[float]], level: float) -> Cell:
 
 
 def _share(share: float | None) -> Cell:
-    """Return a cell with `share` in percent, a dash if it is not known."""
+    """A cell with `share` in percent, a dash if it is not known."""
     return Cell(units.NO_VALUE if share is None else units.percentage(share))
 
 
-def _between(medians: list[float], parts: Components | None) -> Cell:
+def _between(logs: list[float], parts: Components | None) -> Cell:
     if parts is not None:
         return _share(math.sqrt(parts.between))
-    logs = pl.DataFrame({"log": [math.log(median) for median in medians if median > 0]})
-    return _share(logs.select(LOG_DEVIATION.aggregate("log")).item())
-
-
-def _normal(medians: list[float]) -> Cell:
-    p = normality_p([math.log(median) for median in medians if median > 0])
-    return Cell(units.NO_VALUE if p is None else units.pure_number(p, 2))
+    return _share(pl.DataFrame({"log": logs}).select(LOG_DEVIATION.aggregate("log")).item())
 
 
 def _plans(

@@ -77,14 +77,13 @@ class ToolchainsSection:
 
     @cached_property
     def _by_pair(self) -> dict[Pair, dict[ToolchainComparison, PairedValues]]:
-        """The comparisons in their order, grouped by pair of toolchains."""
         comparisons: dict[Pair, dict[ToolchainComparison, PairedValues]] = {}
         for key, comparison in self._toolchains.comparisons.items():
             comparisons.setdefault((key.one, key.other), {})[key] = comparison
         return comparisons
 
     def _too_many(self) -> list[Text]:
-        """Return a note on each setting with too many toolchains for all pairs."""
+        """A note on each setting with too many toolchains for all pairs."""
         return [
             (
                 f"{_case(setting)}: {count} toolchains have {count * (count - 1) // 2} pairs, of "
@@ -98,11 +97,9 @@ class ToolchainsSection:
         ]
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
-        """Return ratios of speed with one toolchain over another, one for each shared round."""
         return {key: comparison.ratios for key, comparison in self._toolchains.comparisons.items()}
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
-        """Return the section: a table for each pair of toolchains, and reasons for refusals."""
         blocks: list[Block] = [Paragraph(_HOW)]
         if notes := self._too_many():
             blocks.append(Items(tuple(notes)))
@@ -112,8 +109,8 @@ class ToolchainsSection:
             is_long = len(pairs) > _MOST_ANSWERS
             blocks += [Fold(title, (table,))] if is_long else [Heading(3, title), table]
         reasons = tuple(
-            (f"{self._title((gap.one, gap.other))}, {_case(gap.setting)}: {gap.reason}.",)
-            for gap in self._toolchains.refusals
+            (f"{self._title((one, other))}, {_case(setting)}: {reason}.",)
+            for (setting, one, other), reason in self._toolchains.refusals.items()
         )
         title = "Not compared, and why"
         if len(reasons) > _MOST_ANSWERS:
@@ -139,7 +136,7 @@ class ToolchainsSection:
         return [Answer((Strong(self._title(p)), f": {self._counts(p, verdicts)}.")) for p in pairs]
 
     def _counts(self, pair: Pair, verdicts: Mapping[Claim, ClaimVerdict]) -> str:
-        """Return the counts of verdicts on a pair, with their places if these are few."""
+        """The counts of verdicts on a pair, with their places if these are few."""
         quantities: dict[Verdict, list[str]] = {}
         for key in self._by_pair[pair]:
             quantities.setdefault(verdicts[key].verdict, []).append(_quantity(key))
@@ -152,7 +149,7 @@ class ToolchainsSection:
         return f"of {comparisons}, {', '.join(counts)}"
 
     def _outcome(self, pair: Pair, verdict: Verdict) -> str:
-        """Return the verdict in words, with the title of the faster toolchain."""
+        """The verdict in words, with the title of the faster toolchain."""
         titles = self._toolchains.titles
         winner = {Verdict.FASTER: pair[0], Verdict.SLOWER: pair[1]}.get(verdict)
         return f"{titles[winner]} is faster" if winner else str(verdict)
@@ -183,33 +180,25 @@ class ToolchainsSection:
     def _row(
         self, pair: Pair, key: ToolchainComparison, comparison: PairedValues, verdict: ClaimVerdict
     ) -> tuple[Cell, ...]:
-        text = (
-            self._outcome(pair, verdict.verdict)
-            if verdict.launches_needed is None
-            else verdict.words
-        )
+        text = verdict.words
+        if verdict.launches_needed is None:
+            text = self._outcome(pair, verdict.verdict)
         tone: Tone = "warn" if verdict.verdict is Verdict.CANNOT_TELL else "plain"
-        n = len(comparison.one_values)
+        one_values, other_values = (
+            Quantity.from_interval(median_interval(side, self._level), comparison.unit)
+            for side in (comparison.one_values, comparison.other_values)
+        )
+        one_series, other_series = comparison.series
+        pairing = comparison.pairing
+        rounds = f" of {pairing.rounds}, first in {pairing.first_count}"
         return (
             Cell(_case(key.setting)),
             Cell(f"{_quantity(key)}, {comparison.unit}", unit=comparison.unit),
-            *(
-                Cell(
-                    Quantity.from_interval(median_interval(side, self._level), comparison.unit),
-                    series=series,
-                )
-                for side, series in zip(
-                    (comparison.one_values, comparison.other_values), comparison.series, strict=True
-                )
-            ),
-            Cell(Quantity.claim(verdict.interval), tone, text, series=comparison.series[0]),
+            Cell(one_values, series=one_series),
+            Cell(other_values, series=other_series),
+            Cell(Quantity.claim(verdict.interval), tone, text, series=one_series),
             Cell(units.pure_number(verdict.q, 2)),
-            Cell(
-                (
-                    units.count(n),
-                    f" of {comparison.pairing.rounds}, first in {comparison.pairing.first_count}",
-                )
-            ),
+            Cell((units.count(len(comparison.one_values)), rounds)),
         )
 
 
