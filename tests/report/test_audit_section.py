@@ -7,30 +7,25 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from support.audited import (
-    FACTS,
-    TIME,
-    chart,
-    judged,
-    limit,
-    part,
-    study_named,
-    table,
-)
-from support.bundles import RECORDED
+from support.audited import FACTS, TIME, chart, judged, limit, part, study_named, table
+from support.bundles import RECORDED, read_tree
 
 from roundtrip import studies
-from roundtrip.collect import bundle
 from roundtrip.report import build, data
 from roundtrip.report.audit import section
 from roundtrip.report.audit.section import RULES, Scope
 from roundtrip.report.audit.subject import Chapter
-from roundtrip.report.blocks import (
-    Table,
-)
+from roundtrip.report.blocks import Part, Table
 from roundtrip.report.plot import LINK, Plot, Scale
 from roundtrip.report.units import Unit
 from roundtrip.studies.derivation import Facts
+
+
+def rows(part: Part) -> list[list[str]]:
+    """The table of the audit, which comes last in its part."""
+    rules = part.blocks[-1]
+    assert isinstance(rules, Table)
+    return [[cell.text for cell in row] for row in rules.rows]
 
 
 def test_what_a_figure_draws_is_what_its_views_say() -> None:
@@ -50,14 +45,10 @@ def test_what_a_figure_draws_is_what_its_views_say() -> None:
 def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
     make_tree: Callable[..., Any],
 ) -> None:
-    bundle_data = data.read(
-        bundle.build(make_tree(launches=6, environs=("openmpi41-boost181",)).path)
-    )
+    bundle_data = read_tree(make_tree(launches=6, environs=("openmpi41-boost181",)))
     chapter = Chapter(part(table()), FACTS, study_named("thing", "A thing"), tuple(judged()))
     bare_chapter = Chapter(part(), Facts(), study_named("another", "Another"), ())
-    rules = section.part(bundle_data, judged(), [chapter, bare_chapter], []).blocks[-1]
-    assert isinstance(rules, Table)
-    texts = [[cell.text for cell in row] for row in rules.rows]
+    texts = rows(section.part(bundle_data, judged(), [chapter, bare_chapter], []))
     assert {row[0] for row in texts} == {f"C{number}" for number in range(1, len(RULES) + 1)}
     outcomes = {(row[0], row[2]): (row[3], row[4]) for row in texts}
     assert outcomes["C3", "A thing"] == ("pass", str(TIME))
@@ -75,13 +66,10 @@ def test_each_sentence_is_about_one_section_and_rests_on_its_facts(
 
 def test_what_older_bundles_lack_is_a_missing_fact() -> None:
     bundle_data = data.read(RECORDED / "ring")
-    rules = section.part(bundle_data, {}, [], []).blocks[-1]
-    assert isinstance(rules, Table)
-    rule_rows = [row for row in rules.rows if row[0].text == "C15"]
-    assert {row[2].text for row in rule_rows} == set(bundle_data.launches["study"])
-    for row in rule_rows:
-        assert row[3].text == "not applicable"
-        assert row[4].text == "missing fact: how many samples each launch took"
+    texts = rows(section.part(bundle_data, {}, [], []))
+    outcomes = {row[2]: row[3:] for row in texts if row[0] == "C15"}
+    missing_fact = ["not applicable", "missing fact: how many samples each launch took"]
+    assert outcomes == dict.fromkeys(bundle_data.launches["study"], missing_fact)
 
 
 def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
@@ -92,31 +80,23 @@ def test_a_bad_campaign_fails(make_tree: Callable[..., Any]) -> None:
         run["compiler"] = run["placement"] = run["warmup_discarded"] = None
         run["clock"] = {"name": "gettimeofday", "resolution_s": 1e-5, "overhead_s": 1e-5}
         file.write_text(json.dumps(run))
-    report = build.build(data.read(bundle.build(tree.path)))
-    audit = report.parts[-1]
-    rules = audit.blocks[-1]
-    assert isinstance(rules, Table)
-    study = next(study for study in studies.load() if study.name == read_study(tree))
-    results = {row[0].text: row[3].text for row in rules.rows if row[2].text == study.title}
+    bundle_data = read_tree(tree)
+    report = build.build(bundle_data)
+    texts = rows(report.parts[-1])
+    study = studies.get(bundle_data.launches["study"][0])
+    results = {row[0]: row[3] for row in texts if row[2] == study.title}
     for rule in ("C5", "C8", "C9", "C10", "C12", "C13", "C18"):
         assert results[rule] == "fail", rule
     assert results["C14"] == "not applicable"
     # What can be seen in the report as it is laid out is in order all the same.
     for rule in ("C1", "C3", "C4", "C6", "C15", "C16", "C21", "C22"):
         assert results[rule] == "pass", rule
-    titles = {row[2].text for row in rules.rows}
+    titles = {row[2] for row in texts}
     assert titles <= {study.title, "The campaign", *(part.title for part in report.parts)}
 
 
 def test_a_report_of_an_older_bundle_prints_the_thresholds_that_came_later() -> None:
     report = build.build(data.read(RECORDED / "ring"))
-    rules = report.parts[-1].blocks[-1]
-    assert isinstance(rules, Table)
-    outcomes = [(row[3].text, row[4].text) for row in rules.rows if row[0].text == "C21"]
+    outcomes = [row[3:] for row in rows(report.parts[-1]) if row[0] == "C21"]
     assert {result for result, _ in outcomes} == {"pass"}
     assert any("least_goodput" in evidence for _, evidence in outcomes)
-
-
-def read_study(tree: Any) -> str:
-    case = next(iter(tree.path.rglob("case.json")))
-    return str(json.loads(case.read_text())["study"])

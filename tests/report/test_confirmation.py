@@ -82,8 +82,7 @@ def alone(revision: Path) -> Path:
     return redigested(revision)
 
 
-def said(revision: Path) -> ConfirmationResult:
-    night_data = read(revision)
+def said(night_data: data.Data) -> ConfirmationResult:
     return confirmation.read_confirmation(night_data, history.judge_nights(night_data))
 
 
@@ -97,15 +96,11 @@ def said(revision: Path) -> ConfirmationResult:
             9,
             "the machine as a whole is slower: 9 of 9 launches, 9 of 9 of the control",
         ),
-        (
-            slower(3.0, 3, 7),
-            3,
-            "too few launches to tell: 3 of 3 launches, 0 of 3 of the control",
-        ),
+        (slower(3.0, 3, 7), 3, "too few launches to tell: 3 of 3 launches, 0 of 3 of the control"),
     ],
 )
 def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, words: str) -> None:
-    result = said(launched(revision, change, launches))
+    result = said(read(launched(revision, change, launches)))
     assert [repeat.sentence for repeat in result.series.values()] == [words, words]
     for repeat in result.series.values():
         assert repeat.control and repeat.control.judgement.verdict is Verdict.UNCHANGED
@@ -114,8 +109,7 @@ def test_what_is_said_of_a_series(revision: Path, change: Any, launches: int, wo
 
 
 def test_launches_on_other_nodes_than_those_of_the_night_are_named(revision: Path) -> None:
-    night_data = read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff"))
-    result = confirmation.read_confirmation(night_data, history.judge_nights(night_data))
+    result = said(read(launched(revision, slower(3.0, 3, 7), node="node-ffffffff")))
     for repeat in result.series.values():
         assert repeat.sentence.endswith("of the control; 18 on other nodes than the night's")
         assert (result.record(repeat.line) or {})["on_other_nodes"] == 18
@@ -158,19 +152,14 @@ def test_a_night_that_launched_nothing_again_says_why(
     if note is not None:
         (revision / "bundle" / "env" / records.CONFIRMATION_FILE).write_text(json.dumps(note))
     night_data = read(redigested(revision))
-    assert (
-        confirmation.read_confirmation(night_data, history.judge_nights(night_data)).sentence
-        == words
-    )
+    assert said(night_data).sentence == words
     assert words in renderers.markdown(build(night_data))
 
 
 def test_a_campaign_that_does_not_ask_says_nothing(revision: Path) -> None:
     (revision / "bundle" / "campaign.toml").write_text('title = "t"\n')
     night_data = read(redigested(revision))
-    assert confirmation.read_confirmation(
-        night_data, history.judge_nights(night_data)
-    ) == ConfirmationResult({})
+    assert said(night_data) == ConfirmationResult({})
     assert "aunched again" not in renderers.markdown(build(night_data))
 
 
@@ -185,9 +174,8 @@ def test_where_no_case_is_calm_the_control_is_of_the_same_launch(tmp_path: Path)
 def test_where_all_changed_there_is_no_control(tmp_path: Path) -> None:
     writer = Nights(tmp_path, 3, launches=2, samples=2, change=slower(3.0))
     night_data = read(writer.write(NIGHTS)[-1])
-    assert [control for _, control in confirmation.pairs(history.judge_nights(night_data))] == [
-        None
-    ] * 3
+    pairs = confirmation.pairs(history.judge_nights(night_data))
+    assert [control for _, control in pairs] == [None] * 3
 
 
 def test_the_controls_do_not_hang_on_the_order_of_series(revision: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.bundles import read_tree
 
-from roundtrip.collect import bundle
-from roundtrip.report import build, data
+from roundtrip.report import build
 from roundtrip.stats.summaries import Interval, median_interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
@@ -24,12 +24,8 @@ def judged(
     return ClaimVerdict(interval, 1.0, 1.0, verdict, 20, launches_needed)
 
 
-def read(tree: Any) -> data.Data:
-    return data.read(bundle.build(tree.path))
-
-
 def why(tree: Any) -> str | None:
-    bundle_data = read(tree)
+    bundle_data = read_tree(tree)
     return build.undecided_reason(bundle_data, build.judge_report(bundle_data))
 
 
@@ -64,7 +60,7 @@ def test_a_run_of_few_launches_does_not_and_says_so_on_its_page(make_tree: Maker
     reason = why(tree)
     assert reason is not None
     assert reason.startswith("none of 20 claims has a verdict: 3 launches of each case were made, ")
-    report = build.build(read(tree))
+    report = build.build(read_tree(tree))
     assert f"{reason}." in [word for notice in report.notices for word in notice]
 
 
@@ -83,5 +79,5 @@ def test_a_run_whose_launches_were_all_disturbed_does_not(make_tree: Maker) -> N
 
 
 def test_launches_without_a_claim_decide_nothing(make_tree: Maker) -> None:
-    bundle_data = read(make_tree(launches=1, environs=(ENVIRON,)))
+    bundle_data = read_tree(make_tree(launches=1, environs=(ENVIRON,)))
     assert build.undecided_reason(bundle_data, {}) == build.NO_CLAIM

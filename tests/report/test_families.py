@@ -7,22 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.bundles import read_tree
 
 from roundtrip import studies
 from roundtrip.campaign import outcome
-from roundtrip.collect import analysis, bundle
-from roundtrip.report import data, units
-from roundtrip.report.blocks import Items, Part, Report, Table
+from roundtrip.collect import analysis
+from roundtrip.report import units
+from roundtrip.report.blocks import Items, Part, Report, Table, plain_text
 from roundtrip.report.build import build
 from roundtrip.stats.verdicts import Family
 from roundtrip.studies.study import PlannedCase
 
 Maker = Callable[..., Any]
 OPENMPI, MPICH = "openmpi41-boost181", "mpich40-boost181"
-
-
-def read(tree: Any) -> data.Data:
-    return data.read(bundle.build(tree.path))
 
 
 def part(report: Report, anchor: str) -> Part:
@@ -36,9 +33,7 @@ def cells(report: Report, anchor: str = "netpipe") -> list[str]:
 
 
 def notices(report: Report) -> str:
-    return " ".join(
-        getattr(word, "text", str(word)) for notice in report.notices for word in notice
-    )
+    return " ".join(map(plain_text, report.notices))
 
 
 def family_rows(report: Report) -> dict[str, list[str]]:
@@ -49,7 +44,7 @@ def family_rows(report: Report) -> dict[str, list[str]]:
 def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> None:
     """What the plan counts from the declared cases is what the report finds in the data."""
     tree = make_tree(launches=9, environs=(OPENMPI, MPICH))
-    section = studies.get("netpipe").section(read(tree))
+    section = studies.get("netpipe").section(read_tree(tree))
     assert section is not None
     claim_counts = Counter(claim.family for claim in section.claims())
     cases = [
@@ -69,23 +64,23 @@ def test_the_primary_claims_are_those_that_were_planned(make_tree: Maker) -> Non
 
 
 def test_families_are_shown_with_their_numbers(make_tree: Maker) -> None:
-    report = build(read(make_tree(launches=9, environs=(OPENMPI,))))
+    report = build(read_tree(make_tree(launches=9, environs=(OPENMPI,))))
     assert dict(report.facts)["Claims tested"] == "4 primary, 16 secondary"
     rows = family_rows(report)
     assert rows["Primary"][:4] == ["4", "9", "8", "any one"]
     assert rows["Secondary"][:4] == ["16", "9", "10", "2 at once"]
     (items,) = [b for b in part(report, "claims").blocks if isinstance(b, Items)]
-    text = "".join(str(getattr(word, "text", word)) for item in items.items for word in item)
+    text = "".join(map(plain_text, items.items))
     assert "Boost.MPI against raw MPI, plain, in ping-pong" in text
 
 
 def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Maker) -> None:
     """Serializing is tens of times slower in every launch: no "cannot tell" without the reason."""
-    full_report = build(read(make_tree("whole", launches=9, environs=(OPENMPI,), samples=12)))
+    full_report = build(read_tree(make_tree("whole", launches=9, environs=(OPENMPI,), samples=12)))
     assert any("slower" in cell for cell in cells(full_report))
     assert "Too few launches" not in notices(full_report)
 
-    report = build(read(make_tree("cut", launches=6, environs=(OPENMPI,), samples=12)))
+    report = build(read_tree(make_tree("cut", launches=6, environs=(OPENMPI,), samples=12)))
     undecided_cells = [cell for cell in cells(report) if "cannot reach the level" in cell]
     assert undecided_cells
     assert set(undecided_cells) == {
@@ -98,9 +93,9 @@ def test_a_bundle_cut_to_six_launches_says_that_they_are_too_few(make_tree: Make
 def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: Maker) -> None:
     """Eight launches, four primary claims: a cost of 60 ns in 310 ns is decided at 1 byte."""
     tree = make_tree(launches=8, environs=("openmpi50-boost181",), samples=20)
-    report = build(read(tree))
+    report = build(read_tree(tree))
     (answer, *_) = part(report, "netpipe").answers
-    text = "".join(str(getattr(word, "text", word)) for word in answer.text)
+    text = plain_text(answer.text)
     assert text.startswith("Boost.MPI costs ") and f" at {units.size(1)}, " in text
 
 
@@ -108,7 +103,7 @@ def test_few_primary_claims_are_decided_whatever_secondary_ones_need(make_tree: 
 def test_without_an_interval_the_cell_has_the_number_needed(
     make_tree: Maker, launches: int
 ) -> None:
-    report = build(read(make_tree(launches=launches, environs=(OPENMPI,))))
+    report = build(read_tree(make_tree(launches=launches, environs=(OPENMPI,))))
     verdict = f"cannot tell: {launches} launches give no interval; 10 would"
     assert verdict in cells(report)
     assert family_rows(report)["Primary"][3] == "none"

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import polars as pl
 import pytest
+from support.bundles import RECORDED, read_tree
 
 from roundtrip import studies
-from roundtrip.collect import bundle
+from roundtrip.collect.columns import setting_rows
 from roundtrip.report import data, labels, units
 from roundtrip.report.blocks import Table
 from roundtrip.report.sections import headline
 from roundtrip.report.units import Quantity
 from roundtrip.studies import derivation
 
-NETPIPE = next(study for study in studies.load() if study.name == "netpipe")
-BUNDLES = Path(__file__).parents[1] / "data" / "bundles"
+NETPIPE = studies.get("netpipe")
 
 
 @pytest.fixture
 def read(make_tree: Callable[..., Any]) -> data.Data:
-    return data.read(bundle.build(make_tree(launches=8, steady=True).path))
+    return read_tree(make_tree(launches=8, steady=True))
 
 
 def table(read: data.Data) -> Table:
@@ -56,10 +55,11 @@ def test_latency_and_peak_are_medians_over_the_launches_of_raw_mpi(read: data.Da
     assert peak_quantity.unit == "MB/s" and not peak[1].origin
 
 
-def speeds(launches: pl.DataFrame, value: dict[str, float], rows: int) -> pl.DataFrame:
-    """A value of each launch, by toolchain's environment, in so many rows."""
+def speeds(launches: pl.DataFrame, rows: int) -> pl.DataFrame:
+    """A value of each launch in so many rows: the higher the number of its MPI, the lower."""
+    values = {f"mpi{number}-boost181": 10.0 - number for number in range(6)}
     records = [
-        {"launch": launch["launch"], "what": f"row {row}", "value": value[launch["environ"]]}
+        {"launch": launch["launch"], "what": f"row {row}", "value": values[launch["environ"]]}
         for row in range(rows)
         for launch in launches.iter_rows(named=True)
     ]
@@ -71,17 +71,26 @@ def speeds(launches: pl.DataFrame, value: dict[str, float], rows: int) -> pl.Dat
     return frame.with_columns(missing)
 
 
-def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
-    read: data.Data, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def launches(read: data.Data, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
+    """The launches of `read`, which are of six toolchains now."""
+    number = pl.int_range(pl.len()) % 6
     launches = read.completed_launches.sort("launch").with_columns(
-        environ=pl.format("mpi{}-boost181", pl.int_range(pl.len()) % 6),
-        toolchain=pl.format("MPI {}", pl.int_range(pl.len()) % 6),
+        environ=pl.format("mpi{}-boost181", number), toolchain=pl.format("MPI {}", number)
     )
     monkeypatch.setattr(type(read), "study_launches", lambda self, study: launches)
-    values = {f"mpi{number}-boost181": 10.0 - number for number in range(6)}
-    study = type(NETPIPE)
-    monkeypatch.setattr(study, "headline", lambda *_: speeds(launches, values, 11))
+    return launches
+
+
+def show(monkeypatch: pytest.MonkeyPatch, values: pl.DataFrame) -> None:
+    """These values are the headline of NetPIPE."""
+    monkeypatch.setattr(type(NETPIPE), "headline", lambda *_: values)
+
+
+def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
+    read: data.Data, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show(monkeypatch, speeds(launches, 11))
     top = table(read)
     assert [column.name for column in top.columns] == ["What", "MPI 2", "MPI 3", "MPI 4", "MPI 5"]
     assert [row[0].text for row in top.rows] == [f"row {number}" for number in range(8)]
@@ -91,30 +100,25 @@ def test_of_many_toolchains_and_values_the_best_and_the_first_are_shown(
 def test_emulated_values_say_so_and_no_values_are_no_table(
     read: data.Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    emulated_data = data.read(BUNDLES / "wan")
+    emulated_data = data.read(RECORDED / "wan")
     assert all("EMULATED" in row[0].text for row in table(emulated_data).rows)
-    study = type(NETPIPE)
-    monkeypatch.setattr(study, "headline", lambda *_: derivation.NO_SPEEDS)
+    show(monkeypatch, derivation.NO_SPEEDS)
     assert headline.headline(read, NETPIPE) is None
 
 
 def test_rows_name_where_they_differ_and_what_waits_for_processors() -> None:
     launch = {"system": "local", "partition": "smp", "emulation": [], "simulated": None}
     settings = [
-        headline._setting(
-            {**launch, "parameters": [{"name": "a", "value": "FFT"}, {"name": "b", "value": value}]}
-        )
+        headline._setting({**launch, "parameters": setting_rows({"a": "FFT", "b": value})})
         for value in ("shared-memory", "oversubscribed")
     ]
     assert settings == [
         ("FFT, in one node, local:smp", ""),
         ("FFT, local:smp", "more ranks than processors"),
     ]
-    wan = {"name": "wan_rtt_ms", "value": "4", "number": 4.0}
-    parameters = [
-        {"name": name, "value": text} for name, text in (("ranks", "2"), ("wan_rtt", "4"))
-    ]
-    assert headline._setting({**launch, "emulation": [wan], "parameters": parameters}) == (
+    emulation = setting_rows({"wan_rtt_ms": 4.0})
+    parameters = setting_rows({"ranks": "2", "wan_rtt": "4"})
+    assert headline._setting({**launch, "emulation": emulation, "parameters": parameters}) == (
         "ranks 2, local:smp",
         "EMULATED WAN: RTT 4 ms",
     )
@@ -133,25 +137,18 @@ def test_a_number_without_unit_prints_none() -> None:
 
 
 def test_a_toolchain_that_the_first_row_lacks_is_shown_or_counted(
-    read: data.Data, monkeypatch: pytest.MonkeyPatch
+    read: data.Data, launches: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    launches = read.completed_launches.sort("launch").with_columns(
-        environ=pl.format("mpi{}-boost181", pl.int_range(pl.len()) % 6),
-        toolchain=pl.format("MPI {}", pl.int_range(pl.len()) % 6),
+    environs = dict(launches.select("launch", "environ").iter_rows())
+    environ = pl.col("launch").replace_strict(environs)
+    is_first = environ.is_in(["mpi0-boost181", "mpi1-boost181"])
+    rows = speeds(launches, 2).filter(
+        (pl.col("what") == "row 1") & (environ != "mpi5-boost181") | is_first
     )
-    monkeypatch.setattr(type(read), "study_launches", lambda self, study: launches)
-    values = {f"mpi{number}-boost181": 10.0 - number for number in range(6)}
-    has_first = {"mpi0-boost181", "mpi1-boost181"}
-    names = dict(launches.select("launch", "environ").iter_rows())
-    rows = speeds(launches, values, 2).filter(
-        (pl.col("what") == "row 1") & (pl.col("launch").replace_strict(names) != "mpi5-boost181")
-        | pl.col("launch").replace_strict(names).is_in(has_first)
-    )
-    monkeypatch.setattr(type(NETPIPE), "headline", lambda *_: rows)
+    show(monkeypatch, rows)
     top = table(read)
     assert [column.name for column in top.columns] == ["What", "MPI 0", "MPI 1", "MPI 2", "MPI 3"]
     assert [cell.text for cell in top.rows[0][3:]] == [units.NO_VALUE] * 2
     assert "Shown: 4 of 6 toolchains; the rest is below." in top.caption
-    few_rows = rows.filter(pl.col("launch").replace_strict(names).is_in(has_first))
-    monkeypatch.setattr(type(NETPIPE), "headline", lambda *_: few_rows)
+    show(monkeypatch, rows.filter(is_first))
     assert "Shown: 2 of 6 toolchains" in table(read).caption

@@ -17,7 +17,7 @@ from roundtrip.collect import manifest
 from roundtrip.history import ledger
 from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Table, all_blocks
+from roundtrip.report.blocks import Table, all_blocks, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.pages.series import split_series
 from roundtrip.report.sections import history
@@ -57,10 +57,11 @@ def plain(text: str) -> str:
 
 
 def texts(answers: Any) -> list[str]:
-    return [
-        plain("".join(p if isinstance(p, str) else p.text for p in answer.text))
-        for answer in answers
-    ]
+    return [plain(plain_text(answer.text)) for answer in answers]
+
+
+def tables(bundle_data: data.Data) -> list[Table]:
+    return [b for b in all_blocks(history.part(bundle_data).blocks) if isinstance(b, Table)]
 
 
 def test_a_first_night_has_one_plain_line(tmp_path: Path) -> None:
@@ -86,15 +87,13 @@ def test_too_few_nights_are_not_called_unchanged(tmp_path: Path) -> None:
 
 
 def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> None:
-    part = history.part(changed)
-    worse, slower, rest = texts(part.answers)
+    worse, slower, rest = texts(history.part(changed).answers)
     assert worse.startswith("Worse last night: ")
     assert slower.startswith("Regressed: mpi, 1 B; half round trip time; NetPIPE")
     assert "takes 8" in slower and "% longer since 2026-02-0" in slower
     assert slower.endswith(", when package libucx0 changed from 1.13 to 1.14.")
     assert "Nothing else changed against 45 nights: of 8 series, 1 changed lately" in rest
-    tables = [block for block in all_blocks(part.blocks) if isinstance(block, Table)]
-    (table,) = [table for table in tables if "level changed" in table.caption]
+    (table,) = [table for table in tables(changed) if "level changed" in table.caption]
     row = [plain(cell.text) for cell in table.rows[0]]
     assert row[1] == "regressed, new" and row[2].endswith(" µs")
     low, high = (float(end) for end in row[3].split("[")[1].strip("]").split(", "))
@@ -103,10 +102,7 @@ def test_a_step_is_named_with_its_night_and_what_changed(changed: data.Data) -> 
 
 
 def test_a_row_leads_to_all_nights_of_its_series(changed: data.Data) -> None:
-    tables = [
-        block for block in all_blocks(history.part(changed).blocks) if isinstance(block, Table)
-    ]
-    rows = [row for table in tables for row in table.rows if row[0].origin]
+    rows = [row for table in tables(changed) for row in table.rows if row[0].origin]
     keys = {series.key for series in split_series(changed.history.nights)}
     assert rows
     assert {row[0].origin for row in rows} <= keys
@@ -121,11 +117,7 @@ def test_a_night_that_stands_alone_is_named(changed: data.Data) -> None:
         "Outside of what the nights before predict" in text
         and "times the level of its series" in text
     )
-    (table,) = [
-        block
-        for block in all_blocks(history.part(changed).blocks)
-        if isinstance(block, Table) and block.caption.startswith("This night")
-    ]
+    (table,) = [table for table in tables(changed) if table.caption.startswith("This night")]
     assert {row[0].origin for row in table.rows} <= build(changed).series - {""}
 
 
@@ -199,9 +191,7 @@ def test_an_accepted_level_is_no_regression_and_the_annotation_is_named(tmp_path
 def test_a_series_without_a_value_last_night_has_none_in_the_table(tmp_path: Path) -> None:
     bundle_data = judged(tmp_path, 3, disturbed=lambda number: number == 2)
     (table,) = [
-        block
-        for block in all_blocks(history.part(bundle_data).blocks)
-        if isinstance(block, Table) and block.caption.startswith("The two newest nights")
+        table for table in tables(bundle_data) if table.caption.startswith("The two newest nights")
     ]
     for row in table.rows:
         before, newest, ratio = (plain(cell.text) for cell in row[1:4])

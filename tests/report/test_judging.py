@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.bundles import read_tree
 
-from roundtrip.collect import bundle
-from roundtrip.report import build, data
+from roundtrip.report import build
 from roundtrip.report.blocks import Table
 from roundtrip.report.data import Data
 from roundtrip.report.speeds import ToolchainComparison, Toolchains
@@ -22,7 +22,7 @@ def read(make_tree: Callable[..., Any]) -> Callable[[bool], Data]:
         if is_sequential:
             file = tree.path / "campaign.toml"
             file.write_text("sequential = true\n" + file.read_text())
-        return data.read(bundle.build(tree.path))
+        return read_tree(tree)
 
     return make
 
@@ -45,12 +45,8 @@ def test_the_report_says_so_and_keeps_its_own_rules(read: Callable[[bool], Data]
     assert "Sequential: " in {getattr(notice[0], "text", "") for notice in report.notices}
     (claims_part,) = [part for part in report.parts if part.anchor == "claims"]
     (table,) = [block for block in claims_part.blocks if isinstance(block, Table)]
-    assert [column.name for column in table.columns] == [
-        "Family",
-        "Claims",
-        "Launches",
-        "Verdicts",
-    ]
+    names = ["Family", "Claims", "Launches", "Verdicts"]
+    assert [column.name for column in table.columns] == names
     (audit,) = [part for part in report.parts if "audit" in part.anchor]
     text = str(audit.blocks)
     assert "are not those of Benjamini-Hochberg" not in text

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.bundles import rewritten
+from support.bundles import rewritten, set_of
 from support.synthetic import Tree
 
 from roundtrip.collect import bundle, manifest
@@ -27,12 +27,8 @@ ENVIRON = "openmpi41-boost181"
 def bundle_of(folder: Path, start: str) -> Path:
     """The bundle of a run that started at some time."""
     settings: dict[str, Any] = {"sizes": [1, 64, 1024], "samples": 3, "launches": 2}
-    tree = Tree(
-        folder / start.replace(":", ""),
-        environs=(ENVIRON,),
-        seed=sum(map(ord, start)),
-        **settings,
-    ).write()
+    settings |= {"environs": (ENVIRON,), "seed": sum(map(ord, start))}
+    tree = Tree(folder / start.replace(":", ""), **settings).write()
     file = tree.path / "state.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "started": start}))
     return bundle.build(tree.path)
@@ -86,7 +82,6 @@ def test_a_report_is_rebuilt_from_the_nights_in_its_bundle(
     assert not (first / "bundle" / "history").exists()
 
 
-@pytest.mark.nightly
 @pytest.mark.nightly
 def test_the_same_run_is_published_once_whatever_came_between(
     night: Callable[[str], Path], tmp_path: Path
@@ -166,10 +161,6 @@ def test_a_left_out_revision_is_reported(night: Callable[[str], Path], tmp_path:
     assert messages == [
         f"{first}: bundle/manifest.json: cases.parquet is not the file that the manifest lists"
     ]
-
-
-def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
-    return lambda frame: frame.with_columns(pl.lit(value, frame.schema[name]).alias(name))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from support.pairs import CAMPAIGN, EMULATED, SITE, Pairs, pseudonym
 from roundtrip.collect import manifest
 from roundtrip.history import ledger
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Figure, Fold, Part, Report, Table
+from roundtrip.report.blocks import Figure, Fold, Part, Report, Table, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.pages.series import split_series
 from roundtrip.report.painter import drawing
@@ -33,21 +33,27 @@ def report(folder: Path, nights: int = 2, first: int = 0, **options: Any) -> Rep
 
 
 def part(night_report: Report) -> Part:
-    (nodes_part,) = (part for part in night_report.parts if part.anchor == nodes.ANCHOR)
-    return nodes_part
+    return next(part for part in night_report.parts if part.anchor == nodes.ANCHOR)
 
 
 def answers(night_report: Report) -> list[str]:
-    part_answers = part(night_report).answers
-    return [
-        "".join(str(getattr(word, "text", word)) for word in answer.text) for answer in part_answers
-    ]
+    return [plain_text(answer.text) for answer in part(night_report).answers]
 
 
 @pytest.fixture(scope="module")
 def sick(tmp_path_factory: pytest.TempPathFactory) -> Report:
     folder = tmp_path_factory.mktemp("sick")
     return report(folder, slow={3: 100e-6}, alone=True, facts={"nodes_not_measured": [GONE]})
+
+
+def folded_tables(night_report: Report) -> list[Table]:
+    folds = [block for block in part(night_report).blocks if isinstance(block, Fold)]
+    return [block for fold in folds for block in fold.blocks if isinstance(block, Table)]
+
+
+def evidence_table(night_report: Report) -> Table:
+    tables = [block for block in part(night_report).blocks if isinstance(block, Table)]
+    return next(table for table in tables if "q" in table.caption)
 
 
 def values(figure: Figure) -> dict[str, Any]:
@@ -66,9 +72,7 @@ def test_the_sick_node_comes_first_and_each_answer_is_short(sick: Report) -> Non
 
 
 def test_its_evidence_and_its_nights_are_listed(sick: Report) -> None:
-    (table,) = (
-        block for block in part(sick).blocks if isinstance(block, Table) and "q" in block.caption
-    )
+    table = evidence_table(sick)
     assert {row[0].text for row in table.rows} == {pseudonym(3)}
     assert {"latency", "latency inside the node"} <= {row[1].text for row in table.rows}
     history = next(part for part in sick.parts if part.anchor == "history")
@@ -80,25 +84,13 @@ def test_effects_lead_to_the_nights_of_their_node_and_measure(tmp_path: Path) ->
     night_report = report(tmp_path / "reports", slow={3: 100e-6}, alone=True)
     night_rows = ledger.read_ledger(tmp_path / "reports", CAMPAIGN, SITE).nights
     names_by_key = {series.key: series.names for series in split_series(night_rows)}
-    (evidence,) = (
-        block
-        for block in part(night_report).blocks
-        if isinstance(block, Table) and "q" in block.caption
-    )
-    for row in evidence.rows:
+    for row in evidence_table(night_report).rows:
         names = names_by_key[row[3].origin]
         place = "inside a node" if row[1].text.endswith("inside the node") else "between nodes"
         assert (names["variant"], names["case"]) == (row[0].text, place)
         assert row[1].text.startswith(names["phase"].split()[0])
         assert night_report.link(row[3]).endswith(row[3].origin)
-    folds = [block for block in part(night_report).blocks if isinstance(block, Fold)]
-    effect_rows = [
-        row
-        for fold in folds
-        for block in fold.blocks
-        if isinstance(block, Table)
-        for row in block.rows
-    ]
+    effect_rows = [row for table in folded_tables(night_report) for row in table.rows]
     assert len(effect_rows) > 16
     for row in effect_rows:
         assert {names_by_key[row[n].origin]["variant"] for n in (1, 4)} == {row[0].text}
@@ -141,13 +133,10 @@ def test_healthy_nodes_and_a_node_that_never_answers(tmp_path: Path) -> None:
 
 
 def test_nodes_of_a_switch_stand_together_and_have_it_beside_them(tmp_path: Path) -> None:
-    nodes_part = part(report(tmp_path, nodes=8, each=4, switches=2))
-    latency = next(figure for figure in nodes_part.figures if figure.name == "nodes-1")
+    switch_report = report(tmp_path, nodes=8, each=4, switches=2)
+    latency = next(figure for figure in part(switch_report).figures if figure.name == "nodes-1")
     assert values(latency)["names"] == [pseudonym(n) for n in (0, 2, 4, 6, 1, 3, 5, 7)]
-    blocks = [
-        block for fold in nodes_part.blocks if isinstance(fold, Fold) for block in fold.blocks
-    ]
-    tables = [block for block in blocks if isinstance(block, Table)]
+    tables = folded_tables(switch_report)
     (members,) = [table for table in tables if names(table) == ["Switch", "Nodes"]]
     assert [[cell.text for cell in row] for row in members.rows] == [
         [f"switch-{switch:08x}", ", ".join(pseudonym(n) for n in range(8) if n % 2 == switch)]

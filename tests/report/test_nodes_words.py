@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from stats.nodes.planted import LEAST, SETTINGS, launches
 
 from roundtrip.history.nodes import MeasureName
 from roundtrip.report import nodes as words
+from roundtrip.report.sections import nodes
+from roundtrip.report.units import printable
 from roundtrip.stats.nodes.judge import Measure, judge
 from roundtrip.stats.nodes.launches import Launches
 
@@ -43,3 +46,16 @@ def test_an_interval_that_holds_no_effect_is_said_not_to_name() -> None:
             "not the interval, names it" in words.describe_outlier(outlier, verdicts)
         ) is holds_zero
         assert words.interval_holds_zero(outlier.evidence[0]) is holds_zero
+
+
+@pytest.mark.parametrize(
+    ("level", "unit", "text"),
+    [
+        (1.5e-6, "s", "1.50 µs"),
+        (900.0, "MB/s", "900 MB/s"),
+        (1.25, "1", "mean over median 1.25"),
+    ],
+)
+def test_a_level_has_its_unit_or_says_what_it_is(level: float, unit: str, text: str) -> None:
+    name = MeasureName("netpipe", "smp", "openmpi", "latency", False, level, unit)
+    assert printable(nodes._level(name)) == text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from roundtrip.collect import bundle
-from roundtrip.report import data
-from roundtrip.report.blocks import Block, Fold, Paragraph, Part, Table
+from support.bundles import read_tree
+
+from roundtrip.report.blocks import Paragraph, Part, Table, all_blocks, plain_text
 from roundtrip.report.sections import launches
 
 Maker = Callable[..., Any]
@@ -27,16 +27,10 @@ NODES = {
 }
 
 
-def part(tree: Any) -> Part:
-    return launches.part(data.read(bundle.build(tree.path)))
-
-
-def texts(blocks: Sequence[Block]) -> Iterator[str]:
-    for block in blocks:
-        if isinstance(block, Fold):
-            yield from texts(block.blocks)
+def texts(part: Part) -> Iterator[str]:
+    for block in all_blocks(part.blocks):
         if isinstance(block, Paragraph):
-            yield " ".join(map(str, block.text))
+            yield plain_text(block.text)
         if isinstance(block, Table):
             yield from (" | ".join(cell.text for cell in row) for row in block.rows)
 
@@ -45,7 +39,7 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
     tree = make_tree(launches=3, environs=(ENVIRON,))
     stage = tree.fail(2, ENVIRON, fail_reason="sanity error: no end marker")
     (stage / "rfm_job.err").write_text(PREEMPTED)
-    lines = list(texts(part(tree).blocks))
+    lines = list(texts(launches.part(read_tree(tree))))
     sentence = "Slurm displaced 1 launch (1 preempted): repeated, and counted against no case."
     assert sentence in lines
     (counts,) = [
@@ -58,7 +52,7 @@ def test_a_displaced_launch_is_counted_apart_and_is_no_failure(make_tree: Maker)
 def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
-    (row,) = [line for line in texts(part(tree).blocks) if "bad DIMM" in line]
+    (row,) = [line for line in texts(launches.part(read_tree(tree))) if "bad DIMM" in line]
     node, state, reason = row.split(" | ")
     assert node.startswith("node-")
     assert (state, reason) == ("drained", "bad DIMM")
@@ -67,16 +61,17 @@ def test_nodes_that_slurm_had_taken_out_are_listed_with_its_reason(make_tree: Ma
 def test_a_campaign_that_compares_nodes_lists_them_elsewhere(make_tree: Maker) -> None:
     tree = make_tree(launches=1, environs=(ENVIRON,))
     (tree.path / "env" / "nodes.json").write_text(json.dumps(NODES))
-    bundle_data = data.read(bundle.build(tree.path))
+    bundle_data = read_tree(tree)
     bundle_data.environment["pairs.json"] = {}
-    assert not any("bad DIMM" in line for line in texts(launches.part(bundle_data).blocks))
+    assert not any("bad DIMM" in line for line in texts(launches.part(bundle_data)))
 
 
 def test_launches_of_emulated_nodes_say_so_where_they_are_listed(make_tree: Maker) -> None:
     extras = {"emulated": {"nodes": "namespaces of one machine"}}
     tree = make_tree(launches=5, environs=(ENVIRON,), extras=extras)
     tree.fail(2, ENVIRON, fail_reason="killed")
-    rows = [line for line in texts(part(tree).blocks) if ENVIRON in line and " | " in line]
+    lines = texts(launches.part(read_tree(tree)))
+    rows = [line for line in lines if ENVIRON in line and " | " in line]
     causes = [line for line in rows if "killed" in line or "missing" in line or "load" in line]
     assert len(causes) >= 3, "one failed, one missing, one disturbed"
     assert all("EMULATED NODES" in line for line in rows)

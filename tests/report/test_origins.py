@@ -15,7 +15,7 @@ from support.bundles import RECORDED
 from roundtrip.collect import bundle
 from roundtrip.history import ledger
 from roundtrip.report import publish, renderers, units
-from roundtrip.report.blocks import Table, all_blocks
+from roundtrip.report.blocks import Report, Table, all_blocks
 from roundtrip.report.build import build
 from roundtrip.report.data import read
 from roundtrip.report.pages import write
@@ -47,6 +47,10 @@ def links(revision: Path, name: str) -> list[str]:
     return _LINK.findall((revision / name).read_text(encoding="utf-8"))
 
 
+def tables(report: Report) -> list[Table]:
+    return [b for part in report.parts for b in all_blocks(part.blocks) if isinstance(b, Table)]
+
+
 def test_every_link_of_a_report_leads_to_a_series_that_is_there(revision: Path) -> None:
     page_keys = written(revision)
     link_keys = links(revision, "report.html")
@@ -66,22 +70,15 @@ def test_the_sections_of_other_studies_lead_there_too(name: str, tmp_path: Path)
 def test_ratios_and_figures_of_one_series_lead_to_it(tmp_path: Path) -> None:
     """Of the ring study's reasons, of regions that are read, and of disturbed launches."""
     report = build(read(RECORDED / "ring"))
-    tables = [b for part in report.parts for b in all_blocks(part.blocks) if isinstance(b, Table)]
     for words, first in (
         ("Ratio of effective bandwidths: below 1 it costs", 2),
         ("when every byte is read, and the ratio of a region", 2),
         ("What leaving the disturbed launches out would change", 3),
     ):
-        matches = [table for table in tables if words in table.caption]
-        numbers = [
-            cell
-            for table in matches
-            for row in table.rows
-            for cell in row[first:]
-            if cell.text[:1].isdigit()
-        ]
+        rows = [row for table in tables(report) if words in table.caption for row in table.rows]
+        numbers = [cell for row in rows for cell in row[first:] if cell.text[:1].isdigit()]
         assert numbers and all(map(report.link, numbers)), words
-    (noise,) = [table for table in tables if table.caption.startswith("Noise in a launch")]
+    (noise,) = [one for one in tables(report) if one.caption.startswith("Noise in a launch")]
     assert all(report.link(row[2]) for row in noise.rows)
 
 
@@ -91,8 +88,7 @@ def test_a_number_is_the_value_of_the_series_that_it_leads_to(revision: Path) ->
     nights = ledger.read_ledger(reports, "synthetic", "local").nights
     series_by_key = {series.key: series for series in split_series(nights)}
     report = build(read(revision / "bundle"))
-    tables = [b for part in report.parts for b in all_blocks(part.blocks) if isinstance(b, Table)]
-    (latency,) = [table for table in tables if table.caption.startswith("Latency")]
+    (latency,) = [table for table in tables(report) if table.caption.startswith("Latency")]
     calm_rows = [row for row in latency.rows if row[2].origin]
     assert len(calm_rows) == 10
     for row in calm_rows:

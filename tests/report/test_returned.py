@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from support.bundles import read_tree
 from support.hosts import pseudonym
 
-from roundtrip.collect import bundle
-from roundtrip.report import data
+from roundtrip.report.blocks import Answer, plain_text
+from roundtrip.report.data import Data
 from roundtrip.report.sections import launches
 
 ENVIRON = "openmpi41-boost181"
@@ -22,26 +23,20 @@ def quiet(tree: Any) -> None:
         file.write_text(json.dumps({**run, "disturbance": {}}))
 
 
+def words(bundle_data: Data) -> list[str]:
+    return [plain_text(answer.text) for answer in launches.answers(bundle_data)]
+
+
 def test_each_fault_has_a_line_and_health_has_one(make_tree: Callable[..., Any]) -> None:
     tree = make_tree(launches=6, environs=(ENVIRON,))
     quiet(tree)
-    (answer,) = launches.answers(data.read(bundle.build(tree.path)))
-    assert (answer.text, answer.tone) == (
-        ("Every launch completed, and none was disturbed.",),
-        "good",
-    )
+    (answer,) = launches.answers(read_tree(tree))
+    assert answer == Answer(("Every launch completed, and none was disturbed.",), "good")
     tree.fail(6, ENVIRON, fail_reason="killed")
-    answers = launches.answers(data.read(bundle.build(tree.path)))
-    sentences = [
-        "".join(str(getattr(word, "text", word)) for word in answer.text) for answer in answers
-    ]
-    assert sentences == ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
-    assert {answer.tone for answer in answers} == {"bad"}
-
-
-def words(data_: data.Data) -> list[str]:
-    answers = launches.answers(data_)
-    return ["".join(str(getattr(word, "text", word)) for word in answer.text) for answer in answers]
+    bundle_data = read_tree(tree)
+    sentences = ["Incomplete: 1 expected launch missing.", "Failed: 1 attempt at a launch."]
+    assert words(bundle_data) == sentences
+    assert {answer.tone for answer in launches.answers(bundle_data)} == {"bad"}
 
 
 def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> None:
@@ -50,7 +45,7 @@ def test_a_partial_launch_is_counted_apart(make_tree: Callable[..., Any]) -> Non
     file = tree.folder(6, ENVIRON) / "run.json"
     run = json.loads(file.read_text())
     file.write_text(json.dumps({**run, "coverage": {"measured": 4, "wanted": 20}}))
-    bundle_data = data.read(bundle.build(tree.path))
+    bundle_data = read_tree(tree)
     assert words(bundle_data) == [
         "Incomplete: 1 expected launch missing.",
         "Partial: 1 launch measured too few sizes; left out.",
@@ -77,7 +72,7 @@ def test_a_node_with_a_fast_clock_is_named(make_tree: Callable[..., Any]) -> Non
     between(tree, 3, ("n3", "n2"), clock_rate=[1.0, 1 / 1.3], utc_ahead_s=[0.0, -120.0])
     for number in (4, 5, 6):
         between(tree, number, ("n1", "n1"))
-    disturbance, rate, offset = words(data.read(bundle.build(tree.path)))
+    disturbance, rate, offset = words(read_tree(tree))
     assert disturbance.startswith("Disturbed: 2 of 6 launches")
     node = pseudonym("n3")
     assert rate == (

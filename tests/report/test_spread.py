@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from roundtrip.collect import bundle
-from roundtrip.report import data
+from support.bundles import read_tree
+
 from roundtrip.report.blocks import Items, Part, Table
 from roundtrip.report.sections import launches
 
 Maker = Callable[..., Any]
-
-
-def part(tree: Any) -> Part:
-    return launches.part(data.read(bundle.build(tree.path)))
 
 
 def rows(section_part: Part) -> list[list[str]]:
@@ -26,7 +22,8 @@ def rows(section_part: Part) -> list[list[str]]:
 
 def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
     """Launches of the tree are bimodal by 2.5; samples in them have 3 % of noise."""
-    section_part = part(make_tree(launches=20, samples=40, environs=("openmpi41-boost181",)))
+    tree = make_tree(launches=20, samples=40, environs=("openmpi41-boost181",))
+    section_part = launches.part(read_tree(tree))
     latency = next(row for row in rows(section_part) if "1 B" in row[2])
     in_launch, between_launches = (
         float(text.rstrip("% \N{NO-BREAK SPACE}")) for text in latency[4:6]
@@ -42,5 +39,5 @@ def test_spreads_and_a_better_plan_are_shown(make_tree: Maker) -> None:
 
 
 def test_too_few_launches_get_no_advice(make_tree: Maker) -> None:
-    section_part = part(make_tree(launches=6, environs=("openmpi41-boost181",)))
+    section_part = launches.part(read_tree(make_tree(launches=6, environs=("openmpi41-boost181",))))
     assert {row[7] for row in rows(section_part)} == {"\N{EN DASH}"}

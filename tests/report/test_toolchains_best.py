@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from roundtrip.report.blocks import plain_text
 from roundtrip.report.sections.races import race_answers, race_tables, races, top_tables
 from roundtrip.report.speeds import Setting, ToolchainComparison
+from roundtrip.report.units import printable
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
 
@@ -36,7 +38,7 @@ def cell(*pairs: tuple[str, Verdict, float]) -> tuple[str, str]:
     (table,) = race_tables(races(judged(*pairs), {}), TITLES)
     (row,) = table.rows
     assert [label.text for label in row[:2]] == ["MPI", "Boost 1.81"]
-    return row[2].text, row[2].verdict.replace("\N{NO-BREAK SPACE}", " ")
+    return row[2].text, printable(row[2].verdict)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +93,7 @@ def test_only_so_many_rows_stand_at_the_top_and_the_others_are_counted() -> None
 def test_values_without_a_size_have_a_column() -> None:
     verdicts = {**judged(("ab", ON_PAR, 1.0), size=None), **judged(("ab", FASTER, 2.0), size=8)}
     (table,) = race_tables(races(verdicts, {}), TITLES)
-    assert [column.name.replace("\N{NO-BREAK SPACE}", " ") for column in table.columns[2:]] == [
-        "All",
-        "8 B",
-    ]
+    assert [printable(column.name) for column in table.columns[2:]] == ["All", "8 B"]
 
 
 def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
@@ -111,7 +110,7 @@ def test_rows_name_where_they_differ_and_a_size_of_their_own() -> None:
     }
     (table,) = race_tables(races(verdicts, {}), TITLES)
     assert [column.name for column in table.columns] == ["What", "With", "Fastest"]
-    assert [row[0].text.replace("\N{NO-BREAK SPACE}", " ") for row in table.rows] == [
+    assert [printable(row[0].text) for row in table.rows] == [
         "FFT, datatypes, ranks 2 at 8 B",
         "LU, datatypes, ranks 4 at 16 B",
     ]
@@ -123,7 +122,7 @@ WAN = replace(SETTING, parameters="mode pingpong, wan_rtt 2", kind="EMULATED WAN
 def front(*parts: Any) -> list[str]:
     verdicts = {key: verdict for part in parts for key, verdict in part.items()}
     answers = race_answers(races(verdicts, {}), TITLES)
-    return [str(answer.text[0]).replace("\N{NO-BREAK SPACE}", " ") for answer in answers]
+    return [printable(plain_text(answer.text)) for answer in answers]
 
 
 def test_an_answer_names_the_setting_and_what_is_emulated() -> None:

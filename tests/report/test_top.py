@@ -12,7 +12,7 @@ import pytest
 from roundtrip import studies
 from roundtrip.collect import bundle
 from roundtrip.report import data, renderers
-from roundtrip.report.blocks import Report
+from roundtrip.report.blocks import Report, plain_text
 from roundtrip.report.build import build
 from roundtrip.report.drawing import Drawing
 from roundtrip.report.plot import Curve, Scale, View
@@ -38,7 +38,7 @@ def test_questions_come_first_in_order_and_their_answers_are_short(report: Repor
     ]
     for part in report.top_parts:
         for answer in part.answers:
-            assert len("".join(str(getattr(word, "text", word)) for word in answer.text)) <= _SHORT
+            assert len(plain_text(answer.text)) <= _SHORT
     page, twin = renderers.html(report), renderers.markdown(report)
     for text in (page, twin):
         places = [text.index(question) for question in questions]

@@ -24,7 +24,7 @@ def sentence(*places: tuple[str, int, Verdict | None, float]) -> str:
         )
         for place, size, verdict, ratio in places
     ]
-    return line("Boost.MPI", "raw MPI", verdicts).replace("\N{NO-BREAK SPACE}", " ")
+    return units.printable(line("Boost.MPI", "raw MPI", verdicts))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def open_at(low: float, median: float, high: float, q: float) -> str:
     levels = analysis.default().statistics
     verdicts = judge({"a": [low, low, median, median, median, median, median, high, high]}, levels)
     place = VerdictAt("A", KIB, replace(verdicts["a"], q=q))
-    return line("Boost.MPI", "raw MPI", [place]).replace("\N{NO-BREAK SPACE}", " ")
+    return units.printable(line("Boost.MPI", "raw MPI", [place]))
 
 
 def test_what_is_known_stands_where_no_verdict_is_possible_yet() -> None:

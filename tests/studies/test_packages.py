@@ -103,18 +103,22 @@ def test_nothing_is_compared_that_is_not_declared() -> None:
         type("Wrong", (Declared,), {"contrasts": (Contrast("a", "c"),)})
 
 
+def matches(pattern: str, packages: Sequence[str], files: str = "*.py") -> list[str]:
+    """The lines of source files that match a pattern, with their places."""
+    return [
+        f"{file.relative_to(SRC)}:{number}: {line.strip()}"
+        for package in packages
+        for file in sorted((SRC / package).rglob(files))
+        if file.is_file() and file.suffix != ".pyc"
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(pattern, line)
+    ]
+
+
 @pytest.mark.parametrize("package", SHARED)
 def test_no_shared_code_knows_a_study_by_its_name(package: str) -> None:
     names = "|".join(study.name for study in studies.load() if study.name in NAMED)
-    pattern = re.compile(rf"(?<![A-Za-z])({names})(?![A-Za-z])", re.IGNORECASE)
-    matches = [
-        f"{file.relative_to(SRC)}:{number}: {line.strip()}"
-        for file in sorted((SRC / package).rglob("*"))
-        if file.is_file() and file.suffix != ".pyc"
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if pattern.search(line)
-    ]
-    assert matches == []
+    assert matches(rf"(?i)(?<![A-Za-z])({names})(?![A-Za-z])", [package], "*") == []
 
 
 def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> None:
@@ -125,15 +129,8 @@ def test_every_study_has_its_thresholds_and_its_record_where_it_says_so() -> Non
 
 def test_no_number_is_formed_by_a_mean_that_the_audit_does_not_know() -> None:
     """Means and deviations come of a `Summary`, of which the audit knows."""
-    pattern = re.compile(r"\.(mean|std|var)\(|[fgh]mean\(|stdev\(|harmonic_mean\(")
-    matches = [
-        f"{file.relative_to(SRC)}:{number}: {line.strip()}"
-        for package in ("report", "studies")
-        for file in sorted((SRC / package).rglob("*.py"))
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-        if pattern.search(line)
-    ]
-    assert matches == []
+    pattern = r"\.(mean|std|var)\(|[fgh]mean\(|stdev\(|harmonic_mean\("
+    assert matches(pattern, ["report", "studies"]) == []
 
 
 def test_every_study_supplies_facts_of_its_own() -> None:
@@ -144,11 +141,5 @@ def test_every_study_supplies_facts_of_its_own() -> None:
 
 def test_no_text_says_a_level_of_intervals_by_hand() -> None:
     """The level is that of the settings by which the intervals were computed: `panel.Level`."""
-    pattern = re.compile(r"\d\d\s%\s(rank |confidence )?interval")
-    texts = [
-        f"{file.relative_to(SRC)}: {match[0]}"
-        for package in ("report", "studies")
-        for file in sorted((SRC / package).rglob("*.py"))
-        for match in pattern.finditer(file.read_text(encoding="utf-8"))
-    ]
-    assert texts == []
+    pattern = r"\d\d\s%\s(rank |confidence )?interval"
+    assert matches(pattern, ["report", "studies"]) == []

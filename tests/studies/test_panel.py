@@ -6,7 +6,8 @@ import pytest
 from support.measured import METRIC, STUDY, Measured, bundle
 
 from roundtrip.collect.columns import setting_rows
-from roundtrip.report.units import Unit
+from roundtrip.report.blocks import Table
+from roundtrip.report.units import Unit, printable
 from roundtrip.studies import display
 from roundtrip.studies.derivation import ratios_by_size
 from roundtrip.studies.panel import CasePanels
@@ -16,12 +17,16 @@ WAN = {"emulation": setting_rows({"wan_rtt_ms": 2.0})}
 ARMS = {"mpi": Arm("MPI_Barrier", BLUE), "ring": Arm("Ring", ORANGE)}
 
 
-def text(label: str) -> str:
-    return label.replace("\N{NO-BREAK SPACE}", " ")
+def panels_of(*cases: Measured) -> CasePanels:
+    return CasePanels(bundle(cases), STUDY, METRIC)
+
+
+def table_of(*cases: Measured) -> Table:
+    return display.interval_table(panels_of(*cases), "Time in µs.", ARMS, Unit.US)
 
 
 def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> None:
-    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10})]), STUDY, METRIC)
+    panels = panels_of(Measured("Barrier@a", {"mpi": 10}))
     (panel,) = panels.panels
     assert panel.label == "Open MPI, 2 ranks in one node"
     assert panel.launch_count_text == "8 launches"
@@ -34,14 +39,14 @@ def test_a_launch_is_its_median_and_a_panel_the_interval_over_its_launches() -> 
 
 def test_launches_that_failed_are_in_no_panel() -> None:
     failed_case = Measured("Barrier@b", {"mpi": 10}, row={"status": "failed"})
-    panels = CasePanels(bundle([Measured("Barrier@a", {"mpi": 10}), failed_case]), STUDY, METRIC)
+    panels = panels_of(Measured("Barrier@a", {"mpi": 10}), failed_case)
     assert [panel.key[0] for panel in panels.panels] == ["Barrier@a"]
 
 
 def test_measured_and_emulated_are_apart_and_say_so() -> None:
     cases = [Measured("Barrier@a", {"mpi": 10}, row=WAN), Measured("Barrier@b", {"mpi": 10})]
     simulated_case = Measured("Barrier@c", {"mpi": 10}, row={"simulated": True})
-    panels = CasePanels(bundle([*cases, simulated_case]), STUDY, METRIC)
+    panels = panels_of(*cases, simulated_case)
     assert [panel.label for panel in panels.panels] == [
         "Open MPI, 2 ranks in one node",
         "Open MPI, 2 ranks in one node (EMULATED WAN: RTT 2 ms)",
@@ -53,9 +58,7 @@ def test_panels_of_one_name_are_named_by_what_differs() -> None:
     parameters = {"placement": "shared-memory", "algorithm": "tree"}
     tree_case = Measured("Barrier@b", {"mpi": 10}, row={"parameters": setting_rows(parameters)})
     ib_case = Measured("Barrier@c", {"mpi": 10}, row={"partition": "ib"})
-    panels = CasePanels(
-        bundle([Measured("Barrier@a", {"mpi": 10}), tree_case, ib_case]), STUDY, METRIC
-    )
+    panels = panels_of(Measured("Barrier@a", {"mpi": 10}), tree_case, ib_case)
     assert {panel.key[0]: panel.distinguishing_facts for panel in panels.panels} == {
         "Barrier@a": ("on local:smp",),
         "Barrier@b": ("algorithm tree", "on local:smp"),
@@ -64,8 +67,7 @@ def test_panels_of_one_name_are_named_by_what_differs() -> None:
 
 
 def test_a_ratio_is_formed_within_a_launch() -> None:
-    data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8))])
-    panels = CasePanels(data, STUDY, METRIC)
+    panels = panels_of(Measured("Barrier@a", {"mpi": 10, "ring": 20}, 3, sizes=(1, 8)))
     (panel,) = panels.panels
     expected = [pytest.approx((20 + n) / (10 + n)) for n in range(3)]
     size_ratios = ratios_by_size(panels.rows(panels.values, panel), "mpi", "ring", "value")
@@ -78,11 +80,10 @@ def test_a_ratio_is_formed_within_a_launch() -> None:
 
 def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None:
     case = Measured("Barrier@b", {"mpi": 10}, launches=3, row={"environ": "b", "ranks": 4})
-    data = bundle([Measured("Barrier@a", {"mpi": 10, "ring": 20}), case])
-    table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
+    table = table_of(Measured("Barrier@a", {"mpi": 10, "ring": 20}), case)
     names = ["Toolchain and placement", "MPI_Barrier", "Ring", "Launches"]
     assert [column.name for column in table.columns] == names
-    assert [[text(cell.text) for cell in row] for row in table.rows] == [
+    assert [[printable(cell.text) for cell in row] for row in table.rows] == [
         ["Open MPI, 2 ranks in one node", "13.5 [10.0, 17.0]", "23.5 [20.0, 27.0]", "8"],
         ["Open MPI, 4 ranks in one node", "11.0 (no CI, n = 3)", "–", "3"],  # noqa: RUF001
     ]
@@ -91,17 +92,14 @@ def test_without_sizes_the_table_has_a_row_a_panel_and_a_column_an_arm() -> None
 
 def test_what_is_emulated_says_so_in_each_of_its_quantities() -> None:
     emulation = setting_rows({"nodes": 2})
-    data = bundle([Measured("Barrier@a", {"mpi": 10}, row={"emulation": emulation})])
-    table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
+    table = table_of(Measured("Barrier@a", {"mpi": 10}, row={"emulation": emulation}))
     (quantity,) = table.rows[0][1].quantities
     assert (quantity.label, quantity.direction) == ("EMULATED NODES", "lower")
 
 
 def test_with_sizes_the_table_has_a_row_a_panel_and_arm_and_a_column_a_size() -> None:
-    data = bundle([Measured("Barrier@a", {"ring": 20}, sizes=(1, 1024))])
-    table = display.interval_table(CasePanels(data, STUDY, METRIC), "Time in µs.", ARMS, Unit.US)
-    assert [text(column.name) for column in table.columns[1:]] == [
-        *("Arm", "1 B", "1 KiB", "Launches")
-    ]
+    table = table_of(Measured("Barrier@a", {"ring": 20}, sizes=(1, 1024)))
+    names = [printable(column.name) for column in table.columns[1:]]
+    assert names == ["Arm", "1 B", "1 KiB", "Launches"]
     (row,) = table.rows
     assert [cell.text for cell in row[1:3]] == ["Ring", "23.5 [20.0,\N{NO-BREAK SPACE}27.0]"]

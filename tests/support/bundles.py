@@ -6,15 +6,22 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from roundtrip.collect import bundle_tables, manifest
+from roundtrip.collect import bundle, bundle_tables, manifest
 from roundtrip.collect.bundle_rows import CASES
-from roundtrip.report.data import Data
+from roundtrip.report.data import Data, read
+from support.synthetic import Tree
 
 #: See README.md there.
 RECORDED = Path(__file__).parents[1] / "data" / "bundles"
+
+
+def read_tree(tree: Tree) -> Data:
+    """What a report is made from, of the bundle of a run tree."""
+    return read(bundle.build(tree.path))
 
 
 def rewritten(
@@ -26,6 +33,11 @@ def rewritten(
     facts = json.loads((built / "manifest.json").read_text())
     manifest.write(built, {k: v for k, v in facts.items() if k != "files"})
     return built
+
+
+def set_of(name: str, value: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """A change of a table: one value in all rows of a column."""
+    return lambda frame: frame.with_columns(pl.lit(value, frame.schema[name]).alias(name))
 
 
 def with_medians(data: Data) -> Data:
