@@ -36,23 +36,18 @@ def test_a_launch_is_summarised_by_its_median() -> None:
     row = medians.row(0, named=True)
     assert row["seconds"] == 3e-6
     assert row["least_seconds"] == 1e-6
-    assert row["samples"] == 3
     assert row["bandwidth"] == pytest.approx(1000 / 3e-6 / 1e6)
 
 
 def test_bidirectional_messages_count_twice() -> None:
-    medians = derived.launch_medians(
-        frame({("mpi", 1000): [1e-6]}, "bidirectional/same").lazy(), []
-    )
+    rows = frame({("mpi", 1000): [1e-6]}, "bidirectional/same")
+    medians = derived.launch_medians(rows.lazy(), [])
     assert medians["bandwidth"].item() == pytest.approx(2000)
 
 
 def test_another_metric_of_the_same_messages_is_not_mixed_with_the_time() -> None:
     times = {("mpi", 1000): [3e-6, 1e-6, 8e-6]}
     rows = pl.concat([frame(times), frame({("mpi", 1000): [1.0] * 9}, metric=PER_MESSAGE)])
-    assert derived.launch_medians(rows.lazy(), []).equals(
-        derived.launch_medians(frame(times).lazy(), [])
-    )
     assert STUDY.summarise(rows) == STUDY.summarise(frame(times))
 
 

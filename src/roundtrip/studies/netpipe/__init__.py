@@ -54,7 +54,8 @@ class Thresholds(Table):
     many_bytes: Count = 1024
 
 
-def _is_pingpong(case: str) -> bool:
+def is_pingpong(case: str) -> bool:
+    """Whether the case of samples.csv is a ping-pong, as the study's measurements were."""
     return case.startswith("pingpong/")
 
 
@@ -73,7 +74,7 @@ class NetPIPE(Study):
             "boost",
             BASE,
             "bandwidth of Boost.MPI over raw MPI, one a compared size",
-            is_primary=_is_pingpong,
+            is_primary=is_pingpong,
         ),
         *(Contrast(variant, BASE) for variant in COMPARED_VARIANTS if variant != "boost"),
         Contrast("boost-datatype", "mpi-datatype"),

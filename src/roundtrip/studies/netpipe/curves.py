@@ -14,17 +14,17 @@ import polars as pl
 
 from roundtrip.collect.columns import setting_number
 from roundtrip.report import labels, units
-from roundtrip.report.blocks import Cell, Figure, Text
+from roundtrip.report.blocks import Cell, Gallery
 from roundtrip.report.data import Data
 from roundtrip.report.plot import Rule, Scale, View
-from roundtrip.report.units import Level, Unit
+from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.derivation import ratios_within_launch
 from roundtrip.studies.display import INTERVAL, Drawing
-from roundtrip.studies.netpipe import ARMS, STUDY, derived
+from roundtrip.studies.netpipe import ARMS, STUDY, derived, is_pingpong
 from roundtrip.studies.panel import Panels, Row
-from roundtrip.studies.study import BLUE, ORANGE, PURPLE, TEAL, Arm
+from roundtrip.studies.study import Arm
 
 _LAUNCH = ["launch", "case_id"]
 _BY = ["case_id", "case", "variant", "size_bytes"]
@@ -33,6 +33,8 @@ _BUFFERS = {
     "same": "send and receive share a buffer",
     "no-cache": "each message from memory not touched lately",
 }
+#: Percentiles of samples, by name.
+TAILS = {"least": 0.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,7 @@ class Panel(panel.Panel):
     @property
     def is_pingpong(self) -> bool:
         """Whether it measures ping-pong, as the study did."""
-        return self.case.startswith("pingpong/")
+        return is_pingpong(self.case)
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -86,13 +88,13 @@ class Curves(Panels[Panel]):
     @cached_property
     def arms(self) -> dict[str, Arm]:
         """The study's variants that were measured."""
-        variants = set(self.values["variant"].unique())
+        variants = set(self.values["variant"])
         return {variant: arm for variant, arm in ARMS.items() if variant in variants}
 
     @property
     def unknown_variants(self) -> list[str]:
         """Variants of the samples that the study does not have."""
-        return sorted(set(self.all_medians["variant"].unique()) - set(ARMS))
+        return sorted(set(self.all_medians["variant"]) - set(ARMS))
 
     @cached_property
     def bandwidth(self) -> pl.DataFrame:
@@ -102,9 +104,10 @@ class Curves(Panels[Panel]):
         return median_intervals(self.values, _BY, "bandwidth", self.level)
 
     @cached_property
-    def seconds(self) -> pl.DataFrame:
-        """Interval of the time, s, at each point; columns of `bandwidth`."""
-        return median_intervals(self.values, _BY, "seconds", self.level)
+    def times(self) -> pl.DataFrame:
+        """Interval of the time, µs, at each point; columns of `bandwidth`."""
+        seconds = median_intervals(self.values, _BY, "seconds", self.level)
+        return seconds.with_columns(pl.col(*INTERVAL) * 1e6)
 
     @cached_property
     def statement_ratios(self) -> pl.DataFrame:
@@ -122,7 +125,7 @@ class Curves(Panels[Panel]):
     @cached_property
     def latency_tails(self) -> pl.DataFrame:
         """Tails of the latency at 1 byte, over the samples of all launches together: columns
-        case_id, case, variant, samples; least, p50, p90 and p99 in seconds.
+        case_id, case, variant, samples; those of TAILS in seconds.
         """
         value = pl.col("value")
         return (
@@ -130,28 +133,16 @@ class Curves(Panels[Panel]):
             .group_by(*self.key_columns, "variant")
             .agg(
                 samples=pl.len().cast(pl.Int64),
-                least=value.min(),
-                p50=value.quantile(0.50, "higher"),
-                p90=value.quantile(0.90, "higher"),
-                p99=value.quantile(0.99, "higher"),
+                **{name: value.quantile(part / 100, "higher") for name, part in TAILS.items()},
             )
             .collect()
         )
 
-    def cell(
-        self,
-        frame: pl.DataFrame,
-        panel: Panel,
-        variant: str,
-        size: int,
-        unit: Unit,
-        scale: float = 1.0,
-        fallback: Cell = display.NONE,
-    ) -> Cell:
-        """The interval in `frame` at one point, times `scale`, with the series of its time."""
+    def cell(self, frame: pl.DataFrame, panel: Panel, variant: str, size: int, unit: Unit) -> Cell:
+        """The interval in `frame` at one point, with the series of its time."""
         interval = self.interval_at(frame, panel, variant=variant, size_bytes=size)
         series = self.series_key(panel, variant, size)
-        return display.value(interval, unit, scale, fallback, series=series)
+        return display.value(interval, unit, fallback=display.NOT_MEASURED, series=series)
 
     def series_key(self, panel: Panel, variant: str, size: int) -> str:
         """The series of the time at one point, which gives its bandwidth too, as `Cell.series`."""
@@ -162,143 +153,107 @@ class Curves(Panels[Panel]):
         mode, _, buffers = case.partition("/")
         exclusions = ("mode", "wan_rtt")  # in `case` and in `kind`
         parameters = sorted(panel.parameters(row).items())
-        rest = [str(value) for key, value in parameters if key not in exclusions]
-        parts = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers), *rest]
-        words = [labels.PLACEMENTS.get(value, value) for value in rest]
-        setting = ", ".join(part for part in parts if part)
+        rest = [value for name, value in parameters if name not in exclusions]
+        words = [_MODES.get(mode, mode), _BUFFERS.get(buffers, buffers)]
         return Panel(
             key=(row["case_id"], case),
             toolchain=row["toolchain"],
             kind=kind,
             launches=row["launches"],
-            facts=(*parts[:2], *words, place, row["environ"]),
+            facts=(
+                *words,
+                *(labels.PLACEMENTS.get(value, value) for value in rest),
+                place,
+                row["environ"],
+            ),
             environ=row["environ"],
-            setting=f"{setting}, {place}" + (f", {kind}" if kind else ""),
+            setting=", ".join(filter(None, (*words, *rest, place, kind))),
             rtt_ms=setting_number(row["emulation"], "wan_rtt_ms"),
         )
 
 
-#: A curve for each statement of the study; widths differ, so that overlapping curves are visible.
-_STATEMENT_ARMS = dict(
-    zip(
-        (statement.short for statement in derived.STATEMENTS),
-        (
-            Arm("Boost.MPI / MPI", BLUE, 6.5, 5),
-            Arm("Boost / MPI datatypes", ORANGE, 3.5, 4),
-            Arm("MPI datatypes / bytes", TEAL, 1.4),
-            Arm("Serialized / MPI", PURPLE),
-        ),
-        strict=True,
-    )
-)
-#: Least and greatest upper end of an axis of ratios.
-_TOPS = (1.25, 2.0)
+_STATEMENT_ARMS = {statement.short: statement.arm for statement in derived.STATEMENTS}
 #: Number of panels before the figure of the study itself.
 _STUDY_POSITION = 2
-_STUDY_TITLE = (
-    "The study: Open MPI 1.1, InfiniBand, 2005",
-    derived.PUBLISHED_SOURCE + "; Mbit/s converted",
-)
 
 
-def bandwidth_caption(curves: Curves, *, is_pingpong: bool) -> Text:
-    """The caption of the figures of bandwidth; ping-pong has a figure of the study too."""
-    overlap = (
-        " Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie on each other, "
-        "the abstraction is free."
-        if len(curves.arms) > 1
-        else ""
-    )
-    study = (
-        " The last panel is the study itself (2005), read off the published figure."
-        if is_pingpong
-        else ""
-    )
-    return curves.level.caption(
-        "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
-        f"variant, median over launches; bands are {{level}} rank intervals.{overlap} All panels "
-        f"share their axes.{study}"
-    )
-
-
-def ratio_caption(level: Level, margin: float, *, is_pingpong: bool) -> Text:
-    """The caption of the figures of ratios, with intervals at `level`; ping-pong has a figure of
-    the study too.
-    """
-    study = " “The study” is its own figure (2005), read off by eye." if is_pingpong else ""
-    return level.caption(
-        "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
-        f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
-        f"launches.{study}"
-    )
-
-
-def draw_bandwidth(name: str, curves: Curves, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+def bandwidth_gallery(name: str, curves: Curves, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel, then for ping-pong the study's own; all with the same axes, and
     with the arms that were measured.
 
     A second view shows the time instead of the bandwidth.
     """
-    seconds = curves.seconds.with_columns(pl.col(*INTERVAL) * 1e6)
+    overlap = (
+        " Wide pale lines are raw MPI, thin dark lines Boost.MPI: where they lie on each other, "
+        "the abstraction is free."
+    )
+    study = " The last panel is the study itself (2005), read off the published figure."
+    caption = curves.level.caption(
+        "Bandwidth over message size, in the layout of the study's figure: log-log, one curve a "
+        "variant, median over launches; bands are {level} rank intervals."
+        f"{overlap if len(curves.arms) > 1 else ''} All panels share their axes."
+        f"{study if panels[0].is_pingpong else ''}"
+    )
     drawings = _drawings(name, curves, curves.bandwidth, panels, ARMS)
-    times = _drawings(name, curves, seconds, panels, ARMS)
+    times = _drawings(name, curves, curves.times, panels, ARMS)
     if panels[0].is_pingpong:
         rates = {variant: derived.published_curve(variant) for variant in curves.arms}
         waits = {variant: [(n, n / rate) for n, rate in curve] for variant, curve in rates.items()}
-        drawings.append(_study(f"{name}-study", rates, ARMS))
-        times.append(_study(f"{name}-study", waits, ARMS))
-    domain = display.decades([drawing.frame for drawing in drawings], 1.0)
-    x, decades = display.size_scale(drawings), display.decades([drawing.frame for drawing in times])
+        drawings.append(_study(name, rates, ARMS))
+        times.append(_study(name, waits, ARMS))
+    x = display.size_scale(drawings)
+    decades = display.decades([drawing.frame for drawing in times])
     y = Scale("Time of a message", Unit.US, *decades, is_log=True)
     views = {drawing.name: (View("Time", x, y, drawing.curves),) for drawing in times}
-    return display.curves_over_size(
+    figures = display.curves_over_size(
         drawings,
         "Bandwidth over message size",
         "Bandwidth",
         Unit.MB_S,
-        domain,
+        display.decades([drawing.frame for drawing in drawings], 1.0),
         extra_views=lambda drawing: views[drawing.name],
     )
+    return Gallery(caption, figures)
 
 
-def draw_ratio(
+def ratio_gallery(
     name: str, curves: Curves, panels: Sequence[Panel], margin: float
-) -> tuple[Figure, ...]:
+) -> Gallery | None:
     """The ratios of the study's statements: a figure for each panel, for ping-pong also one of
-    the study, all with the same axes; () if nothing is compared.
+    the study, all with the same axes; None if nothing is compared.
     """
-    drawings = [
-        drawing
-        for drawing in _drawings(name, curves, curves.statement_ratios, panels, _STATEMENT_ARMS)
-        if len(drawing.frame)
-    ]
+    drawings = _drawings(name, curves, curves.statement_ratios, panels, _STATEMENT_ARMS)
+    drawings = [drawing for drawing in drawings if len(drawing.frame)]
     if not drawings:
-        return ()
+        return None
+    study = ""
     if panels[0].is_pingpong:
+        study = " “The study” is its own figure (2005), read off by eye."
         ratios = {
             statement.short: derived.published_ratios(statement) for statement in derived.STATEMENTS
         }
-        drawings.insert(_STUDY_POSITION, _study(f"{name}-study", ratios, _STATEMENT_ARMS))
+        drawings.insert(_STUDY_POSITION, _study(name, ratios, _STATEMENT_ARMS))
     highest = max(float(drawing.frame["median"].max()) for drawing in drawings)  # type: ignore[arg-type]
-    top = min(_TOPS[1], max(_TOPS[0], 1.05 * highest))
-    x, y = (
-        display.size_scale(drawings),
-        Scale("Ratio of bandwidths", Unit.RATIO, 0.0, top, is_log=False),
+    x = display.size_scale(drawings)
+    y = Scale(
+        "Ratio of bandwidths", Unit.RATIO, 0.0, min(2.0, max(1.25, 1.05 * highest)), is_log=False
     )
     strip = 1 / (1 + margin), 1 + margin
 
     def views(drawing: Drawing) -> tuple[View, ...]:
         return (View("Ratio", x, y, drawing.curves, rules=(Rule(1.0),), strip=strip, width=260),)
 
-    return display.panel_figures(drawings, "Ratio of bandwidths over message size", views)
+    caption = curves.level.caption(
+        "Ratios of bandwidth, paired within launches: 1 is no loss, and the shaded strip is “on "
+        f"par”, within {units.percent(margin)} of 1; bands are {{level}} rank intervals over "
+        f"launches.{study}"
+    )
+    figures = display.panel_figures(drawings, "Ratio of bandwidths over message size", views)
+    return Gallery(caption, figures)
 
 
 def _drawings(
-    name: str,
-    curves: Curves,
-    frame: pl.DataFrame,
-    panels: Sequence[Panel],
-    arms: Mapping[str, Arm],
+    name: str, curves: Curves, frame: pl.DataFrame, panels: Sequence[Panel], arms: Mapping[str, Arm]
 ) -> list[Drawing]:
     rows = display.curve_rows(frame)
     return [
@@ -317,11 +272,16 @@ def _study(
     name: str, points: Mapping[str, Sequence[tuple[int, float]]], arms: Mapping[str, Arm]
 ) -> Drawing:
     """The study's own curves, from (bytes, value) of each arm."""
-    rows = [
-        {"median": value, "arm": arm, "x": size}
-        for arm, values in points.items()
-        for size, value in values
-    ]
-    interval = dict.fromkeys(INTERVAL, pl.Float64)
-    frame = pl.DataFrame(rows, schema={**interval, "arm": pl.String, "x": pl.Int64})
-    return Drawing(name, *_STUDY_TITLE, frame, arms, is_published=True)
+    rows = [(arm, size, value) for arm, curve in points.items() for size, value in curve]
+    columns = {"arm": pl.String, "x": pl.Int64, "median": pl.Float64}
+    frame = pl.DataFrame(rows, columns, orient="row").with_columns(
+        low=pl.lit(None, pl.Float64), high=pl.lit(None, pl.Float64)
+    )
+    return Drawing(
+        f"{name}-study",
+        "The study: Open MPI 1.1, InfiniBand, 2005",
+        "read off the published figure, ±10 %; Mbit/s converted",
+        frame,
+        arms,
+        is_published=True,
+    )

@@ -52,9 +52,8 @@ from roundtrip.studies.derivation import (
     toolchain_speeds,
 )
 from roundtrip.studies.netpipe import ARMS, BASE, COMPARED_VARIANTS, HALF_ROUND_TRIP, PER_MESSAGE
-from roundtrip.studies.study import BOOST, MPI
+from roundtrip.studies.study import BLUE, BOOST, MPI, ORANGE, PURPLE, TEAL, Arm
 
-PUBLISHED_SOURCE = "read off the published figure, ±10 %"
 PUBLISHED_SIZES = (1, 10, 100, 1_000, 8_000, 12_000, 100_000, 1_000_000, 8_000_000)
 _FUNDAMENTAL = (1.4, 13.0, 115.0, 750.0, 2650.0, 2150.0, 3700.0, 4700.0, 4300.0)
 _DATATYPE = (1.4, 11.0, 48.0, 76.0, 82.0, 83.0, 100.0, 150.0, 160.0)
@@ -75,7 +74,8 @@ class Statement:
     """A finding of the study in its own words, and the ratio that tests it: `variant` over `base`.
 
     `expectation` is "on par", "slower" or "greatly slower".  `subject` and `base_title` name the
-    two sides of the ratio in an answer.
+    two sides of the ratio in an answer.  `arm` is the curve of the ratio; widths differ, so that
+    overlapping curves are visible.
     """
 
     words: str
@@ -85,6 +85,7 @@ class Statement:
     expectation: str
     subject: str
     base_title: str
+    arm: Arm
 
 
 STATEMENTS = (
@@ -96,6 +97,7 @@ STATEMENTS = (
         "on par",
         "Boost.MPI",
         "raw MPI",
+        Arm("Boost.MPI / MPI", BLUE, 6.5, 5),
     ),
     Statement(
         "Boost.MPI performs on par with MPI for derived data types.",
@@ -105,6 +107,7 @@ STATEMENTS = (
         "on par",
         "Boost.MPI with derived datatypes",
         "MPI's",
+        Arm("Boost / MPI datatypes", ORANGE, 3.5, 4),
     ),
     Statement(
         "Overall performance for derived data types is significantly worse than for fundamental "
@@ -115,6 +118,7 @@ STATEMENTS = (
         "slower",
         "MPI with derived datatypes",
         "MPI with bytes",
+        Arm("MPI datatypes / bytes", TEAL, 1.4),
     ),
     Statement(
         "When forcing Boost.MPI to serialize characters individually, performance suffers greatly.",
@@ -124,6 +128,7 @@ STATEMENTS = (
         "greatly slower",
         "Serializing every byte",
         "raw MPI",
+        Arm("Serialized / MPI", PURPLE),
     ),
 )
 
@@ -135,10 +140,8 @@ def megabytes_per_second(megabits: float) -> float:
 
 def published_curve(variant: str) -> list[tuple[int, float]]:
     """(bytes, MB/s) of one variant in the published figure."""
-    values = PUBLISHED_MEGABITS[variant]
-    return [
-        (size, megabytes_per_second(v)) for size, v in zip(PUBLISHED_SIZES, values, strict=False)
-    ]
+    rates = map(megabytes_per_second, PUBLISHED_MEGABITS[variant])
+    return list(zip(PUBLISHED_SIZES, rates, strict=False))
 
 
 def published_rate(variant: str, size: int) -> float | None:
@@ -155,6 +158,12 @@ def published_rate(variant: str, size: int) -> float | None:
     return rate_last if last < size <= 1.1 * last else None
 
 
+def published_ratio(statement: Statement, size: int) -> float | None:
+    """The ratio of a statement in the published figure at `size`; None outside of its points."""
+    rate, base = (published_rate(name, size) for name in (statement.variant, statement.base))
+    return None if rate is None or base is None else rate / base
+
+
 def published_ratios(statement: Statement) -> list[tuple[int, float]]:
     """(bytes, ratio) of a statement's variant over its base in the published figure."""
     base = dict(published_curve(statement.base))
@@ -163,9 +172,6 @@ def published_ratios(statement: Statement) -> list[tuple[int, float]]:
 
 REFERENCE_STUDY = "netpipe-reference"
 
-#: Message size of the ratios in the perf variables, bytes.
-RATIO_SIZE = 65536
-
 _BANDWIDTH_SIZES = {
     "1KiB": 1 << 10,
     "16KiB": 16 << 10,
@@ -173,7 +179,7 @@ _BANDWIDTH_SIZES = {
     "1MiB": 1 << 20,
     "4MiB": 4 << 20,
 }
-#: Perf variables of a ReFrame check and their units; ratios are at RATIO_SIZE.
+#: Perf variables of a ReFrame check and their units; ratios are at 64 KiB.
 SUMMARY_UNITS = {
     "latency_1B_us": "us",
     **{f"bandwidth_{name}": "MB/s" for name in _BANDWIDTH_SIZES},
@@ -181,7 +187,6 @@ SUMMARY_UNITS = {
     "n_half": "B",
     **{f"ratio_{variant.replace('-', '_')}": "1" for variant in COMPARED_VARIANTS},
 }
-POINT = ["case", "variant", "size_bytes"]
 #: How the samples of a launch become one time.
 SECONDS = Summary("time of a message", Kind.COST, "the samples of a launch", MEDIAN)
 LEAST_SECONDS = Summary("least time of a message", Kind.COST, "the samples of a launch", LEAST)
@@ -195,30 +200,21 @@ def times(samples: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def launch_medians(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
-    """Median, minimum and number of `times` for each (`by`, case, variant, size).
+    """Median and minimum of `times` for each (`by`, case, variant, size).
 
     `samples` has the columns of samples.csv and `by`.  Columns: `by`, case, variant, size_bytes,
-    seconds, least_seconds, samples, bandwidth (MB/s); sorted.
+    seconds, least_seconds, bandwidth (MB/s); sorted.
     """
-    keys = [*by, *POINT]
+    keys = [*by, "case", "variant", "size_bytes"]
+    messages = pl.when(pl.col("case").str.starts_with("bidirectional/")).then(2).otherwise(1)
     return (
         times(samples)
         .group_by(keys)
-        .agg(
-            seconds=SECONDS.aggregate("value"),
-            least_seconds=LEAST_SECONDS.aggregate("value"),
-            samples=pl.len().cast(pl.Int64),
-        )
-        .with_columns(bandwidth=bandwidth())
+        .agg(seconds=SECONDS.aggregate("value"), least_seconds=LEAST_SECONDS.aggregate("value"))
+        .with_columns(bandwidth=messages * pl.col("size_bytes") / pl.col("seconds") / 1e6)
         .sort(keys)
         .collect()
     )
-
-
-def bandwidth() -> pl.Expr:
-    """MB/s from the columns case, size_bytes and seconds."""
-    messages = pl.when(pl.col("case").str.starts_with("bidirectional/")).then(2).otherwise(1)
-    return messages * pl.col("size_bytes") / pl.col("seconds") / 1e6
 
 
 def half_performance_size(sizes: list[int], rates: list[float]) -> float:
@@ -240,27 +236,25 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
     All except the ratios are of raw MPI.  `samples` has the columns of samples.csv, one case.
     """
     medians = launch_medians(samples.lazy(), [])
-    raw = medians.filter(pl.col("variant") == BASE)
-    figures: dict[str, float] = {}
-    if not raw.is_empty():
-        seconds = dict(zip(raw["size_bytes"], raw["seconds"], strict=True))
-        rates = dict(zip(raw["size_bytes"], raw["bandwidth"], strict=True))
-        if 1 in seconds:
-            figures["latency_1B_us"] = seconds[1] * 1e6
-        for name, size in _BANDWIDTH_SIZES.items():
-            if size in rates:
-                figures[f"bandwidth_{name}"] = rates[size]
+    raw = medians.filter(variant=BASE)
+    seconds = dict(raw.select("size_bytes", "seconds").iter_rows())
+    rates = dict(raw.select("size_bytes", "bandwidth").iter_rows())
+    figures = {
+        f"bandwidth_{name}": rates[size] for name, size in _BANDWIDTH_SIZES.items() if size in rates
+    }
+    if 1 in seconds:
+        figures["latency_1B_us"] = seconds[1] * 1e6
+    if rates:
         figures["bandwidth_peak"] = max(rates.values())
         figures["n_half"] = half_performance_size(list(rates), list(rates.values()))
-    at_size = ratios_within_launch(medians, [], BASE).filter(pl.col("size_bytes") == RATIO_SIZE)
-    for variant, ratio in zip(at_size["variant"], at_size["ratio"], strict=True):
+    at_size = ratios_within_launch(medians, [], BASE).filter(size_bytes=_BANDWIDTH_SIZES["64KiB"])
+    for variant, ratio in at_size.select("variant", "ratio").iter_rows():
         figures[f"ratio_{variant.replace('-', '_')}"] = ratio
     return {name: value for name, value in figures.items() if math.isfinite(value)}
 
 
 #: Variants that are compared between toolchains, and the library that each depends on.
 _DEPENDENCIES = {BASE: MPI, "boost": BOOST, "boost-serialized": BOOST}
-_MODES = {"pingpong": "ping-pong", "stream": "stream", "bidirectional": "bidirectional"}
 
 
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
@@ -270,7 +264,7 @@ def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
         & pl.col("variant").is_in(list(_DEPENDENCIES))
         & pl.col("size_bytes").is_in(list(sizes))
     )
-    mode = pl.col("case").str.split("/").list.first().replace(_MODES)
+    mode = pl.col("case").str.split("/").list.first().replace("pingpong", "ping-pong")
     name = pl.col("variant").replace_strict({name: arm.title for name, arm in ARMS.items()})
     return toolchain_speeds(
         launch_medians(rows, ["launch"]),
@@ -286,21 +280,19 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     is_raw = (pl.col("variant") == BASE) & pl.col("case").str.starts_with("pingpong/")
     raw = launch_medians(samples.filter(is_raw & (pl.col("phase") == "measure")), ["launch"])
     peak = raw.filter(pl.col("bandwidth") == pl.col("bandwidth").max().over("launch", "case"))
-    origin: dict[str, str | None] = {"phase": "measure", "metric": None}
-    return pl.concat(
-        [
-            toolchain_speeds(raw.filter(size_bytes=1), pl.lit("Half-round-trip latency"), **origin),
-            toolchain_speeds(
-                peak.unique(["launch", "case"], maintain_order=True),
-                pl.lit("Peak bandwidth"),
-                size_bytes=None,
-                value=pl.col("bandwidth"),
-                unit="MB/s",
-                lower_is_better=pl.lit(False),
-                **dict.fromkeys(ORIGIN),
-            ),
-        ]
+    latencies = toolchain_speeds(
+        raw.filter(size_bytes=1), pl.lit("Half-round-trip latency"), phase="measure", metric=None
     )
+    peaks = toolchain_speeds(
+        peak.unique(["launch", "case"], maintain_order=True),
+        pl.lit("Peak bandwidth"),
+        size_bytes=None,
+        value=pl.col("bandwidth"),
+        unit="MB/s",
+        lower_is_better=pl.lit(False),
+        **dict.fromkeys(ORIGIN),
+    )
+    return pl.concat([latencies, peaks])
 
 
 #: Facts about the section for the report's audit.

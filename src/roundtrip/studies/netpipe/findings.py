@@ -1,18 +1,22 @@
-"""The study's four findings, tested with our numbers, and the answers of the section."""
+"""The study's four findings, tested with our numbers: the answers of the section, and its tables
+with the study's words beside our findings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from roundtrip.report import labels
-from roundtrip.report.blocks import Answer, Strong, Tone
+from roundtrip.report import labels, units
+from roundtrip.report.blocks import Answer, Cell, Column, Inline, Strong, Table, Text, Tone, answer
+from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
+from roundtrip.studies import display
 from roundtrip.studies import findings as shared
 from roundtrip.studies.findings import Comparison, VerdictAt, comparison, line, worst_tone
-from roundtrip.studies.netpipe import STUDY, Thresholds
-from roundtrip.studies.netpipe.curves import Panel
-from roundtrip.studies.netpipe.derived import STATEMENTS, Statement
+from roundtrip.studies.netpipe import ARMS, STUDY, Thresholds, tables
+from roundtrip.studies.netpipe.curves import Curves, Panel
+from roundtrip.studies.netpipe.derived import STATEMENTS, Statement, published_ratio
 
 AGREES, DIFFERS, UNKNOWN = "agrees", "differs", "cannot tell"
 #: Our result differs from the study only by a smaller loss.
@@ -26,34 +30,27 @@ def findings(
     panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], settings: Thresholds, levels: Levels
 ) -> list[Finding]:
     """The four findings of one panel."""
-    return [_finding(statement, panel, verdicts, settings, levels) for statement in STATEMENTS]
-
-
-def _finding(
-    statement: Statement,
-    panel: Panel,
-    verdicts: Mapping[Comparison, ClaimVerdict],
-    settings: Thresholds,
-    levels: Levels,
-) -> Finding:
-    sizes = tuple(
-        size
-        for size in settings.compared_sizes
-        if statement.expectation == "on par" or size >= settings.many_bytes
-    )
-    pair = statement.variant, statement.base
-    keys = {size: comparison(STUDY, panel, *pair, size) for size in sizes}
-    evidence = shared.evidence(verdicts, keys)
-    outcome = _outcome(statement.expectation, [claim for _, claim in evidence], settings, levels)
-    return Finding(
-        statement=statement,
-        panel=panel,
-        outcome=outcome,
-        outcome_tone=_TONES[outcome],
-        is_about_all_sizes=outcome == AGREES,
-        evidence=evidence,
-        compared_sizes=sizes,
-    )
+    results = []
+    for statement in STATEMENTS:
+        least = 0 if statement.expectation == "on par" else settings.many_bytes
+        sizes = tuple(size for size in settings.compared_sizes if size >= least)
+        pair = statement.variant, statement.base
+        keys = {size: comparison(STUDY, panel, *pair, size) for size in sizes}
+        evidence = shared.evidence(verdicts, keys)
+        claims = [claim for _, claim in evidence]
+        outcome = _outcome(statement.expectation, claims, settings, levels)
+        results.append(
+            Finding(
+                statement=statement,
+                panel=panel,
+                outcome=outcome,
+                outcome_tone=_TONES[outcome],
+                is_about_all_sizes=outcome == AGREES,
+                evidence=evidence,
+                compared_sizes=sizes,
+            )
+        )
+    return results
 
 
 def _outcome(
@@ -62,13 +59,13 @@ def _outcome(
     """Return "agrees" if every size shows `expectation`, "differs" if one shows the contrary."""
     if not evidence:
         return UNKNOWN
-    verdicts = [claim.verdict for claim in evidence]
+    verdicts = {claim.verdict for claim in evidence}
     if expectation == "on par":
-        agrees = all(verdict is Verdict.ON_PAR for verdict in verdicts)
-        differs = any(verdict in (Verdict.FASTER, Verdict.SLOWER) for verdict in verdicts)
+        agrees = verdicts == {Verdict.ON_PAR}
+        differs = bool(verdicts & {Verdict.FASTER, Verdict.SLOWER})
     elif expectation == "slower":
-        agrees = all(verdict is Verdict.SLOWER for verdict in verdicts)
-        differs = any(verdict in (Verdict.FASTER, Verdict.ON_PAR) for verdict in verdicts)
+        agrees = verdicts == {Verdict.SLOWER}
+        differs = bool(verdicts & {Verdict.FASTER, Verdict.ON_PAR})
     else:
         bound = settings.great_loss
         agrees = all(
@@ -83,46 +80,131 @@ def _outcome(
     return DIFFERS if expectation == "on par" and Verdict.SLOWER in verdicts else BETTER
 
 
-_NONE = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
+def overall(all_findings: Sequence[Sequence[Finding]], only_arm: str) -> tuple[Answer, ...]:
+    """One line for each statement over all panels; `all_findings` has four for each panel.
 
-
-def overall(all_findings: Sequence[Sequence[Finding]]) -> tuple[Answer, ...]:
-    """One line for each statement over all panels; `all_findings` has four for each panel."""
+    `only_arm`: the title of the arm, if a single one was measured.
+    """
+    if not all_findings:
+        text = "No ping-pong launch completed: the study's question stays open."
+        return (Answer((text,), "warn"),)
+    if only_arm:
+        text = f"Only {only_arm} was measured, so nothing is compared with it."
+        return (Answer((text,)),)
     groups = [group for group in all_findings if any(finding.evidence for finding in group)]
     if not groups and labels.is_only_simulated(group[0].panel.kind for group in all_findings):
         return (Answer((labels.ONLY_SIMULATED,)),)
     if not groups:
-        return (Answer((Strong(_NONE),), "warn"),)
-    other_panels = [group[0].panel.label for group in all_findings if group not in groups]
-    answers: list[Answer] = []
-    for statement_findings in zip(*groups, strict=True):
-        points = [point for finding in statement_findings for point in verdict_points(finding)]
-        statement = statement_findings[0].statement
-        text = f"{line(statement.subject, statement.base_title, points)}."
-        if other_panels and not answers:
-            text += f" Nothing was compared on {'; '.join(other_panels)}."
-        tone: Tone = worst_tone(finding.tone for finding in statement_findings)
-        answers.append(Answer((text,), "warn" if other_panels and not answers else tone))
-    return tuple(answers)
+        text = "Boost.MPI was not compared with raw MPI: no launch has both at a compared size."
+        return (Answer((Strong(text),), "warn"),)
+    lines = [
+        (f"{_line(group)}.", worst_tone(finding.tone for finding in group))
+        for group in zip(*groups, strict=True)
+    ]
+    if others := [group[0].panel.label for group in all_findings if group not in groups]:
+        lines[0] = f"{lines[0][0]} Nothing was compared on {'; '.join(others)}.", "warn"
+    return tuple(Answer((text,), tone) for text, tone in lines)
 
 
 def panel_answer(findings: Sequence[Finding]) -> Answer:
     """The answer for one panel, from its four findings."""
-    lines = [
-        f"{line(finding.statement.subject, finding.statement.base_title, verdict_points(finding))}."
-        for finding in findings
-        if finding.evidence
-    ]
-    text = " ".join(lines) or "Nothing was compared."
+    lines = " ".join(f"{_line([finding])}." for finding in findings if finding.evidence)
     plain, datatypes, *_ = findings
-    return Answer(
-        (Strong(plain.panel.label), f": {text}"), worst_tone((plain.tone, datatypes.tone))
+    return answer(plain.panel.label, f": {lines}", worst_tone((plain.tone, datatypes.tone)))
+
+
+def _line(findings: Sequence[Finding]) -> str:
+    """A sentence on one statement in all panels, at every compared size, measured or not."""
+    statement = findings[0].statement
+    points = [
+        VerdictAt(finding.panel.label, size, dict(finding.evidence).get(size))
+        for finding in findings
+        for size in finding.compared_sizes
+    ]
+    return line(statement.subject, statement.base_title, points)
+
+
+def verdict_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
+    """A row for each toolchain and setting, and a column for each finding of the study."""
+    has_settings = len({group[0].panel.setting for group in all_findings}) > 1
+    rows = []
+    for group in all_findings:
+        panel = group[0].panel
+        name = f"{panel.label}; {panel.setting}" if has_settings else panel.label
+        rows.append((name, {finding.statement: finding.cell for finding in group}))
+    return display.grid(
+        "Do the study's findings hold here? Ratios of bandwidth over the compared sizes, and "
+        "whether we agree with the study.",
+        "Toolchain",
+        {statement: statement.short for statement in STATEMENTS},
+        rows,
+        {statement: ARMS[statement.base].title for statement in STATEMENTS},
     )
 
 
-def verdict_points(finding: Finding) -> list[VerdictAt]:
-    """The verdict at every compared size, measured or not."""
-    verdicts = dict(finding.evidence)
-    return [
-        VerdictAt(finding.panel.label, size, verdicts.get(size)) for size in finding.compared_sizes
-    ]
+def finding_table(curves: Curves, number: int, findings: Sequence[Finding]) -> Table:
+    """A table of one finding of the study: its words, its numbers and ours."""
+    statement, sizes = findings[0].statement, sorted(set(findings[0].compared_sizes))
+    variant, base = ARMS[statement.variant].title, ARMS[statement.base].title
+    study = [_published_cell(statement, size) for size in sizes]
+    rows = [(Cell("The study, read off its figure"), *study, display.NONE)]
+    for finding in findings:
+        evidence = dict(finding.evidence)
+        ratios = [
+            tables.ratio_cell(
+                evidence[size], curves.series_key(finding.panel, statement.variant, size)
+            )
+            if size in evidence
+            else tables.nearest_ratio(curves, finding.panel, statement, size)
+            for size in sizes
+        ]
+        outcome = Cell("", finding.tone, finding.verdict)
+        rows.append((Cell(finding.panel.label), *ratios, outcome))
+    return Table(
+        f"Finding {number}: “{statement.words}”: bandwidth of {variant} over {base}.",
+        (
+            Column("Toolchain"),
+            *(Column(units.size(size), "right", base=base) for size in sizes),
+            Column("Our finding"),
+        ),
+        tuple(rows),
+    )
+
+
+def _published_cell(statement: Statement, size: int) -> Cell:
+    ratio = published_ratio(statement, size)
+    if ratio is None:
+        return display.NONE
+    return Cell(("about ", Quantity(value=ratio, unit=Unit.RATIO, digits=2)))
+
+
+_CONCLUSION = (
+    "“Overall, the additional abstraction provided by Boost.MPI does not impair its performance.”"
+)
+
+
+def study_table(all_findings: Sequence[Sequence[Finding]]) -> Table:
+    """The study's statements beside our findings; `all_findings` has four for each panel."""
+    rows: list[tuple[str, Inline | Text, Cell]] = []
+    for group in zip(*all_findings, strict=True):
+        statement = group[0].statement
+        published = [published_ratio(statement, size) for size in group[0].compared_sizes]
+        ratios = [ratio for ratio in published if ratio is not None]
+        number = (
+            f"{units.ratio_range_text(ratios)} times, read off its figure"
+            if ratios
+            else units.NO_VALUE
+        )
+        rows.append((f"“{statement.words}”", number, _joint_cell(_line(group), group)))
+    abstraction = [finding for group in all_findings for finding in group[:2]]  # Boost.MPI over MPI
+    rows.append(
+        (_CONCLUSION, units.NO_VALUE, _joint_cell("The first two rows together", abstraction))
+    )
+    return display.study_table(rows)
+
+
+def _joint_cell(words: str, findings: Sequence[Finding]) -> Cell:
+    outcomes = dict.fromkeys(finding.outcome for finding in findings)
+    suffix = labels.mark(finding.panel.kind for finding in findings)
+    tone = worst_tone(finding.tone for finding in findings)
+    return Cell(f"{words}{suffix}.", tone, " or ".join(outcomes))
