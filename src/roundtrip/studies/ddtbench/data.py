@@ -5,8 +5,7 @@ The figures of each panel: packing overhead, as in the study, and the epochs of 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,10 +13,10 @@ from typing import Any
 import polars as pl
 
 from roundtrip.report import units
-from roundtrip.report.blocks import Figure, Text
+from roundtrip.report.blocks import Figure, Gallery
 from roundtrip.report.data import Data
-from roundtrip.report.plot import Curve, Point, Rule, Scale, View, points
-from roundtrip.report.units import Level, Unit
+from roundtrip.report.plot import Curve, Plot, Point, Rule, Scale, View, points
+from roundtrip.report.units import Unit
 from roundtrip.stats.summaries import median_intervals
 from roundtrip.studies import display, panel
 from roundtrip.studies.ddtbench import (
@@ -36,11 +35,10 @@ from roundtrip.studies.ddtbench import (
 )
 from roundtrip.studies.display import INTERVAL, Drawing
 from roundtrip.studies.panel import Panels, Row
-from roundtrip.studies.study import BLUE, TEAL, Arm
+from roundtrip.studies.study import BLUE, TEAL
 
 _LAUNCH = ["launch", "case_id", "panel"]
 _BY = ["panel", "buffers", "app", "size_bytes", "variant"]
-_ADDRESS = re.compile(r"0x[0-9a-f]+")
 _PLACEMENTS = {"shared-memory": "in one node", "one-per-node": "two nodes"}
 
 
@@ -60,18 +58,6 @@ class Panel(panel.Panel):
     def order(self) -> tuple[Any, ...]:
         """Sort key of panels: the study's own state of memory first."""
         return list(BUFFERS).index(self.buffers), self.kind, self.label
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """A legal call that an MPI library refused, and the affected micro-apps and methods."""
-
-    toolchain: str
-    library: str
-    call: str
-    error: str
-    consequence: str
-    methods: tuple[str, ...]
 
 
 class DdtData(Panels[Panel]):
@@ -103,9 +89,9 @@ class DdtData(Panels[Panel]):
         """Interval of the overhead at each point of each panel: columns panel, buffers, app,
         size_bytes, variant; median, low and high as fractions; n.
         """
-        rows = self.values.filter(pl.col("overhead").is_not_null())
-        packing_rows = rows.filter(pl.col("variant").is_in(PACKING_METHODS))
-        return median_intervals(packing_rows, _BY, "overhead", self.level)
+        is_packing = pl.col("variant").is_in(PACKING_METHODS)
+        rows = self.values.filter(is_packing & pl.col("overhead").is_not_null())
+        return median_intervals(rows, _BY, "overhead", self.level)
 
     @cached_property
     def round_trips(self) -> pl.DataFrame:
@@ -116,18 +102,19 @@ class DdtData(Panels[Panel]):
         """The rows of `panel` with each micro-app's largest message, in the study's order; all
         columns of `frame`, which needs app, size_bytes and variant.
         """
-        rows = self.rows(frame, panel)
-        top = rows.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over("app"))
+        rows = derived.largest_messages(self.rows(frame, panel), ["app"])
         order = pl.col("app").replace_strict(
-            {app: i for i, app in enumerate(APPS)}, default=len(APPS)
+            {app: number for number, app in enumerate(APPS)}, default=len(APPS)
         )
-        return top.sort(order, "app", "variant")
+        return rows.sort(order, "app", "variant")
 
-    def gains(self, panel: Panel, base: str = MANUAL) -> dict[tuple[str, int], list[float]]:
-        """Round trip by hand over that with datatypes, one per launch, by (app, size in bytes)."""
+    def gains(self, panel: Panel, base: str) -> dict[tuple[str, int], list[float]]:
+        """Round trip by hand over that with datatypes, one per launch, at each micro-app's largest
+        message: by (app, size in bytes).
+        """
         gains = derived.gains(self.rows(self.values, panel), _LAUNCH, base)
-        groups = gains.group_by("app", "size_bytes").agg("ratio").sort("app", "size_bytes")
-        return {(app, size): ratios for app, size, ratios in groups.iter_rows()}
+        groups = derived.largest_messages(gains, ["app"]).group_by("app", "size_bytes").agg("ratio")
+        return {(app, size): ratios for app, size, ratios in groups.sort("app").iter_rows()}
 
     def series_key(self, panel: Panel, app: str, size: int, variant: str, phase: str) -> str:
         """The series of one epoch of a method, as `Cell.series`."""
@@ -139,18 +126,27 @@ class DdtData(Panels[Panel]):
         return self.series_key(panel, app, size, DDT, derived.UNPACKED)
 
     @cached_property
-    def refusals(self) -> tuple[Refusal, ...]:
-        """All refusals, once for each toolchain; addresses, which differ by launch, are masked."""
-        methods_by_key: dict[tuple[str, str, str, str, str], set[str]] = {}
+    def refusals(self) -> pl.DataFrame:
+        """Legal calls that an MPI library refused, once for each toolchain; addresses, which differ
+        by launch, are masked.
+
+        Columns: toolchain, mpi_library, finding_call, finding_error, methods (affected micro-apps
+        and methods), finding_consequence; sorted.
+        """
         finding = ["finding_call", "finding_error", "finding_consequence"]
+        keys = ["toolchain", "mpi_library", *finding]
+        app = pl.col("case").str.split("/").list.first()
         rows = self.points.drop_nulls(finding).join(self.launches, on="launch")
-        columns = ["toolchain", pl.col("mpi_library").fill_null(""), *finding, "case", "variant"]
-        for *fact, case, variant in rows.select(columns).iter_rows():
-            toolchain, library, call, error, consequence = fact
-            key = (toolchain, library, call, _ADDRESS.sub("0x…", error), consequence)
-            methods_by_key.setdefault(key, set()).add(f"{case.split('/')[0]} {variant}")
-        return tuple(
-            Refusal(*key, tuple(sorted(methods_by_key[key]))) for key in sorted(methods_by_key)
+        return (
+            rows.with_columns(
+                pl.col("mpi_library").fill_null(""),
+                pl.col("finding_error").str.replace_all("0x[0-9a-f]+", "0x…"),
+                methods=pl.concat_str(app, "variant", separator=" "),
+            )
+            .group_by(keys)
+            .agg(pl.col("methods").unique().sort().str.join(", "))
+            .sort(keys)
+            .select(*keys[:4], "methods", "finding_consequence")
         )
 
     def _panel_rows(self) -> pl.DataFrame:
@@ -172,32 +168,7 @@ class DdtData(Panels[Panel]):
         )
 
 
-def overhead_caption(level: Level) -> Text:
-    """The caption of the figures of overheads, with intervals at `level`."""
-    return level.caption(
-        "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
-        "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
-        "method was faster than the network was for a buffer packed by hand. The study printed "
-        "two values, which stand in a row of their own."
-    )
-
-
-def time_caption(level: Level) -> Text:
-    """The caption of the figures of times, with intervals at `level`."""
-    return level.caption(
-        "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
-        "micro-app's largest message, in % of that micro-app's slowest method; beside each "
-        "method, the three together in µs. Thin lines are {level} rank intervals of the whole "
-        "round trip. The other rank's unpacking and packing are part of communication."
-    )
-
-
-_METHODS = {name: ARMS[name] for name in PACKING_METHODS}
-_EPOCHS = {
-    "pack": Arm("pack", BLUE),
-    "communication": Arm("communication", ("#b6bfca", "#4a5563")),
-    "unpack": Arm("unpack", TEAL),
-}
+_EPOCHS = {"pack": BLUE, "communication": ("#b6bfca", "#4a5563"), "unpack": TEAL}
 _SHORT = {
     MANUAL: "by hand",
     TUNED: "by hand, tuned",
@@ -205,19 +176,37 @@ _SHORT = {
     PACK_DDT: "MPI_Pack",
     REFERENCE: "contiguous",
 }
+#: Name of the row of the study's own example, below our row.
+_STUDY = "the study, 2012"
 
 
-def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+def overhead_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel, with the study's own example: a view of packing by hand and of
     datatypes, and a view of all methods.
     """
+    caption = data.level.caption(
+        "Packing overhead in % of the round trip for each micro-app's largest message, as in the "
+        "study's figure: median over launches, lines are {level} rank intervals. Below 0 the "
+        "method was faster than the network was for a buffer packed by hand. The study printed "
+        "two values, which stand in a row of their own."
+    )
+    arms = {name: ARMS[name] for name in PACKING_METHODS}
     drawings = [
-        _drawing(f"ddtbench-{panel.buffers}-{number}", panel, _percent(data, panel), _METHODS)
+        display.drawing(
+            f"ddtbench-{panel.buffers}-{number}",
+            panel,
+            data.largest_messages(data.overheads, panel).select(
+                pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
+            ),
+            arms,
+            _subtitle(panel),
+        )
         for number, panel in enumerate(panels, 1)
     ]
     values = pl.concat([drawing.frame.select(INTERVAL) for drawing in drawings])
+    study = dict(zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X, strict=True))
     low = min(0.0, values.min().min_horizontal().item())
-    high = max(100.0 * derived.PUBLISHED_NAS_LU_X[0], values.max().max_horizontal().item())
+    high = max(100.0 * study[MANUAL], values.max().max_horizontal().item())
     edge = 0.03 * (high - low)  # so that no dot is cut off
     title = "Overhead ({} of the round trip)"
     scale = Scale(title, Unit.PERCENT, low - edge, high + edge, is_log=False)
@@ -226,79 +215,65 @@ def draw_overhead(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
         apps, frame = drawing.frame["app"].unique(maintain_order=True).to_list(), drawing.frame
         if EXAMPLE in apps:
             apps.insert(apps.index(EXAMPLE) + 1, _STUDY)
-            frame = pl.concat([frame, _study(frame.schema)])
-        pair = {name: _METHODS[name] for name in (MANUAL, DDT)}
+            rows = [
+                {"app": _STUDY, "arm": arm, "median": 100 * part} for arm, part in study.items()
+            ]
+            frame = pl.concat([frame, pl.DataFrame(rows, schema=frame.schema)])
         return tuple(
-            View(name, scale, None, _by_app(frame, apps, arms), tuple(apps), (Rule(0.0),))
-            for name, arms in (
-                ("By hand and datatypes", pair),
+            View(name, scale, None, _by_app(frame, apps, methods), tuple(apps), (Rule(0.0),))
+            for name, methods in (
+                ("By hand and datatypes", (MANUAL, DDT)),
                 ("All methods", drawing.visible_arms),
             )
         )
 
-    return display.panel_figures(drawings, "Packing overhead of each micro-app", views)
+    figures = display.panel_figures(drawings, "Packing overhead of each micro-app", views)
+    return Gallery(caption, figures)
 
 
-#: Name of the row of the study's own example, below our row.
-_STUDY = "the study, 2012"
-
-
-def _study(schema: pl.Schema) -> pl.DataFrame:
-    """The study's own example as rows of `schema`."""
-    parts = zip((MANUAL, DDT), derived.PUBLISHED_NAS_LU_X, strict=True)
-    rows = [{"app": _STUDY, "arm": arm, "median": 100 * part} for arm, part in parts]
-    return pl.DataFrame(rows, schema=schema)
-
-
-def draw_time(data: DdtData, panels: Sequence[Panel]) -> tuple[Figure, ...]:
+def time_gallery(data: DdtData, panels: Sequence[Panel]) -> Gallery:
     """One figure for each panel: its epochs, and a view of each time."""
-    drawings = [
-        _drawing(f"ddtbench-{panel.buffers}-time-{number}", panel, _epochs(data, panel), _EPOCHS)
-        for number, panel in enumerate(panels, 1)
-    ]
-    panel_by_name = {drawing.name: panel for drawing, panel in zip(drawings, panels, strict=True)}
-
-    def views(drawing: Drawing) -> tuple[View, ...]:
-        return (_epoch_view(drawing), *_time_views(data, panel_by_name[drawing.name]))
-
-    return display.panel_figures(drawings, "Time of a round trip by epoch", views)
-
-
-def _drawing(name: str, panel: Panel, frame: pl.DataFrame, arms: dict[str, Arm]) -> Drawing:
-    subtitle = f"{panel.launch_count_text} of each micro-app, {BUFFERS[panel.buffers]}"
-    return display.drawing(name, panel, frame, arms, subtitle)
-
-
-def _percent(data: DdtData, panel: Panel) -> pl.DataFrame:
-    return data.largest_messages(data.overheads, panel).select(
-        pl.col(*INTERVAL) * 100, "n", "app", arm="variant"
+    caption = data.level.caption(
+        "Where a round trip goes: median of each epoch on rank 0, then over launches, for each "
+        "micro-app's largest message, in % of that micro-app's slowest method; beside each "
+        "method, the three together in µs. Thin lines are {level} rank intervals of the whole "
+        "round trip. The other rank's unpacking and packing are part of communication."
     )
-
-
-def _by_app(frame: pl.DataFrame, apps: Sequence[str], arms: Mapping[str, Arm]) -> tuple[Curve, ...]:
-    """A curve for each arm, a row for each app; columns app, arm, median, low, high and n."""
-    rows = frame.with_columns(
-        row=pl.col("app").replace_strict({app: row for row, app in enumerate(apps)})
-    )
-    return tuple(
-        Curve(
-            arm.title,
-            arm.colour,
-            points(rows.filter(pl.col("arm") == name).iter_rows(named=True), "row"),
+    figures = tuple(
+        Figure(
+            f"ddtbench-{panel.buffers}-time-{number}",
+            f"Time of a round trip by epoch: {panel.label}",
+            Plot(panel.label, _subtitle(panel), _time_views(data, panel)),
         )
-        for name, arm in arms.items()
+        for number, panel in enumerate(panels, 1)
+    )
+    return Gallery(caption, figures)
+
+
+def _subtitle(panel: Panel) -> str:
+    return f"{panel.launch_count_text} of each micro-app, {BUFFERS[panel.buffers]}"
+
+
+def _by_app(
+    frame: pl.DataFrame, apps: Sequence[str], methods: Collection[str]
+) -> tuple[Curve, ...]:
+    """A curve for each method, a row for each app; columns app, arm, median, low, high and n."""
+    numbers = {app: number for number, app in enumerate(apps)}
+    rows = frame.with_columns(row=pl.col("app").replace_strict(numbers))
+    return tuple(
+        Curve(arm.title, arm.colour, points(rows.filter(arm=name).iter_rows(named=True), "row"))
+        for name, arm in ARMS.items()
+        if name in methods
     )
 
 
 def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
-    """A view of the round trip of each method, and of each epoch that takes time."""
+    """A view of all epochs, of the round trip of each method, and of each epoch that takes time."""
     frames = {"Round trip": data.largest_messages(data.round_trips, panel)}
     values = data.largest_messages(data.values, panel)
-    for epoch, arm in _EPOCHS.items():
+    for epoch in _EPOCHS:
         rows = values.filter(pl.col(epoch) > 0)
-        frames[arm.title.capitalize()] = median_intervals(
-            rows, ["app", "variant"], epoch, data.level
-        )
+        frames[epoch.capitalize()] = median_intervals(rows, ["app", "variant"], epoch, data.level)
     frames_in_us = {
         name: frame.select("app", pl.col(*INTERVAL) * 1e6, "n", arm="variant")
         for name, frame in frames.items()
@@ -306,76 +281,51 @@ def _time_views(data: DdtData, panel: Panel) -> tuple[View, ...]:
     }
     apps = frames_in_us["Round trip"]["app"].unique(maintain_order=True).to_list()
     low, high = display.decades(list(frames_in_us.values()))
-    return tuple(
-        View(
-            name,
-            Scale(name, Unit.US, low, high, is_log=True),
-            None,
-            _by_app(frame, apps, _methods_of(frame)),
-            tuple(apps),
-        )
-        for name, frame in frames_in_us.items()
+    views = [_epoch_view(data, panel)]
+    for name, frame in frames_in_us.items():
+        scale = Scale(name, Unit.US, low, high, is_log=True)
+        curves = _by_app(frame, apps, set(frame["arm"]))
+        views.append(View(name, scale, None, curves, tuple(apps)))
+    return tuple(views)
+
+
+def _epoch_view(data: DdtData, panel: Panel) -> View:
+    """A bar of epochs for each method of a micro-app, in % of that micro-app's slowest method.
+
+    The interval at the first epoch is that of the whole round trip.
+    """
+    keys = ["app", "variant"]
+    trips = data.largest_messages(data.round_trips, panel).select(
+        *keys, pl.col("low", "high") * 1e6
     )
-
-
-def _methods_of(frame: pl.DataFrame) -> dict[str, Arm]:
-    """The methods of a frame, the reference included."""
-    names = set(frame["arm"])
-    return {name: arm for name, arm in ARMS.items() if name in names}
-
-
-def _epochs(data: DdtData, panel: Panel) -> pl.DataFrame:
-    """Columns app, method, variant, arm (the epoch), us, order; low, high of the round trip."""
     values = data.largest_messages(data.values, panel)
-    round_trips = data.largest_messages(data.round_trips, panel).select(
-        "app", "variant", pl.col("low", "high") * 1e6, arm=pl.lit(next(iter(_EPOCHS)))
-    )
-    return (
-        values.group_by("app", "variant", maintain_order=True)
-        .agg(pl.col(*_EPOCHS).median() * 1e6)
-        .unpivot(list(_EPOCHS), index=["app", "variant"], variable_name="arm", value_name="us")
-        .with_columns(
-            method=pl.col("variant").replace_strict(_SHORT),
-            order=pl.col("arm").replace_strict({name: i for i, name in enumerate(_EPOCHS)}),
-        )
-        .join(round_trips, on=["app", "variant", "arm"], how="left", maintain_order="left")
-    )
-
-
-def _epoch_view(drawing: Drawing) -> View:
-    """A bar of epochs for each method of a micro-app, in % of that micro-app's slowest method."""
+    epochs = values.group_by(keys, maintain_order=True).agg(pl.col(*_EPOCHS).median() * 1e6)
+    times = epochs.unpivot(list(_EPOCHS), index=keys)
+    medians = epochs.join(
+        times.group_by(keys).agg(total=pl.col("value").sum()), on=keys, maintain_order="left"
+    ).join(trips, on=keys, how="left", maintain_order="left")
     names: list[str] = []
     heads: set[int] = set()
-    bars_by_epoch: dict[str, list[Point]] = {epoch: [] for epoch in drawing.arms}
-    for (app,), methods in drawing.frame.group_by("app", maintain_order=True):
+    bars_by_epoch: dict[str, list[Point]] = {epoch: [] for epoch in _EPOCHS}
+    widest, order = 100.0, list(_SHORT)
+    for (app,), methods in medians.group_by("app", maintain_order=True):
         heads.add(len(names))
         names.append(str(app))
-        slowest = _total_times(methods).max()
-        order = {method: number for number, method in enumerate(_SHORT.values())}
-        rows = methods.with_columns(
-            at=pl.col("method").replace_strict(order, return_dtype=pl.Int64)
-        ).sort("at", "order", maintain_order=True)
-        for (method,), epochs in rows.group_by("method", maintain_order=True):
-            names.append(f"{method}, {units.amount(float(epochs['us'].sum()), Unit.US)}")
-            for row in epochs.iter_rows(named=True):
-                value, low, high = (
-                    None if row[key] is None else 100 * row[key] / slowest
-                    for key in ("us", "low", "high")
-                )
-                bars_by_epoch[row["arm"]].append((len(names) - 1, value or 0.0, low, high, None))
+        slowest: float = methods.select(pl.col("total").max()).item()
+        for row in sorted(methods.to_dicts(), key=lambda row: order.index(row["variant"])):
+            low, high = (
+                None if row[end] is None else 100 * row[end] / slowest for end in ("low", "high")
+            )
+            for epoch, bars in bars_by_epoch.items():
+                interval = (low, high) if epoch == "pack" else (None, None)
+                bars.append((len(names), 100 * row[epoch] / slowest, *interval, None))
+            widest = max(widest, high or 0.0)
+            names.append(f"{_SHORT[row['variant']]}, {units.amount(row['total'], Unit.US)}")
     curves = tuple(
-        Curve(arm.title, arm.colour, tuple(bars_by_epoch[e])) for e, arm in drawing.arms.items()
-    )
-    widest = max(
-        [100.0, *(p[3] for bars in bars_by_epoch.values() for p in bars if p[3] is not None)]
+        Curve(epoch, _EPOCHS[epoch], tuple(bars)) for epoch, bars in bars_by_epoch.items()
     )
     title = "Time ({} of the slowest method)"
     scale = Scale(title, Unit.PERCENT, 0.0, 1.02 * widest, is_log=False)
     return View(
         "Epochs", scale, None, curves, tuple(names), is_stacked=True, heads=frozenset(heads)
     )
-
-
-def _total_times(methods: pl.DataFrame) -> Any:
-    """The time of each method: the sum of its epochs."""
-    return methods.group_by("method").agg(pl.col("us").sum())["us"]

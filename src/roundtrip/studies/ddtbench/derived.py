@@ -32,7 +32,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from roundtrip.stats.summaries import MEDIAN, OVER_LAUNCHES, SUM, Kind, Summary
-from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, PACKING_METHODS, TUNED
+from roundtrip.studies.ddtbench import DDT, MANUAL, ORIGINAL, TUNED
 from roundtrip.studies.derivation import (
     ORIGIN,
     Facts,
@@ -62,10 +62,13 @@ SUMMARY_UNITS = {
     "overhead_mpi_ddt_same": "%",
     "gain_same": "1",
 }
-POINT = ["case", "size_bytes"]
 #: The only epoch of an exchange without explicit packing, such as one with datatypes.
 UNPACKED = "communication"
 _EPOCHS = ("pack", UNPACKED, "unpack")
+_CASE_PARTS = {
+    "app": pl.col("case").str.split("/").list.first(),
+    "buffers": pl.col("case").str.split("/").list.last(),
+}
 #: An exchange's round trip is a sum over its epochs; a launch's times are medians.
 ROUND_TRIP = Summary("round trip", Kind.COST, "the epochs of an exchange", SUM)
 LAUNCH_SUMMARY = Summary("round trip", Kind.COST, "the exchanges of a launch", MEDIAN)
@@ -76,9 +79,10 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
     """Medians for each (`by`, case, size_bytes, variant), seconds, sorted.
 
     Columns: the keys, app, buffers, pack, communication, unpack (0 for a method without packing),
-    round_trip, network (t_net; null if nothing was packed by hand), overhead, exchanges (number).
+    round_trip, network (t_net; null if nothing was packed by hand), overhead.
     """
-    keys = [*by, *POINT, "variant"]
+    point = [*by, "case", "size_bytes"]
+    keys = [*point, "variant"]
     value, phase = pl.col("value"), pl.col("phase")
     exchanges = (
         samples.filter((pl.col("metric") == METRIC) & phase.is_in(_EPOCHS))
@@ -93,16 +97,13 @@ def launch_figures(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
             )
         )
     )
-    medians = exchanges.group_by(keys).agg(
-        *map(LAUNCH_SUMMARY.aggregate, ("round_trip", *_EPOCHS, "network")),
-        exchanges=pl.len().cast(pl.Int64),
-    )
     return (
-        medians.with_columns(network=pl.col("network").max().over([*by, *POINT]))
+        exchanges.group_by(keys)
+        .agg(*map(LAUNCH_SUMMARY.aggregate, ("round_trip", *_EPOCHS, "network")))
+        .with_columns(network=pl.col("network").max().over(point))
         .with_columns(
             overhead=(pl.col("round_trip") - pl.col("network")) / pl.col("round_trip"),
-            app=pl.col("case").str.split("/").list.first(),
-            buffers=pl.col("case").str.split("/").list.last(),
+            **_CASE_PARTS,
         )
         .sort(keys)
         .collect()
@@ -114,15 +115,12 @@ def creations(samples: pl.LazyFrame, by: list[str]) -> pl.DataFrame:
 
     Columns: the keys, app, buffers and seconds; sorted.
     """
-    keys = [*by, *POINT, "variant", "phase"]
+    keys = [*by, "case", "size_bytes", "variant", "phase"]
     return (
         samples.filter((pl.col("metric") == METRIC) & pl.col("phase").is_in(list(CREATION)))
         .group_by(keys)
         .agg(seconds=CREATION_SUMMARY.aggregate("value"))
-        .with_columns(
-            app=pl.col("case").str.split("/").list.first(),
-            buffers=pl.col("case").str.split("/").list.last(),
-        )
+        .with_columns(**_CASE_PARTS)
         .sort(keys)
         .collect()
     )
@@ -138,29 +136,30 @@ def gains(figures: pl.DataFrame, by: list[str], base: str = MANUAL) -> pl.DataFr
 
 
 def largest_messages(figures: pl.DataFrame, by: list[str]) -> pl.DataFrame:
-    """The rows with the largest message of each (`by`, case)."""
-    return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over([*by, "case"]))
+    """The rows with the largest message for the same `by`."""
+    return figures.filter(pl.col("size_bytes") == pl.col("size_bytes").max().over(by))
+
+
+#: Ends of the names of SUMMARY_UNITS, by state of memory.
+_SUFFIXES = {ORIGINAL: "", "same": "_same"}
 
 
 def summary(samples: pl.DataFrame) -> dict[str, float]:
-    """The figures of one launch of one micro-app under the names of SUMMARY_UNITS.
+    """The figures of one launch of one micro-app, those of SUMMARY_UNITS among them.
 
     Figures that were not measured are absent.
     """
     values: dict[str, float] = {}
-    figures = largest_messages(launch_figures(samples.lazy(), []), [])
+    figures = largest_messages(launch_figures(samples.lazy(), []), ["case"])
+    figures = figures.filter(pl.col("buffers").is_in(list(_SUFFIXES)))
     for row in figures.iter_rows(named=True):
-        suffix = {"original": "", "same": "_same"}.get(row["buffers"])
-        if suffix is None:
-            continue
-        values[f"round_trip_{row['variant']}{suffix}"] = row["round_trip"] * 1e6
-        if row["overhead"] is not None and row["variant"] in PACKING_METHODS:
-            values[f"overhead_{row['variant']}{suffix}"] = row["overhead"] * 100
-    for case, gain in gains(figures, []).select("case", "ratio").iter_rows():
-        values["gain" if case.endswith("/original") else f"gain_{case.split('/')[-1]}"] = gain
-    for case, gain in gains(figures, [], TUNED).select("case", "ratio").iter_rows():
-        if case.endswith("/original"):
-            values["gain_over_tuned"] = gain
+        name = f"{row['variant']}{_SUFFIXES[row['buffers']]}"
+        values[f"round_trip_{name}"] = row["round_trip"] * 1e6
+        if row["overhead"] is not None:
+            values[f"overhead_{name}"] = row["overhead"] * 100
+    for name, base in (("gain", MANUAL), ("gain_over_tuned", TUNED)):
+        for buffers, gain in gains(figures, [], base).select("buffers", "ratio").iter_rows():
+            values[f"{name}{_SUFFIXES[buffers]}"] = gain
     if values.get("overhead_manual") and "overhead_mpi_ddt" in values:
         values["overhead_ratio"] = values["overhead_mpi_ddt"] / values["overhead_manual"]
     return values
@@ -169,8 +168,8 @@ def summary(samples: pl.DataFrame) -> dict[str, float]:
 def speeds(samples: pl.LazyFrame, sizes: Sequence[int]) -> pl.DataFrame:
     """Round trip with datatypes by launch and micro-app, at its largest message: columns SPEEDS."""
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
-    figures = launch_figures(original_samples, ["launch"])
-    datatype_figures = largest_messages(figures.filter(pl.col("variant") == DDT), ["launch"])
+    figures = launch_figures(original_samples, ["launch"]).filter(variant=DDT)
+    datatype_figures = largest_messages(figures, ["launch", "case"])
     return toolchain_speeds(
         datatype_figures.rename({"round_trip": "seconds"}),
         pl.concat_str("app", pl.lit(", datatypes")),
@@ -184,12 +183,13 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
     largest message of each launch, and their round trips with datatypes: columns SPEEDS.
     """
     original_samples = samples.filter(pl.col("case").str.ends_with(f"/{ORIGINAL}"))
-    figures = largest_messages(launch_figures(original_samples, ["launch"]), ["launch"])
+    figures = launch_figures(original_samples, ["launch"])
+    figures = largest_messages(figures, ["launch", "case"])
     ratios = gains(figures, ["launch"])
     app_order = ratios.group_by("app").agg(pl.col("ratio").median()).sort("ratio", "app")["app"]
-    apps = list(dict.fromkeys([*app_order.tail(1), *app_order.head(1)]))
+    is_end = pl.col("app").is_in([*app_order.tail(1), *app_order.head(1)])
     gain_speeds = toolchain_speeds(
-        ratios.filter(pl.col("app").is_in(apps)).sort("ratio", descending=True),
+        ratios.filter(is_end).sort("ratio", descending=True),
         pl.concat_str(pl.lit("Speed of datatypes over packing by hand, "), "app"),
         size_bytes=None,
         value=pl.col("ratio"),
@@ -197,9 +197,8 @@ def headline(samples: pl.LazyFrame) -> pl.DataFrame:
         lower_is_better=pl.lit(False),
         **dict.fromkeys(ORIGIN),
     )
-    app_figures = figures.filter((pl.col("variant") == DDT) & pl.col("app").is_in(apps))
     round_trips = toolchain_speeds(
-        app_figures.rename({"round_trip": "seconds"}),
+        figures.filter(is_end, variant=DDT).rename({"round_trip": "seconds"}),
         pl.concat_str(pl.lit("Round trip with datatypes, "), "app"),
         phase=UNPACKED,
         metric=METRIC,

@@ -6,39 +6,23 @@ The answers name the micro-apps for which datatypes are faster.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from roundtrip.report.blocks import (
     Answer,
     Block,
     Fold,
-    Gallery,
     Heading,
     Items,
     Paragraph,
     Part,
-    Strong,
     Text,
+    answer,
 )
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
-from roundtrip.studies.ddtbench import (
-    APPS,
-    BUFFERS,
-    MANUAL,
-    ORIGINAL,
-    STUDY,
-    TUNED,
-    published,
-    tables,
-)
-from roundtrip.studies.ddtbench.data import (
-    DdtData,
-    Panel,
-    draw_overhead,
-    draw_time,
-    overhead_caption,
-    time_caption,
-)
+from roundtrip.studies.ddtbench import APPS, BUFFERS, MANUAL, STUDY, TUNED, tables
+from roundtrip.studies.ddtbench.data import DdtData, Panel, overhead_gallery, time_gallery
 from roundtrip.studies.ddtbench.tables import comparison
 from roundtrip.studies.findings import (
     Comparison,
@@ -73,7 +57,8 @@ _MOST_NAMED = 6
 
 def _group_text(groups: Mapping[str, Sequence[str]]) -> str:
     """``use datatypes for NAS_LU_x; pack by hand for FFT``: large groups come last."""
-    pairs = sorted(((words, apps) for words, apps in groups.items() if apps), key=_is_largest)
+    pairs = [(words, apps) for words, apps in groups.items() if apps]
+    pairs.sort(key=lambda pair: len(pair[1]) > _MOST_NAMED)
     clauses = [f"{words} for {', '.join(apps)}" for words, apps in pairs]
     words, apps = pairs[-1]
     if len(apps) > _MOST_NAMED:
@@ -82,48 +67,41 @@ def _group_text(groups: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(clauses)
 
 
-def _is_largest(group: tuple[str, Sequence[str]]) -> bool:
-    return len(group[1]) > _MOST_NAMED
-
-
 def panel_answer(panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]) -> Answer:
     """The advice for each micro-app in one panel; if it is open, the range of the gain."""
-    verdicts_by_app = _app_verdicts(panel, verdicts)
-    clauses = []
-    for verdict, (words, _) in tables.ADVICE.items():
-        apps = [
-            app
-            for app in APPS
-            if app in verdicts_by_app and verdicts_by_app[app].verdict is verdict
-        ]
-        if verdict is Verdict.CANNOT_TELL:
-            clauses += [f"{app}: {undecided_text([verdicts_by_app[app]])}" for app in apps]
-        elif apps:
-            clauses.append(f"{words} for {', '.join(apps)}")
+    app_verdicts = _app_verdicts(panel, verdicts)
+    groups: dict[Verdict, list[str]] = {verdict: [] for verdict in tables.ADVICE}
+    for app in (app for app in APPS if app in app_verdicts):
+        groups[app_verdicts[app].verdict].append(app)
+    open_apps = groups.pop(Verdict.CANNOT_TELL)
+    clauses = [
+        f"{tables.ADVICE[verdict][0]} for {', '.join(apps)}"
+        for verdict, apps in groups.items()
+        if apps
+    ]
+    clauses += [f"{app}: {undecided_text([app_verdicts[app]])}" for app in open_apps]
     tuned_apps = [
-        key.case
-        for key, verdict in verdicts.items()
-        if (key.panel, key.contrast.base) == (panel.key, TUNED)
-        and verdict.verdict is Verdict.SLOWER
-        and verdicts_by_app[key.case].verdict is not Verdict.SLOWER
+        app
+        for app, verdict in _app_verdicts(panel, verdicts, TUNED).items()
+        if verdict.verdict is Verdict.SLOWER and app_verdicts[app].verdict is not Verdict.SLOWER
     ]
     if tuned_apps:
         clauses.append(
             f"loops tuned by hand beat datatypes for {', '.join(tuned_apps)} all the same"
         )
-    if clauses and (missing_apps := [app for app in APPS if app not in verdicts_by_app]):
+    if clauses and (missing_apps := [app for app in APPS if app not in app_verdicts]):
         clauses.append(f"not compared: {', '.join(missing_apps)}")
-    return Answer((Strong(panel.label), f": {'; '.join(clauses) or 'nothing was compared'}."))
+    return answer(panel.label, f": {'; '.join(clauses) or 'nothing was compared'}.")
 
 
 def _app_verdicts(
-    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict]
+    panel: Panel, verdicts: Mapping[Comparison, ClaimVerdict], base: str = MANUAL
 ) -> dict[str, ClaimVerdict]:
     """The verdict on datatypes against packing by hand, by micro-app."""
     return {
         key.case: verdict
         for key, verdict in verdicts.items()
-        if (key.panel, key.contrast.base) == (panel.key, MANUAL)
+        if (key.panel, key.contrast.base) == (panel.key, base)
     }
 
 
@@ -135,41 +113,40 @@ class Section:
 
     def claims(self) -> Mapping[Claim, Sequence[float]]:
         """Datatypes against packing by hand, at each micro-app's largest message."""
-        ratios_by_claim: dict[Claim, Sequence[float]] = {}
-        for panel in self._data.panels:
-            for contrast in STUDY.contrasts:
-                gains = self._data.gains(panel, contrast.base)
-                for app, size in dict(gains.keys()).items():  # the last size is the largest
-                    ratios_by_claim[comparison(panel, app, size, contrast.base)] = gains[app, size]
-        return ratios_by_claim
+        return {
+            comparison(panel, app, size, contrast.base): ratios
+            for panel in self._data.panels
+            for contrast in STUDY.contrasts
+            for (app, size), ratios in self._data.gains(panel, contrast.base).items()
+        }
 
     def part(self, verdicts: Mapping[Claim, ClaimVerdict]) -> Part:
         """Verdicts, the study's figure, times, findings."""
-        verdicts_by_comparison = study_verdicts(verdicts, STUDY.name)
-        panels = self._data.panels
+        data = self._data
+        ddt_verdicts = study_verdicts(verdicts, STUDY.name)
+        groups = groupby(data.panels, key=lambda panel: panel.buffers)
+        states = [list(panels) for _, panels in groups]
+        main_panels = states[0]
+        galleries = [overhead_gallery(data, panels) for panels in states]
         blocks: list[Block] = [Paragraph(_QUESTION)]
-        if self._data.refusals:
-            blocks += [Heading(3, "Findings"), tables.refusal_table(self._data.refusals)]
-        states = {
-            buffers: [panel for panel in panels if panel.buffers == buffers]
-            for buffers in dict.fromkeys(panel.buffers for panel in panels)
-        }
-        overheads = {
-            buffers: Gallery(
-                overhead_caption(self._data.level), draw_overhead(self._data, state_panels)
-            )
-            for buffers, state_panels in states.items()
-        }
-        main_state = ORIGINAL if ORIGINAL in states else panels[0].buffers
-        picture = overheads.pop(main_state)
-        for buffers, state_panels in states.items():
-            galleries = [overheads[buffers]] if buffers in overheads else []
-            blocks += self._state(buffers, state_panels, galleries, verdicts_by_comparison)
+        if len(data.refusals):
+            blocks += [Heading(3, "Findings"), tables.refusal_table(data.refusals)]
+        for panels, gallery in zip(states, galleries, strict=True):
+            sizes = tuple(tables.all_sizes(data, panel) for panel in panels)
+            creations = tuple(table for panel in panels if (table := tables.creation(data, panel)))
+            blocks += [
+                Heading(3, BUFFERS[panels[0].buffers].capitalize()),
+                *([] if panels is main_panels else [gallery]),  # which is the picture of the part
+                *(tables.overheads(data, panel, ddt_verdicts) for panel in panels),
+                time_gallery(data, panels),
+                Fold("Every message size", sizes),
+                *([Fold("Making and freeing datatypes", creations)] if creations else []),
+            ]
         blocks += [
             Heading(3, "What the study says, and what we find"),
-            published.study_table(self._data, states[main_state], verdicts_by_comparison),
-            published.application_table(),
-            tables.nas_lu_x(self._data, panels, verdicts_by_comparison),
+            tables.study_table(data, main_panels, ddt_verdicts),
+            tables.application_table(),
+            tables.nas_lu_x(data, data.panels, ddt_verdicts),
             Heading(3, "How to read the overheads"),
             Items(_READING),
         ]
@@ -177,40 +154,11 @@ class Section:
             anchor="ddtbench",
             title="DDTBench: datatypes or packing by hand?",
             blocks=tuple(blocks),
-            answers=(
-                overall(
-                    [panel for panel in panels if panel.buffers == main_state],
-                    verdicts_by_comparison,
-                ),
-            ),
-            panel_answers=tuple(
-                panel_answer(panel, verdicts_by_comparison)
-                for panel in panels
-                if panel.buffers == main_state
-            ),
-            verdicts=(
-                tables.verdict_table(self._data, panels, verdicts_by_comparison, main_state),
-            ),
-            picture=picture,
+            answers=(overall(main_panels, ddt_verdicts),),
+            panel_answers=tuple(panel_answer(panel, ddt_verdicts) for panel in main_panels),
+            verdicts=(tables.verdict_table(data, main_panels, ddt_verdicts),),
+            picture=galleries[0],
         )
-
-    def _state(
-        self,
-        buffers: str,
-        panels: Sequence[Panel],
-        overheads: Sequence[Gallery],
-        verdicts: Mapping[Comparison, ClaimVerdict],
-    ) -> list[Block]:
-        data = self._data
-        creations = tuple(table for panel in panels if (table := tables.creation(data, panel)))
-        return [
-            Heading(3, BUFFERS[buffers].capitalize()),
-            *overheads,
-            *(tables.overheads(data, panel, verdicts) for panel in panels),
-            Gallery(time_caption(data.level), draw_time(data, panels)),
-            Fold("Every message size", tuple(tables.all_sizes(data, panel) for panel in panels)),
-            *([Fold("Making and freeing datatypes", creations)] if creations else []),
-        ]
 
 
 _QUESTION: Text = (

@@ -1,12 +1,26 @@
-"""The tables of the DDTBench section: overheads, verdicts, making datatypes, and NAS_LU_x."""
+"""The tables of the DDTBench section: overheads, verdicts, making datatypes.
+
+Also the study's statements and its own numbers beside our findings, and its micro-apps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import polars as pl
 
-from roundtrip.report.blocks import Cell, Column, Table, Tone, text_cells
+from roundtrip.report import units
+from roundtrip.report.blocks import (
+    Cell,
+    Column,
+    Table,
+    Tone,
+    number_columns,
+    text_cells,
+    text_columns,
+)
+from roundtrip.report.labels import mark
 from roundtrip.report.units import Quantity, Unit
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import ClaimVerdict, Verdict
@@ -24,8 +38,8 @@ from roundtrip.studies.ddtbench import (
     TUNED,
     derived,
 )
-from roundtrip.studies.ddtbench.data import DdtData, Panel, Refusal
-from roundtrip.studies.findings import Comparison
+from roundtrip.studies.ddtbench.data import DdtData, Panel
+from roundtrip.studies.findings import Comparison, names_or_count
 from roundtrip.studies.panel import interval_of
 
 #: Advice and tone by the verdict on the gain of datatypes over packing by hand.
@@ -42,45 +56,35 @@ def comparison(panel: Panel, app: str, size: int, base: str = MANUAL) -> Compari
     return Comparison(STUDY.name, panel.key, STUDY.contrast(DDT, base), size, app)
 
 
-def advice(verdict: ClaimVerdict | None, series: str = "") -> Cell:
+def advice(verdict: ClaimVerdict | None, series: str) -> Cell:
     """The gain with its interval and the advice; `series` as in `Cell`."""
-    if verdict is None:
-        return display.NOT_MEASURED
-    words, tone = ADVICE[verdict.verdict]
-    text = verdict.words if verdict.verdict is Verdict.CANNOT_TELL else words
-    return display.verdict(verdict, {verdict.verdict: tone}, text, series=series)
+    words, tones = "", {outcome: tone for outcome, (_, tone) in ADVICE.items()}
+    if verdict and verdict.verdict is not Verdict.CANNOT_TELL:
+        words, _ = ADVICE[verdict.verdict]
+    return display.verdict(verdict, tones, words, series=series)
 
 
 def verdict_table(
-    data: DdtData,
-    panels: Sequence[Panel],
-    verdicts: Mapping[Comparison, ClaimVerdict],
-    buffers: str,
+    data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
 ) -> Table:
-    """A row for each micro-app and a column for each toolchain, at the largest message."""
-    by_hand = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
-    panel_by_key = {panel.key: panel for panel in panels if panel.buffers == buffers}
-    rows = [
-        (
-            app,
-            {
-                key.panel: advice(
-                    verdict, data.datatype_series(panel_by_key[key.panel], app, key.size_bytes)
-                )
-                for key, verdict in by_hand.items()
-                if key.case == app and key.panel in panel_by_key
-            },
-        )
-        for app in APPS
-    ]
-    columns = {key: panel.label for key, panel in panel_by_key.items()}
+    """A row for each micro-app and a column for each of the `panels`, which have one state of
+    memory; at the largest message.
+    """
+    panel_by_key = {panel.key: panel for panel in panels}
+    rows: dict[str, dict[tuple[str, ...], Cell]] = {app: {} for app in APPS}
+    for key, verdict in verdicts.items():
+        panel = panel_by_key.get(key.panel)
+        if panel and key.contrast.base == MANUAL and key.case in rows:
+            series = data.datatype_series(panel, key.case, key.size_bytes)
+            rows[key.case][key.panel] = advice(verdict, series)
+    columns = {panel.key: panel.label for panel in panels}
     return display.grid(
         "Datatypes or packing by hand? Round trip packed by hand over round trip with MPI "
-        f"datatypes, at each micro-app's largest message, {BUFFERS[buffers]}; above 1 "
+        f"datatypes, at each micro-app's largest message, {BUFFERS[panels[0].buffers]}; above 1 "
         "datatypes are faster.",
         "Micro-app",
         columns,
-        [(app, row) for app, row in rows if row],
+        [(app, row) for app, row in rows.items() if row],
         dict.fromkeys(columns, "Packed by hand"),
     )
 
@@ -91,7 +95,6 @@ def overheads(data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVe
     trips = _intervals(data.largest_messages(data.round_trips, panel), data.level)
     costs = _intervals(data.largest_messages(data.overheads, panel), data.level)
     for (app, size), trip in trips.items():
-        cost = costs.get((app, size), {})
         origin = data.series_key(panel, app, size, REFERENCE, derived.UNPACKED)
         types = data.datatype_series(panel, app, size)
         tuned_verdict = verdicts.get(comparison(panel, app, size, TUNED))
@@ -101,7 +104,7 @@ def overheads(data: DdtData, panel: Panel, verdicts: Mapping[Comparison, ClaimVe
                 display.value(trip.get(REFERENCE), Unit.US, 1e6, series=origin),
                 display.value(trip.get(MANUAL), Unit.US, 1e6),
                 display.value(trip.get(TUNED), Unit.US, 1e6),
-                *(display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING_METHODS),
+                *_percents(costs.get((app, size), {})),
                 advice(verdicts.get(comparison(panel, app, size)), types),
                 advice(tuned_verdict, types) if tuned_verdict else display.NONE,
             )
@@ -135,18 +138,21 @@ def _app_cells(app: str, size: int) -> tuple[Cell, Cell]:
     return Cell(app), Cell(Quantity(value=size, unit=Unit.BYTES, decimals=0))
 
 
+def _percents(
+    cost: Mapping[str, Interval], methods: Sequence[str] = PACKING_METHODS
+) -> tuple[Cell, ...]:
+    """The overheads of `methods`."""
+    return tuple(display.value(cost.get(method), Unit.PERCENT, 100) for method in methods)
+
+
 def all_sizes(data: DdtData, panel: Panel) -> Table:
     """Overhead of each method at every message size."""
-    rows = []
     costs = _intervals(data.rows(data.overheads, panel), data.level)
-    order = {app: number for number, app in enumerate(APPS)}
-    for (app, size), cost in sorted(costs.items(), key=lambda item: (order[item[0][0]], item[0])):
-        values = [display.value(cost.get(method), Unit.PERCENT, 100) for method in PACKING_METHODS]
-        rows.append((*_app_cells(app, size), *values))
+    points = sorted(costs, key=lambda point: (APPS.index(point[0]), point[1]))
     return Table(
         f"{panel.label}: packing overhead in % of the round trip, {BUFFERS[panel.buffers]}.",
-        (*_APP_COLUMNS, *(Column(ARMS[m].title, "right") for m in PACKING_METHODS)),
-        tuple(rows),
+        (*_APP_COLUMNS, *number_columns(*(ARMS[method].title for method in PACKING_METHODS))),
+        tuple((*_app_cells(*point), *_percents(costs[point])) for point in points),
         (Unit.PERCENT,),
     )
 
@@ -154,24 +160,16 @@ def all_sizes(data: DdtData, panel: Panel) -> Table:
 def creation(data: DdtData, panel: Panel) -> Table | None:
     """The time to make and to free datatypes, at the largest message; None if not measured."""
     times = data.largest_messages(data.creations, panel).filter(variant=DDT)
-    intervals = _intervals(times, data.level, "phase")
-    if not intervals:
+    rows = []
+    for (app, size), by_phase in _intervals(times, data.level, "phase").items():
+        series = [data.series_key(panel, app, size, DDT, phase) for phase in derived.CREATION]
+        cells = [
+            display.value(by_phase.get(phase), Unit.US, 1e6, series=key)
+            for phase, key in zip(derived.CREATION, series, strict=True)
+        ]
+        rows.append((*_app_cells(app, size), *cells))
+    if not rows:
         return None
-    rows = tuple(
-        (
-            *_app_cells(app, size),
-            *(
-                display.value(
-                    by_phase.get(phase),
-                    Unit.US,
-                    1e6,
-                    series=data.series_key(panel, app, size, DDT, phase),
-                )
-                for phase in derived.CREATION
-            ),
-        )
-        for (app, size), by_phase in intervals.items()
-    )
     return Table(
         data.level.caption(
             f"{panel.label}: making and freeing the datatypes of one exchange, {Unit.US}; median "
@@ -181,38 +179,29 @@ def creation(data: DdtData, panel: Panel) -> Table | None:
         ),
         (
             *_APP_COLUMNS,
-            Column("Make, in turn", "right"),
-            Column("Make, at once", "right"),
-            Column("Free, in turn", "right"),
-            Column("Free, at once", "right"),
+            *number_columns("Make, in turn", "Make, at once", "Free, in turn", "Free, at once"),
         ),
-        rows,
+        tuple(rows),
         (Unit.US,),
     )
 
 
-def refusal_table(refusals: Sequence[Refusal]) -> Table:
-    """Legal calls that an MPI library refused."""
-    rows = [
-        text_cells(
-            *(refusal.toolchain, refusal.library, refusal.call, refusal.error),
-            ", ".join(refusal.methods),
-            refusal.consequence,
-        )
-        for refusal in refusals
-    ]
+def refusal_table(refusals: pl.DataFrame) -> Table:
+    """The legal calls that an MPI library refused, from `DdtData.refusals`."""
     return Table(
         "Calls that the MPI standard allows and that a library refused.",
-        (
-            Column("Toolchain"),
-            Column("Library"),
-            Column("Call"),
-            Column("What it said"),
-            Column("Concerned"),
-            Column("What was done"),
-        ),
-        tuple(rows),
+        text_columns("Toolchain", "Library", "Call", "What it said", "Concerned", "What was done"),
+        tuple(text_cells(*row) for row in refusals.iter_rows()),
     )
+
+
+#: Whether the study's finding holds, by our verdict.
+_HOLDS = {
+    Verdict.FASTER: Cell("", "good", "holds"),
+    Verdict.SLOWER: Cell("", "bad", "does not hold"),
+    Verdict.ON_PAR: Cell("", "bad", "does not hold"),
+    Verdict.CANNOT_TELL: Cell("", "muted", "open"),
+}
 
 
 def nas_lu_x(
@@ -229,42 +218,24 @@ def nas_lu_x(
         )
     ]
     for panel in panels:
-        costs = _intervals(data.largest_messages(data.overheads, panel), data.level)
-        for (app, size), cost in costs.items():
-            if app == EXAMPLE:
-                verdict = verdicts.get(comparison(panel, app, size))
-                rows.append(
-                    (
-                        Cell(panel.label),
-                        Cell(BUFFERS[panel.buffers]),
-                        display.value(cost.get(MANUAL), Unit.PERCENT, 100),
-                        display.value(cost.get(DDT), Unit.PERCENT, 100),
-                        _holds(verdict),
-                    )
-                )
+        example = data.largest_messages(data.overheads, panel).filter(app=EXAMPLE)
+        for (app, size), cost in _intervals(example, data.level).items():
+            verdict = verdicts.get(comparison(panel, app, size))
+            holds = _HOLDS[verdict.verdict] if verdict else display.NOT_MEASURED
+            cells = _percents(cost, (MANUAL, DDT))
+            rows.append((*text_cells(panel.label, BUFFERS[panel.buffers]), *cells, holds))
     return Table(
         "“MPI DDTs can reduce the overhead associated with data-packing (i.e., from 40% to 15% in "
         "the case of NAS_LU_x, where a contiguous array is needlessly copied by the original "
         "code)”: overhead in % of the round trip, at the largest message.",
         (
-            Column("Toolchain and placement"),
-            Column("Memory"),
-            Column("Packed by hand", "right"),
-            Column("MPI datatypes", "right"),
+            *text_columns("Toolchain and placement", "Memory"),
+            *number_columns("Packed by hand", "MPI datatypes"),
             Column("The finding"),
         ),
         tuple(rows),
         (Unit.PERCENT,),
     )
-
-
-def _holds(verdict: ClaimVerdict | None) -> Cell:
-    if verdict is None:
-        return display.NOT_MEASURED
-    if verdict.verdict is Verdict.CANNOT_TELL:
-        return Cell("", "muted", "open")
-    holds = verdict.verdict is Verdict.FASTER
-    return Cell("", "good" if holds else "bad", "holds" if holds else "does not hold")
 
 
 def _intervals(
@@ -276,3 +247,104 @@ def _intervals(
         point = intervals.setdefault((row["app"], row["size_bytes"]), {})
         point[row[by]] = interval_of(row, level)
     return intervals
+
+
+#: The study's own table: class of applications, access pattern, micro-apps.
+_APPLICATIONS = (
+    (
+        "Atmospheric science",
+        "struct of 2D/3D/4D face exchanges, nested vectors (vec) or subarrays (sa)",
+        ("WRF_x_vec", "WRF_y_vec", "WRF_x_sa", "WRF_y_sa"),
+    ),
+    ("Quantum chromodynamics", "4D face exchange, z direction, nested vectors", ("MILC_su3_zd",)),
+    (
+        "Fluid dynamics",
+        "3D face exchange, vectors (y, z) and nested vectors (x)",
+        ("NAS_MG_x", "NAS_MG_y", "NAS_MG_z"),
+    ),
+    ("Fluid dynamics", "2D face exchange, contiguous (x) and vector (y)", ("NAS_LU_x", "NAS_LU_y")),
+    ("Matrix transpose", "2D FFT, different vectors on the two sides", ("FFT",)),
+    ("Matrix transpose", "3D matrix transpose", ("SPECFEM3D_mt",)),
+    (
+        "Molecular dynamics",
+        "unstructured exchange of particles, indexed datatypes",
+        ("LAMMPS_full", "LAMMPS_atomic"),
+    ),
+    (
+        "Geophysical science",
+        "unstructured exchange of accelerations, indexed datatypes",
+        ("SPECFEM3D_oc", "SPECFEM3D_cm"),
+    ),
+)
+#: Micro-apps (prefixes) that the script in its archive omits from the figure.
+_NOT_DRAWN = ("FFT", "NAS_MG_", "WRF_x_vec", "WRF_y_vec", "LAMMPS_")
+
+
+def application_table() -> Table:
+    """The study's table of micro-apps."""
+    return Table(
+        "The study's micro-apps: class of applications and access pattern. Its figure of packing "
+        "costs has those that the script in its archive draws; its text names two of the values.",
+        text_columns("Micro-app", "Class of applications", "Access pattern", "In its figure"),
+        tuple(
+            text_cells(app, field, pattern, "no" if app.startswith(_NOT_DRAWN) else "yes")
+            for field, pattern, apps in _APPLICATIONS
+            for app in apps
+        ),
+    )
+
+
+def study_table(
+    data: DdtData, panels: Sequence[Panel], verdicts: Mapping[Comparison, ClaimVerdict]
+) -> Table:
+    """The study's two claims, beside our findings."""
+    by_hand, types = (units.percent(part) for part in derived.PUBLISHED_NAS_LU_X)
+    return display.study_table(
+        (
+            (
+                "“MPI DDTs can reduce the overhead associated with data-packing”",
+                f"from {by_hand} to {types} in {EXAMPLE}",
+                _reduction_cell(verdicts, mark(panel.kind for panel in panels)),
+            ),
+            (
+                "“The large difference between the performance delivered by Open MPIs DDT engine "
+                "compared to that of MVAPICH”",
+                "in its figure only",
+                Cell("; ".join(_gaps(data, panels)) or "one MPI only was measured", "muted"),
+            ),
+        )
+    )
+
+
+def _reduction_cell(verdicts: Mapping[Comparison, ClaimVerdict], suffix: str) -> Cell:
+    by_hand = {key: verdict for key, verdict in verdicts.items() if key.contrast.base == MANUAL}
+    if not by_hand:
+        return display.NOT_MEASURED
+    apps = {key.case for key in by_hand}
+    faster = {key.case for key, verdict in by_hand.items() if verdict.verdict is Verdict.FASTER}
+    if not faster:
+        return Cell("datatypes are faster than packing by hand nowhere", "warn", "not shown")
+    names = names_or_count([app for app in APPS if app in faster], len(apps))
+    return Cell(f"datatypes are faster in {names}{suffix}", "good", "holds")
+
+
+def _gaps(data: DdtData, panels: Sequence[Panel]) -> Iterator[str]:
+    """Clauses on round trips with datatypes: other MPIs over Open MPI in the same place."""
+    times = {}
+    for panel in panels:
+        rows = data.largest_messages(data.round_trips, panel).filter(variant=DDT)
+        times[panel] = dict(rows.select("app", "median").iter_rows())
+    open_mpis = [panel for panel in panels if panel.toolchain.startswith("Open MPI")]
+    others = [panel for panel in panels if panel not in open_mpis]
+    for base, other in product(open_mpis, others):
+        apps = times[base].keys() & times[other].keys()
+        if apps and (base.where, base.kind) == (other.where, other.kind):
+            ratios = [(times[other][app] / times[base][app], app) for app in apps]
+            (least, first), (most, last) = min(ratios), max(ratios)
+            yield (
+                f"{other.toolchain} takes {units.number(least, 2)} ({first}) to "
+                f"{units.number(most, 2)} times ({last}) as long with datatypes as "
+                f"{base.toolchain}{mark([base.kind])}"
+            )
+    if panels and not any("MVAPICH" in panel.toolchain for panel in panels):
+        yield "MVAPICH was not measured"
