@@ -51,12 +51,8 @@ class NetPIPEOnSockets(NetPIPE):
         folder = pathlib.Path(self.stagedir)
         socket_of_cpu = dict(map(_socket, (folder / "sockets.txt").read_text().splitlines()))
         places = json.loads((folder / "run.json").read_text())["placement"]
-        socket_sets = [{socket_of_cpu[cpu] for cpu in place["cpus"]} for place in places]
-        return (
-            len(set.union(*socket_sets))
-            if all(len(socket_set) == 1 for socket_set in socket_sets)
-            else 0
-        )
+        sockets = [{socket_of_cpu[cpu] for cpu in place["cpus"]} for place in places]
+        return len(set.union(*sockets)) if all(len(one) == 1 for one in sockets) else 0
 
 
 def _socket(line):
