@@ -16,6 +16,7 @@ from roundtrip.stats.nights.judge import fit_stretches, judge
 from roundtrip.stats.nights.series import rows
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
+from roundtrip.stats.summaries import autocorrelation
 
 #: The values of the columns of `SERIES`.
 SeriesNames = tuple[Any, ...]
@@ -71,9 +72,7 @@ def series_table(nights: pl.DataFrame) -> tuple[list[SeriesNames], np.ndarray, n
     days = nights.select("night").unique().sort("night")
     sets = nights.select("nodes").unique().sort("nodes")
     rows = (
-        nights.sort(
-            *SERIES, "night", pl.col("left_out") != "", "launches", "nodes", descending=_DESCENDING
-        )
+        nights.sort(*SERIES, "night", pl.col("left_out") != "", -pl.col("launches"), "nodes")
         .unique([*SERIES, "night"], keep="first", maintain_order=True)
         .join(series.with_row_index("row"), on=list(SERIES), nulls_equal=True)
         .join(days.with_row_index("column"), on="night")
@@ -102,10 +101,6 @@ def night_days(nights: pl.DataFrame) -> np.ndarray:
     days = starts["night"].dt.epoch("s").to_numpy() / 86400
     angle = np.angle(np.exp(2j * np.pi * days).mean()) if days.size else 0.0
     return np.asarray(days - angle / (2 * np.pi) + 0.5)
-
-
-#: Most launches first, all else ascending.
-_DESCENDING = [*([False] * len(SERIES)), False, False, True, False]
 
 
 #: Fewest nights for an estimate of the noise.
@@ -157,8 +152,6 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
         part = parts[-1]
         levels = np.split(part.series.values, part.fit.points)
         rest = np.concatenate([level - level.mean() for level in levels])
-        squares = float(rest @ rest)
-        autocorrelation = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
         deviations = part.series.raw - part.series.values
         for excursion in part.series.excursions:
             deviations[excursion.begin : excursion.end] = 0.0
@@ -166,7 +159,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
             Noise(
                 name,
                 part.fit.sd * part.series.spread,
-                autocorrelation,
+                autocorrelation(rest),
                 len(part.series.excursions),
                 int(np.unique(part.row.node_set).size),
                 len(part.fit.points),

@@ -106,6 +106,12 @@ def robust_sd(values: np.ndarray) -> float:
     return MAD * float(np.median(np.abs(values - np.median(values))))
 
 
+def autocorrelation(residuals: np.ndarray) -> float:
+    """The autocorrelation at lag 1 of deviations from a level; 0 if all are 0."""
+    squares = float(residuals @ residuals)
+    return float(residuals[1:] @ residuals[:-1]) / squares if squares else 0.0
+
+
 def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     """sum(work) / sum(times): the overall rate, in the unit of work per second.
 
@@ -175,16 +181,8 @@ def median_interval(values: Sequence[float], level: float) -> Interval:
     if not sorted_values.size or np.isnan(sorted_values).any():
         raise ValueError("needs at least one value, and no NaN")
     rank = lower_rank(sorted_values.size, level)
-    low, high = (
-        (float(sorted_values[rank - 1]), float(sorted_values[-rank])) if rank else (None, None)
-    )
-    half = sorted_values.size // 2
-    median = (
-        sorted_values[half]
-        if sorted_values.size % 2
-        else (sorted_values[half - 1] + sorted_values[half]) / 2
-    )
-    return Interval(float(median), low, high, sorted_values.size, level)
+    low, high = sorted_values[[rank - 1, -rank]].tolist() if rank else (None, None)
+    return Interval(float(np.median(sorted_values)), low, high, sorted_values.size, level)
 
 
 def median_intervals(
@@ -207,12 +205,8 @@ def with_ends(groups: pl.DataFrame, level: float) -> pl.DataFrame:
 
     `groups` has the columns n, the number of values, and ordered, the sorted list of the values.
     """
-    counts = groups["n"].unique().to_list()
-    ranks = pl.DataFrame(
-        {"n": counts, "rank": [lower_rank(n, level) for n in counts]},
-        schema={"n": pl.Int64, "rank": pl.Int64},
-    )
-    rank = pl.when(pl.col("rank") > 0).then(pl.col("rank"))
-    return groups.join(ranks, on="n").with_columns(
+    ranks = {n: lower_rank(n, level) or None for n in groups["n"].unique().to_list()}
+    rank = pl.col("n").replace_strict(ranks, default=None, return_dtype=pl.Int64)
+    return groups.with_columns(
         low=pl.col("ordered").list.get(rank - 1), high=pl.col("ordered").list.get(-rank)
     )

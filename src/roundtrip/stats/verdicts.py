@@ -118,11 +118,9 @@ class ClaimVerdict:
     @property
     def missing_launches(self) -> int | None:
         """The number of further launches for a verdict, exact or approximate; None if unknown."""
-        return (
-            self.extra_launches
-            if self.launches_needed is None
-            else self.launches_needed - self.interval.n
-        )
+        if self.launches_needed is None:
+            return self.extra_launches
+        return self.launches_needed - self.interval.n
 
     @property
     def words(self) -> str:
@@ -132,19 +130,14 @@ class ClaimVerdict:
         "cannot tell yet: about 11 more launches would".
         """
         if self.launches_needed is None:
-            launches = (
-                f"{self.extra_launches} more launch{'' if self.extra_launches == 1 else 'es'}"
-            )
-            return (
-                f"{self.verdict} yet: about {launches} would"
-                if self.extra_launches
-                else str(self.verdict)
-            )
+            n = self.extra_launches
+            more = f" yet: about {n} more launch{'es' * (n != 1)} would" if n else ""
+            return f"{self.verdict}{more}"
         n = self.interval.n
-        launches = f"{n} launch" if n == 1 else f"{n} launches"
         lack = f"cannot reach the level among {self.claims} claims"
         if not self.interval.exists:
-            lack = f"{'gives' if n == 1 else 'give'} no interval"
+            lack = "gives no interval" if n == 1 else "give no interval"
+        launches = f"{n} launch{'es' * (n != 1)}"
         return f"{self.verdict}: {launches} {lack}; {self.launches_needed} would"
 
 
@@ -171,14 +164,7 @@ def judge(
     q are 1.  Without `family`, all claims are one family.
     """
     verdicts = judge_families(claims, levels, family, median_interval, signed_rank_p)
-    return {
-        key: replace(
-            claim,
-            launches_needed=_launches_needed(claim, levels),
-            extra_launches=_extra_launches(claim, levels),
-        )
-        for key, claim in verdicts.items()
-    }
+    return {key: _with_advice(claim, levels) for key, claim in verdicts.items()}
 
 
 def judge_families(
@@ -206,29 +192,26 @@ def judge_families(
     return {key: verdicts[key] for key in claims}
 
 
-def _launches_needed(claim: ClaimVerdict, levels: Levels) -> int | None:
+def _with_advice(claim: ClaimVerdict, levels: Levels) -> ClaimVerdict:
+    """The claim with the number of launches that would give it a verdict, if it has none."""
+    interval = claim.interval
     if claim.verdict is not Verdict.CANNOT_TELL:
-        return None
-    is_least_p = claim.p <= least_p(claim.interval.n) * (1 + 1e-9)
-    is_clear = decide(claim.interval, 0.0, levels) is not Verdict.CANNOT_TELL
-    if not claim.interval.exists or (is_least_p and is_clear):
-        return fewest_launches(claim.claims, levels)
-    return None
+        return claim
+    is_least_p = claim.p <= least_p(interval.n) * (1 + 1e-9)
+    is_clear = decide(interval, 0.0, levels) is not Verdict.CANNOT_TELL
+    if not interval.exists or (is_least_p and is_clear):
+        return replace(claim, launches_needed=fewest_launches(claim.claims, levels))
+    # With a clear interval, q depends on the other claims too.
+    return claim if is_clear else replace(claim, extra_launches=_extra_launches(interval, levels))
 
 
 #: No advice is given if the total number of launches would exceed this multiple of those made.
 _MOST_TIMES = 10
 
 
-def _extra_launches(claim: ClaimVerdict, levels: Levels) -> int | None:
-    """Estimate from the interval's width, which shrinks with the square root of launches.
-
-    None for an interval that is narrow enough: its q depends on the other claims too.
-    """
-    interval = claim.interval
-    if claim.verdict is not Verdict.CANNOT_TELL or interval.low is None or interval.high is None:
-        return None
-    if decide(interval, 0.0, levels) is not Verdict.CANNOT_TELL:
+def _extra_launches(interval: Interval, levels: Levels) -> int | None:
+    """Estimate from the interval's width, which shrinks with the square root of launches."""
+    if interval.low is None or interval.high is None:
         return None
     low, median, high = map(math.log, (interval.low, interval.median, interval.high))
     margin = math.log1p(levels.equivalence_margin) - abs(median)

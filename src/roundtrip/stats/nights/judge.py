@@ -14,15 +14,9 @@ from roundtrip.stats.nights.newest import Predictions
 from roundtrip.stats.nights.noise import LONGEST, change_of_shares, models, shares
 from roundtrip.stats.nights.segments import Fit
 from roundtrip.stats.nights.series import CleanSeries, Row, clean, rows, usual_excursion_sizes
-from roundtrip.stats.nights.verdicts import (
-    Drift,
-    Incident,
-    Segment,
-    SeriesHistory,
-    Step,
-)
+from roundtrip.stats.nights.verdicts import Drift, Incident, Segment, SeriesHistory, Step
 from roundtrip.stats.settings import NightSettings
-from roundtrip.stats.summaries import robust_sd
+from roundtrip.stats.summaries import autocorrelation, robust_sd
 
 _DAYS_A_YEAR = 365.25
 #: Most rounds in which excursions that a fit took for levels are removed.
@@ -205,14 +199,10 @@ def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
         values = row.values[begin:end]
         if not values.size:
             continue
-        deviations = values - np.median(values)
-        spread = robust_sd(values)
-        residuals = np.clip(deviations, -4 * spread, 4 * spread)
-        squares = float(residuals @ residuals)
-        autocorrelation = float(residuals[1:] @ residuals[:-1]) / squares if squares else 0.0
-        last = int(row.night[end - 1]) + 1
-        level = math.exp(float(np.median(values)))
-        yield Segment(int(row.night[begin]), last, level, spread, autocorrelation)
+        level, spread = float(np.median(values)), robust_sd(values)
+        residuals = np.clip(values - level, -4 * spread, 4 * spread)
+        first, last = int(row.night[begin]), int(row.night[end - 1])
+        yield Segment(first, last + 1, math.exp(level), spread, autocorrelation(residuals))
 
 
 def _incidents(parts: Sequence[Stretch]) -> Iterator[Incident]:

@@ -155,9 +155,8 @@ def find_flapping(predictions: Predictions, settings: NightSettings) -> Iterator
             if p < settings.flapping_level:
                 share_before = (total - odd_count) / (n - window)
                 middle = float(np.median(predictions.distances[is_odd]))
-                yield Flapping(
-                    window, odd_count / window, share_before, _ratio(middle * predictions.sd)
-                )
+                ratio = _ratio(middle * predictions.sd)
+                yield Flapping(window, odd_count / window, share_before, ratio)
                 break
 
 

@@ -87,9 +87,8 @@ def _model(name: str, is_slow: bool, autocorrelation: np.ndarray) -> Noise:
     weights = np.empty(0)  # of the nights before, the latest first
     for night in range(1, size):
         variance = variances[night - 1]
-        partial = (
-            autocorrelation[night] - weights @ autocorrelation[night - 1 : 0 : -1]
-        ) / variance
+        rest = autocorrelation[night] - weights @ autocorrelation[night - 1 : 0 : -1]
+        partial = rest / variance
         weights = np.append(weights - partial * weights[::-1], partial)
         variances[night] = variance * (1 - partial**2)
         whiten[night, : night + 1] = np.append(-weights[::-1], 1) / np.sqrt(variances[night])
@@ -115,6 +114,8 @@ def _mixed(share: float, phi: float) -> Callable[[np.ndarray], np.ndarray]:
     return lambda lag: share * phi**lag + (1 - share) * (lag == 0)
 
 
+#: Shares of AR(1) in the variance, and its phi.
+_MIXTURES = ((0.2, 0.9), (0.5, 0.9), (0.8, 0.95), (0.1, 0.98), (0.3, 0.98), (0.6, 0.98))
 #: Name, whether the level itself wanders slowly, autocorrelation by lag.
 _LAWS: tuple[tuple[str, bool, Callable[[np.ndarray], np.ndarray]], ...] = (
     ("white", False, lambda lag: (lag == 0) * 1.0),
@@ -122,14 +123,7 @@ _LAWS: tuple[tuple[str, bool, Callable[[np.ndarray], np.ndarray]], ...] = (
     *((f"ARFIMA {d}", d > 0.3, _fractional(d)) for d in (0.2, 0.3, 0.4, 0.45)),
     *(
         (f"white and AR(1) {phi}, {share:.0%}", True, _mixed(share, phi))
-        for share, phi in (
-            (0.2, 0.9),
-            (0.5, 0.9),
-            (0.8, 0.95),
-            (0.1, 0.98),
-            (0.3, 0.98),
-            (0.6, 0.98),
-        )
+        for share, phi in _MIXTURES
     ),
 )
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import compress
 
 import numpy as np
 import scipy
@@ -211,25 +212,26 @@ class _Proposal:
             candidate = fit(self._series, points, noise, self._settings, response=response)
             if not candidate.points:
                 break
-            if candidate.points not in self._neighbourhoods:
-                self._neighbourhoods[candidate.points] = _neighbourhood(
-                    self._series, candidate.points
-                )
-            is_supported = self._neighbourhoods[candidate.points].supports(
+            is_supported = self._neighbourhood(candidate.points).supports(
                 candidate, self._series.nights, self._settings
             )
-            points = [
-                point for point, holds in zip(candidate.points, is_supported, strict=True) if holds
-            ]
+            points = list(compress(candidate.points, is_supported))
             if len(points) == len(candidate.points):
                 break
         misses = sum(
             all(abs(point - plain_point) > _NEAR_NIGHTS for point in candidate.points)
             for plain_point in self._plain_points
         )
-        return replace(
-            candidate, criterion=candidate.criterion + self._settings.plain_cost * misses
-        )
+        cost = self._settings.plain_cost * misses
+        return replace(candidate, criterion=candidate.criterion + cost)
+
+    def _neighbourhood(self, points: tuple[int, ...]) -> _Neighbourhood:
+        """Cached: models of noise often give the same change points."""
+        if points not in self._neighbourhoods:
+            areas = np.array([separation(*sides) for sides in _sides(self._series, points)])
+            factors, freedom = inflation(self._series, points)
+            self._neighbourhoods[points] = _Neighbourhood(factors, freedom, areas)
+        return self._neighbourhoods[points]
 
 
 @dataclass(frozen=True)
@@ -254,19 +256,12 @@ class _Neighbourhood:
         return np.asarray(is_enough & (self.separations >= settings.separation_least))
 
 
-def _neighbourhood(series: CleanSeries, points: Sequence[int]) -> _Neighbourhood:
-    areas = np.array([separation(*sides) for sides in _sides(series, points)])
-    return _Neighbourhood(*inflation(series, points), areas)
-
-
 def _sides(series: CleanSeries, points: Sequence[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the nights before and after each change point, at most `_SIDE_NIGHTS` per segment."""
     bounds = [0, *points, series.nights]
     for index, point in enumerate(points):
-        first, last = (
-            max(bounds[index], point - _SIDE_NIGHTS),
-            min(bounds[index + 2], point + _SIDE_NIGHTS),
-        )
+        first = max(bounds[index], point - _SIDE_NIGHTS)
+        last = min(bounds[index + 2], point + _SIDE_NIGHTS)
         yield series.raw[first:point], series.raw[point:last]
 
 

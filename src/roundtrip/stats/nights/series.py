@@ -13,13 +13,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from roundtrip.stats.nights.noise import (
-    ModePrior,
-    Modes,
-    find_modes,
-    offsets_of_visits,
-    site_prior,
-)
+from roundtrip.stats.nights.noise import ModePrior, Modes, find_modes, offsets_of_visits, site_prior
 from roundtrip.stats.settings import NightSettings
 from roundtrip.stats.summaries import MAD
 
@@ -153,9 +147,8 @@ def _clean(row: Row, prior: ModePrior, settings: NightSettings) -> CleanSeries:
     sets = (row.node_set[:, None] == np.arange(1, row.node_set.max(initial=0) + 1)).astype(float)
     logs = row.values - _offsets(row)
     logs = logs - _weekdays(logs, row.day)
-    modes = find_modes(
-        logs, max(_ROUNDING * _resolution(logs), settings.spread_least), prior, settings
-    )
+    spread_least = max(_ROUNDING * _resolution(logs), settings.spread_least)
+    modes = find_modes(logs, spread_least, prior, settings)
     if modes is not None:
         logs = logs - offsets_of_visits(modes, prior, settings)
     level = running_median(logs)
@@ -276,12 +269,8 @@ def _short_excursions(values: np.ndarray, level: np.ndarray, clip_sd: float) -> 
     begin = 0
     for end in map(int, ends):
         size = np.abs(deviations[begin:end])
-        if (
-            side[begin]
-            and end - begin <= _SHORT_NIGHTS
-            and end < side.size
-            and size.max() > clip_sd
-        ):
+        is_short = end - begin <= _SHORT_NIGHTS and end < side.size
+        if side[begin] and is_short and size.max() > clip_sd:
             values_before = values[max(begin - _REACH, 0) : max(begin, 1)]
             begin_distance, end_distance = np.abs(values[[begin, end]] - np.median(values_before))
             if end + _REACH < side.size or not begin or 2 * end_distance < begin_distance:

@@ -198,15 +198,10 @@ class SeriesHistory:
         """Change points for the worse after `accepted_night` that no later level reversed."""
         result: list[Step] = []
         for index, step in enumerate(self.steps):
-            is_worse = (step.ratio > 1) == lower_is_better
-            if (
-                step.night <= accepted_night
-                or not is_worse
-                or not step.is_effect(self.least_effect)
-            ):
-                continue
+            is_worse = (step.ratio > 1) == lower_is_better and step.is_effect(self.least_effect)
             ratio_since = math.prod(later.ratio for later in self.steps[index:])
-            if not _is_back(ratio_since, step.ratio, self.least_effect):
+            is_back = _is_back(ratio_since, step.ratio, self.least_effect)
+            if is_worse and step.night > accepted_night and not is_back:
                 result.append(step)
         return tuple(result)
 
@@ -272,10 +267,8 @@ class SeriesHistory:
 
     def worse_flapping(self, *, lower_is_better: bool) -> Flapping | None:
         """Flapping for the worse; None if there is none."""
-        return next(
-            (flapping for flapping in self.flapping if (flapping.ratio > 1) == lower_is_better),
-            None,
-        )
+        flaps = (odd for odd in self.flapping if (odd.ratio > 1) == lower_is_better)
+        return next(flaps, None)
 
     def worse_mode(self, *, lower_is_better: bool, accepted_night: int = -1) -> Shares | None:
         """The shares of the worse of two modes, if they changed after night `accepted_night`."""
@@ -336,6 +329,5 @@ class SeriesHistory:
 
 def _is_back(ratio: float, change: float, least_effect: float) -> bool:
     """Whether a level `ratio` times an old one has returned to it after a `change` (a ratio)."""
-    return abs(math.log(ratio)) <= max(
-        _RETURN_SHARE * abs(math.log(change)), math.log1p(least_effect)
-    )
+    room = max(_RETURN_SHARE * abs(math.log(change)), math.log1p(least_effect))
+    return abs(math.log(ratio)) <= room

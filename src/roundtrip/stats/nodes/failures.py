@@ -155,7 +155,7 @@ class _Window:
         other_passes = int(nights.sum()) - self._count(nights) - other_failures
         chance = _chance(failures, launches, other_failures, other_passes)
         worst = int(np.argmin(np.where(failures > 0, chance, np.inf)))
-        worst_failed = window & self.outcomes.failed & self._node_mask(worst)
+        worst_failed = window & self.outcomes.failed & ~self._mask_without([worst])
         shared_failures = self._count(worst_failed)
         twins = np.flatnonzero((shared_failures == failures[worst]) & (failures == failures[worst]))
         return tuple(int(node) for node in twins) if len(twins) <= 2 else (worst,)
@@ -164,17 +164,14 @@ class _Window:
         """The flaky `group`, by both tests against all except `excluded_nodes`; else None."""
         outcomes, settings, node = self.outcomes, self.settings, group[0]
         mask = self._mask_without([other for other in excluded_nodes if other not in group])
-        on_node = self._node_mask(node)
+        on_node = ~self._mask_without([node])
         window = mask & (outcomes.night >= self.first)
         failures, launches = _counts(outcomes.failed[window & on_node])
         other_failures, other_launches = _counts(
             outcomes.failed[mask & ~on_node & (outcomes.night >= self.since)]
         )
-        if (
-            not failures
-            or failures / launches - other_failures / max(1, other_launches)
-            < settings.failures_least
-        ):
+        excess = failures / max(1, launches) - other_failures / max(1, other_launches)
+        if not failures or excess < settings.failures_least:
             return None
         last = outcomes.night[window & on_node & outcomes.failed].max()
         streak = int((window & on_node & (outcomes.night > last)).sum())
@@ -211,11 +208,6 @@ class _Window:
         mask = np.ones(self.outcomes.failed.size, dtype=bool)
         mask[self.outcomes.launch[np.isin(self.outcomes.node, excluded_nodes)]] = False
         return mask
-
-    def _node_mask(self, node: int) -> np.ndarray:
-        on_node = np.zeros(self.outcomes.failed.size, dtype=bool)
-        on_node[self.outcomes.launch[self.outcomes.node == node]] = True
-        return on_node
 
     def _count(self, launches: np.ndarray) -> np.ndarray:
         """The number of launches in a mask on each node."""

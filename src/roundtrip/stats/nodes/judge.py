@@ -160,15 +160,12 @@ def judge(measures: list[Measure], settings: NodeSettings, confidence: float) ->
             unjudged_nodes[node.name] = min(
                 unjudged_nodes.get(node.name, node), node, key=lambda node: node.extra_rounds
             )
+    names = {name for search in searches for name in search.launches.measured_names.values()}
     return NodeVerdicts(
         _without_echoes(outliers),
         tuple(unjudged_nodes[name] for name in sorted(unjudged_nodes)),
         sensitivities,
-        tuple(
-            sorted(
-                {name for search in searches for name in search.launches.measured_names.values()}
-            )
-        ),
+        tuple(sorted(names)),
         len(tests),
     )
 
@@ -219,13 +216,9 @@ class Search:
     @cached_property
     def effects(self) -> list[UnitEffect]:
         """Effects of all units with enough launches, outliers first."""
-        outlier_effects = (
-            self._effect(unit, self._healthy(self.outliers)) for unit in self.outliers
-        )
-        return [
-            *(effect for effect in outlier_effects if effect),
-            *self._other_effects(self.outliers),
-        ]
+        healthy = self._healthy(self.outliers)
+        outlier_effects = (self._effect(unit, healthy) for unit in self.outliers)
+        return [*filter(None, outlier_effects), *self._other_effects(self.outliers)]
 
     @cached_property
     def outliers(self) -> list[Unit]:
@@ -272,13 +265,8 @@ class Search:
 
     def unjudged_nodes(self) -> Iterator[UnjudgedNode]:
         """The nodes with too few launches for a verdict."""
-        judged_nodes = {
-            m
-            for effect in self.effects
-            if effect.unit.kind is Kind.NODE
-            for m in effect.unit.members
-        }
-        judged_nodes |= {member for unit in self.outliers for member in unit.members}
+        node_units = [effect.unit for effect in self.effects if effect.unit.kind is Kind.NODE]
+        judged_nodes = {member for unit in [*node_units, *self.outliers] for member in unit.members}
         for node, count in enumerate(self.launches.count().tolist()):
             if count and node not in judged_nodes:
                 rounds = max(1, self.settings.launches_least - count)
@@ -287,14 +275,9 @@ class Search:
     @cached_property
     def _unit_launches(self) -> dict[Unit, np.ndarray]:
         """The launches of each unit that has enough launches."""
-        candidates = (
-            (unit, unit.affected_launches(self.launches)) for unit in units(self.launches)
-        )
-        return {
-            unit: indices
-            for unit, indices in candidates
-            if indices.size >= self.settings.launches_least
-        }
+        least = self.settings.launches_least
+        launches = {unit: unit.affected_launches(self.launches) for unit in units(self.launches)}
+        return {unit: indices for unit, indices in launches.items() if indices.size >= least}
 
     def _other_effects(self, excluded_units: Sequence[Unit]) -> list[UnitEffect]:
         """Effects of the units with enough launches that have no part in `excluded_units`.
@@ -305,20 +288,16 @@ class Search:
         excluded_nodes = {
             m for unit in excluded_units if unit.kind is not Kind.LINK for m in unit.members
         }
-        candidates = [
-            unit
-            for unit in self._unit_launches
-            if unit not in excluded_units and not excluded_nodes & set(unit.members)
-        ]
-        effects = (self._effect(unit, self._healthy(excluded_units)) for unit in candidates)
-        retests = (
-            self._effect(effect.unit, self._healthy((*excluded_units, effect.unit)))
-            if effect.p < _UNLIKELY
-            else effect
-            for effect in effects
-            if effect
-        )
-        return [effect for effect in retests if effect]
+        effects = []
+        for unit in self._unit_launches:
+            if unit in excluded_units or excluded_nodes & set(unit.members):
+                continue
+            effect = self._effect(unit, self._healthy(excluded_units))
+            if effect and effect.p < _UNLIKELY:
+                effect = self._effect(unit, self._healthy((*excluded_units, unit)))
+            if effect:
+                effects.append(effect)
+        return effects
 
     def _healthy(self, excluded_units: Sequence[Unit]) -> HealthyLaunches:
         """The launches without those of `excluded_units`; cached."""

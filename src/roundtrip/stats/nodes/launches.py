@@ -139,9 +139,8 @@ class Scores:
 
     def p(self, residuals: np.ndarray) -> float:
         """The probability that as many healthy launches reach the score sum of `residuals`."""
-        return min(
-            1.0, len(self.clips) * min(scores.p(residuals) for scores in self._clipped_scores)
-        )
+        least_p = min(scores.p(residuals) for scores in self._clipped_scores)
+        return min(1.0, len(self.clips) * least_p)
 
     def detectable_effect(self, count: int, p: float, power: float) -> float | None:
         """The effect at which `count` launches give `p` with this power; None if none does."""
@@ -266,9 +265,8 @@ def _blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
     round_block = night_block + launches.round + 1
     numbers, index = np.unique(round_block, return_inverse=True)
     is_large = np.bincount(index[mask], minlength=numbers.size)[index] >= _LEAST_OF_ROUND
-    return np.asarray(
-        np.unique(np.where(is_large, round_block, night_block), return_inverse=True)[1]
-    )
+    blocks = np.where(is_large, round_block, night_block)
+    return np.asarray(np.unique(blocks, return_inverse=True)[1])
 
 
 def _medians(values: np.ndarray, blocks: np.ndarray, mask: np.ndarray) -> np.ndarray:
