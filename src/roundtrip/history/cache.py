@@ -14,7 +14,7 @@ import hmac
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,13 +23,15 @@ import polars as pl
 from roundtrip import __version__, files
 from roundtrip.collect import pseudonyms, reader, signature
 from roundtrip.collect.columns import Schema
-from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE
+from roundtrip.collect.night_rows import NIGHTS, PAIRS, PROVENANCE, SERIES
 from roundtrip.collect.signature import Signature
 from roundtrip.history import night
 
 CACHE_FILE = ".history.zip"
 _INDEX, _PROOF = "index.json", "proof"
 _CACHED = {"nights.parquet": NIGHTS, "provenance.parquet": PROVENANCE, "pairs.parquet": PAIRS}
+#: The order of rows of nights.
+ORDER = ["night", "digest", *SERIES, "nodes"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,27 @@ class Cache:
     stamps: Mapping[str, str] = field(default_factory=dict)
     pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
     signatures: Mapping[str, Signature] = field(default_factory=dict)
+
+    def part(self, digests: Collection[str]) -> Cache:
+        """Only the nights whose bundles have these digests."""
+        is_part = pl.col("digest").is_in(list(digests))
+        return Cache(
+            self.nights.filter(is_part),
+            self.provenance.filter(is_part),
+            {digest: stamp for digest, stamp in self.stamps.items() if digest in digests},
+            self.pairs.filter(is_part),
+            {digest: entry for digest, entry in self.signatures.items() if digest in digests},
+        )
+
+    def joined(self, other: Cache) -> Cache:
+        """The nights of both, sorted."""
+        return Cache(
+            pl.concat([self.nights, other.nights]).sort(ORDER),
+            pl.concat([self.provenance, other.provenance]).sort(PROVENANCE.keys()),
+            {**self.stamps, **other.stamps},
+            pl.concat([self.pairs, other.pairs]).sort(PAIRS.keys()),
+            {**self.signatures, **other.signatures},
+        )
 
 
 @functools.cache

@@ -107,8 +107,13 @@ def _campaign(bundle_manifest: Manifest) -> Iterator[Fact]:
             yield "", "site configuration", data["files"][file]["sha256"][:12]
 
 
+def _read(bundle: Path, name: str) -> dict[str, Any]:
+    """The JSON object in a file of the folder env/; empty if it cannot be read."""
+    return files.read_object_in_tree(bundle / "env" / name, bundle)
+
+
 def _host(bundle: Path) -> Iterator[Fact]:
-    host = files.read_object_in_tree(bundle / "env" / "host.json", bundle)
+    host = _read(bundle, "host.json")
     yield from (("", name, _value_text(_lookup(host, path))) for path, name in _HOST.items())
     for kind, path in (("package", "packages"), ("mitigation", "cpu.mitigations")):
         entries = _lookup(host, path)
@@ -117,35 +122,27 @@ def _host(bundle: Path) -> Iterator[Fact]:
 
 
 def _toolchains(bundle: Path) -> Iterator[Fact]:
-    for environ, entry in files.read_object_in_tree(
-        bundle / "env" / "toolchains.json", bundle
-    ).items():
+    for environ, entry in _read(bundle, "toolchains.json").items():
         for path, name in _INSTALLED.items():
             yield environ, name, _value_text(_lookup(entry, f"installed.{path}"))
         for path, name in _STARTED.items():
             value = _lookup(entry, f"reframe.extras.{path}")
-            words = (
-                [str(word) for word in value] if isinstance(value, list) else [_value_text(value)]
-            )
+            words = [*map(str, value)] if isinstance(value, list) else [_value_text(value)]
             yield environ, name, shlex.join(words) if any(words) else ""
-        yield from (
-            (environ, *variable) for variable in _variables(_lookup(entry, "reframe.env_vars"))
-        )
+        for name, text in _variables(_lookup(entry, "reframe.env_vars")):
+            yield environ, name, text
 
 
 def _site(bundle: Path) -> Iterator[Fact]:
     """Yield settings of the site's partitions and the user's tuning; private values are digests."""
-    partitions = files.read_object_in_tree(bundle / "env" / "site-config.json", bundle).get(
-        "partitions"
-    )
+    partitions = _read(bundle, "site-config.json").get("partitions")
     for partition in partitions if isinstance(partitions, list) else ():
         name = _value_text(_lookup(partition, "name"))
         for key, title in _PARTITION.items():
             yield "", f"{title} of partition {name}", _value_text(_lookup(partition, key))
         for variable, value in _variables(_lookup(partition, "env_vars")):
             yield "", f"{variable} of partition {name}", value
-    user = files.read_object_in_tree(bundle / "env" / "tuning.json", bundle)
-    for variable, value in _variables(user.get("variables")):
+    for variable, value in _variables(_read(bundle, "tuning.json").get("variables")):
         yield "", f"{variable} of the user", value
 
 

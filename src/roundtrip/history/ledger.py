@@ -5,7 +5,7 @@ A bundle contains the nights before it; its report is judged against these only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,23 +43,16 @@ from roundtrip.history.published import Revision
 #: Nights per table while reading: a compromise between number of calls and memory.
 _BATCH = 64
 _TABLES = ("cases", "placement", "nodes", "medians")
-_ORDER = ["night", "digest", *SERIES, "nodes"]
 #: Most nights in a bundle: more than a year.
 MOST_NIGHTS = 400
 #: Most nights with launches between pairs of nodes in a bundle; a night has many of these.
 MOST_PAIRED = 64
-_NIGHTS, _PROVENANCE, _NOTES, _PAIRS, _ACCEPTED, _LEFT_OUT = (
-    f"{manifest.HISTORY}{name}.parquet"
-    for name in ("nights", "provenance", "notes", "pairs", "accepted", "left-out")
-)
-_ATTACHED: Mapping[str, tuple[str, type[Row]]] = {
-    "nights": (_NIGHTS, Night),
-    "provenance": (_PROVENANCE, Fact),
-    "notes": (_NOTES, Note),
-    "pairs": (_PAIRS, Pair),
-    "accepted": (_ACCEPTED, Acceptance),
-    "left_out": (_LEFT_OUT, LeftOut),
+#: The tables in a bundle, by field of `Ledger`; the first two are in each bundle with a history.
+_ATTACHED: Mapping[str, type[Row]] = {
+    **{"nights": Night, "provenance": Fact},
+    **{"notes": Note, "pairs": Pair, "accepted": Acceptance, "left_out": LeftOut},
 }
+_ALWAYS = ("nights", "provenance")
 
 
 @dataclass(frozen=True)
@@ -110,49 +103,38 @@ def read_ledger(
     warnings += new_warnings
     stamps = {revision.digest: revision.stamp() for revision in revisions}
     old_cache = cache.load(folder)
-    same_digests = {
-        digest for digest, stamp in stamps.items() if old_cache.stamps.get(digest) == stamp
-    }
+    same_cache = old_cache.part(
+        {digest for digest, stamp in stamps.items() if old_cache.stamps.get(digest) == stamp}
+    )
     changed_revisions = {
-        revision.digest: revision for revision in revisions if revision.digest not in same_digests
+        revision.digest: revision
+        for revision in revisions
+        if revision.digest not in same_cache.stamps
     }
-    additions, new_warnings = _read_revisions(list(changed_revisions.values()), campaign, site)
-    nights = pl.concat([_with_digests(old_cache.nights, same_digests), additions.nights]).sort(
-        _ORDER
-    )
-    facts = pl.concat([_with_digests(old_cache.provenance, same_digests), additions.provenance])
-    pairs = pl.concat([_with_digests(old_cache.pairs, same_digests), additions.pairs]).sort(
-        PAIRS.keys()
-    )
-    new_stamps = {digest: stamps[digest] for digest in (*same_digests, *additions.stamps)}
-    signatures = {
-        **{d: old_cache.signatures[d] for d in same_digests if d in old_cache.signatures},
-        **additions.signatures,
-    }
-    new_cache = Cache(nights, facts.sort(facts.columns), new_stamps, pairs, signatures)
+    additions, new_warnings = _read_revisions(changed_revisions, stamps, campaign, site)
+    new_cache = same_cache.joined(additions)
     if new_cache.stamps != old_cache.stamps:
         cache.store(folder, new_cache)
-    tables = [frame.select("digest", "night") for frame in (nights, pairs)]
+    tables = [frame.select("digest", "night") for frame in (new_cache.nights, new_cache.pairs)]
     starts = dict(pl.concat(tables).unique().iter_rows())
     digest_of_night = {
         starts[revision.digest]: revision.digest
         for revision in revisions
         if revision.digest in starts
     }
-    digests = list(digest_of_night.values())
+    current = new_cache.part(set(digest_of_night.values()))
     foreign_ledger = _imported(folder / imported.FOLDER)
+    nights = mark(pl.concat([current.nights, foreign_ledger.nights]), annotations)
     return Ledger(
-        mark(pl.concat([_with_digests(nights, digests), foreign_ledger.nights]), annotations).sort(
-            _ORDER
-        ),
-        pl.concat([_with_digests(new_cache.provenance, digests), foreign_ledger.provenance]),
+        nights.sort(cache.ORDER),
+        pl.concat([current.provenance, foreign_ledger.provenance]),
         (*warnings, *new_warnings, *foreign_ledger.warnings),
-        pairs=_left_in(_with_digests(new_cache.pairs, digests), annotations),
+        pairs=_left_in(current.pairs, annotations),
         remarks=tuple(_broken_links(folder, revisions)),
         signatures={
-            revision.started: signatures[revision.digest]
+            revision.started: current.signatures[revision.digest]
             for revision in revisions
-            if revision.digest in digests
+            if revision.digest in current.signatures
         },
     )
 
@@ -223,27 +205,26 @@ def _imported(folder: Path) -> Ledger:
 
 
 def _read_revisions(
-    revisions: Sequence[Revision], campaign: str, site: str
+    revisions: Mapping[str, Revision], stamps: Mapping[str, str], campaign: str, site: str
 ) -> tuple[Cache, list[str]]:
-    """Read revisions that are not in the cache; stamps are left empty.  Also return warnings."""
+    """Read revisions that are not in the cache, by digest; also return warnings."""
     if not revisions:
         return Cache(), []
     thresholds = night.thresholds(site)
     level = thresholds.statistics.confidence_level
-    decode_errors = dict(_undecodable(revisions))
+    decode_errors = dict(_undecodable(revisions.values()))
     warnings = [f"{path}: {reason}" for path, reason in decode_errors.items()]
     nights, facts = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)]
     pair_frames, signatures = [pl.DataFrame(schema=PAIRS)], dict[str, Signature]()
-    decodable_revisions = [revision for revision in revisions if revision.path not in decode_errors]
-    for start in range(0, len(decodable_revisions), _BATCH):
+    decodable = [entry for entry in revisions.values() if entry.path not in decode_errors]
+    for start in range(0, len(decodable), _BATCH):
         batch: list[MeasuredNight] = []
-        for revision in decodable_revisions[start : start + _BATCH]:
+        for revision in decodable[start : start + _BATCH]:
             try:
                 batch.append(night.read_night(revision, campaign, site))
             except UserError as error:
-                warnings.append(
-                    f"{revision.path}: {published.without_folder(revision.path, error)}"
-                )
+                reason = published.without_folder(revision.path, error)
+                warnings.append(f"{revision.path}: {reason}")
         rows, provenance, faults = night.join_nights(batch, level)
         nights.append(rows)
         facts.append(provenance)
@@ -256,11 +237,11 @@ def _read_revisions(
                 pair_frames.append(measured_night.pairs)
     pairs = pl.concat(pair_frames)
     nights.append(nodes.node_series(pairs, thresholds.nodes, level))
-    stamps = dict.fromkeys(signatures, "")
-    return Cache(pl.concat(nights), pl.concat(facts), stamps, pairs, signatures), warnings
+    new_stamps = {digest: stamps[digest] for digest in signatures}
+    return Cache(pl.concat(nights), pl.concat(facts), new_stamps, pairs, signatures), warnings
 
 
-def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
+def _undecodable(revisions: Iterable[Revision]) -> Iterator[tuple[Path, str]]:
     """Yield revisions with tables that reach a limit or crash their decoder, and the error."""
     with reader.Reader() as decoder:
         for revision in revisions:
@@ -269,10 +250,6 @@ def _undecodable(revisions: Sequence[Revision]) -> Iterator[tuple[Path, str]]:
                 decoder.require([file for file in tables if file.is_file()])
             except UserError as error:
                 yield revision.path, published.without_folder(revision.path, error)
-
-
-def _with_digests(frame: pl.DataFrame, digests: Sequence[str] | set[str]) -> pl.DataFrame:
-    return frame.filter(pl.col("digest").is_in(list(digests)))
 
 
 def has_history(bundle_manifest: Manifest) -> bool:
@@ -288,38 +265,33 @@ def attach(
     The manifest names the night before.  What `annotations` say of these nights and of this one is
     added.  A bundle without a night before it stays unchanged.
     """
-    history = ledger.nights_before(bundle_manifest.data["started"], MOST_NIGHTS)
+    started = str(bundle_manifest.data["started"])
+    history = ledger.nights_before(started, MOST_NIGHTS)
     if history.nights.is_empty() and history.pairs.is_empty():
         return bundle_manifest
-    (bundle / manifest.HISTORY).mkdir()
-    bundle_tables.write_frame(history.nights, bundle / _NIGHTS)
-    bundle_tables.write_frame(history.provenance, bundle / _PROVENANCE)
-    if (pairs := ledger.nights_before(bundle_manifest.data["started"], MOST_PAIRED).pairs).height:
-        bundle_tables.write_frame(pairs, bundle / _PAIRS)
-    nights = [*history.nights["night"].unique(), bundle_manifest.data["started"]]
-    if note_rows := notes(nights, annotations):
-        bundle_tables.write_frame(
-            pl.DataFrame(note_rows, schema=NOTES, orient="row"), bundle / _NOTES
-        )
+    night_notes = notes([*history.nights["night"].unique(), started], annotations)
     levels = [
         (annotation.last, annotation.series, annotation.text)
         for annotation in annotations
-        if annotation.kind == KIND
-        and annotation.last[:10] <= str(bundle_manifest.data["started"])[:10]
+        if annotation.kind == KIND and annotation.last[:10] <= started[:10]
     ]
-    if levels:
-        bundle_tables.write_frame(
-            pl.DataFrame(levels, schema=ACCEPTANCES, orient="row"), bundle / _ACCEPTED
-        )
     omissions = [
         (annotation.series, annotation.words)
         for annotation in annotations
-        if annotation.leaves_out(bundle_manifest.data["started"])
+        if annotation.leaves_out(started)
     ]
-    if omissions:
-        bundle_tables.write_frame(
-            pl.DataFrame(omissions, schema=LEFT_OUT, orient="row"), bundle / _LEFT_OUT
-        )
+    tables = {
+        "nights": history.nights,
+        "provenance": history.provenance,
+        "pairs": ledger.nights_before(started, MOST_PAIRED).pairs,
+        "notes": pl.DataFrame(night_notes, schema=NOTES, orient="row"),
+        "accepted": pl.DataFrame(levels, schema=ACCEPTANCES, orient="row"),
+        "left_out": pl.DataFrame(omissions, schema=LEFT_OUT, orient="row"),
+    }
+    (bundle / manifest.HISTORY).mkdir()
+    for name, frame in tables.items():
+        if frame.height or name in _ALWAYS:
+            bundle_tables.write_frame(frame, bundle / _file(name))
     published_nights = history.nights.filter(~pl.col("foreign")).sort("night", "digest")
     if published_nights.is_empty():
         return manifest.write(bundle, bundle_manifest.data)
@@ -332,16 +304,21 @@ def read_attached(bundle: Path, bundle_manifest: Manifest) -> Ledger:
     """Read the nights in a verified bundle, if any; UserError for contents that no ledger wrote."""
     if not has_history(bundle_manifest):
         return Ledger()
-    files = bundle_manifest.data["files"]
     tables: dict[str, Any] = {}
-    for name, (file, row) in _ATTACHED.items():
-        if file in files or name in ("nights", "provenance"):
+    for name, row in _ATTACHED.items():
+        file = _file(name)
+        if file in bundle_manifest.data["files"] or name in _ALWAYS:
             tables[name] = bundle_tables.read_table(bundle / file, row)
             bundle_tables.require_rows(tables[name], row, bundle / file)
     ledger = Ledger(**tables)
-    for frame, file in ((ledger.nights, _NIGHTS), (ledger.pairs, _PAIRS)):
+    for name, frame in (("nights", ledger.nights), ("pairs", ledger.pairs)):
         if not (frame["night"] < bundle_manifest.data["started"]).all():
-            raise UserError("a night that did not begin before this one", bundle / file)
+            raise UserError("a night that did not begin before this one", bundle / _file(name))
     if ledger.nights.select("night", *SERIES, "nodes").is_duplicated().any():
-        raise UserError("a series has two rows for one night", bundle / _NIGHTS)
+        raise UserError("a series has two rows for one night", bundle / _file("nights"))
     return ledger
+
+
+def _file(name: str) -> str:
+    """The path in a bundle of a table of a ledger."""
+    return f"{manifest.HISTORY}{name.replace('_', '-')}.parquet"

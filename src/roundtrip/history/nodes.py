@@ -159,12 +159,10 @@ def launches(rows: pl.DataFrame) -> Launches:
 
 def switches(pairs: pl.DataFrame) -> dict[str, str]:
     """The last known switch of each node, in the order of node names; "" if none is known."""
-    hosts = pl.concat(
-        [
-            pairs.select("night", "host", "switch"),
-            pairs.select("night", host="other", switch="other_switch"),
-        ]
-    ).filter(pl.col("host") != "")
+    others = pairs.select("night", host="other", switch="other_switch")
+    hosts = pl.concat([pairs.select("night", "host", "switch"), others]).filter(
+        pl.col("host") != ""
+    )
     newest = pl.col("switch").filter(pl.col("switch") != "").last().fill_null("")
     table = hosts.sort("night", maintain_order=True).group_by("host").agg(newest).sort("host")
     return dict(table.select("host", "switch").rows())
@@ -196,10 +194,8 @@ def _row(
     def value(effect: float | None) -> float | None:
         return None if effect is None else level * math.exp(-effect if is_rate else effect)
 
-    low, high = (
-        value(end)
-        for end in ((interval.high, interval.low) if is_rate else (interval.low, interval.high))
-    )
+    ends = value(interval.low), value(interval.high)
+    low, high = ends[::-1] if is_rate else ends
     return {
         **{key: first[key] for key in ("night", "digest", "study", "unit")},
         "case_id": case_id,
