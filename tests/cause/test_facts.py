@@ -10,8 +10,7 @@ import pytest
 from roundtrip.cause import sentences
 from roundtrip.cause.facts import Causes, Ending, Relation, find_causes
 from roundtrip.cause.journal import Plan
-from roundtrip.cause.questions import Answer
-from roundtrip.cause.simulation import normal, simulate
+from roundtrip.cause.questions import Answer, normal, simulate
 
 FACTS = [f"fact {number}" for number in range(6)]
 A, B = FACTS[1], FACTS[4]

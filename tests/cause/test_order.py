@@ -9,8 +9,7 @@ import pytest
 
 from roundtrip.cause import order
 from roundtrip.cause.order import Changes, find_changes
-from roundtrip.cause.questions import ERROR, Answer, evidence_threshold
-from roundtrip.cause.simulation import normal, simulate
+from roundtrip.cause.questions import ERROR, Answer, evidence_threshold, normal, simulate
 
 COUNT, STEP, LEAST = 24, 0.2, 0.02
 

@@ -17,8 +17,14 @@ import polars as pl
 from roundtrip import paths
 from roundtrip.cause.facts import Ending, Facts, find_causes
 from roundtrip.cause.order import find_changes
-from roundtrip.cause.questions import evidence, evidence_threshold, is_look, is_within
-from roundtrip.cause.simulation import Noise, simulate
+from roundtrip.cause.questions import (
+    Noise,
+    evidence,
+    evidence_threshold,
+    is_look,
+    is_within,
+    simulate,
+)
 from roundtrip.stats.sequential import Floats
 from tools.bench.sequential import rate
 
@@ -120,20 +126,17 @@ def _search_row(
         full_effect = effect(frozenset(facts))
         noise(rng, 0, begin=True)
         result = simulate(find_causes(facts, full_effect, number), effect, noise, rng, BUDGET)
-        is_decided = result.ending is Ending.FOUND
-        answers_by_method = {"search": set(result.causes) if is_decided else set()}
-        if not is_decided and set(result.causes) - set(causes):
-            answers_by_method["search"] = set(result.causes)
-        launch_counts["search"].append(result.launches)
+        # Without a decision, only a false name counts.
+        is_told = result.ending is Ending.FOUND or bool(set(result.causes) - set(causes))
         draw = partial(_shuffled, noise, rng)
-        answers_by_method["one by one"], launches = single_fact_search(
-            facts, effect, draw, full_effect
-        )
-        launch_counts["one by one"].append(launches)
-        answers_by_method["plain"], launches = plain_bisection(facts, effect, draw)
-        launch_counts["plain"].append(launches)
-        for name, answers in answers_by_method.items():
+        outcomes = {
+            "search": (set(result.causes) if is_told else set(), result.launches),
+            "one by one": single_fact_search(facts, effect, draw, full_effect),
+            "plain": plain_bisection(facts, effect, draw),
+        }
+        for name, (answers, launches) in outcomes.items():
             tally[name][_word(answers, set(causes))] += 1
+            launch_counts[name].append(launches)
     parts = [
         f"{name} right {counts['right']}, wrong {counts['wrong']}, part {counts['part']}, "
         f"cannot tell {counts['cannot tell']}, launches {np.median(launch_counts[name]):g}"

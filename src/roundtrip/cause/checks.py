@@ -22,11 +22,13 @@ from roundtrip.campaign import nodes, scheduler, session, tree
 from roundtrip.campaign.matrix import ExpectedCase
 from roundtrip.campaign.tree import RunTree
 from roundtrip.cause.journal import arm_name
-from roundtrip.cause.steps import Switch
+from roundtrip.cause.steps import TOOLCHAIN, Switch
 from roundtrip.collect import completion, pseudonyms, samples
 from roundtrip.collect.launch import SAMPLES, Launch
 from roundtrip.collect.launches import scan
 from roundtrip.errors import UserError
+from roundtrip.history.facts import LAUNCHER_OPTIONS
+from roundtrip.report.pages.series import NODE_SET
 from roundtrip.sites import slurm
 from roundtrip.sites.site import Site
 
@@ -79,26 +81,15 @@ class Checks:
         ReFrame ends a launch at the time limit of its test.  UserError if the launch failed, has no
         sample of the series, or its median is not above 0.
         """
-        base_item = self._item(arm)
-        arm_tree = self._tree(arm, base_item)
+        values = {switch.variable: switch.value(arm) or "" for switch in self.switches}
+        item = self.toolchain_items.get(values.get(TOOLCHAIN, ""), self.item)
+        arm_tree = self._tree(arm, item)
         settings = [("prerun_cmds", f". {shlex.quote(str(arm_tree.path / _VARIABLES))}")]
-        settings += [
-            ("launcher_options", switch.value(arm) or "")
-            for switch in self.switches
-            if switch.is_options
-        ]
-        item = replace(
-            base_item,
-            variables=(*base_item.variables, *settings),
-            nodelist=next(
-                (
-                    self.hosts[switch.value(arm) or ""]
-                    for switch in self.switches
-                    if switch.is_nodes
-                ),
-                base_item.nodelist,
-            ),
-        )
+        if LAUNCHER_OPTIONS in values:
+            settings.append(("launcher_options", values[LAUNCHER_OPTIONS]))
+        item = replace(item, variables=(*item.variables, *settings))
+        if NODE_SET in values:
+            item = replace(item, nodelist=self.hosts[values[NODE_SET]])
         end = time.monotonic() + (60 * self.minutes if limit_s is None else limit_s)
         pauses = scheduler.Pauses(end, self.tell, self.site.environment)
         while True:
@@ -149,11 +140,6 @@ class Checks:
             return "Slurm did not answer"
         return next(filter(scheduler.is_submit_limit, reasons), "")
 
-    def _item(self, arm: Hashable) -> ExpectedCase:
-        """The case with the toolchain of an arm."""
-        names = (switch.value(arm) or "" for switch in self.switches if switch.is_toolchain)
-        return self.toolchain_items.get(next(names, ""), self.item)
-
     def _tree(self, arm: Hashable, item: ExpectedCase) -> RunTree:
         """The run tree of an arm, with the script that sets its variables."""
         name = hashlib.sha256(arm_name(arm).encode()).hexdigest()[:12]
@@ -168,11 +154,10 @@ class Checks:
 def variables(switches: Sequence[Switch], arm: Hashable) -> str:
     """Shell commands that set each variable to its value in an arm, or unset it."""
     values = {switch.variable: switch.value(arm) for switch in switches if switch.is_variable}
-    lines = [
-        f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
+    return "".join(
+        f"unset {name}\n" if value is None else f"export {name}={shlex.quote(value)}\n"
         for name, value in values.items()
-    ]
-    return "".join(f"{line}\n" for line in lines)
+    )
 
 
 def find_hosts(
@@ -183,11 +168,11 @@ def find_hosts(
     For such a set, no node is down in Slurm, the site's key is available, and its size fits `item`.
     """
     node_sets = [
-        node_set
+        side
         for switch in switches
-        if switch.is_nodes
-        for node_set in (switch.old, switch.new)
-        if node_set
+        if switch.variable == NODE_SET
+        for side in (switch.old, switch.new)
+        if side
     ]
     partition = item.case.partition
     live_nodes = {
@@ -195,13 +180,11 @@ def find_hosts(
         for node in nodes.known_nodes(site, [partition] if node_sets else []).get(partition, ())
         if not node.down_reason
     }
-    host_names = pseudonyms.known_hosts(site.name, paths.runs()).by_pseudonym if live_nodes else {}
+    known = pseudonyms.known_hosts(site.name, paths.runs()).by_pseudonym if live_nodes else {}
     hosts = {}
     for node_set in node_sets:
-        names = [
-            live_nodes.get(host_names.get(node, "").partition(".")[0])
-            for node in node_set.split(", ")
-        ]
+        short_names = (known.get(node, "").partition(".")[0] for node in node_set.split(", "))
+        names = [live_nodes.get(name) for name in short_names]
         if all(names) and len(names) == item.nodes:
             hosts[node_set] = tuple(sorted(filter(None, names)))
     return hosts

@@ -150,17 +150,13 @@ def git_versions(repository: Path, old: str, new: str) -> list[Version]:
     """The commits from `old` to `new` along first parents; UserError if there are none."""
     if not repository.is_dir():
         raise UserError("no such folder; right is a clone of git", repository)
-    ends = [
-        _git(repository, "rev-parse", "--verify", "--quiet", f"{end}^{{commit}}")
-        for end in (old, new)
-    ]
-    for name, commit in zip((old, new), ends, strict=True):
-        if not commit:
+    ends = []
+    for name in (old, new):
+        ends.append(_git(repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"))
+        if not ends[-1]:
             raise UserError(f"{name!r} is no commit of it", repository)
-    commit_list = _git(
-        repository, "rev-list", "--reverse", "--first-parent", f"{ends[0]}..{ends[1]}"
-    )
-    commits = commit_list.split()
+    span = "..".join(ends)
+    commits = _git(repository, "rev-list", "--reverse", "--first-parent", span).split()
     if not commits or _git(repository, "merge-base", *ends) != ends[0]:
         raise UserError(f"{old} is no earlier commit of {new}", repository)
     place = shlex.quote(str(repository.resolve()))
@@ -195,9 +191,8 @@ def spack_versions(old: str, new: str, candidates: Sequence[str] = ()) -> list[V
     versions = list(candidates) or _package_versions(name)
     end_versions = [end["version"] for end in ends if end]
     if unknown_versions := [version for version in end_versions if version not in versions]:
-        raise UserError(
-            f"Spack knows no {name}@{unknown_versions[0]}; it has: {', '.join(versions)}"
-        )
+        unknown = f"{name}@{unknown_versions[0]}"
+        raise UserError(f"Spack knows no {unknown}; it has: {', '.join(versions)}")
     low, high = (versions.index(version) for version in end_versions)
     if low >= high:
         raise UserError(f"{old} is not older than {new}")
@@ -241,11 +236,8 @@ def variable_versions(name: str, old: str, new: str, values: Sequence[str]) -> l
         values = [*(str(number) for number in multiples if number < int(new)), new]
     if not values:
         raise UserError(f"which values lie between {old} and {new}? --values A,B,...")
-    all_values = list(
-        dict.fromkeys(
-            [*([old] if old not in values else []), *values, *([new] if new not in values else [])]
-        )
-    )
+    first, last = ([] if end in values else [end] for end in (old, new))
+    all_values = list(dict.fromkeys([*first, *values, *last]))
     if (all_values[0], all_values[-1]) != (old, new):
         raise UserError(f"--values: {old} is to be the first and {new} the last")
     return [Version(f"{name}={value}", variables=((name, value),)) for value in all_values]

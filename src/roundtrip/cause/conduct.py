@@ -6,8 +6,7 @@ import fcntl
 import math
 import secrets
 import shutil
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from roundtrip.cause import journal
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.journal import Journal, Launcher, Plan
 from roundtrip.cause.order import Changes
-from roundtrip.cause.simulation import normal, simulate
+from roundtrip.cause.questions import normal, simulate
 from roundtrip.cause.steps import SeriesStep, search_name
 from roundtrip.errors import UserError, printable, writing
 
@@ -51,13 +50,8 @@ def plan_blame(step: SeriesStep, site: str) -> Plan:
 
 def require_budget(minutes: float, launch_s: float, launches_a_round: int) -> None:
     """UserError if `minutes` are too few to decide anything by launches of `launch_s` seconds."""
-    min_launches = journal.MIN_SEARCH_ROUNDS * launches_a_round
-    min_minutes = min_launches * launch_s / 60
-    if min_minutes > minutes:
-        raise UserError(
-            f"the budget of {minutes:g} min cannot suffice: a launch takes {launch_s:.3g} s, and "
-            f"at least {min_launches} are needed; right is more than {math.ceil(min_minutes)} min"
-        )
+    count = journal.MIN_SEARCH_ROUNDS * launches_a_round
+    journal.require_budget(minutes, count, launch_s, f"a launch takes {launch_s:.3g} s")
 
 
 def is_begun(plan: Plan) -> bool:
@@ -108,17 +102,6 @@ def open_journal(plan: Plan, resume: bool) -> tuple[Plan, Journal]:
     return saved_plan, newest
 
 
-@contextmanager
-def hold_search(search_journal: Journal) -> Iterator[None]:
-    """Lock the folder of a search; UserError if another process holds the lock."""
-    with (search_journal.folder / "lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError("this search is running already", search_journal.folder) from None
-        yield
-
-
 def forecast(plan: Plan, noise: float, log_ratio: float) -> str:
     """A sentence with the expected number of launches of a search: the median of simulated searches
     with normal noise of standard deviation `noise` and a step of `log_ratio`, both in logarithms.
@@ -130,15 +113,14 @@ def forecast(plan: Plan, noise: float, log_ratio: float) -> str:
             return log_ratio * (arm >= len(plan.arms) // 2)
         return log_ratio * (isinstance(arm, frozenset) and plan.arms[0] in arm)
 
-    counts = []
-    for _ in range(_SIMULATIONS):
-        result: Causes | Changes = simulate(plan.search(), effect, normal(noise), rng, _MOST)
-        counts.append(result.launches)
+    counts = [
+        simulate(plan.search(), effect, normal(noise), rng, _MOST).launches
+        for _ in range(_SIMULATIONS)
+    ]
     median = int(np.median(counts))
     count = f"about {median}" if median < _MOST else f"more than {_MOST}"
-    builds = ""
-    if plan.kind == "bisect":
-        builds = f" and {2 + math.ceil(math.log2(max(2, len(plan.arms) - 1)))} versions"
+    halvings = math.ceil(math.log2(max(2, len(plan.arms) - 1)))
+    builds = f" and {2 + halvings} versions" if plan.kind == "bisect" else ""
     size = 100 * math.expm1(abs(log_ratio))
     return (
         f"expected: {count} launches{builds}, if the step is {size:.3g} % and launches scatter by "
@@ -149,8 +131,16 @@ def forecast(plan: Plan, noise: float, log_ratio: float) -> str:
 def conduct(
     plan: Plan, search_journal: Journal, launcher: Launcher, minutes: float, tell: Tell
 ) -> Causes | Changes:
-    """Search by at most `minutes` of launches; return the result, or raise KeyboardInterrupt."""
-    with hold_search(search_journal), writing(search_journal.folder):
+    """Search by at most `minutes` of launches; return the result, or raise KeyboardInterrupt.
+
+    UserError if another process does.
+    """
+    folder = search_journal.folder
+    with (folder / "lock").open("w") as lock, writing(folder):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError("this search is running already", folder) from None
         return journal.run_search(plan, search_journal, launcher, minutes, tell)
 
 

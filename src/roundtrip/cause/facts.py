@@ -225,13 +225,13 @@ def _arms(kind: Kind, record: _RoundRecord, coins: Sequence[Sequence[int]]) -> l
         return []
     if kind is Kind.ALONE:
         return [named_facts, *(frozenset([fact]) for fact in record.named_facts)]
-    fact_sets = [named_facts]
-    if kind is Kind.SCREEN:
-        fact_sets = [
-            frozenset(fact for fact, coin in zip(record.facts, draw, strict=True) if coin > 0)
-            for draw in coins
-        ]
-    return [arm for fact_set in fact_sets for arm in (fact_set, new - fact_set)]
+    if kind is Kind.CONFIRM:
+        return [named_facts, new - named_facts]
+    arms: list[Facts] = []
+    for draw in coins:
+        heads = Facts(fact for fact, coin in zip(record.facts, draw, strict=True) if coin > 0)
+        arms += [heads, new - heads]
+    return arms
 
 
 def _add(
@@ -259,10 +259,8 @@ def _next_kind(record: _RoundRecord, error: float, sign: float) -> Kind | None:
     if not named_facts:
         return Kind.SCREEN
     if len(named_facts) < len(record.facts):
-        residuals, steps = (
-            sign * np.asarray(record.residuals),
-            sign * np.asarray(record.confirm_steps),
-        )
+        residuals = sign * np.asarray(record.residuals)
+        steps = sign * np.asarray(record.confirm_steps)
         if not record.is_confirmed:
             record.is_confirmed = is_above((1 - MOST) * steps - residuals, 0.0, error)
         if not record.is_confirmed:
@@ -286,11 +284,9 @@ def _relation(record: _RoundRecord, sign: float) -> Relation:
         return Relation.TOGETHER
     if is_above(single_sum - 1.5 * joint_effect, 0.0, error):
         return Relation.ANY
-    if is_above(single_sum - joint_effect / 2, 0.0, error) and is_above(
-        1.5 * joint_effect - single_sum, 0.0, error
-    ):
-        return Relation.ADD
-    return Relation.UNKNOWN
+    is_much = is_above(single_sum - joint_effect / 2, 0.0, error)
+    is_little = is_above(1.5 * joint_effect - single_sum, 0.0, error)
+    return Relation.ADD if is_much and is_little else Relation.UNKNOWN
 
 
 def _ranking(record: _RoundRecord) -> tuple[tuple[str, Span], ...]:

@@ -188,12 +188,18 @@ def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list
             return result, questions
 
 
+def require_budget(minutes: float, count: int, seconds: float, words: str) -> None:
+    """UserError, with `words`, if `minutes` are too few for `count` times `seconds`."""
+    min_minutes = count * seconds / 60
+    if min_minutes > minutes:
+        raise UserError(
+            f"the budget of {minutes:g} min cannot suffice: {words}, and at least {count} are "
+            f"needed; right is more than {math.ceil(min_minutes)} min"
+        )
+
+
 def run_search(
-    plan: Plan,
-    journal: Journal,
-    launcher: Launcher,
-    minutes: float,
-    tell: Callable[[str], None],
+    plan: Plan, journal: Journal, launcher: Launcher, minutes: float, tell: Callable[[str], None]
 ) -> Causes | Changes:
     """Run a search from the end of its journal by at most `minutes` of launches; return its result.
 
@@ -217,13 +223,9 @@ def run_search(
                 is_over = not _launch(plan, journal, launcher, question, number, end, tell)
                 lengths.append(time.monotonic() - start)
                 left_s -= lengths[-1]
-                is_short = MIN_SEARCH_ROUNDS * lengths[0] > 60 * minutes
-                if number == 1 and is_short and not is_over:
-                    raise UserError(
-                        f"the budget of {minutes:g} min cannot suffice: a round takes "
-                        f"{lengths[0]:.0f} s, and at least {MIN_SEARCH_ROUNDS} are needed; right "
-                        f"is more than {math.ceil(MIN_SEARCH_ROUNDS * lengths[0] / 60)} min"
-                    )
+                if number == 1 and not is_over:
+                    words = f"a round takes {lengths[0]:.0f} s"
+                    require_budget(minutes, MIN_SEARCH_ROUNDS, lengths[0], words)
             answer = answers(journal.entries, question, number)
         try:
             question = search.send(answer)

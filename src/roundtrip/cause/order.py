@@ -34,6 +34,7 @@ from roundtrip.cause.questions import (
     ratio,
     share,
 )
+from roundtrip.stats.sequential import Floats
 from roundtrip.stats.summaries import Interval
 
 #: Parts of `ERROR`: the test of the ends, the probes of the first search, and its tests for further
@@ -114,10 +115,7 @@ def _search(result: Changes, count: int, min_step: float) -> Search[None]:
         steps.append(step)
         if is_look(len(steps)):
             result.step = ratio(steps)
-            if (
-                evidence(steps) >= evidence_threshold(_ENDS)
-                and abs(np.median(steps)) >= min_step / 2
-            ):
+            if _differs(steps, min_step, _ENDS):
                 result.ends_differ = True
             elif is_within(steps, min_step, _ENDS):
                 result.ends_differ = False
@@ -192,14 +190,17 @@ def _further_gaps(
         columns = np.asarray(rows).T
         for at in list(open_places):
             logs = columns[at + 1]
-            differs = (
-                evidence(logs) >= evidence_threshold(gap_error)
-                and abs(np.median(logs)) >= margin / 2
-            )
+            differs = _differs(logs, margin, gap_error)
             if is_look(len(rows)) and (differs or is_within(logs, margin, gap_error)):
                 open_places.remove(at)
                 further_gaps += [gaps[at]] if differs else []
     return further_gaps, ratio([row[0] for row in rows])
+
+
+def _differs(logs: Sequence[float] | Floats, margin: float, error: float) -> bool:
+    """Whether the true value of `logs` is proven not to be 0, and more than half of `margin`."""
+    is_sure = evidence(logs) >= evidence_threshold(error)
+    return is_sure and abs(float(np.median(logs))) >= margin / 2
 
 
 def _gaps(

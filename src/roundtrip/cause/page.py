@@ -13,18 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from roundtrip.cause import facts, order
+from roundtrip.cause import facts, journal, order
 from roundtrip.cause.facts import Causes, Ending
-from roundtrip.cause.journal import (
-    LAUNCHES,
-    Entry,
-    Plan,
-    arm_name,
-    read_entries,
-    read_plan,
-    replay,
-    write_plan,
-)
+from roundtrip.cause.journal import Entry, Plan, arm_name
 from roundtrip.cause.order import SLOW, Changes
 from roundtrip.cause.questions import ERROR, Question, Span
 from roundtrip.cause.sentences import describe
@@ -61,16 +52,15 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
 
     The reasons of failures are left out, because the output of programs may name anything.
     """
-    plan, entries = read_plan(folder), read_entries(folder)
+    plan, entries = journal.read_plan(folder), journal.read_entries(folder)
     redact = disclosure.withhold_private
-    others = [[redact(word) for word in row] for row in plan.others]
     fields = {
         "title": redact(plan.title),
         "measures": redact(plan.measures),
         "arms": [redact(arm) for arm in plan.arms],
-        "others": others,
+        "others": [[redact(word) for word in row] for row in plan.others],
     }
-    write_plan(plan.model_copy(update=fields), target)
+    journal.write_plan(plan.model_copy(update=fields), target)
     lines = [
         entry.model_copy(
             update={"why": "", "unbuilt": dict.fromkeys(entry.unbuilt, "cannot be built")}
@@ -78,7 +68,7 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
         for entry in entries
     ]
     text = "".join(line.model_dump_json(exclude_defaults=True) + "\n" for line in lines)
-    (target / LAUNCHES).write_text(text, encoding="utf-8")
+    (target / journal.LAUNCHES).write_text(text, encoding="utf-8")
     header = {
         "campaign": plan.name,
         "site": plan.site,
@@ -92,27 +82,26 @@ def make_bundle(folder: Path, target: Path, finished: str, commit: str | None) -
 
 def report(bundle: Path) -> Report:
     """The report of a bundle of a search."""
-    plan, entries = read_plan(bundle), read_entries(bundle)
-    result, questions = replay(plan, entries)
-    sentences = list(describe(plan, result))
+    plan, entries = journal.read_plan(bundle), journal.read_entries(bundle)
+    result, questions = journal.replay(plan, entries)
     figures = tuple(_figures(plan, result))
     cause_part = Part(
         "cause",
         "What did it",
         tuple(_tables(plan, result)),
-        answers=tuple(Answer(sentence, _tone(result)) for sentence in sentences),
+        answers=tuple(Answer(sentence, _tone(result)) for sentence in describe(plan, result)),
         question=f"Which {'change' if plan.kind == 'blame' else 'version'} did it?",
         picture=Gallery((_caption(result),), figures) if figures else None,
     )
     parts = (cause_part, _rounds(plan, entries, questions), _method(plan))
-    launches = [entry for entry in entries if entry.value is not None]
-    attempts = len(launches) + len(_failed_entries(entries))
+    completed = sum(entry.value is not None for entry in entries)
+    failed = sum(entry.value is None and entry.at is not None for entry in entries)
     properties = (
         ("Campaign", plan.name),
         ("Site", plan.site),
         ("Started", f"{plan.started[:10]} {plan.started[11:16]} UTC"),
         *([("Measured", plan.measures)] if plan.measures not in plan.title else ()),
-        ("Launches", f"{len(launches)} of {attempts} launches completed"),
+        ("Launches", f"{completed} of {completed + failed} launches completed"),
     )
     return Report(plan.title, properties, (), parts)
 
@@ -142,7 +131,7 @@ def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
         title, axis_note = "Versions between two others", "the older is 0 %, the newer is 100 %"
         rows = [
             (_short(plan.arms[probe.place]), probe.share)
-            for probe in sorted(result.probes, key=_place)
+            for probe in sorted(result.probes, key=lambda probe: probe.place)
         ]
     else:
         rows = [(_short(name), span) for name, span in result.ranking]
@@ -157,23 +146,14 @@ def _figures(plan: Plan, result: Causes | Changes) -> Iterator[Figure]:
         for index, (_, span) in enumerate(rows)
     )
     ends = [end for point in points for end in point[1:4] if end is not None]
-    scale = Scale(
-        "Share of the difference",
-        Unit.PERCENT,
-        min(_ENDS[0], *ends),
-        max(_ENDS[1], *ends),
-        is_log=False,
-    )
-    curve = Curve(
-        "Versions" if isinstance(result, Changes) else "Facts", BLUE, points, width=0, size=4
-    )
-    names = tuple(name for name, _ in rows)
+    low, high = min(_ENDS[0], *ends), max(_ENDS[1], *ends)
+    kind = "Versions" if isinstance(result, Changes) else "Facts"
     view = View(
         "Share",
-        scale,
+        Scale("Share of the difference", Unit.PERCENT, low, high, is_log=False),
         None,
-        (curve,),
-        names,
+        (Curve(kind, BLUE, points, width=0, size=4),),
+        tuple(name for name, _ in rows),
         (Rule(0.0), Rule(100.0)),
         None if isinstance(result, Changes) else _strip(result),
         has_bars=True,
@@ -190,10 +170,6 @@ def _short(name: str, suffix: str = "") -> str:
     return (name if len(name) <= room else f"{name[: room - 1 - half]}…{name[-half:]}") + suffix
 
 
-def _place(probe: order.Probe) -> int:
-    return probe.place
-
-
 def _clip(value: float) -> float:
     return min(max(100 * value, _FARTHEST[0]), _FARTHEST[1])
 
@@ -204,7 +180,7 @@ def _interval(span: Span) -> tuple[float | None, float | None]:
     return _clip(span.low), _clip(span.high)
 
 
-def _strip(result: Causes | Changes) -> tuple[float, float] | None:
+def _strip(result: Causes) -> tuple[float, float] | None:
     step = result.step
     if step is None or step.low is None or step.high is None or step.median in (0, 1):
         return None
@@ -251,16 +227,8 @@ def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
         columns = "Version|After|Before|It is|Share of their gap>|Rounds>"
         yield _table("The probes in their order: each halves what is left.", columns, probes)
     if result.skip_reasons:
-        yield Items(
-            tuple(
-                (Code(plan.arms[place]), f": {reason}")
-                for place, reason in result.skip_reasons.items()
-            )
-        )
-
-
-def _failed_entries(entries: Sequence[Entry]) -> list[Entry]:
-    return [entry for entry in entries if entry.at is not None and entry.value is None]
+        skips = result.skip_reasons.items()
+        yield Items(tuple((Code(plan.arms[place]), f": {reason}") for place, reason in skips))
 
 
 def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question]) -> Part:
@@ -272,10 +240,8 @@ def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question])
         if entry.at is not None and entry.round <= len(questions):
             name = _arm(plan, questions[entry.round - 1].arms[entry.at])
             (failures if entry.value is None else completions)[name] += 1
-    rows = [
-        (name, completions[name], failures[name])
-        for name in dict.fromkeys([*completions, *failures])
-    ]
+    names = dict.fromkeys([*completions, *failures])
+    rows = [(name, completions[name], failures[name]) for name in names]
     caption = "Launches of each arm. Every launch is in bundle/launches.jsonl."
     blocks = (
         _table("What rounds were to show.", "Question|Rounds>", kinds.items()),
@@ -302,8 +268,5 @@ def _method(plan: Plan) -> Part:
         "search, whenever it stops. How often it was in simulations: python -m tools.bench blame."
     )
     setting = json.dumps({"seed": plan.seed, "step": round(plan.step, 6), "error": ERROR})
-    return Part(
-        "method",
-        "How it was decided",
-        (Paragraph((rule,)), Paragraph((text,)), Paragraph(("Settings: ", Code(setting)))),
-    )
+    blocks = (Paragraph((rule,)), Paragraph((text,)), Paragraph(("Settings: ", Code(setting))))
+    return Part("method", "How it was decided", blocks)

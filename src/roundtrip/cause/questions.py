@@ -3,14 +3,15 @@
 A search is a generator: it yields a `Question`, a round of launches, gets the `Answer`, and returns
 what it found.  It is a pure function of the answers, so that a search that was interrupted goes on
 by reading its recorded answers again.  None in place of an answer ends it: the time is over.
+`simulate` answers by simulated launches, which shows how many a search needs and how often it errs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -128,3 +129,43 @@ def share(part: Sequence[float] | Floats, whole: Sequence[float] | Floats, error
 def ratio(logs: Sequence[float]) -> Interval | None:
     """The median ratio of the log ratios `logs`, and its interval; None without any."""
     return sequential.interval(np.exp(logs).tolist(), 1 - ERROR) if len(logs) else None
+
+
+#: The logarithm of the time of an arm, without noise.
+Effect = Callable[[Hashable], float]
+
+
+class Noise(Protocol):
+    """Returns the noise of `count` successive launches; `begin`: a new search begins."""
+
+    def __call__(self, rng: np.random.Generator, count: int, begin: bool = False) -> Floats: ...
+
+
+def normal(spread: float) -> Noise:
+    """Normal noise of standard deviation `spread`."""
+
+    def noise(rng: np.random.Generator, count: int, begin: bool = False) -> Floats:
+        return spread * rng.standard_normal(count)
+
+    return noise
+
+
+def simulate(
+    search: Search[Result],
+    effect: Effect,
+    noise: Noise,
+    rng: np.random.Generator,
+    budget: int = 2000,
+) -> Result:
+    """Run a search to its end or for at most `budget` launches; return its result."""
+    launch_count = 0
+    question = next(search)
+    while True:
+        count = len(question.arms)
+        values = rng.permutation(noise(rng, count)) + [effect(arm) for arm in question.arms]
+        launch_count += count
+        try:
+            question = search.send(None if launch_count > budget else Answer(values.tolist()))
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result

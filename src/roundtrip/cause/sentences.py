@@ -16,9 +16,8 @@ from roundtrip.stats.summaries import Interval
 def describe(plan: Plan, result: Causes | Changes) -> Iterator[Text]:
     """The sentences about the result of a search, the answer first."""
     if isinstance(result, Changes):
-        yield from _describe_changes(plan, result)
-    else:
-        yield from _describe_causes(plan, result)
+        return _describe_changes(plan, result)
+    return _describe_causes(plan, result)
 
 
 def sentence(bundle: Path) -> str:
@@ -62,21 +61,16 @@ def _describe_causes(plan: Plan, result: Causes) -> Iterator[Text]:
         yield Strong("Not proven to make the step: "), *names, f" ({now}, {then} then)."
     else:
         leader = f" The most evident so far is {result.ranking[0][0]}." if result.ranking else ""
-        yield (
-            Strong("Cannot tell "),
-            f"after {result.launches} launches: all new takes "
-            f"{times(result.step)} the time of all old.{leader}",
-        )
+        words = f"after {result.launches} launches: all new takes {times(result.step)}"
+        yield Strong("Cannot tell "), f"{words} the time of all old.{leader}"
     if not result.share:
         for name, effect in result.effects:
             yield Code(name), f" has an effect of {times(effect)} now."
     if result.single_shares:
         shares = "; ".join(f"{name}: {span}" for name, span in result.single_shares)
-        yield (
-            f"Alone they have of what both have together: {shares}."
-            if result.relation is not Relation.UNKNOWN
-            else f"Each alone: {shares}.",
-        )
+        is_known = result.relation is not Relation.UNKNOWN
+        words = "Alone they have of what both have together" if is_known else "Each alone"
+        yield (f"{words}: {shares}.",)
     if plan.others:
         yield (_describe_others(plan, result),)
 
@@ -96,23 +90,14 @@ def _describe_others(plan: Plan, result: Causes) -> str:
 def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:
     first, last = plan.arms[0], plan.arms[-1]
     if result.ends_differ is False:
-        yield (
-            Strong("No change: "),
-            Code(last),
-            f" takes {times(result.step)} the time of ",
-            Code(first),
-            ".",
-        )
+        words = f" takes {times(result.step)} the time of "
+        yield (Strong("No change: "), Code(last), words, Code(first), ".")
         return
     if result.ends_differ is None:
-        skips = "; ".join(
-            f"{plan.arms[place]} {reason}" for place, reason in result.skip_reasons.items()
-        )
-        yield (
-            Strong("Cannot tell "),
-            f"whether {last} differs from {first} after "
-            f"{result.launches} launches: it takes {times(result.step)} its time. {skips}".strip(),
-        )
+        skips = [f"{plan.arms[place]} {reason}" for place, reason in result.skip_reasons.items()]
+        words = f"whether {last} differs from {first} after {result.launches} launches: it takes "
+        words += f"{times(result.step)} its time. {'; '.join(skips)}"
+        yield (Strong("Cannot tell "), words.strip())
         return
     if len(result.changes) > 1:
         yield (Strong(f"{len(result.changes)} changes"), f" make up {times(result.step)}:")
@@ -131,11 +116,6 @@ def _describe_changes(plan: Plan, result: Changes) -> Iterator[Text]:
             "" if change.step else " Whether there is another change is open.",
         )
     for low, high in result.open_intervals:
-        yield (
-            Strong("Not found yet: "),
-            "a change lies after ",
-            Code(plan.arms[low]),
-            " and not after ",
-            Code(plan.arms[high]),
-            f" ({high - low} versions).",
-        )
+        ends = (Code(plan.arms[low]), " and not after ", Code(plan.arms[high]))
+        count = f" ({high - low} versions)."
+        yield (Strong("Not found yet: "), "a change lies after ", *ends, count)

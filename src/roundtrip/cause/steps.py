@@ -34,45 +34,27 @@ _VARIABLE = re.compile(
 #: Matches a value that is known only by its digest, and so cannot be set.
 _DIGEST = re.compile(rf"\.\.\. \([0-9a-f]{{12}}\)$|^sha256:|withheld|(?:^| ){DIGEST}(?: |$)")
 _NODES = re.compile(rf"{PSEUDONYM}(?:, {PSEUDONYM})*")
-#: Facts that change with any other setting of the site.
-_DEPENDENTS = ("site configuration",)
-#: A fact that changes with the launcher's options, or with a variable that binds ranks.
-_BINDING = "binding"
+#: A fact that changes with any other setting of the site, and one that changes with the launcher's
+#: options, or with a variable that binds ranks.
+_CONFIGURATION, _BINDING = "site configuration", "binding"
 _MAX_LABELS = 4
 #: The variable of a switch between two toolchains.
 TOOLCHAIN = "toolchain"
 _INSTALL = (
     "install the old one as a toolchain of its own, and search again with --old-toolchain NAME"
 )
-#: Tests of a fact, by words in its name.
-_TESTS = (
-    (
-        (
-            "mpi",
-            "boost",
-            "compiler",
-            "flags",
-            "spack",
-            "ucx",
-            "libfabric",
-            "rdma",
-            "pmix",
-            "hwloc",
-            "gcc",
-        ),
-        _INSTALL,
+#: Tests of a fact, each with words in its name, separated by ``|``.
+_TESTS = {
+    "mpi|boost|compiler|flags|spack|ucx|libfabric|rdma|pmix|hwloc|gcc": _INSTALL,
+    "kernel|microcode|firmware|clock source|mitigation|distribution": (
+        "boot one node with the old one, and compare it with the others: roundtrip nodes"
     ),
-    (
-        ("kernel", "microcode", "firmware", "clock source", "mitigation", "distribution"),
-        "boot one node with the old one, and compare it with the others: roundtrip nodes",
+    NODE_SET: "launch when the nodes of before are in use: roundtrip blame, roundtrip nodes",
+    "checkout|tool ": "check the old commit out, and run the campaign from there",
+    f"launcher|{_BINDING}": (
+        "launch once more with the old options of the launcher, and compare: roundtrip compare"
     ),
-    ((NODE_SET,), "launch when the nodes of before are in use: roundtrip blame, roundtrip nodes"),
-    (("checkout", "tool "), "check the old commit out, and run the campaign from there"),
-    (
-        ("launcher", _BINDING),
-        "launch once more with the old options of the launcher, and compare: roundtrip compare",
-    ),
-)
+}
 _DEFAULT_TEST = "set it back for a night, and run the campaign"
 
 
@@ -89,24 +71,9 @@ class Switch:
     new: str | None
 
     @property
-    def is_nodes(self) -> bool:
-        """Whether it is the set of nodes."""
-        return self.variable == NODE_SET
-
-    @property
-    def is_toolchain(self) -> bool:
-        """Whether it is the toolchain."""
-        return self.variable == TOOLCHAIN
-
-    @property
-    def is_options(self) -> bool:
-        """Whether it is the options of the launcher."""
-        return self.variable == LAUNCHER_OPTIONS
-
-    @property
     def is_variable(self) -> bool:
         """Whether it is an environment variable."""
-        return not (self.is_nodes or self.is_toolchain or self.is_options)
+        return self.variable not in (NODE_SET, TOOLCHAIN, LAUNCHER_OPTIONS)
 
     def value(self, arm: Hashable) -> str | None:
         """The value in `arm`, the set of the names of switches that are new."""
@@ -144,11 +111,9 @@ class SeriesStep:
 
 def without_nodes(step: SeriesStep) -> SeriesStep:
     """The step without the switch of node sets, which becomes a fact that cannot be switched."""
-    switches = tuple(switch for switch in step.switches if not switch.is_nodes)
-    if switches == step.switches:
-        return step
-    names = [switch.name for switch in step.switches if switch.is_nodes]
-    others = [(name, _test(Change("", NODE_SET, "", ""))) for name in names]
+    switches = tuple(switch for switch in step.switches if switch.variable != NODE_SET)
+    test = _test(Change("", NODE_SET, "", ""))
+    others = [(switch.name, test) for switch in step.switches if switch.variable == NODE_SET]
     return replace(step, switches=switches, others=(*step.others, *others))
 
 
@@ -314,7 +279,7 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
             raise UserError(
                 f"facts contradict each other: {switches[name].name}, and {switch.name}"
             )
-    dependents = _DEPENDENTS if switches else ()
+    dependents = (_CONFIGURATION,) if switches else ()
     if any(variable == LAUNCHER_OPTIONS or "BIND" in variable.upper() for variable in switches):
         dependents = (*dependents, _BINDING)
     others = [fact for fact in others if not fact[0].startswith(dependents)]
@@ -323,5 +288,5 @@ def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[st
 
 def _test(change: Change) -> str:
     name = change.name.casefold()
-    tests = (test for words, test in _TESTS if any(word in name for word in words))
+    tests = (test for words, test in _TESTS.items() if re.search(words, name))
     return next(tests, _DEFAULT_TEST)

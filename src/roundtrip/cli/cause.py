@@ -28,7 +28,6 @@ from roundtrip.sites.site import Site
 
 if TYPE_CHECKING:
     from roundtrip.cause.facts import Causes
-    from roundtrip.cause.journal import Journal, Plan
     from roundtrip.cause.steps import SeriesStep
 
 
@@ -112,14 +111,8 @@ def bisect(
         versions = commands.variable_versions(variable, old, new, value_list)
     if len(versions) < 2:
         raise UserError(f"{old} and {new} are one version")
-    launcher = commands.Commands(
-        versions,
-        paths.runs() / "bisect-builds",
-        build,
-        launch,
-        metric,
-        higher_is_better,
-    )
+    store = paths.runs() / "bisect-builds"
+    launcher = commands.Commands(versions, store, build, launch, metric, higher_is_better)
     plan = Plan(
         kind="bisect",
         title=printable(f"Which version between {old} and {new} changed it?")[:1000],
@@ -201,12 +194,10 @@ def blame(
     here = Site(site, paths.checkout())
     path = model.find_campaign(step.campaign, paths.checkout() / "campaigns")
     declaration = model.load_campaign(path)
-    setup, step = _prepare(declaration, here, step)
+    case = _prepare(declaration, here, step)
     context.with_resource(tree.hold_site(here, plan.name, wait, say))
-    process.on_term()
     go_on = common.resume_command(f"--night={step.night[:10]}")
-    search = conduct.open_journal(conduct.plan_blame(step, site), resume)
-    causes = _search(here, declaration, setup, step, *search, minutes, go_on)
+    causes = _search(here, declaration, case, resume, minutes, go_on)
     raise typer.Exit(int(causes.ending is Ending.UNKNOWN))
 
 
@@ -230,14 +221,11 @@ def after_night(here: Site, declaration: model.Campaign, confirmed_keys: Collect
         say(f"searching for what made {step.label} {_percent(step)} since {step.night[:10]}")
         launch_s = steps.launch_s(step, here.name, paths.reports())
         conduct.require_budget(minutes, launch_s, LAUNCHES_A_ROUND)
-        setup, step = _prepare(declaration, here, step)
-        plan = conduct.plan_blame(step, here.name)
-        process.on_term()
+        case = _prepare(declaration, here, step)
         names = [here.name, step.label, declaration.name]
         options = [f"--night={step.night[:10]}", f"--budget={60 * minutes:.0f}s", "--resume"]
         go_on = f"the next night, or: {shlex.join(['roundtrip', 'blame', *names, *options])}"
-        search = conduct.open_journal(plan, conduct.is_begun(plan))
-        _search(here, declaration, setup, step, *search, minutes, go_on)
+        _search(here, declaration, case, None, minutes, go_on)
     except UserError as error:
         say(f"warning: no search for the cause: {error}")
     except typer.Exit:
@@ -251,46 +239,42 @@ def _percent(step: SeriesStep) -> str:
 
 
 @dataclass(frozen=True)
-class _CaseSetup:
-    """The case of a step, the same case with other toolchains, and the hosts of each node set."""
+class _Case:
+    """The case of a step with only the switches that can be launched now, the same case with other
+    toolchains, and the hosts of each node set."""
 
+    step: SeriesStep
     item: matrix.ExpectedCase
     toolchain_items: dict[str, matrix.ExpectedCase]
     hosts: dict[str, tuple[str, ...]]
 
 
-def _prepare(
-    declaration: model.Campaign, here: Site, step: SeriesStep
-) -> tuple[_CaseSetup, SeriesStep]:
-    """The case setup of a step, and the step with only the switches that can be launched now.
-
-    UserError if the campaign does not launch the case here, or simulates it, or no switch is left.
-    """
+def _prepare(declaration: model.Campaign, here: Site, step: SeriesStep) -> _Case:
+    """The case of a step; UserError if the campaign does not launch it here, or simulates it, or no
+    switch is left."""
     from roundtrip.cause import checks, steps
+    from roundtrip.report.pages.series import NODE_SET
 
-    full_matrix = matrix.build_matrix(declaration, here)
     case = str(step.line.series.names["case_id"])
-    item = next(
-        (candidate for candidate in full_matrix.expected if candidate.case.id == case), None
-    )
+    item = _find(matrix.build_matrix(declaration, here), case)
     if item is None:
         raise UserError(f"campaign '{step.campaign}' launches no {case} here any more")
     if item.simulated:
         raise UserError(f"site '{here.name}' simulates: it gives the same values each time")
     hosts = checks.find_hosts(here, item, step.switches)
-    node_sets = {
-        side for switch in step.switches if switch.is_nodes for side in (switch.old, switch.new)
-    }
-    if not node_sets <= hosts.keys():
+    values = {switch.variable: (switch.old, switch.new) for switch in step.switches}
+    if not hosts.keys() >= {*values.get(NODE_SET, ())}:
         say("the nodes of before and those of now are not all in use: they are not switched")
         step = steps.without_nodes(step)
     if not step.switches:
         raise UserError(f"nothing that differs since {step.night[:10]} can be switched now")
-    names = (switch.old for switch in step.switches if switch.is_toolchain)
-    toolchain_items = {
-        name: _with_toolchain(declaration, here, item, name) for name in names if name
-    }
-    return _CaseSetup(item, toolchain_items, hosts), step
+    old, _ = values.get(steps.TOOLCHAIN, (None, None))
+    toolchain_items = {old: _with_toolchain(declaration, here, item, old)} if old else {}
+    return _Case(step, item, toolchain_items, hosts)
+
+
+def _find(full_matrix: matrix.Matrix, case: str) -> matrix.ExpectedCase | None:
+    return next((item for item in full_matrix.expected if item.case.id == case), None)
 
 
 def _with_toolchain(
@@ -301,16 +285,14 @@ def _with_toolchain(
         names = ", ".join(sorted(here.toolchains))
         raise UserError(f"unknown toolchain '{name}'; site '{here.name}' has: {names}")
     case = item.case
-    plans = (plan for plan in declaration.checks if plan.name == case.check)
-    matching_plans = (
-        plan for plan in plans if case.environ in (plan.toolchains or (case.environ,))
+    checks = tuple(
+        replace(plan, toolchains=(name,))
+        for plan in declaration.checks
+        if plan.name == case.check and case.environ in (plan.toolchains or (case.environ,))
     )
-    checks = tuple(replace(plan, toolchains=(name,)) for plan in matching_plans)
     full_matrix = matrix.build_matrix(replace(declaration, checks=checks), here)
     case_id = replace(case, environ=name).id
-    other_item = next(
-        (candidate for candidate in full_matrix.expected if candidate.case.id == case_id), None
-    )
+    other_item = _find(full_matrix, case_id)
     if other_item is None:
         reason = next(skip.reason for skip in full_matrix.skipped if skip.case == case_id)
         raise UserError(f"toolchain '{name}' cannot launch it: {reason}")
@@ -320,16 +302,15 @@ def _with_toolchain(
 def _search(
     here: Site,
     declaration: model.Campaign,
-    setup: _CaseSetup,
-    step: SeriesStep,
-    plan: Plan,
-    journal: Journal,
+    case: _Case,
+    resume: bool | None,
     minutes: float,
     go_on: str,
 ) -> Causes:
     """Launch until the cause is known or the time is over; publish and return the result.
 
-    If interrupted, print the command `go_on` and exit with status 130.
+    `resume`: None to resume a search that has begun.  If interrupted, print the command `go_on` and
+    exit with status 130.
     """
     from roundtrip.campaign import session
     from roundtrip.campaign.progress import TerminalProgress
@@ -337,23 +318,26 @@ def _search(
     from roundtrip.cause.checks import Checks
     from roundtrip.cause.facts import Causes, Ending
 
-    case_matrix = matrix.Matrix((setup.item, *setup.toolchain_items.values()), ())
+    process.on_term()
+    plan = conduct.plan_blame(case.step, here.name)
+    plan, journal = conduct.open_journal(plan, conduct.is_begun(plan) if resume is None else resume)
+    case_matrix = matrix.Matrix((case.item, *case.toolchain_items.values()), ())
     root = _root(journal.folder, declaration, here, case_matrix)
-    series = step.line.series
+    series = case.step.line.series
     try:
         with root, TerminalProgress(plan.title, common.console) as progress:
             session.build_all(here, case_matrix.expected, root, progress)
             _require_built(root)
         launcher = Checks(
             here,
-            setup.item,
+            case.item,
             root,
-            step.switches,
+            case.step.switches,
             dict(series.names),
             series.lower_is_better,
             minutes,
-            setup.hosts,
-            setup.toolchain_items,
+            case.hosts,
+            case.toolchain_items,
             say,
         )
         causes = conduct.conduct(plan, journal, launcher, minutes, say)
@@ -365,7 +349,7 @@ def _search(
     for line in lines:
         typer.echo(line)
     if causes.causes and causes.ending is Ending.FOUND:
-        accept = ["roundtrip", "history", here.name, "--accept", step.label]
+        accept = ["roundtrip", "history", here.name, "--accept", case.step.label]
         typer.echo(f"to accept it: {shlex.join([*accept, '--reason', lines[0]])}")
     typer.echo(f"report: {conduct.publish(journal, say)}")
     write_pages(paths.reports())
