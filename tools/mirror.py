@@ -87,14 +87,8 @@ def git_archive(source: Git, place: str, folder: Path) -> Path:
     if source.patch:
         form = ["format-patch", "-1", "--full-index", "--no-signature", "--stdout", source.commit]
     else:
-        form = [
-            "archive",
-            "--format=tar",
-            f"--prefix={source.prefix}",
-            source.commit,
-            "--",
-            *source.paths,
-        ]
+        options = ["--format=tar", f"--prefix={source.prefix}"]
+        form = ["archive", *options, source.commit, "--", *source.paths]
     with target.open("wb") as stream:
         _run_git(clone, *form, into=stream.fileno())
     return target
@@ -160,15 +154,9 @@ class Apt:
             raise UnavailableError(
                 "no apt-get here: on another machine, take the recipe's own address"
             )
-        parts = folder / "parts"
-        for path in (
-            parts,
-            folder / "lists" / "partial",
-            folder / "cache" / "archives" / "partial",
-        ):
-            path.mkdir(parents=True)
-        self._folder = folder / "sources"
-        self._folder.mkdir()
+        for name in ("parts", "sources", "lists/partial", "cache/archives/partial"):
+            (folder / name).mkdir(parents=True)
+        parts, self._folder = folder / "parts", folder / "sources"
         for number, file in enumerate(_apt_sources()):
             text = _as_source(file.read_text(errors="replace"), file.suffix, suites)
             (parts / f"{number}-{file.name}").write_text(text)
@@ -343,9 +331,8 @@ def _held(folder: Path, sha256: str) -> Path | None:
 
 def _keep(folder: Path, name: str, archive: Path, sha256: str, origin: str) -> FillResult:
     if (checksum := _sum(archive)) != sha256:
-        return FillResult(
-            name, "fault", f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
-        )
+        reason = f"{origin} has sha256 {checksum}, and the recipe wants {sha256}"
+        return FillResult(name, "fault", reason)
     target = archive_path(folder, sha256, _suffix(archive.name))
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}")

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -28,25 +28,13 @@ console = Console(stderr=True, markup=False, emoji=False)
 #: Wider than any row.
 _ANY_WIDTH = 100_000
 
-#: The default site is `current.site()`.
-SITE_OPTION = Annotated[
-    str,
-    typer.Option(
-        default_factory=current.site,
-        show_default="the one here",
-        autocompletion=current.sites,
-        help="Folder in site-configs/.",
-    ),
-]
-SITE = Annotated[
-    str,
-    typer.Argument(
-        default_factory=current.site,
-        show_default="the one here",
-        autocompletion=current.sites,
-        help="The site whose reports are read.",
-    ),
-]
+_DEFAULT_SITE: dict[str, Any] = {
+    "default_factory": current.site,
+    "show_default": "the one here",
+    "autocompletion": current.sites,
+}
+SITE_OPTION = Annotated[str, typer.Option(**_DEFAULT_SITE, help="Folder in site-configs/.")]
+SITE = Annotated[str, typer.Argument(**_DEFAULT_SITE, help="The site whose reports are read.")]
 CAMPAIGN = Annotated[
     str | None,
     typer.Argument(autocompletion=current.campaigns, help="One campaign; all by default."),

@@ -113,13 +113,9 @@ def _lines(verdict: _Verdict) -> list[str]:
         for suspect in verdict.suspects
     ]
     lines = lines or [words.describe_healthy(node_verdicts, marks)]
-    lines += (
-        [words.describe_too_few(node_verdicts.unjudged_nodes)]
-        if node_verdicts.unjudged_nodes and node_verdicts.outliers
-        else []
-    )
-    lines += [_describe_absent(absence) for absence in verdict.absences]
-    return lines
+    if node_verdicts.unjudged_nodes and node_verdicts.outliers:
+        lines.append(words.describe_too_few(node_verdicts.unjudged_nodes))
+    return lines + [_describe_absent(absence) for absence in verdict.absences]
 
 
 def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) -> None:
@@ -131,20 +127,14 @@ def _print_drain_commands(verdicts: Mapping[str, _Verdict], hosts: HostNames) ->
     for target, faults in reasons.items():
         host = hosts.by_pseudonym.get(target)
         if host is None:
-            print(
-                f"no command for {hosts.insert_names(target)}: {_no_command(target)}",
-                file=sys.stderr,
-            )
+            why = "it is no single node"
+            if re.fullmatch(PSEUDONYM, target):
+                why = "no host of this name is in `sinfo` or in a run tree here"
+            print(f"no command for {hosts.insert_names(target)}: {why}", file=sys.stderr)
             continue
         reason = f"roundtrip {'; '.join(faults)}"[:_MAX_REASON]
         words = ["scontrol", "update", f"NodeName={host}", "State=DRAIN", f"Reason={reason}"]
         print(shlex.join(words))
-
-
-def _no_command(target: str) -> str:
-    if re.fullmatch(PSEUDONYM, target):
-        return "no host of this name is in `sinfo` or in a run tree here"
-    return "it is no single node"
 
 
 def _reasons(verdict: _Verdict) -> Iterator[tuple[str, str]]:

@@ -61,10 +61,8 @@ def run(
     here = Site(site, checkout)
     software.require_ready(here)
     plan = matrix.build_matrix(declaration, here)
-    from roundtrip.campaign.outcome import (  # loads SciPy, which a fault above does not need
-        Outcome,
-        assess_claims,
-    )
+    # These load SciPy, which a fault above does not need.
+    from roundtrip.campaign.outcome import Outcome, assess_claims
     from roundtrip.collect import analysis
 
     thresholds = analysis.for_site(site)
@@ -73,11 +71,8 @@ def run(
     claim_matrix = matrix.Matrix((), ()) if declaration.in_pairs else plan
     outlook = assess_claims(declaration, claim_matrix, thresholds)
     if dry_run:
-        _print_matrix(
-            declaration,
-            round_robin.arrange_night(declaration, here, plan, paths.runs(), None),
-            outlook,
-        )
+        arrangement = round_robin.arrange_night(declaration, here, plan, paths.runs(), None)
+        _print_matrix(declaration, arrangement, outlook)
         return
     # These take a second to load, which a dry run or a fault in the campaign need not spend.
     from roundtrip.campaign import session

@@ -134,11 +134,7 @@ def lock(
     raise typer.Exit(status)
 
 
-@site_app.command(
-    "mirror",
-    hidden=True,
-    context_settings={"ignore_unknown_options": True},
-)
+@site_app.command("mirror", hidden=True, context_settings={"ignore_unknown_options": True})
 def mirror(words: Annotated[list[str], typer.Argument()]) -> None:
     """The old name of ``python -m tools.mirror``: warn, and run it."""
     typer.echo("`roundtrip site mirror` is now `python -m tools.mirror`", err=True)
