@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from roundtrip.collect import analysis
 from roundtrip.stats.planning import (
     Components,
     Reach,
@@ -23,15 +24,9 @@ from roundtrip.stats.planning import (
     reach,
     recommended_launches,
 )
-from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import Verdict, judge, signed_rank_p
 
-LEVELS = Levels(
-    confidence_level=0.95,
-    false_discovery_level=0.05,
-    minimum_effect=0.05,
-    equivalence_margin=0.05,
-)
+LEVELS = analysis.default().statistics
 
 
 @pytest.mark.parametrize(("n", "p"), [(1, 1.0), (5, 0.0625), (6, 0.03125), (9, 0.00390625)])

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from roundtrip.collect import analysis
 from roundtrip.stats.rounds import Pairing, RoundLaunch, double_round_ratios, pair_by_round
-from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import Verdict, judge
 
-LEVELS = Levels(
-    confidence_level=0.95,
-    false_discovery_level=0.05,
-    minimum_effect=0.05,
-    equivalence_margin=0.05,
-)
+LEVELS = analysis.default().statistics
 
 
 def launches(name: str, rounds: list[int], second: int = 0) -> list[RoundLaunch]:
@@ -87,10 +82,8 @@ def false_reports(by_round: bool, reports: int = 200, rounds: int = 10, points: 
         logs = drifting(rng, 2 * rounds, points)
         if by_round:  # who is first is drawn in each round
             first = rng.integers(0, 2, rounds)
-            one, other = (
-                logs[2 * np.arange(rounds) + first],
-                logs[2 * np.arange(rounds) + 1 - first],
-            )
+            begins = 2 * np.arange(rounds)
+            one, other = logs[begins + first], logs[begins + 1 - first]
         else:  # one after the other
             one, other = logs[:rounds], logs[rounds:]
         ratios = np.exp(one - other)

@@ -11,17 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from roundtrip.collect import analysis
 from roundtrip.stats import sequential
-from roundtrip.stats.settings import Levels
 from roundtrip.stats.verdicts import Verdict, decide, q_values
 from tools.bench import sequential as simulated
 
-LEVELS = Levels(
-    confidence_level=0.95,
-    false_discovery_level=0.05,
-    minimum_effect=0.05,
-    equivalence_margin=0.05,
-)
+LEVELS = analysis.default().statistics
 SIZES = st.lists(st.floats(0, 3) | st.just(0.02), min_size=1, max_size=8)
 
 
@@ -52,15 +47,18 @@ def test_to_swap_the_sides_turns_everything_over(sizes: list[float], log_ratio: 
     assert wealth(sizes, log_ratio) == pytest.approx(reverse, rel=1e-6)
 
 
-@pytest.mark.parametrize("name", simulated.MODELS)
-def test_equal_sides_are_called_different_in_no_more_series_than_the_level_allows(
-    name: str,
-) -> None:
-    logs = simulated.equal_log_ratios(
-        simulated.MODELS[name], np.random.default_rng(7), 300, rounds=100
-    )
+def require_level(noise: simulated.Noise, order: str) -> None:
+    """Of equal sides, no more series than the level allows are called different."""
+    rng = np.random.default_rng(7)
+    logs = simulated.equal_log_ratios(noise, rng, 300, rounds=100, order=order)
+    assert logs.shape == (300, 100 // simulated.ORDERS[order])
     false_claims = simulated.false_claims(logs)
     assert stats.binomtest(false_claims, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", simulated.MODELS)
+def test_equal_sides_are_called_different_no_more_often_than_the_level_allows(name: str) -> None:
+    require_level(simulated.MODELS[name], simulated.RANDOM)
 
 
 def test_a_test_for_one_look_is_false_far_more_often_with_a_look_each_round() -> None:
@@ -77,12 +75,7 @@ def test_without_a_random_order_a_drift_would_be_taken_for_a_difference() -> Non
 
 @pytest.mark.parametrize("drift", [0.0, 0.05])
 def test_one_coin_for_two_rounds_keeps_the_level(drift: float) -> None:
-    noise = simulated.steady(drift, 0.01)
-    rng = np.random.default_rng(7)
-    logs = simulated.equal_log_ratios(noise, rng, 300, rounds=100, order=simulated.ABBA)
-    assert logs.shape == (300, 50)
-    false_claims = simulated.false_claims(logs)
-    assert stats.binomtest(false_claims, 300, simulated.LEVEL, alternative="greater").pvalue > 1e-3
+    require_level(simulated.steady(drift, 0.01), simulated.ABBA)
 
 
 def test_abba_takes_fewer_launches_only_of_what_a_drift_exceeds() -> None:
@@ -145,20 +138,12 @@ def test_the_verdict_follows_from_interval_and_q_as_everywhere() -> None:
         "few": ratios(0.5, 0.02, 3),
     }
     results = sequential.judge(claims, LEVELS)
-    assert [result.verdict for result in results.values()] == [
-        Verdict.FASTER,
-        Verdict.SLOWER,
-        Verdict.ON_PAR,
-        Verdict.CANNOT_TELL,
-        Verdict.CANNOT_TELL,
-    ]
+    verdicts = [Verdict.FASTER, Verdict.SLOWER, Verdict.ON_PAR, *[Verdict.CANNOT_TELL] * 2]
+    assert [result.verdict for result in results.values()] == verdicts
+    assert [decide(result.interval, result.q, LEVELS) for result in results.values()] == verdicts
     tested_results = [result for result in results.values() if result.interval.exists]
-    assert [result.q for result in tested_results] == pytest.approx(
-        q_values([result.p for result in tested_results])
-    )
-    assert all(
-        decide(result.interval, result.q, LEVELS) is result.verdict for result in results.values()
-    )
+    q = q_values([result.p for result in tested_results])
+    assert [result.q for result in tested_results] == pytest.approx(q)
     assert results["few"].p == 1
 
 
@@ -176,17 +161,14 @@ def test_a_forecast_comes_true_on_the_whole() -> None:
     forecasts, rounds = [], []
     for _ in range(20):
         logs = math.log(1.08) + 0.1 * rng.standard_normal(200)
-        if foresight_of(logs[:10]) is None:
+        forecast = sequential.rounds_to_come(np.exp(logs[:10]).tolist(), LEVELS)
+        if forecast is None:
             continue
         is_reached = sequential.log_wealth(logs, np.zeros(1))[0] >= math.log(20)
-        forecasts.append(foresight_of(logs[:10]) or 0)
+        forecasts.append(forecast)
         rounds.append(max(1, int(is_reached.argmax()) + 1 - 10))
     assert len(rounds) > 10
     assert 0.3 < np.median(forecasts) / np.median(rounds) < 3
-
-
-def foresight_of(logs: np.ndarray) -> int | None:
-    return sequential.rounds_to_come(np.exp(logs).tolist(), LEVELS)
 
 
 def test_a_forecast_says_when_it_cannot() -> None:

@@ -8,11 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from roundtrip.stats.settings import Levels
+from roundtrip.collect import analysis
 from roundtrip.stats.summaries import Interval
 from roundtrip.stats.verdicts import Verdict, decide, judge, q_values, signed_rank_p
 
+LEVELS = analysis.default().statistics
+CLEAR = [1.3 + 0.01 * k for k in range(6)]
 ratios = st.lists(st.floats(0.01, 100), min_size=1, max_size=9)
+
+
+def noise(claims: int) -> dict[str, list[float]]:
+    """So many claims of which none is clear."""
+    return {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(claims)}
 
 
 def test_all_on_one_side_is_the_least_p() -> None:
@@ -49,12 +56,7 @@ def test_scipy_has_the_same_p_and_q(count: int) -> None:
 
 
 def test_no_number_of_launches_is_promised_where_only_other_claims_are_in_the_way() -> None:
-    levels = Levels(
-        confidence_level=0.90,
-        false_discovery_level=0.05,
-        minimum_effect=0.01,
-        equivalence_margin=0.05,
-    )
+    levels = LEVELS.model_copy(update={"confidence_level": 0.90, "minimum_effect": 0.01})
     almost_clear = [1.5, 1.52, 1.48, 1.51, 1.49, 1.5, 1.53, 1.47, 0.99]
     alone = [1.0, 1.001] * 4 + [1.0]
     claims = {0: almost_clear, **dict.fromkeys(range(1, 14), alone)}
@@ -91,14 +93,6 @@ def test_q_is_never_below_p_and_keeps_the_order(p: list[float]) -> None:
     assert [b for _, b in sorted(zip(p, q, strict=True))] == sorted(q)
 
 
-LEVELS = Levels(
-    confidence_level=0.95,
-    false_discovery_level=0.05,
-    minimum_effect=0.05,
-    equivalence_margin=0.05,
-)
-
-
 @pytest.mark.parametrize(
     ("median", "low", "high", "q", "verdict"),
     [
@@ -122,34 +116,31 @@ def test_without_an_interval_a_claim_is_open() -> None:
 
 
 def test_claims_are_judged_together() -> None:
-    clear_ratios = [1.3 + 0.01 * k for k in range(6)]
-    lone_result = judge({"a": clear_ratios}, LEVELS)["a"]
+    lone_result = judge({"a": CLEAR}, LEVELS)["a"]
     assert lone_result.verdict is Verdict.FASTER
     assert lone_result.p == lone_result.q == pytest.approx(2 / 64)
-    noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(9)}
-    family_result = judge({"a": clear_ratios, **noise}, LEVELS)["a"]
+    family_result = judge({"a": CLEAR, **noise(9)}, LEVELS)["a"]
     assert family_result.q == pytest.approx(10 * 2 / 64)
     assert family_result.verdict is Verdict.CANNOT_TELL
 
 
 def test_too_few_launches_take_no_part_in_the_correction() -> None:
-    clear_ratios = [1.3 + 0.01 * k for k in range(6)]
-    results = judge({"a": clear_ratios, "few": [1.0, 1.1]}, LEVELS)
+    results = judge({"a": CLEAR, "few": [1.0, 1.1]}, LEVELS)
     assert results["a"].q == pytest.approx(2 / 64)
     assert results["few"].verdict is Verdict.CANNOT_TELL
     assert (results["few"].p, results["few"].q) == (1.0, 1.0)
     assert judge({}, LEVELS) == {}
 
 
-@pytest.mark.parametrize("noise", ["gauss", "heavy", "bimodal"])
-def test_equal_variants_hardly_ever_seem_to_differ(noise: str) -> None:
+@pytest.mark.parametrize("kind", ["gauss", "heavy", "bimodal"])
+def test_equal_variants_hardly_ever_seem_to_differ(kind: str) -> None:
     """40 campaigns of 80 equal pairs at 10 % noise: campaigns with a false claim, 5 % allowed."""
-    rng = np.random.default_rng(len(noise))
+    rng = np.random.default_rng(len(kind))
     wrong_campaigns = 0
     for _ in range(40):
-        if noise == "gauss":
+        if kind == "gauss":
             logs = 0.1 * rng.standard_normal((80, 10))
-        elif noise == "heavy":
+        elif kind == "heavy":
             logs = 0.05 * rng.standard_t(2, (80, 10))
         else:
             logs = 0.1 * rng.choice([-1, 1], (80, 10)) + 0.02 * rng.standard_normal((80, 10))
@@ -168,25 +159,22 @@ def test_a_real_difference_is_found() -> None:
 
 def test_each_family_is_corrected_apart() -> None:
     """Six launches, one primary claim: what the others are does not touch it."""
-    clear_ratios = [1.3 + 0.01 * k for k in range(6)]
-    noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(9)}
-    results = judge({"a": clear_ratios, **noise}, LEVELS, family=lambda key: key == "a")
-    assert list(results) == ["a", *noise]
+    others = noise(9)
+    results = judge({"a": CLEAR, **others}, LEVELS, family=lambda key: key == "a")
+    assert list(results) == ["a", *others]
     assert results["a"].verdict is Verdict.FASTER
     assert (results["a"].q, results["a"].claims) == (pytest.approx(2 / 64), 1)
-    assert {results[key].claims for key in noise} == {9}
-    assert results["n0"].q == pytest.approx(judge(noise, LEVELS)["n0"].q)
+    assert {results[key].claims for key in others} == {9}
+    assert results["n0"].q == pytest.approx(judge(others, LEVELS)["n0"].q)
 
 
 def test_too_few_launches_for_a_verdict_say_so_and_how_many_would_do() -> None:
     """370 times slower in each of six launches, among fourteen claims: q is 0.44."""
     slow = [1 / (370 + k) for k in range(6)]
-    noise = {f"n{k}": [0.9, 1.1, 0.95, 1.06, 0.97, 1.02 + k / 1000] for k in range(13)}
-    result = judge({"slow": slow, **noise}, LEVELS)["slow"]
+    result = judge({"slow": slow, **noise(13)}, LEVELS)["slow"]
     assert result.verdict is Verdict.CANNOT_TELL
-    assert (
-        result.words == "cannot tell: 6 launches cannot reach the level among 14 claims; 10 would"
-    )
+    lack = "6 launches cannot reach the level among 14 claims"
+    assert result.words == f"cannot tell: {lack}; 10 would"
     results = judge({"slow": [*slow, 1 / 381, 1 / 382, 1 / 383, 1 / 384]}, LEVELS)
     assert results["slow"].words == "slower"
     (few_result,) = judge({"few": [0.5, 0.51, 0.52]}, LEVELS).values()

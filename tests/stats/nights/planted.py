@@ -25,3 +25,8 @@ def judged(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[SeriesHist
 def verdicts(logs: np.ndarray) -> list[Verdict]:
     """The verdict on each of `logs`; lower is better."""
     return [history.verdict(lower_is_better=True) for history in judged(logs)]
+
+
+def step_nights(logs: np.ndarray, nodes: np.ndarray | None = None) -> list[list[int]]:
+    """The nights at which the change points of each of `logs` begin."""
+    return [[step.night for step in history.steps] for history in judged(logs, nodes)]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from roundtrip.stats.nights.noise import (
     ModePrior,
+    Modes,
     change_of_shares,
     find_modes,
     offsets_of_visits,
@@ -16,10 +17,15 @@ from roundtrip.stats.nights.noise import (
 )
 from roundtrip.stats.nights.verdicts import Verdict
 
-from .planted import SD, SETTINGS, judged, quiet, verdicts
+from .planted import SD, SETTINGS, judged, quiet, step_nights, verdicts
 
 GAP = 0.08
 LEAST = 1e-4
+
+
+def found(logs: np.ndarray) -> Modes | None:
+    """The modes of a series of a site whose visits are not known."""
+    return find_modes(logs, LEAST, ModePrior(), SETTINGS)
 
 
 def two_modes(series: int, nights: int, share: float | np.ndarray, seed: int = 6) -> np.ndarray:
@@ -72,12 +78,12 @@ def test_all_nights_in_the_worse_mode_are_said() -> None:
 def test_a_level_that_lasts_is_no_mode() -> None:
     logs = quiet(20, 120)
     logs[:, 90:] += 0.05
-    assert not any(find_modes(row, LEAST, ModePrior(), SETTINGS) for row in logs)
+    assert not any(map(found, logs))
 
 
 def test_two_modes_by_hand() -> None:
     logs = np.tile([0.0, 0.0, 0.1, 0.1, 0.0], 12)
-    modes = find_modes(logs, LEAST, ModePrior(), SETTINGS)
+    modes = found(logs)
     assert modes is not None
     assert modes.is_high.tolist() == (logs > 0).tolist()
     assert modes.gap == pytest.approx(0.1)
@@ -88,10 +94,7 @@ def test_two_modes_by_hand() -> None:
 @given(st.integers(0, 2**32), st.floats(0.2, 0.8), st.floats(-5, 5))
 def test_unit_and_direction_change_no_mode(seed: int, share: float, constant: float) -> None:
     (logs,) = two_modes(1, 90, share, seed)
-    modes, moved_modes, turned_modes = (
-        find_modes(series, LEAST, ModePrior(), SETTINGS)
-        for series in (logs, logs + constant, -logs)
-    )
+    modes, moved_modes, turned_modes = map(found, (logs, logs + constant, -logs))
     assert (modes is None) == (moved_modes is None) == (turned_modes is None)
     if modes and moved_modes and turned_modes:
         assert (modes.is_high == moved_modes.is_high).all()
@@ -102,7 +105,7 @@ def test_unit_and_direction_change_no_mode(seed: int, share: float, constant: fl
 def test_a_step_of_both_modes_is_found_as_if_there_were_one() -> None:
     logs = two_modes(20, 120, 0.5)
     logs[:, 105:] += 3 * SD / 2
-    assert sum(any(step.night >= 100 for step in history.steps) for history in judged(logs)) >= 17
+    assert sum(max(nights, default=0) >= 100 for nights in step_nights(logs)) >= 17
 
 
 def test_what_the_site_says_of_visits_counts_for_each_series() -> None:
@@ -110,10 +113,8 @@ def test_what_the_site_says_of_visits_counts_for_each_series() -> None:
     stays = [6, 1, 4, 1, 15, 3, 9, 15, 1, 1, 2, 1, 20, 1, 8, 2]
     is_high = np.repeat(np.arange(len(stays)) % 2 == 0, stays)
     logs = quiet(1, is_high.size, seed=3)[0] / 2 + GAP * is_high
-    assert find_modes(logs, LEAST, ModePrior(), SETTINGS) is None
-    prior = site_prior(
-        [find_modes(row, LEAST, ModePrior(), SETTINGS) for row in sticky(40, 365, 0.8)]
-    )
+    assert found(logs) is None
+    prior = site_prior([found(row) for row in sticky(40, 365, 0.8)])
     modes = find_modes(logs, LEAST, prior, SETTINGS)
     assert modes is not None
     assert np.array_equal(offsets_of_visits(modes, prior, SETTINGS) != 0, ~is_high)
@@ -124,4 +125,4 @@ def test_nights_that_scatter_across_the_cut_are_no_visits() -> None:
     logs = np.where(np.arange(90) < 60, 0.0, GAP) + quiet(1, 90, seed=3)[0] / 4
     for night in (10, 20, 30, 40):
         logs[night] = 0.55 * GAP  # nearer to the other level, and not there
-    assert find_modes(logs, LEAST, ModePrior(), SETTINGS) is None
+    assert found(logs) is None

@@ -117,12 +117,10 @@ def test_a_night_that_was_worse_and_is_back_is_named_once() -> None:
     for night in (101, 102, 103):
         pairs = zip(judged(logs[:, :night]), judged(logs[:, : night - 1]), strict=True)
         newest_nights = [
-            replace(newest, previous_history=previous).recovered_night(lower_is_better=True)
-            for newest, previous in pairs
+            replace(history, previous_history=previous).recovered_night(lower_is_better=True)
+            for history, previous in pairs
         ]
-        ratio_lists.append(
-            [round(newest_night.ratio, 1) for newest_night in newest_nights if newest_night]
-        )
+        ratio_lists.append([round(newest.ratio, 1) for newest in newest_nights if newest])
     assert ratio_lists == [[], [1.3] * 10, []]
 
 

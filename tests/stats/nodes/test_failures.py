@@ -30,10 +30,12 @@ def nights(
     return rows
 
 
+def flaky(rows: list[Row]) -> tuple[FlakyNode, ...]:
+    return find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
+
+
 def named(rows: list[Row]) -> set[str]:
-    return {
-        name for node in find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS) for name in node.names
-    }
+    return {name for node in flaky(rows) for name in node.names}
 
 
 def test_a_node_that_no_single_night_would_name_is_named_by_several() -> None:
@@ -42,7 +44,7 @@ def test_a_node_that_no_single_night_would_name_is_named_by_several() -> None:
         [row for row in rows if row[2] == night] for night in sorted({row[2] for row in rows})
     ]
     assert not any(map(named, single_nights))
-    (node,) = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
+    (node,) = flaky(rows)
     assert node.names == ("n07",) and node.nights > 1
     assert node.other_counts[0] == 0 and node.chance <= SETTINGS.failures_level
 
@@ -52,7 +54,7 @@ def test_the_partners_of_two_flaky_nodes_are_not_named() -> None:
 
 
 def test_a_dead_node_is_named_in_one_night_with_both_counts() -> None:
-    (node,) = find_flaky_nodes(Outcomes.from_rows(nights({3: 1.0}, nights=1)), SETTINGS)
+    (node,) = flaky(nights({3: 1.0}, nights=1))
     assert (node.names, node.counts, node.other_counts) == (("n03",), (5, 5), (0, 91))
 
 
@@ -64,23 +66,19 @@ def test_two_nodes_that_fail_only_together_are_named_together_until_others_decid
         for _ in range(3)
     ]
     pair_rows: list[Row] = [(["n0", "n1"], True, "1", "pair")] * 6
-    (node,) = find_flaky_nodes(Outcomes.from_rows(quiet_rows + pair_rows), SETTINGS)
+    (node,) = flaky(quiet_rows + pair_rows)
     assert node.names == ("n0", "n1")
     lone_rows: list[Row] = [(["n0"], True, "1", "alone")] * 3
     other_rows: list[Row] = [([f"n{node}"], False, "1", "alone") for node in range(1, 8)] * 3
-    (node,) = find_flaky_nodes(
-        Outcomes.from_rows(quiet_rows + pair_rows + lone_rows + other_rows), SETTINGS
-    )
+    (node,) = flaky(quiet_rows + pair_rows + lone_rows + other_rows)
     assert node.names == ("n0",)
 
 
 def test_a_night_in_which_much_failed_names_nobody() -> None:
     rows = nights({}, nights=8)
     bad_rows = nights({}, nights=1, usual=0.25, seed=3)
-    assert (
-        named([*rows, *((nodes, failed, "900", kind) for nodes, failed, _, kind in bad_rows)])
-        == set()
-    )
+    rows += [(nodes, failed, "900", kind) for nodes, failed, _, kind in bad_rows]
+    assert named(rows) == set()
 
 
 def test_a_node_that_was_mended_is_named_no_longer() -> None:
@@ -100,7 +98,7 @@ def test_a_rate_that_differs_by_less_than_what_is_of_interest_names_nobody() -> 
 
 @pytest.mark.parametrize("rows", [[], [(["a"], True, "1", "")], [(["a", "b"], True, "1", "")] * 30])
 def test_launches_that_all_fail_or_none_name_nobody(rows: list[Row]) -> None:
-    assert find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS) == ()
+    assert flaky(rows) == ()
 
 
 LAUNCH = st.tuples(
@@ -115,16 +113,13 @@ LAUNCH = st.tuples(
 def test_the_order_of_launches_does_not_matter_and_counts_are_theirs(
     rows: list[Row], random: object
 ) -> None:
-    flaky_nodes = find_flaky_nodes(Outcomes.from_rows(rows), SETTINGS)
     sorted_rows = sorted(rows, key=lambda row: (str(sorted(row[0])), row[1:]))
-    assert {
-        frozenset(node.names)
-        for node in find_flaky_nodes(Outcomes.from_rows(sorted_rows), SETTINGS)
-    } == {frozenset(node.names) for node in flaky_nodes}
-    for node in flaky_nodes:
+    names, sorted_names = (
+        {frozenset(node.names) for node in flaky(order)} for order in (rows, sorted_rows)
+    )
+    assert names == sorted_names
+    for node in flaky(rows):
         subset = [row for row in rows if node.names[0] in row[0]]
-        assert isinstance(node, FlakyNode) and 0 < node.counts[0] <= node.counts[1] <= len(subset)
-        assert (
-            node.counts[0] <= sum(row[1] for row in subset)
-            and node.chance <= SETTINGS.failures_level
-        )
+        assert 0 < node.counts[0] <= node.counts[1] <= len(subset)
+        assert node.counts[0] <= sum(row[1] for row in subset)
+        assert node.chance <= SETTINGS.failures_level
