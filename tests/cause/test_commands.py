@@ -8,22 +8,12 @@ import time
 from pathlib import Path
 
 import pytest
+from support.git import git
 
 from roundtrip.cause import commands
 from roundtrip.cause.commands import Commands, Version
 from roundtrip.cli.process import Terminated
 from roundtrip.errors import UserError
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    process = subprocess.run(
-        ["git", "-C", str(folder), *identity, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return process.stdout.strip()
 
 
 @pytest.fixture
@@ -141,26 +131,21 @@ def test_a_build_has_a_limit_of_its_own_and_one_that_took_too_long_is_tried_agai
 
 
 def test_what_is_no_range_of_commits_is_refused(history: Path, tmp_path: Path) -> None:
-    for old, new, complaint in (
-        ("HEAD", "HEAD~1", "no earlier commit"),
-        ("nope", "HEAD", "'nope' is no commit"),
+    for folder, old, new, complaint in (
+        (history, "HEAD", "HEAD~1", "no earlier commit"),
+        (history, "nope", "HEAD", "'nope' is no commit"),
+        (tmp_path / "none", "a", "b", "no such folder"),
+        (tmp_path, "a", "b", "is no commit"),
     ):
         with pytest.raises(UserError, match=complaint):
-            commands.git_versions(history, old, new)
-    with pytest.raises(UserError, match="no such folder"):
-        commands.git_versions(tmp_path / "none", "a", "b")
-    with pytest.raises(UserError, match="is no commit"):
-        commands.git_versions(tmp_path, "a", "b")
+            commands.git_versions(folder, old, new)
 
 
 def test_specs_between_two_versions_of_a_package() -> None:
     candidates = ["4.1.4", "4.1.5", "5.0.0", "5.0.7"]
     versions = commands.spack_versions("openmpi@4.1.4", "openmpi@5.0.0 %gcc", candidates)
-    assert [version.name for version in versions] == [
-        "openmpi@4.1.4 %gcc",
-        "openmpi@4.1.5 %gcc",
-        "openmpi@5.0.0 %gcc",
-    ]
+    names = [f"openmpi@{version} %gcc" for version in ("4.1.4", "4.1.5", "5.0.0")]
+    assert [version.name for version in versions] == names
     assert versions[0].fetch == "spack install --reuse 'openmpi@4.1.4 %gcc'"
     for old, new, complaint in (
         ("openmpi@4.1.4", "mpich@4.0", "two versions of one package"),

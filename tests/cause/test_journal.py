@@ -123,10 +123,13 @@ def test_time_that_is_over_leaves_the_answer_open(tmp_path: Path) -> None:
     assert isinstance(result, Changes) and not result.changes
 
 
-def test_a_search_of_other_commands_is_not_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_search_of_other_commands_is_not_resumed() -> None:
     old, new = (plan().model_copy(update={"digest": letter * 64}) for letter in "ab")
     conduct.open_journal(old, resume=False)
     assert conduct.open_journal(old, resume=True)[0] == old
@@ -134,11 +137,9 @@ def test_a_search_of_other_commands_is_not_resumed(
         conduct.open_journal(new, resume=True)
 
 
-def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("runs")
+def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew() -> None:
     """Launches that fail at once end a search: to go on with it would end it again."""
-    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
     search_plan = plan("blame", 3)
     assert not conduct.is_begun(search_plan)
     _, search_journal = conduct.open_journal(search_plan, resume=False)
@@ -151,11 +152,9 @@ def test_a_night_goes_on_with_a_search_that_has_a_round_and_begins_others_anew(
     assert not conduct.is_begun(search_plan.model_copy(update={"title": "Another?"}))
 
 
-def test_a_plan_without_a_digest_of_its_commands_is_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("runs")
+def test_a_plan_without_a_digest_of_its_commands_is_resumed() -> None:
     """As the first release wrote it."""
-    monkeypatch.setenv("ROUNDTRIP_RUNS", str(tmp_path))
     _, search_journal = conduct.open_journal(plan(), resume=False)
     file = search_journal.folder / journal.PLAN
     content = json.loads(file.read_text())
@@ -206,9 +205,7 @@ def test_a_scheduler_that_allows_no_launch_ends_the_time_and_leaves_no_entry(
     search_journal, search_plan = Journal(tmp_path / "search"), plan("blame", 3)
     search_journal.begin(search_plan)
     minutes = 0.5 / 60 if not launches else 5.0
-    result = journal.run_search(
-        search_plan, search_journal, Refused(), minutes, lambda line: lines.append(line)
-    )
+    result = journal.run_search(search_plan, search_journal, Refused(), minutes, lines.append)
     assert isinstance(result, Causes) and result.ending is Ending.UNKNOWN
     entries = journal.read_entries(tmp_path / "search")
     assert len(entries) == launches and all(entry.value is not None for entry in entries)

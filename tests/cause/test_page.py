@@ -30,7 +30,8 @@ class Noisy:
         return float(np.exp(self.slow(arm) + 0.01 * self.rng.standard_normal()))
 
 
-def searched(folder: Path, kind: str, arms: list[str], slow: Callable[[Hashable], float]) -> Report:
+def begun(folder: Path, kind: str, arms: list[str]) -> tuple[Plan, Journal]:
+    """A search without a launch."""
     plan = Plan(
         kind=kind,  # type: ignore[arg-type]
         title="What changed latency on 2026-11-25?",
@@ -44,11 +45,20 @@ def searched(folder: Path, kind: str, arms: list[str], slow: Callable[[Hashable]
     )
     search_journal = Journal(folder / "search")
     search_journal.begin(plan)
-    journal.run_search(plan, search_journal, Noisy(slow), 5.0, lambda _: None)
+    return plan, search_journal
+
+
+def reported(folder: Path) -> Report:
     bundle = folder / "bundle"
     bundle.mkdir()
-    page.make_bundle(search_journal.folder, bundle, "2026-11-25T13:00:00Z", None)
+    page.make_bundle(folder / "search", bundle, "2026-11-25T13:00:00Z", None)
     return page.report(bundle)
+
+
+def searched(folder: Path, kind: str, arms: list[str], slow: Callable[[Hashable], float]) -> Report:
+    plan, search_journal = begun(folder, kind, arms)
+    journal.run_search(plan, search_journal, Noisy(slow), 5.0, lambda _: None)
+    return reported(folder)
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -108,26 +118,9 @@ def test_a_bisection_has_a_row_for_each_probe(tmp_path: Path) -> None:
 
 def test_why_launches_failed_is_counted_and_stays_on_the_site(tmp_path: Path) -> None:
     reason = "mpirun: /home/someone/bin: not found"
-    plan = Plan(
-        kind="bisect",
-        title="Which?",
-        measures="time",
-        name="search",
-        site="local",
-        started="2026-11-25T12:00:00Z",
-        seed=3,
-        arms=["v0", "v1", "v2"],
-        step=0.05,
-    )
-    search_journal = Journal(tmp_path / "search")
-    search_journal.begin(plan)
-    with (search_journal.folder / journal.LAUNCHES).open("a") as stream:
-        for at, value in enumerate((1.0, None)):
-            entry = Entry(round=1, at=at, value=value, why="" if value else reason)
-            stream.write(entry.model_dump_json() + "\n")
-    bundle = tmp_path / "bundle"
-    bundle.mkdir()
-    page.make_bundle(search_journal.folder, bundle, "2026-11-25T13:00:00Z", None)
-    report = page.report(bundle)
-    assert dict(report.facts)["Launches"] == "1 of 2 launches completed"
-    assert "someone" not in (bundle / journal.LAUNCHES).read_text()
+    _, search_journal = begun(tmp_path, "bisect", ["v0", "v1", "v2"])
+    for at, value in enumerate((1.0, None)):
+        search_journal.add(Entry(round=1, at=at, value=value, why="" if value else reason))
+    assert "someone" in (search_journal.folder / journal.LAUNCHES).read_text()
+    assert dict(reported(tmp_path).facts)["Launches"] == "1 of 2 launches completed"
+    assert "someone" not in (tmp_path / "bundle" / journal.LAUNCHES).read_text()

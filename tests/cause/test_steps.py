@@ -76,14 +76,14 @@ def test_a_budget_that_cannot_suffice_is_refused() -> None:
 
 
 def test_a_series_without_a_step_and_one_that_is_not_there_are_one_line(nights: Path) -> None:
-    with pytest.raises(UserError, match="no series of site"):
-        steps.find(SITE, "nope", "", None, nights)
-    with pytest.raises(UserError, match="no step began then; right is one of: 2026"):
-        steps.find(SITE, STEPPED, "1999-01-01", None, nights)
-    with pytest.raises(UserError, match="no step in"):
-        steps.find(SITE, "mpi, 1 B", "", None, nights)
-    with pytest.raises(UserError, match="series with a step have"):
-        steps.find(SITE, "mpi", "", None, nights)
+    for series, night, complaint in (
+        ("nope", "", "no series of site"),
+        (STEPPED, "1999-01-01", "no step began then; right is one of: 2026"),
+        ("mpi, 1 B", "", "no step in"),
+        ("mpi", "", "series with a step have"),
+    ):
+        with pytest.raises(UserError, match=complaint):
+            steps.find(SITE, series, night, None, nights)
 
 
 def test_the_command_says_what_it_would_launch(nights: Path) -> None:
@@ -116,13 +116,9 @@ def test_facts_are_split_by_what_can_be_set_from_here() -> None:
         Switch(NODE_SET, "node-0000000a, node-0000000b", "node-0000000a, node-0000000c"),
         Switch("launcher options", "--bind-to core", None),
     )
-    names = [name.partition(":")[0] for name, _ in others]
-    assert names == [
-        "access of partition batch",
-        "kernel",
-        "MPI version (openmpi41)",
-        "variable LONG (openmpi41)",
-        "variable MINE (openmpi41)",
+    assert [name.partition(":")[0] for name, _ in others] == [
+        *("access of partition batch", "kernel", "MPI version (openmpi41)"),
+        *("variable LONG (openmpi41)", "variable MINE (openmpi41)"),
     ]
     assert "roundtrip nodes" in dict(others)[others[1][0]]
     assert "--old-toolchain" in dict(others)[others[2][0]]

@@ -36,6 +36,16 @@ def nothing(number: int) -> None:
     """Of a machine that lets all rounds pass."""
 
 
+def end_at(last: int, error: type[BaseException] = KeyboardInterrupt) -> Before:
+    """The error comes before round `last`."""
+
+    def stop(number: int) -> None:
+        if number == last:
+            raise error
+
+    return stop
+
+
 @pytest.fixture
 def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Runs the command; each session is played by launches of known speed, at one size."""
@@ -140,11 +150,7 @@ def test_a_case_that_completes_with_one_toolchain_only_fails(
 def test_interrupted_it_judges_what_is_there_and_goes_on_later(
     played: Callable[..., Result], tmp_path: Path
 ) -> None:
-    def stop(number: int) -> None:
-        if number == 4:
-            raise KeyboardInterrupt
-
-    result = played(FAST, SLOW, before=stop)
+    result = played(FAST, SLOW, before=end_at(4))
     assert result.exit_code == 130, result.output
     assert "3 rounds" in result.stdout
     assert "cannot tell" in result.stdout
@@ -163,11 +169,7 @@ def test_in_abba_a_resumed_run_goes_on_with_its_design(
     """Killed between the two sides of round 3: it and round 4, its mirror, give no value."""
     monkeypatch.setattr(secrets, "randbits", lambda _: 7)
 
-    def stop(number: int) -> None:
-        if number == 6:
-            raise KeyboardInterrupt
-
-    result = played(FAST, SLOW, "--order", "abba", before=stop)
+    result = played(FAST, SLOW, "--order", "abba", before=end_at(6))
     assert result.exit_code == 130, result.output
     assert "2 rounds" in result.stdout and "ABBA: one coin" in result.stdout
     second_result = played(FAST, SLOW, "--resume", "--format", "json")
@@ -188,11 +190,7 @@ def test_in_abba_a_resumed_run_goes_on_with_its_design(
 
 
 def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[..., Result]) -> None:
-    def before(number: int) -> None:
-        if number == 2:
-            raise KeyboardInterrupt
-
-    result = played(FAST, SLOW, before=before, fails=(SLOW,))
+    result = played(FAST, SLOW, before=end_at(2), fails=(SLOW,))
     assert result.exit_code == 130, result.output
     assert "nothing to compare yet: " in result.stderr
     assert f"no launch with toolchain={SLOW}" in result.stderr
@@ -202,26 +200,18 @@ def test_interrupted_before_both_sides_came_back_it_says_so(played: Callable[...
 def test_the_command_that_goes_on_judges_and_writes_as_the_first_did(
     played: Callable[..., Result], tmp_path: Path
 ) -> None:
-    def stop(number: int) -> None:
-        raise KeyboardInterrupt
-
     file = str(tmp_path / "ab.json")
     options = ["--fail-on", "3%", "--budget=1h", "--format", "json", "--output", file]
-    result = played(FAST, SLOW, *options, "--site", "local", before=stop)
+    result = played(FAST, SLOW, *options, "--site", "local", before=end_at(1))
     options_text = " ".join(options)
     assert f"roundtrip ab {FAST} {SLOW} {options_text} --site local --resume\n" in result.stderr
-    again = played(FAST, SLOW, *options, "--site", "local", "--resume", before=stop)
+    again = played(FAST, SLOW, *options, "--site", "local", "--resume", before=end_at(1))
     assert f"{options_text} --site local --resume\n" in again.stderr
 
 
-def test_a_scheduler_that_ends_it_gets_the_verdict_too(
-    played: Callable[..., Result],
-) -> None:
-    def stop(number: int) -> None:
-        if number == 8:
-            raise Terminated
-
-    result = played(FAST, SLOW, "--fail-on", "0.01%", before=stop, alike=True)
+def test_a_scheduler_that_ends_it_gets_the_verdict_too(played: Callable[..., Result]) -> None:
+    before = end_at(8, Terminated)
+    result = played(FAST, SLOW, "--fail-on", "0.01%", before=before, alike=True)
     assert result.exit_code == 2, result.output
     assert "7 rounds" in result.stdout
     assert "--resume" in result.stderr

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.git import git
 from typer.testing import CliRunner, Result
 
 from roundtrip.campaign import tree
@@ -44,12 +44,12 @@ def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     def run(*arguments: str, slow: int = SLOW, by: int = 12) -> Result:
         if not clone.exists():
             clone.mkdir()
-            _git(clone, "init", "--quiet")
+            git(clone, "init", "--quiet")
             for number in range(COMMITS):
                 (clone / "speed").write_text(f"{by if number >= slow else 10}\n")
                 (clone / "number").write_text(f"{number}\n")
-                _git(clone, "add", ".")
-                _git(clone, "commit", "--quiet", "--message", f"commit {number}")
+                git(clone, "add", ".")
+                git(clone, "commit", "--quiet", "--message", f"commit {number}")
         return CliRunner().invoke(
             app,
             [
@@ -62,18 +62,14 @@ def bisected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     return run
 
 
-def _git(folder: Path, *arguments: str) -> None:
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True)
-
-
 def test_the_slow_commit_is_found_and_its_report_verified(
     bisected: Callable[..., Result], tmp_path: Path
 ) -> None:
     result = bisected()
     assert result.exit_code == 1, result.output
     assert "8 versions; expected: about" in result.output
-    slow = _commits(tmp_path)[SLOW]
+    commits = git(tmp_path / "clone", "rev-list", "--reverse", "HEAD").split()
+    slow = commits[SLOW][:12]
     assert re.search(rf"The first slow version is {slow}: it takes 1\.(1[89]|2[01])", result.output)
     page = Path(result.output.split("report: ")[1].splitlines()[0])
     assert publish.verify(page.parent) == []
@@ -125,13 +121,3 @@ def test_bad_input_is_one_line_and_launches_nothing(
     result = bisected(*arguments)
     assert isinstance(result.exception, UserError) and complaint in str(result.exception)
     assert not (tmp_path / "runs").exists()
-
-
-def _commits(tmp_path: Path) -> list[str]:
-    process = subprocess.run(
-        ["git", "-C", str(tmp_path / "clone"), "rev-list", "--reverse", "HEAD"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [commit[:12] for commit in process.stdout.split()]

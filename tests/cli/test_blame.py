@@ -29,10 +29,7 @@ PARAMETERS = (("mode", "pingpong"), ("placement", "shared-memory"))
 CAUSE = Switch("SLOW", None, "1")
 SWITCHES = (Switch("A", "1", "2"), CAUSE, Switch("B", None, "x"))
 SERIES = {
-    "case": "pingpong/same",
-    "variant": "mpi",
-    "size_bytes": 65536,
-    "phase": "measure",
+    **{"case": "pingpong/same", "variant": "mpi", "size_bytes": 65536, "phase": "measure"},
     "metric": "half_round_trip_time",
 }
 
@@ -45,10 +42,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
     case = Case("NetPIPE", PARAMETERS, "26ad4637", "local", "smp", NAME)
     cases = (case, replace(case, environ=OLD))
     plan = Matrix(tuple(ExpectedCase(case, "netpipe.py", (), "netpipe") for case in cases), ())
-    line = SimpleNamespace(
-        label="mpi, 64 KiB",
-        series=SimpleNamespace(names={**SERIES, "case_id": case.id}, lower_is_better=True),
-    )
+    series = SimpleNamespace(names={**SERIES, "case_id": case.id}, lower_is_better=True)
+    line = SimpleNamespace(label="mpi, 64 KiB", series=series)
     step = SeriesStep(
         "ab", line, "2026-11-20T01:00:00Z", 0.2, 0.02, SWITCHES, (("kernel", "boot"),)
     )  # type: ignore[arg-type]
@@ -70,12 +65,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Res
         (folder / "session.json").write_text('{"exit_status": 0}')
 
     site = SimpleNamespace(
-        name="local",
-        spack=None,
-        environment={},
-        partitions={"smp": {"scheduler": "local"}},
-        toolchains=toolchains,
-        checkout=Path.cwd(),
+        **{"name": "local", "spack": None, "environment": {}, "toolchains": toolchains},
+        **{"partitions": {"smp": {"scheduler": "local"}}, "checkout": Path.cwd()},
     )
     monkeypatch.setattr(cause, "Site", lambda name, checkout: site)
     monkeypatch.setattr(matrix, "build_matrix", lambda campaign, site: plan)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.outputs import answer
 from support.pairs import CAMPAIGN, EMULATED, ENVIRON, SITE, Pairs, pseudonym
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from roundtrip.cli import app
 from roundtrip.collect import pseudonyms
@@ -17,11 +17,13 @@ from roundtrip.errors import UserError
 GONE = {"node": pseudonym(99), "state": "drained", "reason": "bad cable"}
 
 
+def nodes(reports: Path, *options: str) -> Result:
+    return CliRunner().invoke(app, ["nodes", SITE, "--reports", str(reports), *options])
+
+
 def test_a_sick_node_is_named_and_the_status_is_one(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]})
-    writer.night(0), writer.night(1)
-    command = ["nodes", SITE, "--reports", str(tmp_path)]
-    result = CliRunner().invoke(app, command)
+    Pairs(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]}).write(2)
+    result = nodes(tmp_path)
     first, *rest = result.stdout.splitlines()
     assert result.exit_code == 1
     assert first.startswith(f"{CAMPAIGN}: {pseudonym(3)} is sick: latency ")
@@ -29,13 +31,10 @@ def test_a_sick_node_is_named_and_the_status_is_one(tmp_path: Path) -> None:
     night = "was not measured in the night of 2026-01-02"
     reason = "nor in any night before (drained: bad cable)"
     assert rest == [f"{CAMPAIGN}: {GONE['node']} {night}, {reason}."]
-    output = answer("nodes", CliRunner().invoke(app, [*command, CAMPAIGN, "--json"]).stdout)
+    output = answer("nodes", nodes(tmp_path, CAMPAIGN, "--json").stdout)
     (finding,) = output["named"]
-    assert (finding["kind"], finding["name"], finding["nodes"]) == (
-        "node",
-        pseudonym(3),
-        [pseudonym(3)],
-    )
+    assert (finding["kind"], finding["name"]) == ("node", pseudonym(3))
+    assert finding["nodes"] == [pseudonym(3)]
     latency = next(row for row in finding["measures"] if row["measure"] == "latency")
     assert latency["low"] < 200 < latency["high"] and latency["launches"] == 8
     assert latency["nights"] == 2 and latency["q"] < 0.001
@@ -47,17 +46,10 @@ def test_nodes_that_failed_or_were_lost_are_listed_with_the_night_that_measured_
     tmp_path: Path,
 ) -> None:
     Pairs(tmp_path, nodes=8).night(0)
-    drained_node = {"node": pseudonym(6), "state": "drained", "reason": "bad cable"}
+    facts = {"nodes_not_measured": [{**GONE, "node": pseudonym(6)}]}
     plan = {"cluster": {"pairs": [{"hosts": [pseudonym(n)]} for n in (0, 77)]}}
-    writer = Pairs(
-        tmp_path,
-        nodes=8,
-        failed=frozenset({5, 6}),
-        facts={"nodes_not_measured": [drained_node]},
-        plan=plan,
-    )
-    writer.night(1)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    Pairs(tmp_path, nodes=8, failed=frozenset({5, 6}), facts=facts, plan=plan).night(1)
+    result = nodes(tmp_path)
     night = "was not measured in the night of 2026-01-02"
     assert [line for line in result.stdout.splitlines() if night in line] == [
         f"{CAMPAIGN}: {pseudonym(5)} {night}, last on 2026-01-01 "
@@ -74,7 +66,7 @@ def test_the_partner_of_a_node_that_went_down_is_not_said_to_have_failed(tmp_pat
     down_nodes = frozenset({1})
     plan = {"cluster": {"pairs": [{"hosts": [pseudonym(1), pseudonym(6)]}]}}
     Pairs(tmp_path, nodes=8, each=1, failed=down_nodes, down=down_nodes, plan=plan).night(0)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    result = nodes(tmp_path)
     first, second = (line for line in result.stdout.splitlines() if "was not measured" in line)
     assert first.startswith(f"{CAMPAIGN}: {pseudonym(1)} ")
     assert first.endswith("(failed: all 1 launches failed, no answer).")
@@ -83,40 +75,35 @@ def test_the_partner_of_a_node_that_went_down_is_not_said_to_have_failed(tmp_pat
 
 
 def test_results_of_emulated_nodes_say_so_and_can_be_printed(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, slow={3: 100e-6}, narrow={9: 4.0}, emulated=EMULATED)
-    writer.night(0), writer.night(1)
-    command = ["nodes", SITE, "--reports", str(tmp_path)]
-    lines = CliRunner().invoke(app, command).stdout.splitlines()
+    Pairs(tmp_path, slow={3: 100e-6}, narrow={9: 4.0}, emulated=EMULATED).write(2)
+    lines = nodes(tmp_path).stdout.splitlines()
     assert {line.split()[1] for line in lines} == {pseudonym(3), pseudonym(9)}
     assert all("is sick (EMULATED NODES): " in line for line in lines)
     assert not any("?" in line or "\N{NO-BREAK SPACE}" in line for line in lines)
     assert any(" % [" in line and ", " in line.partition("[")[2] for line in lines)
-    output = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)
+    output = answer("nodes", nodes(tmp_path, "--json").stdout)
     assert output["labels"] == {CAMPAIGN: {ENVIRON: "EMULATED NODES"}}
     measures = [row for finding in output["named"] for row in finding["measures"]]
     assert measures and {row["label"] for row in measures} == {"EMULATED NODES"}
 
 
 def test_healthy_emulated_nodes_are_said_to_be_emulated(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, emulated=EMULATED)
-    writer.night(0), writer.night(1)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    Pairs(tmp_path, emulated=EMULATED).write(2)
+    result = nodes(tmp_path)
     assert "No node stands out of 16 (EMULATED NODES); latency +" in result.stdout
     assert "?" not in result.stdout
 
 
 def test_nodes_that_slurm_had_taken_out_are_no_alarm(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, facts={"nodes_not_measured": [GONE]})
-    writer.night(0), writer.night(1)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    Pairs(tmp_path, facts={"nodes_not_measured": [GONE]}).write(2)
+    result = nodes(tmp_path)
     assert "(drained: bad cable)" in result.stdout
     assert result.exit_code == 0
 
 
 def test_healthy_nodes_end_with_zero_and_say_what_would_have_been_seen(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path)
-    writer.night(0), writer.night(1)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    Pairs(tmp_path).write(2)
+    result = nodes(tmp_path)
     assert result.exit_code == 0
     assert "No node stands out of 16; latency +" in result.stdout
     assert "would have been seen" in result.stdout
@@ -124,7 +111,7 @@ def test_healthy_nodes_end_with_zero_and_say_what_would_have_been_seen(tmp_path:
 
 def test_one_night_of_few_rounds_is_open(tmp_path: Path) -> None:
     Pairs(tmp_path, each=2, slow={3: 100e-6}).night(0)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    result = nodes(tmp_path)
     assert result.exit_code == 0
     assert "Cannot judge 16 nodes: needs " in result.stdout
 
@@ -136,10 +123,9 @@ def test_a_site_without_such_nights_is_refused(tmp_path: Path) -> None:
 
 def test_a_user_is_warned_of_a_damaged_night_and_the_others_count(tmp_path: Path) -> None:
     writer = Pairs(tmp_path, slow={3: 100e-6}, facts={"nodes_not_measured": [GONE]})
-    writer.night(0), writer.night(1)
-    night = writer.night(2)
+    *_, night = writer.write(3)
     (night / "bundle" / "cases.parquet").write_bytes(b"PAR1")
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path)])
+    result = nodes(tmp_path)
     first, second = result.stdout.splitlines()
     assert result.exit_code == 1 and f"{pseudonym(3)} is sick" in first
     assert "was not measured in the night of 2026-01-02" in second
@@ -160,18 +146,15 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_terminal_shows_the_host_of_a_node(site: Path) -> None:
-    writer = Pairs(site, slow={3: 100e-6})
-    writer.night(0), writer.night(1)
-    command = ["nodes", SITE, "--reports", str(site)]
-    first = CliRunner().invoke(app, command).stdout.splitlines()[0]
+    Pairs(site, slow={3: 100e-6}).write(2)
+    first = nodes(site).stdout.splitlines()[0]
     assert first.startswith(f"{CAMPAIGN}: n 3' ({pseudonym(3)}) is sick: latency ")
-    output = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)
+    output = answer("nodes", nodes(site, "--json").stdout)
     assert output["hosts"] == {pseudonym(3): "n 3'"}
 
 
 def test_the_history_of_a_node_shows_its_host(site: Path) -> None:
-    writer = Pairs(site, nodes=8)
-    writer.night(0), writer.night(1)
+    Pairs(site, nodes=8).write(2)
     command = ["history", SITE, "--reports", str(site), "--all", "--series", pseudonym(3)]
     result = CliRunner().invoke(app, command, env={"COLUMNS": "200"})
     assert f"n 3' ({pseudonym(3)})" in result.stdout
@@ -179,9 +162,8 @@ def test_the_history_of_a_node_shows_its_host(site: Path) -> None:
 
 
 def test_the_commands_that_drain_nodes_are_printed_for_a_shell(site: Path) -> None:
-    writer = Pairs(site, slow={3: 100e-6, 9: 100e-6})
-    writer.night(0), writer.night(1)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
+    Pairs(site, slow={3: 100e-6, 9: 100e-6}).write(2)
+    result = nodes(site, "--drain-command")
     assert result.exit_code == 1
     (line,) = result.stdout.splitlines()
     words = shlex.split(line)
@@ -192,7 +174,7 @@ def test_the_commands_that_drain_nodes_are_printed_for_a_shell(site: Path) -> No
 
 def test_healthy_nodes_give_no_command(site: Path) -> None:
     Pairs(site).night(0)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(site), "--drain-command"])
+    result = nodes(site, "--drain-command")
     assert (result.exit_code, result.stdout) == (0, "")
 
 
@@ -202,34 +184,27 @@ def test_without_the_key_the_command_says_in_one_line_what_it_needs(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv(pseudonyms.KEY_VARIABLE, raising=False)
     Pairs(tmp_path, slow={3: 100e-6}).night(0)
-    result = CliRunner().invoke(app, ["nodes", SITE, "--reports", str(tmp_path), "--drain-command"])
+    result = nodes(tmp_path, "--drain-command")
     assert isinstance(result.exception, UserError)
     message = str(result.exception)
-    assert (
-        str(pseudonyms.site_key_file(SITE)) in message
-        and pseudonyms.KEY_VARIABLE in message
-        and "\n" not in message
-    )
+    assert str(pseudonyms.site_key_file(SITE)) in message and "\n" not in message
+    assert pseudonyms.KEY_VARIABLE in message
 
 
 def test_a_flaky_node_is_named_by_its_nights_together_with_both_counts(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, nodes=16, alone=True, failed=frozenset({5}))
-    writer.night(0), writer.night(1)
-    command = ["nodes", SITE, "--reports", str(tmp_path)]
-    result = CliRunner().invoke(app, command)
+    Pairs(tmp_path, nodes=16, alone=True, failed=frozenset({5})).write(2)
+    result = nodes(tmp_path)
     assert result.exit_code == 1
     counts = "16 of 16 launches on it failed, 0 of 176 elsewhere, two nights."
     assert f"{CAMPAIGN}: {pseudonym(5)} is flaky: {counts}" in result.stdout.splitlines()
-    (finding,) = answer("nodes", CliRunner().invoke(app, [*command, "--json"]).stdout)["flaky"]
+    (finding,) = answer("nodes", nodes(tmp_path, "--json").stdout)["flaky"]
     assert (finding["nodes"], finding["failed"], finding["launches"]) == ([pseudonym(5)], 16, 16)
     assert finding["chance"] < 0.001
 
 
 def test_a_slow_processor_is_said_to_be_one(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, alone=True, halved={3}, narrow={9: 4.0})
-    writer.night(0), writer.night(1)
-    command = ["nodes", SITE, "--reports", str(tmp_path)]
-    lines = CliRunner().invoke(app, command).stdout.splitlines()
+    Pairs(tmp_path, alone=True, halved={3}, narrow={9: 4.0}).write(2)
+    lines = nodes(tmp_path).stdout.splitlines()
     (slow,) = (line for line in lines if pseudonym(3) in line)
     (link,) = (line for line in lines if pseudonym(9) in line)
     assert "is sick: its processor is slow: inside the node, without the network, latency +" in slow

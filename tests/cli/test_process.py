@@ -10,6 +10,7 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,11 @@ LONG = "a" * 300
 Done = subprocess.CompletedProcess[str]
 
 
-def roundtrip(*arguments: str | Path, env: Mapping[str, str] = {}, **settings: Any) -> Done:
+def roundtrip(
+    *arguments: str | bytes | Path, code: str = MAIN, env: Mapping[str, str] = {}, **settings: Any
+) -> Done:
     return subprocess.run(
-        [sys.executable, "-c", MAIN, *map(str, arguments)],
+        [sys.executable, "-c", code, *arguments],
         cwd=CHECKOUT,
         env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), **env},
         capture_output=True,
@@ -118,14 +121,8 @@ def test_a_deep_lock_file(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small bundle."""
-    environs = ("openmpi41-boost181",)
-    tree = Tree(
-        tmp_path_factory.mktemp("built") / "run",
-        launches=2,
-        environs=environs,
-        sizes=[1, 1024],
-        samples=3,
-    )
+    folder, environs = tmp_path_factory.mktemp("built") / "run", ("openmpi41-boost181",)
+    tree = Tree(folder, launches=2, environs=environs, sizes=[1, 1024], samples=3)
     return bundle.build(tree.write().path)
 
 
@@ -201,22 +198,15 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="changing the user needs 
 def test_a_user_without_a_home() -> None:
     variables = {"HOME": "", "XDG_CACHE_HOME": "", "ROUNDTRIP_TOOLCHAINS": ""}
     code = MAIN.replace("import sys;", "import os, sys; del os.environ['HOME'];")
-    result = subprocess.run(
-        [sys.executable, "-c", code, "toolchains", "--list"],
-        env={**os.environ, **variables, "PYTHONPATH": str(CHECKOUT / "src")},
-        capture_output=True,
-        text=True,
-        preexec_fn=unknown_user(),
-    )
+    result = roundtrip("toolchains", "--list", code=code, env=variables, preexec_fn=unknown_user())
     one_line(result, "no home folder: set HOME or ROUNDTRIP_TOOLCHAINS")
 
 
 @as_root
 @pytest.mark.parametrize("limit", [1, 4])
 def test_a_limit_of_processes(limit: int) -> None:
-    one_line(
-        roundtrip("doctor", preexec_fn=unknown_user(limit)), r"no room for \d+ threads.*ulimit -u"
-    )
+    result = roundtrip("doctor", preexec_fn=unknown_user(limit))
+    one_line(result, r"no room for \d+ threads.*ulimit -u")
 
 
 def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
@@ -225,12 +215,7 @@ def test_a_bug_is_called_one_and_its_traceback_kept(tmp_path: Path) -> None:
         "def broken(): return {}['there is no such key']\n"
         "sys.exit(process.status_of(broken))"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
+    result = roundtrip(code=code, env={"TMPDIR": str(tmp_path)})
     one_line(result, r"this is a bug in roundtrip \(KeyError\)", process.BUG)
     (file,) = tmp_path.glob("roundtrip-bug-*.txt")
     assert str(file) in result.stderr
@@ -292,11 +277,12 @@ def test_a_number_of_threads_that_is_none(environment: str, complaint: str) -> N
     one_line(result, complaint)
 
 
-def test_an_address_space_that_is_too_small_is_named_with_what_is_needed() -> None:
-    def confine() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+def confine(limit: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
-    result = roundtrip("collect", "/nonexistent", preexec_fn=confine)
+
+def test_an_address_space_that_is_too_small_is_named_with_what_is_needed() -> None:
+    result = roundtrip("collect", "/nonexistent", preexec_fn=partial(confine, 1 << 30))
     one_line(result, "limited to 1048576 kB: right is `ulimit -v unlimited`, or [0-9]+")
 
 
@@ -306,11 +292,8 @@ def test_a_report_needs_no_more_than_the_address_space_that_is_documented(
 ) -> None:
     page = (CHECKOUT / "docs" / "operator.md").read_text(encoding="utf-8")
     (limit,) = re.findall(r"`ulimit -v (\d+)`", page)
-
-    def confine() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (int(limit) << 10, int(limit) << 10))
-
-    result = roundtrip("report", built, "--output", tmp_path, preexec_fn=confine)
+    limited = partial(confine, int(limit) << 10)
+    result = roundtrip("report", built, "--output", tmp_path, preexec_fn=limited)
     assert result.returncode == 0, result.stderr
     assert (tmp_path / "index.html").is_file()
 
@@ -330,15 +313,7 @@ def test_a_report_needs_no_more_than_the_address_space_that_is_documented(
     ],
 )
 def test_an_argument_that_can_mean_nothing(arguments: list[str | bytes], complaint: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", MAIN, *arguments],
-        cwd=CHECKOUT,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT / "src")},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    one_line(result, complaint)
+    one_line(roundtrip(*arguments), complaint)
 
 
 @pytest.mark.nightly

@@ -45,18 +45,10 @@ def roundtrip_run(
     def measuring(*_: Any) -> None:
         raise UserError("it would measure")
 
-    monkeypatch.setattr(
-        run,
-        "Site",
-        lambda name, checkout: SimpleNamespace(
-            name=name,
-            spack=None,
-            partitions=PARTITIONS,
-            system={},
-            toolchains={},
-            folder=tmp_path,
-        ),
+    site = SimpleNamespace(
+        name="box", spack=None, partitions=PARTITIONS, system={}, toolchains={}, folder=tmp_path
     )
+    monkeypatch.setattr(run, "Site", lambda name, checkout: site)
     monkeypatch.setattr(matrix, "build_matrix", lambda campaign, site: plan)
     monkeypatch.setattr(tree, "hold_site", measuring)
     return CliRunner().invoke(app, ["run", str(campaign), "--site", "box", *options])

@@ -66,9 +66,8 @@ def test_on_a_day_without_a_night_it_stands_at_the_next(tmp_path: Path) -> None:
 
 
 def test_what_ended_before_all_nights_is_not_said(tmp_path: Path) -> None:
-    annotations = load(
-        tmp_path, "- {from: 2026-11-01, text: x}\n- {from: 2026-10-01, to: 2026-11-02, text: y}"
-    )
+    text = "- {from: 2026-11-01, text: x}\n- {from: 2026-10-01, to: 2026-11-02, text: y}"
+    annotations = load(tmp_path, text)
     assert annotation_file.notes(NIGHTS, annotations) == [(NIGHTS[0], "y")]
 
 
@@ -109,8 +108,6 @@ def test_a_file_that_is_missing_or_empty_says_nothing(tmp_path: Path) -> None:
 def test_a_fault_names_its_line(tmp_path: Path, text: str, line: int, why: str) -> None:
     with pytest.raises(UserError) as fault:
         load(tmp_path, text)
-    assert (fault.value.line, Path(fault.value.file or "").name) == (
-        line,
-        annotation_file.FILE_NAME,
-    )
+    assert Path(fault.value.file or "").name == annotation_file.FILE_NAME
+    assert fault.value.line == line
     assert why in fault.value.message and "\n" not in fault.value.message

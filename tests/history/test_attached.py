@@ -15,11 +15,18 @@ from roundtrip.collect import manifest
 from roundtrip.errors import UserError
 from roundtrip.history import annotations as annotation_file
 from roundtrip.history import ledger
+from roundtrip.history.annotations import Annotation
 from roundtrip.report import data, renderers
 from roundtrip.report.build import build
 from roundtrip.report.sections import history
 
 RECORDED = Path(__file__).parents[1] / "data" / "reframe" / "4.10.4-default"
+
+
+def annotations(folder: Path, text: str) -> tuple[Annotation, ...]:
+    file = folder / annotation_file.FILE_NAME
+    file.write_text(text)
+    return annotation_file.load(file)
 
 
 def test_imported_nights_are_nights_of_the_ledger(
@@ -38,19 +45,14 @@ def test_imported_nights_are_nights_of_the_ledger(
     (folder,) = (tmp_path / CAMPAIGN / SITE / "imported").iterdir()
     (folder / "values.parquet").write_bytes(b"")
     final_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    assert (
-        final_ledger.nights.equals(own_ledger.nights)
-        and "values.parquet" in final_ledger.warnings[0]
-    )
+    assert final_ledger.nights.equals(own_ledger.nights)
+    assert "values.parquet" in final_ledger.warnings[0]
 
 
 def test_an_annotation_leaves_its_nights_out(tmp_path: Path) -> None:
     Nights(tmp_path, series=1).write(3)
-    file = tmp_path / annotation_file.FILE_NAME
-    text = "text: a fan was broken\n  kind: incident\n  leave_out: true\n"
-    file.write_text(f"- from: 2026-01-02\n  {text}")
-    site_annotations = annotation_file.load(file)
-    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, site_annotations)
+    text = "- {from: 2026-01-02, text: a fan was broken, kind: incident, leave_out: true}"
+    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, annotations(tmp_path, text))
     assert site_ledger.nights["left_out"].to_list() == ["", "incident: a fan was broken", ""]
     assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights["left_out"].to_list() == ["", "", ""]
 
@@ -87,9 +89,8 @@ def test_at_most_the_newest_nights_go_into_a_bundle(tmp_path: Path) -> None:
 def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path) -> None:
     bundle = Nights(tmp_path, series=1).write(3)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    file = tmp_path / annotation_file.FILE_NAME
-    file.write_text("- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}")
-    for site_annotations in ((), annotation_file.load(file)):
+    text = "- {from: 2026-01-03, text: tonight}\n- {from: 2026-01-02, text: a <b> switch}"
+    for site_annotations in ((), annotations(tmp_path, text)):
         copy = Path(shutil.copytree(bundle, tmp_path / f"copy{len(site_annotations)}"))
         ledger.attach(copy, manifest.verify(copy), site_ledger, site_annotations)
         notes = ledger.read_attached(copy, manifest.verify(copy)).notes.rows()
@@ -108,14 +109,10 @@ def test_what_is_said_of_nights_goes_into_a_bundle_and_its_report(tmp_path: Path
 def test_a_night_that_is_left_out_before_it_is_reported_is_not_judged(tmp_path: Path) -> None:
     bundle = Nights(tmp_path, series=2).write(3)[-1] / "bundle"
     site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
-    file = tmp_path / annotation_file.FILE_NAME
-    file.write_text("- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}")
-    ledger.attach(bundle, manifest.verify(bundle), site_ledger, annotation_file.load(file))
-    points = [
-        point
-        for line in history.judge_nights(data.read(bundle)).lines
-        for point in line.series.points
-    ]
+    text = "- {from: 2026-01-03, text: cooling, kind: maintenance, leave_out: true}"
+    ledger.attach(bundle, manifest.verify(bundle), site_ledger, annotations(tmp_path, text))
+    lines = history.judge_nights(data.read(bundle)).lines
+    points = [point for line in lines for point in line.series.points]
     assert {point.night[:10]: point.left_out for point in points} == {
         "2026-01-01": "",
         "2026-01-02": "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,21 @@ from roundtrip.history import detection
 from roundtrip.history.detection import Noise
 
 SETTINGS = analysis.default().history
+
+
+#: Exit status, and what is printed.
+Command = Callable[..., tuple[object, str, str]]
+
+
+@pytest.fixture
+def calibrate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    def run(*arguments: str | Path) -> tuple[object, str, str]:
+        monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", *map(str, arguments)])
+        with pytest.raises(SystemExit) as exit_info:
+            main()
+        return exit_info.value.code, *capsys.readouterr()
+
+    return run
 
 
 def site(logs: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[Noise]:
@@ -48,10 +64,8 @@ def test_thresholds_that_fit_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_noise_that_moves_in_stretches_needs_higher_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     stretches = np.repeat(rng.choice([0.0, 0.03], (20, 30), p=[0.8, 0.2]), 8, axis=1)
-    noises = [
-        Noise(("",), 0.01, 0.0, 0, 1, 0, row)
-        for row in stretches + rng.normal(0, 0.01, stretches.shape)
-    ]
+    logs = stretches + rng.normal(0, 0.01, stretches.shape)
+    noises = [Noise(("",), 0.01, 0.0, 0, 1, 0, row) for row in logs]
     result = detection.calibrate(noises, 60, 500, 1, SETTINGS)
     assert result.false_alarms > 1 >= result.remaining_alarms
     assert result.evidence > SETTINGS.evidence
@@ -69,54 +83,40 @@ def test_too_few_nights_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.nightly
 def test_the_command_writes_thresholds_that_keep_the_promise(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, calibrate: Command
 ) -> None:
     rng = np.random.default_rng(5)
     stretches = np.repeat(rng.choice([1.0, 1.03], 6, p=[0.7, 0.3]), 8)
     change = lambda night, _: float(stretches[night])  # noqa: E731
     Nights(tmp_path / "reports", series=10, launches=2, samples=2, change=change).write(45)
     file = tmp_path / "analysis.toml"
-    argv = ["roundtrip", "calibrate", SITE, "--reports", str(tmp_path / "reports")]
-    argv += ["--series", "500", "--nights", "60", "--write", str(file)]
-    monkeypatch.setattr("sys.argv", argv)
-    with pytest.raises(SystemExit) as exit_info:
-        main()
-    output = capsys.readouterr().out
+    options = ("--series", "500", "--nights", "60", "--write", file)
+    status, output, _ = calibrate(SITE, "--reports", tmp_path / "reports", *options)
     evidence = analysis.load(file).history.evidence
     assert "10 series: a night scatters by" in output and f"evidence = {evidence:.1f}" in output
-    assert exit_info.value.code == int(evidence != SETTINGS.evidence)
+    assert status == int(evidence != SETTINGS.evidence)
 
 
-def test_a_site_without_nights_is_an_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    argv = ["roundtrip", "calibrate", "nowhere", "--reports", str(tmp_path)]
-    monkeypatch.setattr("sys.argv", argv)
-    with pytest.raises(SystemExit) as exit_info:
-        main()
-    assert exit_info.value.code == 2
-    assert "no series has 40 nights" in capsys.readouterr().err
+def test_a_site_without_nights_is_an_error(tmp_path: Path, calibrate: Command) -> None:
+    status, _, error = calibrate("nowhere", "--reports", tmp_path)
+    assert status == 2 and "no series has 40 nights" in error
 
 
 def test_the_command_warns_of_a_night_that_it_cannot_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, calibrate: Command
 ) -> None:
     (first, _) = Nights(tmp_path, series=1).write(2)
     (first / "report.json").unlink()
-    monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", SITE, "--reports", str(tmp_path)])
-    with pytest.raises(SystemExit):
-        main()
-    assert f"warning: {first}: not a published report\n" in capsys.readouterr().err
+    *_, error = calibrate(SITE, "--reports", tmp_path)
+    assert f"warning: {first}: not a published report\n" in error
 
 
 def test_a_place_that_takes_no_file_fails_before_a_simulation(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    calibrate: Command,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     place = tmp_path / "nowhere" / "analysis.toml"
-    monkeypatch.setattr("sys.argv", ["roundtrip", "calibrate", SITE, "--write", str(place)])
     monkeypatch.setattr(detection, "measure_noise", pytest.fail)
-    with pytest.raises(SystemExit) as exit_info:
-        main()
-    captured = capsys.readouterr()
-    assert (exit_info.value.code, captured.out) == (2, "")
-    assert captured.err == f"roundtrip: {place.parent}: no such folder\n"
+    error = f"roundtrip: {place.parent}: no such folder\n"
+    assert calibrate(SITE, "--write", place) == (2, "", error)

@@ -14,7 +14,6 @@ from support.nights import CAMPAIGN, ENVIRON, SITE, Nights
 from support.outputs import answer
 
 from roundtrip import cli
-from roundtrip.cli import main
 from roundtrip.report.pages import write
 
 SLOWER_FROM = 40
@@ -36,6 +35,11 @@ def change(number: int, series: Any) -> Any:
         factor[is_one_byte & (series["variant"] == "mpi").to_numpy()] = 1.08
         factor[is_one_byte & (series["variant"] == "boost").to_numpy()] = 1 / 1.08
     return factor
+
+
+def once(number: int, _: Any) -> float:
+    """Slower on night 34 alone."""
+    return 1.5 if number == 34 else 1.0
 
 
 def host(number: int) -> dict[str, Any]:
@@ -88,10 +92,8 @@ def test_json_has_every_series(reports: Path) -> None:
     assert slower["interval"][0] < 1.08 < slower["interval"][1]
     change = {"subject": "", "name": "package libucx0", "before": "1.13", "after": "1.14"}
     assert slower["changes"] == [{**change, "nodes": []}]
-    unchanged_records = [record for record in records if record["verdict"] == "unchanged"]
-    assert unchanged_records and all(
-        0 < record["would_have_seen"] < 0.2 for record in unchanged_records
-    )
+    unchanged = [record for record in records if record["verdict"] == "unchanged"]
+    assert unchanged and all(0 < record["would_have_seen"] < 0.2 for record in unchanged)
 
 
 def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
@@ -101,10 +103,7 @@ def test_a_filter_leaves_the_series_with_its_name(reports: Path) -> None:
 
 
 def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
-    reports: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in ("campaigns", "checks", f"site-configs/{SITE}"):
         (tmp_path / folder).mkdir(parents=True)
@@ -112,13 +111,9 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     monkeypatch.chdir(tmp_path)
 
     def ask(*arguments: str) -> tuple[int, str]:
-        argv = ["roundtrip", "history", SITE, "--reports", str(reports), *arguments]
-        monkeypatch.setattr("sys.argv", argv)
-        with pytest.raises(SystemExit) as exit_info:
-            main()
-        captured = capsys.readouterr()
-        assert captured.err == ""
-        return int(str(exit_info.value.code)), captured.out
+        process = history(SITE, "--reports", reports, *arguments)
+        assert process.stderr == ""
+        return process.returncode, process.stdout
 
     assert ask("--since", "2026-02-20")[0] == 0
     assert ask("--since", "2026-02-01")[0] == 1
@@ -127,9 +122,7 @@ def test_what_is_accepted_is_the_baseline_and_older_news_is_none(
     assert status == 0 and output.startswith("accepted up to 2026-02-24T")
     status, output = ask("--json")
     records = answer("history", output)["series"]
-    (slower,) = [
-        record for record in records if (record["variant"], record["size_bytes"]) == ("mpi", 1)
-    ]
+    (slower,) = [row for row in records if (row["variant"], row["size_bytes"]) == ("mpi", 1)]
     assert (status, slower["verdict"], slower["alarm"]) == (0, "unchanged", False)
     assert slower["accepted"]["reason"] == reason[1]
     assert len(slower["steps"]) == 1
@@ -153,9 +146,6 @@ def test_no_name_is_cut_off_where_there_is_little_room(reports: Path) -> None:
 
 
 def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) -> None:
-    def once(number: int, _: Any) -> float:
-        return 1.5 if number == 34 else 1.0
-
     def kernel(number: int) -> str:
         return ("5.14.0", "5.15.0", "6.1.0")[(number > 32) + (number > 33)]
 
@@ -168,9 +158,6 @@ def test_a_night_that_stands_alone_is_shown_with_what_changed(tmp_path: Path) ->
 
 
 def test_a_night_that_was_worse_is_said_to_be_back_once(tmp_path: Path) -> None:
-    def once(number: int, _: Any) -> float:
-        return 1.5 if number == 34 else 1.0
-
     writer = Nights(tmp_path, series=1, launches=2, samples=2, change=once)
     writer.write(36)
     process = history(SITE, "--reports", tmp_path)

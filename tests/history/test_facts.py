@@ -29,9 +29,8 @@ def bundle(tmp_path: Path) -> Path:
 
 def of(bundle: Path, files: dict[str, Any] | None = None) -> dict[tuple[str, str], str]:
     """Facts of a bundle without launches, by subject and name."""
-    fact_rows = facts.bundle_facts(
-        bundle, _listing(**(files or {})), pl.DataFrame(schema=CASES), _PLACED
-    )
+    listing = _listing(**(files or {}))
+    fact_rows = facts.bundle_facts(bundle, listing, pl.DataFrame(schema=CASES), _PLACED)
     return {(subject, name): value for subject, name, value in fact_rows}
 
 
@@ -51,10 +50,8 @@ def test_each_environment_of_a_lock_file_has_its_hash_its_mpi_and_what_carries_d
     assert facts["", "spack.lock"] == "a" * 12
     for toolchain in toolchains(lock.read(LOCK)):
         assert facts[toolchain.name, "Spack hash"] == toolchain.root.hash[:12]
-        assert (
-            facts[toolchain.name, toolchain.mpi.name]
-            == f"{toolchain.mpi.version} ({toolchain.mpi.hash[:7]})"
-        )
+        mpi = toolchain.mpi
+        assert facts[toolchain.name, mpi.name] == f"{mpi.version} ({mpi.hash[:7]})"
         assert facts[toolchain.name, "boost"].startswith(toolchain.boost.version)
     assert {name for _, name in facts} & {"ucx", "libfabric", "hwloc"}
 

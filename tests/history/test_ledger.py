@@ -36,10 +36,8 @@ def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -
     (revision,) = writer.write(1)
     site_ledger = read(tmp_path)
     assert site_ledger.warnings == ()
-    assert (
-        dict(site_ledger.nights.schema) == NIGHTS
-        and dict(site_ledger.provenance.schema) == PROVENANCE
-    )
+    assert dict(site_ledger.nights.schema) == NIGHTS
+    assert dict(site_ledger.provenance.schema) == PROVENANCE
     medians = pl.read_parquet(revision / "bundle" / "medians.parquet")
     assert site_ledger.nights.height == 12
     for row in site_ledger.nights.iter_rows(named=True):
@@ -47,9 +45,8 @@ def test_a_night_has_the_median_of_the_medians_of_its_launches(tmp_path: Path) -
         assert (row["median"], row["low"], row["high"]) == (values[3], values[0], values[6])
         assert (row["launches"], row["disturbed"], row["left_out"]) == (7, 0, "")
         assert (row["nodes"], row["lower_is_better"], row["foreign"]) == (NODE, True, False)
-    assert site_ledger.nights["digest"].unique().to_list() == [
-        manifest.verify(revision / "bundle").digest
-    ]
+    digest = manifest.verify(revision / "bundle").digest
+    assert site_ledger.nights["digest"].unique().to_list() == [digest]
 
 
 def test_two_runs_of_a_day_are_two_nights(tmp_path: Path) -> None:
@@ -122,10 +119,8 @@ def test_provenance_says_what_may_explain_a_change(tmp_path: Path) -> None:
         "packages": {"libucx0": "1.13.1-1"},
     }
     Nights(tmp_path, series=1, host=lambda _: host).write(1)
-    facts = {
-        (s, n): v
-        for s, n, v in read(tmp_path).provenance.select(*["subject", "name", "value"]).rows()
-    }
+    rows = read(tmp_path).provenance.select("subject", "name", "value").rows()
+    facts = {(subject, name): value for subject, name, value in rows}
     expected = {
         ("", "kernel"): "6.1.0-40",
         ("", "frequency governor"): "performance",
@@ -295,14 +290,11 @@ def test_intervals_of_all_nights_have_the_level_of_the_site(
 ) -> None:
     Nights(tmp_path, series=2, launches=7).write(2)
     assert read(tmp_path).nights["low"].null_count() == 0
-    strict_analysis = at_level(analysis.default(), 0.99)
+    default = analysis.default()
+    statistics = default.statistics.model_copy(update={"confidence_level": 0.99})
+    strict_analysis = replace(default, statistics=statistics)
     monkeypatch.setattr(analysis, "for_site", lambda site: strict_analysis)
     assert read(tmp_path).nights["low"].null_count() == 4, "of 7 launches there is none at 99 %"
-
-
-def at_level(default_analysis: analysis.Analysis, level: float) -> analysis.Analysis:
-    statistics = default_analysis.statistics.model_copy(update={"confidence_level": level})
-    return replace(default_analysis, statistics=statistics)
 
 
 def test_a_bundle_that_changes_under_the_cache_is_read_again(tmp_path: Path) -> None:
@@ -335,12 +327,8 @@ def test_recorded_bundles_are_nights_too(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "is_night"),
     [
-        ("2026-11-21", True),
-        ("2026-11-21.2", True),
-        ("2026-11-21.0", False),
-        ("2026-11-21.x", False),
-        ("imported", False),
-        ("", False),
+        *(("2026-11-21", True), ("2026-11-21.2", True), ("2026-11-21.0", False)),
+        *(("2026-11-21.x", False), ("imported", False), ("", False)),
     ],
 )
 def test_the_name_of_the_folder_of_a_night(name: str, is_night: bool) -> None:

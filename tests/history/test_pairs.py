@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,20 @@ from support.pairs import CAMPAIGN, SITE, Pairs, pseudonym
 from roundtrip.collect import analysis, bundle_tables, manifest
 from roundtrip.history import ledger, nodes, pairs
 from roundtrip.history.annotations import Annotation
+from roundtrip.history.ledger import Ledger
 from roundtrip.report import data
 from roundtrip.stats.nodes.judge import judge
 
 THRESHOLDS = analysis.default()
 
 
+def read(reports: Path, annotations: Sequence[Annotation] = ()) -> Ledger:
+    return ledger.read_ledger(reports, CAMPAIGN, SITE, annotations)
+
+
 def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, messages=250, slow={3: 100e-6}, lossy={9: 0.01})
-    writer.night(0), writer.night(1)
-    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    Pairs(tmp_path, messages=250, slow={3: 100e-6}, lossy={9: 0.01}).write(2)
+    site_ledger = read(tmp_path)
     assert site_ledger.warnings == ()
     assert set(site_ledger.pairs["measure"]) == {"latency", "tail", "bandwidth", "failure"}
     assert site_ledger.pairs["night"].n_unique() == 2
@@ -32,12 +38,12 @@ def test_a_slow_and_a_lossy_node_are_found_in_two_published_nights(tmp_path: Pat
     assert why.keys() == {pseudonym(3), pseudonym(9)}
     assert "latency" in why[pseudonym(3)] and "tail" in why[pseudonym(9)]
     # The cache gives the same, and so does what a later night takes with it.
-    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.equals(site_ledger.pairs)
+    assert read(tmp_path).pairs.equals(site_ledger.pairs)
 
 
 def test_nodes_are_the_only_series_of_such_nights(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, slow={3: 100e-6}).night(0)
-    nights = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).nights
+    nights = read(tmp_path).nights
     assert set(nights["variant"]) == {pseudonym(node) for node in range(8)}
     assert set(nights["metric"]) == {"node_latency", "node_tail", "node_bandwidth"}
     latency = nights.filter(metric="node_latency").sort("median")
@@ -48,11 +54,9 @@ def test_nodes_are_the_only_series_of_such_nights(tmp_path: Path) -> None:
 
 
 def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, nodes=8)
-    writer.night(0)
-    second = writer.night(1) / "bundle"
+    second = Pairs(tmp_path, nodes=8).write(2)[1] / "bundle"
     bundle_manifest = manifest.verify(second)
-    ledger.attach(second, bundle_manifest, ledger.read_ledger(tmp_path, CAMPAIGN, SITE))
+    ledger.attach(second, bundle_manifest, read(tmp_path))
     night_data = data.read(second)
     assert night_data.history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
     assert night_data.pairs["night"].unique().to_list() == ["2026-01-02T01:00:00Z"]
@@ -61,27 +65,24 @@ def test_a_bundle_takes_the_nights_before_with_it(tmp_path: Path) -> None:
 
 
 def test_a_night_of_too_few_nodes_for_series_is_a_night_too(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, nodes=4, failed=frozenset({3}))
-    writer.night(0)
-    second = writer.night(1) / "bundle"
-    site_ledger = ledger.read_ledger(tmp_path, CAMPAIGN, SITE)
+    second = Pairs(tmp_path, nodes=4, failed=frozenset({3})).write(2)[1] / "bundle"
+    site_ledger = read(tmp_path)
     assert site_ledger.nights.is_empty() and site_ledger.pairs["night"].n_unique() == 2
     assert site_ledger.nights_before("2026-01-02T01:00:00Z", 9).pairs["night"].n_unique() == 1
-    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.equals(site_ledger.pairs)
+    assert read(tmp_path).pairs.equals(site_ledger.pairs)
     ledger.attach(second, manifest.verify(second), site_ledger)
     assert data.read(second).history.pairs["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
 
 
 def test_a_night_that_is_left_out_convicts_no_node(tmp_path: Path) -> None:
-    writer = Pairs(tmp_path, nodes=8)
-    writer.night(0), writer.night(1)
+    Pairs(tmp_path, nodes=8).write(2)
     annotation = Annotation.model_validate(
         {"from": date(2026, 1, 2), "text": "the cooling failed", "leave_out": True}
     )
-    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE, [annotation]).pairs
+    pair_rows = read(tmp_path, [annotation]).pairs
     assert pair_rows["night"].unique().to_list() == ["2026-01-01T01:00:00Z"]
     elsewhere = annotation.model_copy(update={"series": "NetPIPE*"})
-    assert ledger.read_ledger(tmp_path, CAMPAIGN, SITE, [elsewhere]).pairs["night"].n_unique() == 2
+    assert read(tmp_path, [elsewhere]).pairs["night"].n_unique() == 2
 
 
 def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
@@ -99,13 +100,10 @@ def test_a_value_of_zero_does_not_count(tmp_path: Path) -> None:
 
 def test_a_node_is_measured_alone_apart_from_pairs(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True).night(0)
-    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
+    pair_rows = read(tmp_path).pairs
     names = [name for name, _ in nodes.split_measures(pair_rows)]
-    assert {(name.measure, name.is_alone) for name in names} == {
-        (measure, is_alone)
-        for measure in ("latency", "tail", "bandwidth")
-        for is_alone in (True, False)
-    }
+    measures = itertools.product(("latency", "tail", "bandwidth"), (True, False))
+    assert {(name.measure, name.is_alone) for name in names} == {*measures}
     (latency,) = (n for n in names if n.is_alone and n.measure == "latency")
     assert latency.level < 1e-6 and latency.unit == "s"
 
@@ -115,15 +113,11 @@ def test_a_launch_under_which_one_node_went_down_is_held_against_it_alone(
     tmp_path: Path, down: set[int]
 ) -> None:
     Pairs(tmp_path, nodes=8, each=7, failed=frozenset({3}), down=frozenset(down)).night(0)
-    outcomes = nodes.outcomes(ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs)
+    outcomes = nodes.outcomes(read(tmp_path).pairs)
     culprits = {outcomes.names[node] for node in outcomes.node[outcomes.failed[outcomes.launch]]}
     assert outcomes.failed.sum() == 7
-    if down == {3}:
-        assert culprits == {pseudonym(3)}
-    elif down:  # with node 4 both went down, and both may have
-        assert culprits == {pseudonym(3), pseudonym(4)}
-    else:
-        assert culprits == {pseudonym(node) for node in range(8)}
+    # With node 4 both went down, and both may have.
+    assert culprits == {pseudonym(node) for node in down or range(8)}
 
 
 class OnSockets(Pairs):
@@ -144,9 +138,7 @@ class OnSockets(Pairs):
 
 def test_one_socket_is_not_compared_with_two(tmp_path: Path) -> None:
     OnSockets(tmp_path, nodes=8, alone=True).night(0)
-    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs.filter(
-        pl.col("measure") == "latency"
-    )
+    pair_rows = read(tmp_path).pairs.filter(measure="latency")
     alone_rows = pair_rows.filter(pl.col("other") == "")
     levels = dict(alone_rows.group_by("place").agg(pl.col("level").first()).iter_rows())
     one_socket, two_sockets = f"{SITE}:cluster, one-socket", f"{SITE}:cluster, two-sockets"
@@ -195,7 +187,7 @@ def test_a_slow_processor_slows_short_messages_and_copies_alike(
 
 def test_each_launch_that_failed_counts_once_with_both_of_its_nodes(tmp_path: Path) -> None:
     Pairs(tmp_path, nodes=8, alone=True, failed=frozenset({5})).night(0)
-    pair_rows = ledger.read_ledger(tmp_path, CAMPAIGN, SITE).pairs
+    pair_rows = read(tmp_path).pairs
     outcomes = nodes.outcomes(pair_rows)
     assert set(outcomes.names) == {pseudonym(node) for node in range(8)}
     assert (outcomes.failed.size, outcomes.failed.sum()) == (4 * 4 + 4 * 8, 4 + 4)

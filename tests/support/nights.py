@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +26,18 @@ NODE = "node-0c1aa61a"
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
 _SIZES = 10
 _FIRST = datetime(2026, 1, 1, 1, tzinfo=UTC)
+#: What the manifest of every bundle and the record of every launch says.
+FACTS: dict[str, Any] = {
+    **{"finished": None, "git": {"commit": "0" * 40, "dirty": False}},
+    "tools": {"roundtrip": "0.1.0"},
+}
+RECORD: dict[str, Any] = {
+    **{"study": "netpipe", "check": "NetPIPE", "environ": ENVIRON, "round": "001"},
+    **{"toolchain": "Open MPI 4.1, Boost 1.81", "elapsed_s": 4.0, "ranks": 2, "simulated": False},
+    **{"sealed": True, "disturbed": False, "disturbed_why": "", "clock": {"name": "MPI_Wtime"}},
+    **{"mpi_library": "Open MPI v4.1.4", "boost": "1.81.0", "compiler": "GNU 12.2.0"},
+    "compiler_flags": "-O3",
+}
 #: (night, names of the series' values) -> factor on each value.
 Change = Callable[[int, pl.DataFrame], "np.ndarray[Any, Any] | float"]
 
@@ -59,33 +71,23 @@ class Nights:
         return [self.night(number) for number in range(count)]
 
     def started(self, number: int) -> str:
-        return (_FIRST + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return started(number)
 
     def night(self, number: int, **changes: Any) -> Path:
         """Publish one night; `changes` are those of its manifest, the folder follows from them."""
-        facts = {
-            **{"campaign": CAMPAIGN, "site": SITE, "started": self.started(number)},
-            **{"finished": None, "git": {"commit": "0" * 40, "dirty": False}},
-            **{"tools": {"roundtrip": "0.1.0"}, **self.facts, **changes},
-        }
+        names = {"campaign": CAMPAIGN, "site": SITE, "started": started(number)}
+        facts = {**names, **FACTS, **self.facts, **changes}
         site = self.reports / facts["campaign"] / facts["site"]
         return published(site / facts["started"][:10], lambda b: self.bundle(b, number, facts))
 
     def bundle(self, folder: Path, number: int, facts: Mapping[str, Any]) -> str:
         """Write the bundle of a night to a new folder; its digest."""
-        (folder / "env").mkdir(parents=True)
-        rows = self._samples(number)
-        tables = bundle_tables.make_tables(self._records(number, facts["started"]))
-        bundle_tables.write_tables(tables, folder)
-        bundle_tables.write_frame(rows, folder / "samples.parquet")
-        bundle_tables.write_medians(
-            bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], 0.95), folder
-        )
-        (folder / "analysis.toml").write_text(analysis.default_text())
-        (folder / "campaign.toml").write_text('title = "Synthetic nights"\nlaunches = 3\n')
+        records = self._records(number, facts["started"])
+        text = 'title = "Synthetic nights"\nlaunches = 3\n'
         host = {"system": {"kernel": "6.1.0"}, "cpu": {"logical": 2}, **self.host(number)}
-        (folder / "env" / "host.json").write_text(json.dumps(host))
-        return manifest.write(folder, dict(facts)).digest
+        return write_bundle(
+            folder, facts, records, self._samples(number), text, {"host.json": host}
+        )
 
     def _cases(self) -> list[str]:
         per_case = len(VARIANTS) * _SIZES
@@ -106,13 +108,9 @@ class Nights:
     def _records(self, number: int, start_time: str) -> list[dict[str, Any]]:
         node = self.nodes(number)
         record = {
-            **{"study": "netpipe", "check": "NetPIPE", "system": "local", "partition": "smp"},
-            **{"environ": ENVIRON, "toolchain": "Open MPI 4.1, Boost 1.81", "status": "passed"},
-            **{"reason": "", "round": "001", "wanted": self.launches, "started": start_time},
-            **{"elapsed_s": 4.0, "ranks": 2, "hosts": node.split("+"), "simulated": False},
-            **{"sealed": True, "disturbed": self.disturbed(number), "disturbed_why": ""},
-            **{"mpi_library": "Open MPI v4.1.4", "boost": "1.81.0", "compiler": "GNU 12.2.0"},
-            **{"compiler_flags": "-O3", "clock": {"name": "MPI_Wtime"}},
+            **{**RECORD, "system": SITE, "partition": "smp", "status": "passed", "reason": ""},
+            **{"wanted": self.launches, "started": start_time, "hosts": node.split("+")},
+            "disturbed": self.disturbed(number),
             "nodes": [{"host": host, "kernel": self.kernel(number)} for host in node.split("+")],
             "placement": [{"rank": r, "host": node.split("+")[0], "cpus": [r]} for r in (0, 1)],
         }
@@ -156,6 +154,36 @@ class Nights:
 
 def _launch(case: str, number: int) -> str:
     return f"001/x/NetPIPE_{case[15:17]}/{number}"
+
+
+def started(number: int) -> str:
+    """The start of a night, counted from 0."""
+    return (_FIRST + timedelta(days=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def write_bundle(
+    folder: Path,
+    facts: Mapping[str, Any],
+    records: Iterable[dict[str, Any]],
+    rows: pl.DataFrame,
+    text: str,
+    environment: Mapping[str, Any],
+) -> str:
+    """Write a bundle of these launches and samples to a new folder; its digest.
+
+    `text` is that of campaign.toml; `environment` has the contents of files in env/.
+    """
+    (folder / "env").mkdir(parents=True)
+    tables = bundle_tables.make_tables(records)
+    medians = bundle_tables.launch_medians(rows.lazy(), tables.frames["cases"], 0.95)
+    bundle_tables.write_tables(tables, folder)
+    bundle_tables.write_frame(rows, folder / "samples.parquet")
+    bundle_tables.write_medians(medians, folder)
+    (folder / "analysis.toml").write_text(analysis.default_text())
+    (folder / "campaign.toml").write_text(text)
+    for name, content in environment.items():
+        (folder / "env" / name).write_text(json.dumps(content))
+    return manifest.write(folder, dict(facts)).digest
 
 
 def published(night: Path, write: Callable[[Path], str], supersedes: str | None = None) -> Path:

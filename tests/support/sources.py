@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
 import tarfile
 from pathlib import Path
 
+from support.git import git
 from tools import mirror
 from tools.mirror import Sources
 
@@ -57,23 +56,13 @@ def debian_pool(base: Path) -> tuple[Path, Path]:
 def repository(base: Path) -> tuple[Path, str]:
     """A git repository with two commits, and the second one's name."""
     folder = base / "clone"
-
-    def git(*arguments: str) -> str:
-        settings = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example"]
-        process = subprocess.run(
-            ["git", "-C", str(folder), *settings, *arguments],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={**os.environ, "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z"},
-        )
-        return process.stdout.strip()
-
     folder.mkdir()
-    git("init", "--quiet")
+    time = "2020-01-01T00:00:00Z"
+    git(folder, "init", "--quiet")
     for text in ("one\n", "two\n"):
         (folder / "kept").write_text(text)
         (folder / "left out").write_text(text)
-        git("add", "--all")
-        git("commit", "--quiet", "--message", text, "--date=2020-01-01T00:00:00Z")
-    return folder, git("rev-parse", "HEAD")
+        git(folder, "add", "--all")
+        commit = ("commit", "--quiet", "--message", text, f"--date={time}")
+        git(folder, *commit, GIT_COMMITTER_DATE=time)
+    return folder, git(folder, "rev-parse", "HEAD")

@@ -79,12 +79,9 @@ def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     demands = {estimate.row: estimate.demand for estimate in estimates}
     assert len(demands) == len(estimates)
+    bounded = [(row, demand) for row, demand in demands.items() if demand]
     upper_bounds, lower_bounds = (
-        {
-            row: demand.share
-            for row, demand in demands.items()
-            if demand and demand.is_most is is_most
-        }
+        {row: demand.share for row, demand in bounded if demand.is_most is is_most}
         for is_most in (True, False)
     )
     steps, of_100, of_365 = "power, Gauss, +", "10 of 100 nights", "10 of 365 nights"
@@ -103,13 +100,8 @@ def test_each_row_demands_what_it_should(monkeypatch: pytest.MonkeyPatch) -> Non
     assert upper_bounds["false alarms, season, 365 nights"] == 5 / 500
     assert upper_bounds["false alarms, Gauss, spread times 4, 12 of 100 nights"] == 1 / 500
     assert upper_bounds["real: alarms unsupported"] == 0.01
-    flaky_shares = {
-        share for row, share in upper_bounds.items() if row.startswith("nodes falsely called flaky")
-    }
-    naming_shares = {
-        share for row, share in upper_bounds.items() if row.startswith("a node named in 20 quiet")
-    }
-    assert flaky_shares == {0.01} and naming_shares == {0.02}
+    for start, share in (("nodes falsely called flaky", 0.01), ("a node named in 20 quiet", 0.02)):
+        assert {upper_bounds[row] for row in upper_bounds if row.startswith(start)} == {share}
     assert len(upper_bounds) == 2 * 16 + 3 + 4 + 6 + 2
 
 

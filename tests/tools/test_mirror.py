@@ -30,30 +30,39 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def demo(pool: Path) -> Sources:
+    return Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
+
+
+@pytest.fixture
 def clone(tmp_path: Path) -> tuple[Path, str]:
     """A git repository with two commits, and the second one's name."""
     return repository(tmp_path)
 
 
+@pytest.fixture
+def archive(tmp_path: Path, clone: tuple[Path, str]) -> Path:
+    """That of the second commit."""
+    folder, commit = clone
+    source = Git(repository="-", commit=commit, sha256=WRONG)
+    return mirror.git_archive(source, str(folder), tmp_path / "made")
+
+
 @needs_apt
 def test_the_mirror_may_be_named_by_a_relative_path(
-    tmp_path: Path, pool: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, pool: Path, demo: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    sources = Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
 
-    assert filled(Path("carry/sources"), sources)["demo"][0] == "ok"
+    assert filled(Path("carry/sources"), demo)["demo"][0] == "ok"
     assert mirror.archive_path(tmp_path / "carry" / "sources", checksum(pool), ".tar.xz").is_file()
 
 
 @needs_apt
 def test_what_apt_cannot_find_does_not_stop_the_rest(
-    tmp_path: Path, pool: Path, clone: tuple[Path, str]
+    tmp_path: Path, pool: Path, clone: tuple[Path, str], archive: Path
 ) -> None:
     folder, commit = clone
-    archive = mirror.git_archive(
-        Git(repository="-", commit=commit, sha256=WRONG), str(folder), tmp_path / "made"
-    )
     results = filled(
         tmp_path / "mirror",
         Sources(
@@ -113,12 +122,9 @@ def test_every_shipped_checksum_is_that_of_a_recipe() -> None:
 
 
 def test_the_command_says_what_lacks_and_exits_1(
-    tmp_path: Path, clone: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, clone: tuple[Path, str], archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, commit = clone
-    archive = mirror.git_archive(
-        Git(repository="-", commit=commit, sha256=WRONG), str(folder), tmp_path / "made"
-    )
     checkout = tmp_path / "checkout"
     for name in ("campaigns", "checks", "spack_repo/testbed"):
         (checkout / name).mkdir(parents=True)
@@ -225,29 +231,30 @@ def test_a_repository_that_is_not_there_fails(tmp_path: Path) -> None:
 
 
 @needs_apt
-def test_an_archive_of_debian_lies_where_spack_looks(tmp_path: Path, pool: Path) -> None:
-    sources = Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
-
-    results = filled(tmp_path / "mirror", sources)
+def test_an_archive_of_debian_lies_where_spack_looks(
+    tmp_path: Path, pool: Path, demo: Sources
+) -> None:
+    results = filled(tmp_path / "mirror", demo)
 
     assert results == {"demo": ("ok", "Debian's demo_1.0.orig.tar.xz")}
     files = [file for file in (tmp_path / "mirror").rglob("*") if file.is_file()]
     assert files == [mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")]
     assert files[0].read_bytes() == pool.read_bytes()
     pool.unlink()
-    assert filled(tmp_path / "mirror", sources) == {"demo": ("ok", "there already")}
+    assert filled(tmp_path / "mirror", demo) == {"demo": ("ok", "there already")}
 
 
 @needs_apt
-def test_of_several_versions_that_of_the_recipe_is_taken(tmp_path: Path, pool: Path) -> None:
+def test_of_several_versions_that_of_the_recipe_is_taken(
+    tmp_path: Path, pool: Path, demo: Sources
+) -> None:
     """apt itself takes the newest, where two suites are known."""
     index = (pool.parent / "Sources").read_text()
     newer_index = index.replace("Version: 1.0-1", "Version: 2.0-1").replace(checksum(pool), WRONG)
     with (pool.parent / "Sources").open("a") as file:
         file.write("\n" + newer_index.replace(pool.name, "demo_2.0.orig.tar.xz"))
-    sources = Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
 
-    assert filled(tmp_path / "mirror", sources) == {"demo": ("ok", f"Debian's {pool.name}")}
+    assert filled(tmp_path / "mirror", demo) == {"demo": ("ok", f"Debian's {pool.name}")}
 
 
 @pytest.mark.parametrize(
@@ -278,13 +285,12 @@ def test_another_suite_is_used_where_the_own_one_is(
 
 
 @needs_apt
-def test_a_broken_archive_is_brought_again(tmp_path: Path, pool: Path) -> None:
-    sources = Sources(debian={"demo": Debian(package="demo", sha256=checksum(pool))})
-    filled(tmp_path / "mirror", sources)
+def test_a_broken_archive_is_brought_again(tmp_path: Path, pool: Path, demo: Sources) -> None:
+    filled(tmp_path / "mirror", demo)
     archive = mirror.archive_path(tmp_path / "mirror", checksum(pool), ".tar.xz")
     archive.write_bytes(b"half of it")
 
-    assert filled(tmp_path / "mirror", sources)["demo"] == ("ok", "Debian's demo_1.0.orig.tar.xz")
+    assert filled(tmp_path / "mirror", demo)["demo"] == ("ok", "Debian's demo_1.0.orig.tar.xz")
     assert archive.read_bytes() == pool.read_bytes()
 
 
