@@ -20,6 +20,12 @@ LAUNCHES = 6
 Fault = Callable[[Virtual, Trial, str], None]
 
 
+def long_campaign(launches: int) -> str:
+    """A campaign of one case, whose launches take 20 s."""
+    text = campaign(launches, cases=1, budget=20)
+    return text.replace("perturbation", "precision = 0.001, perturbation")
+
+
 def slurm(cluster: Virtual, *command: str) -> str:
     return cluster.run("exec", *command).stdout
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from faults.tally import TALLY
 from faults.trial import LOCAL, Trial, numbered
-from support.virtual import await_true
 
 STEPS = {"2 h back": -7200, "a day ahead": 86400}
 MOMENTS = ("build", "measure", "copy", "between")
@@ -57,9 +56,7 @@ def step_at(runs: Iterator[Trial], clock: Clock, plan: list[tuple[str, str]]) ->
     for moment, step in plan:
         row = TALLY[f"clock stepped {step}"]
         while True:
-            is_reached = trial.moments()[moment]
-            process = trial.resume()
-            await_true(lambda p=process, r=is_reached: r() or p.poll() is not None, 120, 0.05)
+            process = trial.reach(moment)
             if process.poll() is None:
                 break
             trial.complete(row, process)

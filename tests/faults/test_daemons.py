@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from faults.storm import Fault, nodes_are_back, state_lost, storm
+from faults.storm import Fault, long_campaign, nodes_are_back, state_lost, storm
 from faults.tally import TALLY
 from faults.trial import Trial
 from support.virtual import Virtual, booted, campaign, lacking
@@ -70,9 +70,7 @@ def test_accounting_gone_for_good(accounted: Virtual) -> None:
 
 
 def test_accounting_that_says_for_ever_that_a_lost_job_runs(accounted: Virtual) -> None:
-    text = campaign(2, cases=1, budget=20).replace(
-        "perturbation", "precision = 0.001, perturbation"
-    )
-    (trial,) = storm(accounted, accounted.share / "forgotten", [state_lost], 6, 2, text)
+    folder, text = accounted.share / "forgotten", long_campaign(2)
+    (trial,) = storm(accounted, folder, [state_lost], 6, 2, text)
     # One fault; the launch that is repeated was seen to be lost as well.
     assert re.search(r"[(]\d+ lost by a controller that restarted without its state[)]", trial.log)

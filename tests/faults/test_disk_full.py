@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from faults.tally import TALLY
 from faults.trial import LOCAL, Trial, numbered
-from support.virtual import Virtual, await_true, campaign
+from support.virtual import Virtual, campaign, small_disk
 
 MOMENTS = ("start", "build", "submit", "measure", "wrote", "copy", "copied", "between", "collect")
 
@@ -23,13 +22,8 @@ def small(tmp_path: Path) -> Iterator[Path]:
     """A small file system; ReFrame alone logs 4 MiB there each time it loads the checks."""
     if os.geteuid() != 0:
         pytest.skip("mounting a small file system needs root")
-    folder = tmp_path / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    with small_disk(tmp_path / "small"):
+        yield tmp_path / "small"
 
 
 @contextlib.contextmanager
@@ -53,9 +47,7 @@ def fill(trials: Iterator[Trial], small: Path, moments: tuple[str, ...]) -> None
             if trial.finished:
                 trial.complete(row)
                 trial = next(trials)
-            is_reached = trial.moments()[moment]
-            process = trial.resume() if trial.oracle.tree else trial.invoke()
-            await_true(lambda p=process, r=is_reached: r() or p.poll() is not None, 120, 0.05)
+            process = trial.reach(moment)
             if process.poll() is None:
                 break
             trial.complete(row, process)

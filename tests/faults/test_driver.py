@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from faults.tally import TALLY, Row
 from faults.trial import LOCAL, Trial, numbered
-from support.virtual import Virtual, await_true, campaign
+from support.virtual import Virtual, campaign
 
 KILL, TERM, INT = signal.SIGKILL, signal.SIGTERM, signal.SIGINT
 RUNNING = ("start", "build", "submit", "measure", "wrote", "copy", "copied", "between")
@@ -38,9 +38,7 @@ def blows(trials: Iterator[Trial], plan: list[tuple[str, signal.Signals]], seed:
             if trial.finished:
                 _end(trial, row, None)
                 trial = next(trials)
-            is_reached = trial.moments()[moment]
-            process = trial.resume() if trial.oracle.tree else trial.invoke()
-            await_true(lambda p=process, r=is_reached: r() or p.poll() is not None, 120, 0.05)
+            process = trial.reach(moment)
             time.sleep(rng.uniform(0, 0.1))
             is_struck = process.poll() is None and trial.strike(blow)
             trial.end(row, process)

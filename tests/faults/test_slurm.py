@@ -7,10 +7,10 @@ import subprocess
 import time
 
 import pytest
-from faults.storm import Fault, nodes_are_back, slurm, state_lost, storm
+from faults.storm import Fault, long_campaign, nodes_are_back, slurm, state_lost, storm
 from faults.tally import TALLY
 from faults.trial import Trial, processes
-from support.virtual import Virtual, await_true, campaign
+from support.virtual import Virtual, await_true
 
 from roundtrip.collect.launches import scan
 
@@ -105,28 +105,22 @@ def test_a_job_over_its_time_limit(cluster: Virtual) -> None:
 
 
 def test_a_few_faults_of_slurm(cluster: Virtual) -> None:
-    storm(
-        cluster, cluster.share / "few", [slurmctld_killed, cancelled, slurmd_killed], 4, launches=2
-    )
+    faults: list[Fault] = [slurmctld_killed, cancelled, slurmd_killed]
+    storm(cluster, cluster.share / "few", faults, 4, launches=2)
     assert all(row.clean for row in TALLY.values())
 
 
 def test_a_controller_that_lost_its_state(cluster: Virtual) -> None:
     """It does not know the job of the launch, which is repeated and not blamed."""
-    text = campaign(2, cases=1, budget=20).replace(
-        "perturbation", "precision = 0.001, perturbation"
-    )
-    (trial,) = storm(cluster, cluster.share / "forgotten", [state_lost], 5, 2, text)
+    folder, text = cluster.share / "forgotten", long_campaign(2)
+    (trial,) = storm(cluster, folder, [state_lost], 5, 2, text)
     assert "(1 lost by a controller that restarted without its state)" in trial.log
     assert "failed 1 x" not in trial.log
 
 
 def test_a_node_that_slurm_takes_for_down_is_blamed_and_not_its_partner(cluster: Virtual) -> None:
     row = TALLY["slurm: node down"]
-    text = campaign(1, cases=1, budget=20).replace(
-        "perturbation", "precision = 0.001, perturbation"
-    )
-    trial = Trial(cluster.share / "down", text, 1, cluster=cluster)
+    trial = Trial(cluster.share / "down", long_campaign(1), 1, cluster=cluster)
     process = trial.resume()
     assert await_true(lambda: len(processes(trial.runs, "workload")) == 2, 120)
     (job,) = (id_ for id_, _, state in cluster.jobs() if state == "RUNNING")

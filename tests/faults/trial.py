@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -27,7 +28,7 @@ toolchains = ["openmpi41-boost181"]
 parameters = {{ variants = ["raw"], placement = ["shared-memory"], mode = ["pingpong"] }}
 variables = {{ budget = {budget}, perturbation = 0, end = 1024 }}
 """
-_LOCKED = "another campaign is running in this tree"
+_LOCKED, _BEGUN = "another campaign is running in this tree", "building what it launches"
 
 
 #: Names that the kernel shows of the processes of a campaign.
@@ -111,14 +112,11 @@ class Trial:
         begin = time.monotonic()
         while True:
             process = self.invoke()
-            await_true(lambda p=process: p.poll() is not None or self._in_tree(), 60, 0.02)
+            await_true(lambda p=process: p.poll() is not None or _BEGUN in self.log, 60, 0.02)
             if process.poll() != 2 or _LOCKED not in self.log:
                 return process
             is_late = time.monotonic() - begin > scaled_timeout(patience_s)
             assert not is_late, "the killed campaign's session never ended"
-
-    def _in_tree(self) -> bool:
-        return "building what it launches" in self.log
 
     @property
     def finished(self) -> bool:
@@ -160,15 +158,20 @@ class Trial:
         lines = [Path(f"/proc/{pid}/cmdline").read_bytes().decode() for pid in pids]
         return [line.replace("\0", " ") for line in lines] + [str(job) for job in self._jobs()]
 
+    def reach(self, moment: str) -> subprocess.Popen[bytes]:
+        """Begin the run or resume it, until it has reached this moment or ended."""
+        is_reached = self.moments()[moment]
+        process = self.resume() if self.oracle.tree else self.invoke()
+        await_true(lambda: is_reached() or process.poll() is not None, 120, 0.05)
+        return process
+
     def strike(self, signal_: signal.Signals, kind: str = "driver") -> bool:
         """Send a signal to the processes of a kind; False if there is none."""
         is_struck = False
         for pid in processes(self.runs, kind):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal_)
                 is_struck = True
-            except ProcessLookupError:
-                pass
         return is_struck
 
     def moments(self) -> dict[str, Callable[[], bool]]:

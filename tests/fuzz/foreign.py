@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+import io
 from functools import cache
 from pathlib import Path
 
 import polars as pl
 
+from fuzz.mutate import written
 from roundtrip.collect.disclosure import Disclosure
 from roundtrip.collect.pseudonyms import Pseudonyms
 from roundtrip.errors import UserError
@@ -18,11 +19,6 @@ from roundtrip.imported.values import LOGGED_VALUES, VALUES, ParsedFile, select_
 
 _DATA = Path(__file__).parents[1] / "data" / "reframe"
 _NAMES = Disclosure(Pseudonyms(["nid001"], b"k" * 32))
-
-
-def seeds(pattern: str) -> Callable[[], list[bytes]]:
-    """The contents of the recorded files of that pattern."""
-    return lambda: [file.read_bytes() for file in sorted(_DATA.glob(pattern))]
 
 
 def log(content: bytes, seed: bytes, folder: Path) -> bool:
@@ -79,9 +75,7 @@ def annotation_seeds() -> list[bytes]:
 
 def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the annotations are some; then they can be said of nights."""
-    file = folder / annotation_file.FILE_NAME
-    file.write_bytes(content)
-    entries = annotation_file.load(file)
+    entries = annotation_file.load(written(content, folder / annotation_file.FILE_NAME))
     night = {"night": ["2026-11-04T00:00:00Z"], "case_id": ["NetPIPE/@x:y+z"], "left_out": [""]}
     annotation_file.mark(pl.DataFrame(night), entries)
     annotation_file.notes(night["night"], entries)
@@ -89,25 +83,17 @@ def annotated(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 @cache
-def _values() -> bytes:
-    import io
-
+def values_seeds() -> list[bytes]:
+    """The table of one import."""
     parsed_file = bring.parse((_DATA / "4.10.4-default" / "results.db").read_bytes(), datetime.UTC)
     rows = parsed_file.rows.with_columns(source=pl.lit(0), digest=pl.lit("0"))
     table = bring.stored_rows(select_comparable(rows, (), ("widgets",))[0], _NAMES)
     buffer = io.BytesIO()
     table.select(*VALUES).write_parquet(buffer)
-    return buffer.getvalue()
-
-
-def values_seeds() -> list[bytes]:
-    """The table of one import."""
-    return [_values()]
+    return [buffer.getvalue()]
 
 
 def values(content: bytes, seed: bytes, folder: Path) -> bool:
     """Whether the table of an import is one; nights can be made of it then."""
-    file = folder / "values.parquet"
-    file.write_bytes(content)
-    store.form_nights(store.read_values(file))
+    store.form_nights(store.read_values(written(content, folder / "values.parquet")))
     return True

@@ -37,16 +37,15 @@ def bundle() -> Path:
         kernel=lambda night: "6.1" if night >= _NIGHTS // 2 else "6.0",
     )
     newest_bundle = writer.write(_NIGHTS)[-1] / "bundle"
-    change_time = datetime.fromisoformat(writer.started(_NIGHTS // 2))
-    kernel_change = Annotation.model_validate({"from": change_time, "text": "a new kernel"})
-    start_time = datetime.fromisoformat(writer.started(0))
-    acceptance = Annotation.model_validate(
-        {"from": start_time, "text": "as bought", "kind": "accepted"}
-    )
-    night_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE, [kernel_change, acceptance])
-    ledger.attach(
-        newest_bundle, manifest.verify(newest_bundle), night_ledger, [kernel_change, acceptance]
-    )
+    annotations = [
+        Annotation.model_validate({"from": datetime.fromisoformat(writer.started(night)), **fields})
+        for night, fields in (
+            (_NIGHTS // 2, {"text": "a new kernel"}),
+            (0, {"text": "as bought", "kind": "accepted"}),
+        )
+    ]
+    night_ledger = ledger.read_ledger(folder, CAMPAIGN, SITE, annotations)
+    ledger.attach(newest_bundle, manifest.verify(newest_bundle), night_ledger, annotations)
     return newest_bundle
 
 

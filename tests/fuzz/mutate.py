@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from random import Random
 from typing import Any
 
 _TOKENS = [
     *(b"", b"0", b"-1", b"1e400", b"NaN", b"9" * 400, b"1e-320", b"9223372036854775808", b"0x1p9"),
     *(b"\x00", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", "\u2028".encode(), b"\r\n", b"\r", b"\n"),
-    *(
-        b'"',
-        b"'",
-        b",",
-        b"#",
-        b"# x: [",
-        b"[" * 3000,
-        b"{" * 70,
-        b"]",
-        b"}",
-        b"=",
-        b"[[",
-        b"\\ud800",
-    ),
+    *(b'"', b"'", b",", b"#", b"# x: [", b"[" * 3000, b"{" * 70, b"]", b"}", b"=", b"[["),
+    b"\\ud800",
     *(b" " * 300, b"\t", b"x" * 5000, b"../..", b"/etc/passwd", b"\x1b[31m", b"[/b]", b"<script>"),
 ]
 _VALUES: list[Any] = [
@@ -37,6 +26,12 @@ def mutated(random: Random, content: bytes) -> bytes:
     for _ in range(random.choice((0, 1, 1, 1, 1, 2, 3))):
         content = random.choice((_bytes, _bytes, _lines, _lines, _tree, _tree))(random, content)
     return content
+
+
+def written(content: bytes, file: Path) -> Path:
+    """The file, which then has this content."""
+    file.write_bytes(content)
+    return file
 
 
 def _bytes(random: Random, content: bytes) -> bytes:

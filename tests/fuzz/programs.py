@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+from fuzz.mutate import written
 from roundtrip.collect import samples
 from roundtrip.studies.netpipe import output as netpipe_output
 from roundtrip.studies.npb import upstream as npb_upstream
@@ -13,7 +14,7 @@ from roundtrip.studies.osu import output as osu_output
 
 
 def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
-    file = _written(content, folder / "np.out")
+    file = written(content, folder / "np.out")
     points = netpipe_output.convert(file, "NPmpi", 2)
     assert [point.size_bytes for point in points] == [
         size for size, _ in zip(netpipe_output.Schedule().sizes(), points, strict=False)
@@ -23,21 +24,16 @@ def netpipe(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def npb(content: bytes, seed: bytes, folder: Path) -> bool:
-    npb_upstream.convert(_written(content, folder / "rfm_job.out"), "cg.A.x")
+    npb_upstream.convert(written(content, folder / "rfm_job.out"), "cg.A.x")
     samples.read_rows(folder / "samples.csv")
     return True
 
 
 def osu(name: str) -> Callable[[bytes, bytes, Path], bool]:
     def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        output = osu_output.parse(_written(content, folder / "osu.txt"), name)
+        output = osu_output.parse(written(content, folder / "osu.txt"), name)
         sizes = [row.size_bytes for row in output.rows]
         assert all(after == max(1, 2 * before) for before, after in pairwise(sizes))
         return True
 
     return check
-
-
-def _written(content: bytes, file: Path) -> Path:
-    file.write_bytes(content)
-    return file

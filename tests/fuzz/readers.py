@@ -14,6 +14,7 @@ from pathlib import Path
 from support.bundles import RECORDED
 
 from fuzz import bundles, foreign, history, links, programs
+from fuzz.mutate import written
 from roundtrip import files
 from roundtrip.campaign import model
 from roundtrip.collect import analysis, disturbance, launch, records, samples
@@ -47,14 +48,9 @@ def _run_file(name: str) -> Callable[[], list[bytes]]:
     return lambda: [(bundles.tree().path / name).read_bytes()]
 
 
-def _recorded(pattern: str) -> Callable[[], list[bytes]]:
-    return lambda: [file.read_bytes() for file in sorted(DATA.glob(pattern))]
-
-
-def _written(content: bytes, folder: Path, name: str) -> Path:
-    file = folder / name
-    file.write_bytes(content)
-    return file
+def _recorded(pattern: str, folder: Path = DATA) -> Callable[[], list[bytes]]:
+    """The contents of the files of that pattern."""
+    return lambda: [file.read_bytes() for file in sorted(folder.glob(pattern))]
 
 
 def _samples(content: bytes, seed: bytes, folder: Path) -> bool:
@@ -79,7 +75,7 @@ def _samples(content: bytes, seed: bytes, folder: Path) -> bool:
 
 def _record(name: str) -> Check:
     def check(content: bytes, seed: bytes, folder: Path) -> bool:
-        record = records.read_record(_written(content, folder, name))
+        record = records.read_record(written(content, folder / name))
         if name == "state.json":
             return True
         launch_records = {
@@ -100,28 +96,28 @@ _BOTH = ("case.json", "run.json")
 
 
 def _session(content: bytes, seed: bytes, folder: Path) -> bool:
-    report = SessionReport.read(_written(content, folder, "report.json"))
+    report = SessionReport.read(written(content, folder / "report.json"))
     for test in report.tests:
         (test.reason(report) + test.case_id + test.folder + test.hash).encode()
     return report.is_complete
 
 
 def _campaign(content: bytes, seed: bytes, folder: Path) -> bool:
-    campaign = model.load_campaign(_written(content, folder, "campaign.toml"))
+    campaign = model.load_campaign(written(content, folder / "campaign.toml"))
     assert campaign.launches >= 1
     assert campaign.checks
     return True
 
 
 def _analysis(content: bytes, seed: bytes, folder: Path) -> bool:
-    settings = analysis.load(_written(content, folder, "analysis.toml"))
+    settings = analysis.load(written(content, folder / "analysis.toml"))
     assert 0 < settings.statistics.confidence_level < 1
     return True
 
 
 def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
     (folder / "env").mkdir(exist_ok=True)
-    file = _written(content, folder / "env", "host.json")
+    file = written(content, folder / "env" / "host.json")
     machine = files.read_object_in_tree(file, folder)
     cores = disturbance.processors({"hosts": ["thunderbolt.example.org"]}, machine)
     environment = Environment.read(folder)
@@ -132,7 +128,7 @@ def _environment(content: bytes, seed: bytes, folder: Path) -> bool:
 
 
 def _lock(content: bytes, seed: bytes, folder: Path) -> bool:
-    spack_lock = lock.read(_written(content, folder, "spack.lock"))
+    spack_lock = lock.read(written(content, folder / "spack.lock"))
     lock.split_builds(spack_lock)
     lock.split_targets(spack_lock)
     return True
@@ -145,7 +141,7 @@ def _of_nights(name: str) -> tuple[Callable[[], list[bytes]], Check]:
 
 
 _CAMPAIGNS = Path(__file__).parents[2] / "campaigns"
-_LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment" / "spack.lock"
+_LOCK = Path(__file__).parents[1] / "sites" / "data" / "environment"
 _RING = RECORDED / "ring"
 READERS = {
     "samples.csv": Reader(_launch_file("samples.csv"), _samples),
@@ -154,9 +150,7 @@ READERS = {
     "link.json": Reader(links.seeds, links.check),
     "state.json": Reader(_run_file("state.json"), _record("state.json")),
     "report.json of a session": Reader(_run_file("rounds/001/report.json"), _session),
-    "campaign": Reader(
-        lambda: [file.read_bytes() for file in sorted(_CAMPAIGNS.glob("*.toml"))], _campaign
-    ),
+    "campaign": Reader(_recorded("*.toml", _CAMPAIGNS), _campaign),
     "analysis.toml": Reader(lambda: [analysis.default_text().encode()], _analysis),
     "env/host.json": Reader(_run_file("env/host.json"), _environment),
     "manifest.json": Reader(bundles.seeds("manifest.json"), bundles.check_of("manifest.json")),
@@ -168,14 +162,11 @@ READERS = {
         for name in map("{}.parquet".format, ALL)
     },
     **{name: Reader(*_of_nights(name)) for name in history.TABLES},
-    "details": Reader(
-        lambda: [(_RING / _DETAILS).read_bytes()],
-        bundles.check_of(_DETAILS, True, lambda: _RING),
-    ),
-    "spack.lock": Reader(lambda: [_LOCK.read_bytes()], _lock),
-    "logs of ReFrame": Reader(foreign.seeds("*/*.log*"), foreign.log),
-    "reports of ReFrame": Reader(foreign.seeds("*/*.json"), foreign.any_file),
-    "databases of ReFrame": Reader(foreign.seeds("*/*.db"), foreign.any_file),
+    "details": Reader(_recorded(_DETAILS, _RING), bundles.check_of(_DETAILS, True, lambda: _RING)),
+    "spack.lock": Reader(_recorded("spack.lock", _LOCK), _lock),
+    "logs of ReFrame": Reader(_recorded("reframe/*/*.log*"), foreign.log),
+    "reports of ReFrame": Reader(_recorded("reframe/*/*.json"), foreign.any_file),
+    "databases of ReFrame": Reader(_recorded("reframe/*/*.db"), foreign.any_file),
     "imported values": Reader(foreign.values_seeds, foreign.values),
     "annotations.yaml": Reader(foreign.annotation_seeds, foreign.annotated),
     "NetPIPE": Reader(_recorded("netpipe/*.full.out"), programs.netpipe),

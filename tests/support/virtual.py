@@ -219,7 +219,7 @@ def booted(
     state = Path(tempfile.mkdtemp(prefix="vc-"))
     cluster = Virtual(state, share, name)
     try:
-        with _small(share / "small") if has_small else nullcontext():
+        with small_disk(share / "small") if has_small else nullcontext():
             cluster.ok("up", "--nodes", nodes, "--share", str(share), *options)
             yield cluster
     finally:
@@ -228,7 +228,8 @@ def booted(
 
 
 @contextmanager
-def _small(folder: Path) -> Iterator[None]:
+def small_disk(folder: Path) -> Iterator[None]:
+    """A file system of 64 MiB at `folder`, which is made."""
     folder.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder)], check=True)
     try:
