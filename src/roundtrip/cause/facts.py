@@ -38,19 +38,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from roundtrip.cause.questions import (
-    ERROR,
-    LEAST_ROUNDS,
-    PATIENCE,
-    Question,
-    Search,
-    Span,
-    evidence_threshold,
-    is_above,
-    is_look,
-    ratio,
-    share,
-)
+from roundtrip.cause import questions
+from roundtrip.cause.questions import ERROR, Question, Search, Span, is_above, ratio, share
 from roundtrip.stats.sequential import Floats, log_wealth
 from roundtrip.stats.summaries import Interval
 
@@ -145,13 +134,13 @@ class _RoundRecord:
 
     def look(self) -> bool:
         """Update the evidence of each fact if a look is due; return whether it was."""
-        if is_due := is_look(len(self.splits)):
+        if is_due := questions.is_look(len(self.splits)):
             self.evidence = log_wealth(np.asarray(self.effects).T, np.zeros(1))[:, 0, -1]
         return is_due
 
     def strong_facts(self, error: float) -> list[str]:
         """Facts with an effect, except those whose coins equal or mirror those of another one."""
-        indices = np.flatnonzero(self.evidence >= evidence_threshold(error))
+        indices = np.flatnonzero(self.evidence >= questions.evidence_threshold(error))
         coins = np.asarray(self.coins, dtype=int).reshape(-1, len(self.facts))[:, indices]
         matches = (np.abs(coins.T @ coins) == len(coins)).sum(axis=1)
         return [self.facts[index] for index in indices[matches == 1].tolist()]
@@ -206,7 +195,7 @@ def find_causes(facts: Sequence[str], step: float, seed: int) -> Search[Causes]:
         coins = [_coins(len(facts), f"{seed} {number} {split}") for split in range(SPLITS)]
         answer = yield Question(kind, (old, new, *_arms(kind, record, coins)))
         failures = 0 if answer and answer.complete_values() else failures + 1
-        if answer is None or failures > PATIENCE * len(facts):
+        if answer is None or failures > questions.PATIENCE * len(facts):
             return _causes(Ending.UNKNOWN, record, sign)
         record.launches += answer.launches
         if values := answer.complete_values():
@@ -264,7 +253,7 @@ def _next_kind(record: _RoundRecord, error: float, sign: float) -> Kind | None:
         if not record.is_confirmed:
             record.is_confirmed = is_above((1 - MOST) * steps - residuals, 0.0, error)
         if not record.is_confirmed:
-            is_few = len(record.residuals) < max(LEAST_ROUNDS, len(record.steps) // 4)
+            is_few = len(record.residuals) < max(questions.LEAST_ROUNDS, len(record.steps) // 4)
             is_likely = is_few or np.median(residuals) <= (1 - _CONFIRM_SHARE) * np.median(steps)
             return Kind.CONFIRM if is_likely else Kind.SCREEN
     is_open = len(named_facts) > 1 and len(record.single_effects) < _MAX_SINGLE_ROUNDS

@@ -20,20 +20,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from roundtrip.cause.questions import (
-    ERROR,
-    PATIENCE,
-    Answer,
-    Question,
-    Search,
-    Span,
-    evidence,
-    evidence_threshold,
-    is_look,
-    is_within,
-    ratio,
-    share,
-)
+from roundtrip.cause import questions
+from roundtrip.cause.questions import ERROR, Question, Search, Span, evidence, evidence_threshold
 from roundtrip.stats.sequential import Floats
 from roundtrip.stats.summaries import Interval
 
@@ -113,11 +101,11 @@ def _search(result: Changes, count: int, min_step: float) -> Search[None]:
     while result.ends_differ is None:
         (step,) = yield from _gaps(result, "whether they differ", [(first, last)])
         steps.append(step)
-        if is_look(len(steps)):
-            result.step = ratio(steps)
+        if questions.is_look(len(steps)):
+            result.step = questions.ratio(steps)
             if _differs(steps, min_step, _ENDS):
                 result.ends_differ = True
-            elif is_within(steps, min_step, _ENDS):
+            elif questions.is_within(steps, min_step, _ENDS):
                 result.ends_differ = False
     if not result.ends_differ:
         return
@@ -163,12 +151,13 @@ def _probe(result: Changes, low: int, at: int, high: int, error: float) -> Searc
         if at in result.skip_reasons:
             return None
         gaps.append(row)
-        if is_look(len(gaps)):
-            strength = [evidence(column) for column in np.asarray(gaps).T]
+        if questions.is_look(len(gaps)):
+            below, above = np.asarray(gaps).T
+            strength = evidence(below), evidence(above)
             if max(strength) >= evidence_threshold(error):
                 verdict = SLOW if strength[0] >= strength[1] else FAST
-                below, above = np.asarray(gaps).T
-                return Probe(low, at, high, verdict, share(below, below + above, ERROR), len(gaps))
+                part = questions.share(below, below + above, ERROR)
+                return Probe(low, at, high, verdict, part, len(gaps))
 
 
 def _further_gaps(
@@ -191,10 +180,11 @@ def _further_gaps(
         for at in list(open_places):
             logs = columns[at + 1]
             differs = _differs(logs, margin, gap_error)
-            if is_look(len(rows)) and (differs or is_within(logs, margin, gap_error)):
+            is_decided = differs or questions.is_within(logs, margin, gap_error)
+            if is_decided and questions.is_look(len(rows)):
                 open_places.remove(at)
                 further_gaps += [gaps[at]] if differs else []
-    return further_gaps, ratio([row[0] for row in rows])
+    return further_gaps, questions.ratio([row[0] for row in rows])
 
 
 def _differs(logs: Sequence[float] | Floats, margin: float, error: float) -> bool:
@@ -214,7 +204,7 @@ def _gaps(
     arms = tuple(dict.fromkeys(at for pair in pairs for at in pair))
     failures: Counter[int] = Counter()
     while True:
-        answer: Answer | None = yield Question(kind, arms)
+        answer: questions.Answer | None = yield Question(kind, arms)
         if answer is None:
             raise _OverError
         result.launches += answer.launches
@@ -223,7 +213,7 @@ def _gaps(
             failures.update(
                 a for a, value in zip(arms, answer.values, strict=True) if value is None
             )
-            skips = {at: "its launches fail" for at in arms if failures[at] >= PATIENCE}
+            skips = {at: "its launches fail" for at in arms if failures[at] >= questions.PATIENCE}
         if skips:
             result.skip_reasons |= skips
             if {*skips} != {middle}:

@@ -20,20 +20,17 @@ from roundtrip.cause.order import SLOW, Changes
 from roundtrip.cause.questions import ERROR, Question, Span
 from roundtrip.cause.sentences import describe
 from roundtrip.collect import disclosure, manifest, signature
+from roundtrip.report import blocks
 from roundtrip.report.blocks import (
-    Answer,
     Block,
     Cell,
     Code,
     Column,
     Figure,
-    Gallery,
-    Items,
     Paragraph,
     Part,
     Report,
     Table,
-    Tone,
 )
 from roundtrip.report.plot import Curve, Plot, Rule, Scale, View
 from roundtrip.report.units import Unit
@@ -89,9 +86,11 @@ def report(bundle: Path) -> Report:
         "cause",
         "What did it",
         tuple(_tables(plan, result)),
-        answers=tuple(Answer(sentence, _tone(result)) for sentence in describe(plan, result)),
+        answers=tuple(
+            blocks.Answer(sentence, _tone(result)) for sentence in describe(plan, result)
+        ),
         question=f"Which {'change' if plan.kind == 'blame' else 'version'} did it?",
-        picture=Gallery((_caption(result),), figures) if figures else None,
+        picture=blocks.Gallery((_caption(result),), figures) if figures else None,
     )
     parts = (cause_part, _rounds(plan, entries, questions), _method(plan))
     completed = sum(entry.value is not None for entry in entries)
@@ -119,7 +118,7 @@ def _caption(result: Causes | Changes) -> str:
     )
 
 
-def _tone(result: Causes | Changes) -> Tone:
+def _tone(result: Causes | Changes) -> blocks.Tone:
     if isinstance(result, Changes):
         return "warn" if result.ends_differ is None or result.open_intervals else "plain"
     return "warn" if result.ending is Ending.UNKNOWN else "plain"
@@ -228,7 +227,9 @@ def _tables(plan: Plan, result: Causes | Changes) -> Iterator[Block]:
         yield _table("The probes in their order: each halves what is left.", columns, probes)
     if result.skip_reasons:
         skips = result.skip_reasons.items()
-        yield Items(tuple((Code(plan.arms[place]), f": {reason}") for place, reason in skips))
+        yield blocks.Items(
+            tuple((Code(plan.arms[place]), f": {reason}") for place, reason in skips)
+        )
 
 
 def _rounds(plan: Plan, entries: Sequence[Entry], questions: Sequence[Question]) -> Part:

@@ -250,11 +250,9 @@ def _cells(line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult) ->
 
     judgement = line.judgement
     since = verdicts.calendar.label(line.night) if line.night else ""
-    sensitivity = (
-        f"{units.percent(judgement.detectable_step)} within 10 nights"
-        if judgement.detectable_step is not None
-        else ""
-    )
+    sensitivity = ""
+    if judgement.detectable_step is not None:
+        sensitivity = f"{units.percent(judgement.detectable_step)} within 10 nights"
     is_marked = judgement.is_news and judgement.newest_night is None  # the last night is always new
     verdict = f"{judgement.verdict} (new)" if is_marked else str(judgement.verdict)
     remarks = (line.changes_text or judgement.reason, *line.revisions, relaunch.describe_line(line))
@@ -265,10 +263,11 @@ def _cells(line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult) ->
 def _record(
     campaign: str, line: Line, verdicts: NightVerdicts, relaunch: ConfirmationResult
 ) -> dict[str, Any]:
-    judgement, step = line.judgement, line.judgement.step
+    judgement, step, history = line.judgement, line.judgement.step, line.history
+    nights, accepted = verdicts.calendar.nights, line.acceptance
     return {
         "campaign": campaign,
-        "nights": len(verdicts.calendar.nights),
+        "nights": len(nights),
         **line.series.names,
         "mark": line.mark,
         "verdict": str(judgement.verdict),
@@ -276,42 +275,29 @@ def _record(
         "since": line.night,
         "ratio": step.ratio if step else None,
         "interval": [step.low, step.high] if step else None,
-        "drift_a_year": line.history.drift.yearly_ratio if line.history.drift else None,
+        "drift_a_year": history.drift.yearly_ratio if history.drift else None,
         "changes": [asdict(change) for change in line.changes],
         "would_have_seen": judgement.detectable_step,
         "alarm": judgement.is_alarm,
-        "shares_of_modes": asdict(line.history.shares) if line.history.shares else None,
-        "newest": asdict(line.history.newest_night) if line.history.newest_night else None,
-        "steps": [
-            {**asdict(point), "night": verdicts.calendar.nights[point.night]}
-            for point in line.history.steps
-        ],
+        "shares_of_modes": asdict(history.shares) if history.shares else None,
+        "newest": asdict(history.newest_night) if history.newest_night else None,
+        "steps": [{**asdict(point), "night": nights[point.night]} for point in history.steps],
         "incidents": [
-            {
-                "first": verdicts.calendar.nights[incident.first],
-                "last": verdicts.calendar.nights[incident.last],
-                "ratio": incident.ratio,
-            }
-            for incident in line.history.incidents
+            {"first": nights[spell.first], "last": nights[spell.last], "ratio": spell.ratio}
+            for spell in history.incidents
         ],
         "revisions": [
             {
-                "reported": verdicts.calendar.nights[revision.old_step.night],
+                "reported": nights[revision.old_step.night],
                 "ratio": revision.old_step.ratio,
-                "now": verdicts.calendar.nights[revision.new_step.night]
-                if revision.new_step
-                else None,
+                "now": nights[revision.new_step.night] if revision.new_step else None,
                 "why": revision.reason,
             }
-            for revision in line.history.revisions
+            for revision in history.revisions
         ],
         "revised": list(line.revisions),
-        "minimum_effect": line.history.least_effect,
-        "accepted": (
-            {"up_to": line.acceptance.last, "reason": line.acceptance.text}
-            if line.acceptance
-            else None
-        ),
+        "minimum_effect": history.least_effect,
+        "accepted": {"up_to": accepted.last, "reason": accepted.text} if accepted else None,
         "confirmation": relaunch.record(line),
         "why": judgement.reason,
     }

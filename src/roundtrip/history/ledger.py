@@ -13,24 +13,10 @@ from typing import Any
 import polars as pl
 
 from roundtrip import imported
-from roundtrip.collect import bundle_tables, manifest, reader, signature
-from roundtrip.collect.columns import Row
+from roundtrip.collect import bundle_tables, manifest, night_rows, reader, signature
+from roundtrip.collect.columns import Row, columns
 from roundtrip.collect.manifest import Manifest
-from roundtrip.collect.night_rows import (
-    ACCEPTANCES,
-    LEFT_OUT,
-    NIGHTS,
-    NOTES,
-    PAIRS,
-    PROVENANCE,
-    SERIES,
-    Acceptance,
-    Fact,
-    LeftOut,
-    Night,
-    Note,
-    Pair,
-)
+from roundtrip.collect.night_rows import PAIRS, SERIES
 from roundtrip.collect.signature import Signature
 from roundtrip.errors import UserError
 from roundtrip.history import cache, night, nodes, published
@@ -49,10 +35,24 @@ MOST_NIGHTS = 400
 MOST_PAIRED = 64
 #: The tables in a bundle, by field of `Ledger`; the first two are in each bundle with a history.
 _ATTACHED: Mapping[str, type[Row]] = {
-    **{"nights": Night, "provenance": Fact},
-    **{"notes": Note, "pairs": Pair, "accepted": Acceptance, "left_out": LeftOut},
+    "nights": night_rows.Night,
+    "provenance": night_rows.Fact,
+    "pairs": night_rows.Pair,
+    "notes": night_rows.Note,
+    "accepted": night_rows.Acceptance,
+    "left_out": night_rows.LeftOut,
 }
 _ALWAYS = ("nights", "provenance")
+
+
+def _frame(name: str, rows: Sequence[tuple[str, ...]] = ()) -> pl.DataFrame:
+    """The table of a ledger with these rows."""
+    return pl.DataFrame(rows, schema=columns(_ATTACHED[name]), orient="row")
+
+
+def _file(name: str) -> str:
+    """The path in a bundle of a table of a ledger."""
+    return f"{manifest.HISTORY}{name.replace('_', '-')}.parquet"
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class Ledger:
     `remarks` lists oddities of nights that were read.
     """
 
-    nights: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NIGHTS))
-    provenance: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROVENANCE))
+    nights: pl.DataFrame = field(default_factory=lambda: _frame("nights"))
+    provenance: pl.DataFrame = field(default_factory=lambda: _frame("provenance"))
     warnings: tuple[str, ...] = ()
-    notes: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NOTES))
-    pairs: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAIRS))
-    accepted: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=ACCEPTANCES))
-    left_out: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LEFT_OUT))
+    notes: pl.DataFrame = field(default_factory=lambda: _frame("notes"))
+    pairs: pl.DataFrame = field(default_factory=lambda: _frame("pairs"))
+    accepted: pl.DataFrame = field(default_factory=lambda: _frame("accepted"))
+    left_out: pl.DataFrame = field(default_factory=lambda: _frame("left_out"))
     signatures: Mapping[str, Signature] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -214,8 +214,8 @@ def _read_revisions(
     level = thresholds.statistics.confidence_level
     decode_errors = dict(_undecodable(revisions.values()))
     warnings = [f"{path}: {reason}" for path, reason in decode_errors.items()]
-    nights, facts = [pl.DataFrame(schema=NIGHTS)], [pl.DataFrame(schema=PROVENANCE)]
-    pair_frames, signatures = [pl.DataFrame(schema=PAIRS)], dict[str, Signature]()
+    nights, facts, pair_frames = [_frame("nights")], [_frame("provenance")], [_frame("pairs")]
+    signatures: dict[str, Signature] = {}
     decodable = [entry for entry in revisions.values() if entry.path not in decode_errors]
     for start in range(0, len(decodable), _BATCH):
         batch: list[MeasuredNight] = []
@@ -284,9 +284,9 @@ def attach(
         "nights": history.nights,
         "provenance": history.provenance,
         "pairs": ledger.nights_before(started, MOST_PAIRED).pairs,
-        "notes": pl.DataFrame(night_notes, schema=NOTES, orient="row"),
-        "accepted": pl.DataFrame(levels, schema=ACCEPTANCES, orient="row"),
-        "left_out": pl.DataFrame(omissions, schema=LEFT_OUT, orient="row"),
+        "notes": _frame("notes", night_notes),
+        "accepted": _frame("accepted", levels),
+        "left_out": _frame("left_out", omissions),
     }
     (bundle / manifest.HISTORY).mkdir()
     for name, frame in tables.items():
@@ -317,8 +317,3 @@ def read_attached(bundle: Path, bundle_manifest: Manifest) -> Ledger:
     if ledger.nights.select("night", *SERIES, "nodes").is_duplicated().any():
         raise UserError("a series has two rows for one night", bundle / _file("nights"))
     return ledger
-
-
-def _file(name: str) -> str:
-    """The path in a bundle of a table of a ledger."""
-    return f"{manifest.HISTORY}{name.replace('_', '-')}.parquet"
