@@ -26,6 +26,8 @@ _LEFT_OUT = re.compile(
     r"|report/(figures|drawn|sparks|heat|plot|audit/drawings|pages/sparkline)\.py"
     r"|studies/(charts|layers|axes)\.py"
 )
+_PYTHON = ("src/roundtrip/**/*.py", "checks/**/*.py", "testbed/vclusterlib/*.py", "tools/**/*.py")
+_CXX = ("workloads/**/*.?pp", "testbed/link/src/*.?pp")
 _SWAPS = {
     "boundary": {"<": "<=", "<=": "<", ">": ">=", ">=": ">"},
     "comparison": {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="},
@@ -141,18 +143,7 @@ def write(mutants: list[Mutant]) -> None:
 def drawn(known: list[Mutant], python: int, cxx: int, seed: int) -> list[Mutant]:
     """The known mutants, filled up to so many that count."""
     mutants = list(known)
-    for total, patterns in (
-        (
-            python,
-            (
-                "src/roundtrip/**/*.py",
-                "checks/**/*.py",
-                "testbed/vclusterlib/*.py",
-                "tools/**/*.py",
-            ),
-        ),
-        (cxx, ("workloads/**/*.?pp", "testbed/link/src/*.?pp")),
-    ):
+    for total, patterns in ((python, _PYTHON), (cxx, _CXX)):
         folders: dict[str, list[str]] = {}
         for path in sorted(file for pattern in patterns for file in CHECKOUT.glob(pattern)):
             file = path.relative_to(CHECKOUT).as_posix()

@@ -11,16 +11,7 @@ from roundtrip.collect import analysis
 from roundtrip.collect.bundle_rows import TIMING
 from roundtrip.collect.columns import SETTINGS_CELL
 from roundtrip.report.audit.subject import Chapter, Subject
-from roundtrip.report.blocks import (
-    Block,
-    Cell,
-    Column,
-    Figure,
-    Gallery,
-    Part,
-    Table,
-    Text,
-)
+from roundtrip.report.blocks import Block, Cell, Column, Figure, Gallery, Part, Table, Text
 from roundtrip.report.pages.series import Origins
 from roundtrip.report.plot import LINK, Curve, Heat, Plot, Rule, Scale, View
 from roundtrip.report.units import Level, Quantity, Unit, count
@@ -137,16 +128,9 @@ def part(*blocks: Block) -> Part:
 def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
     rows = [
         {
-            "launch": f"{case}/{number}",
-            "case_id": case,
-            "mpi_library": "MPI 1",
-            "compiler": "GNU 12",
-            "warmup_discarded": 10,
-            "taken": 20,
-            "simulated": False,
-            "emulation": None,
-            "reason": "",
-            "campaign_round": number,
+            **{"launch": f"{case}/{number}", "case_id": case},
+            **{"mpi_library": "MPI 1", "compiler": "GNU 12", "warmup_discarded": 10, "taken": 20},
+            **{"simulated": False, "emulation": None, "reason": "", "campaign_round": number},
             "started": f"2026-11-21T07:{number:02d}:{(number + len(case)) % 2}0Z",
             **dict.fromkeys(TIMING),
             **columns,
@@ -155,13 +139,11 @@ def launches(count: int = 9, **columns: Any) -> pl.DataFrame:
         for case in ("one", "other")
     ]
     kinds = {
+        **dict.fromkeys(("warmup_discarded", "taken", "campaign_round"), pl.Int64),
+        **dict.fromkeys(("compiler", *TIMING), pl.String),
         "emulation": SETTINGS_CELL,
-        "compiler": pl.String,
-        "warmup_discarded": pl.Int64,
-        "taken": pl.Int64,
-        **dict.fromkeys(TIMING, pl.String),
     }
-    frame = pl.DataFrame(rows, schema_overrides={**kinds, "campaign_round": pl.Int64})
+    frame = pl.DataFrame(rows, schema_overrides=kinds)
     starts = pl.format(
         "2026-11-21T07:{}:{}0Z",
         pl.col("campaign_round").cast(pl.String).str.zfill(2),

@@ -28,6 +28,26 @@ class Measured:
     row: Mapping[str, Any] = field(default_factory=dict)
 
 
+def data_of(launches: pl.DataFrame, rows: pl.DataFrame, **more: Any) -> Data:
+    """The data of a bundle with these launches and samples, and nothing else but `more`."""
+    tables = {
+        "points": pl.DataFrame(schema=POINTS),
+        "placement": pl.DataFrame(schema=PLACEMENT),
+        "details": {},
+        **more,
+    }
+    return Data(
+        folder=cast(Any, None),
+        manifest=cast(Any, None),
+        launches=launches,
+        samples=rows.lazy(),
+        analysis=analysis.default(),
+        campaign_text="",
+        environment={},
+        **tables,
+    )
+
+
 def bundle(measured: Iterable[Measured]) -> Data:
     """Its samples: three of each launch, arm and size, the median in the middle."""
     launches, rows = [], []
@@ -59,15 +79,5 @@ def bundle(measured: Iterable[Measured]) -> Data:
     schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
     columns = {**CASES, "parameters": SETTINGS_CELL, "emulation": SETTINGS_CELL}
     table = [{**dict.fromkeys(columns), **launch} for launch in launches]
-    return Data(
-        folder=cast(Any, None),
-        manifest=cast(Any, None),
-        launches=pl.DataFrame(table, schema=columns),
-        points=pl.DataFrame(schema=POINTS),
-        placement=pl.DataFrame(schema=PLACEMENT),
-        details={},
-        samples=pl.DataFrame(rows, schema=schema, orient="row").lazy(),
-        analysis=analysis.default(),
-        campaign_text="",
-        environment={},
-    )
+    launch_rows = pl.DataFrame(table, schema=columns)
+    return data_of(launch_rows, pl.DataFrame(rows, schema=schema, orient="row"))

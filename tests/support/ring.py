@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from roundtrip import studies
-from roundtrip.collect import analysis, bundle_tables, samples
-from roundtrip.collect.bundle_rows import DETAIL_ROWS, PLACEMENT, POINTS
+from roundtrip.collect import bundle_tables, samples
+from roundtrip.collect.bundle_rows import DETAIL_ROWS, POINTS
 from roundtrip.collect.columns import cells, columns, setting_rows
 from roundtrip.collect.run_record import DETAILS
 from roundtrip.report.blocks import Block, Fold, Part, Table
 from roundtrip.report.data import Data
 from roundtrip.stats.verdicts import judge
+from support.measured import data_of
 
 SIZES = (10, 1_000, 10_000, 1_000_000)
 #: Seconds per pass: fixed, and per byte.  MPI_Ssend costs up to 10 kB; datatypes are free.
@@ -56,17 +57,13 @@ def ring_data(
                 factor = change(launch, variant, size)
                 if factor is None:
                     continue
-                times = (
-                    factor * slowdown * (latency + size * per_byte) * (1 + 0.01 * random.random(6))
-                )
+                time = factor * slowdown * (latency + size * per_byte)
+                times = time * (1 + 0.01 * random.random(6))
                 key = (f"{launch:03d}", "Ring@x", "ring", case, variant, size)
                 rows += [(*key, "measure", i, "time_per_pass", t, "s") for i, t in enumerate(times)]
                 rows.append((*key, "laps", 0, "lap_time", 2 * times[0], "s"))
-    frame = pl.DataFrame(
-        rows,
-        schema={"launch": pl.String, "case_id": pl.String, **samples.SCHEMA},
-        orient="row",
-    )
+    schema = {"launch": pl.String, "case_id": pl.String, **samples.SCHEMA}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
     cases = pl.DataFrame(
         {
             "launch": [f"{launch:03d}" for launch in range(launches)],
@@ -91,20 +88,11 @@ def ring_data(
         for launch in cases["launch"]
         for point in points
     ]
-    return cast(
-        Data,
-        Data(
-            folder=cast(Any, None),
-            manifest=cast(Any, None),
-            launches=cases,
-            points=pl.DataFrame(point_rows, schema=POINTS),
-            placement=pl.DataFrame(schema=PLACEMENT),
-            details={"ring": bundle_tables.frame(detail_rows, columns(DETAIL_ROWS["ring"]))},
-            samples=frame.lazy(),
-            analysis=analysis.default(),
-            campaign_text="",
-            environment={},
-        ),
+    return data_of(
+        cases,
+        frame,
+        points=pl.DataFrame(point_rows, schema=POINTS),
+        details={"ring": bundle_tables.frame(detail_rows, columns(DETAIL_ROWS["ring"]))},
     )
 
 

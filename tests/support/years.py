@@ -19,13 +19,7 @@ import polars as pl
 from roundtrip.collect.night_rows import NIGHTS, PROVENANCE, SERIES
 from roundtrip.report.pages import history
 from roundtrip.report.pages.series import split_series
-from roundtrip.stats.nights.verdicts import (
-    Drift,
-    Incident,
-    NewestNight,
-    SeriesHistory,
-    Step,
-)
+from roundtrip.stats.nights.verdicts import Drift, Incident, NewestNight, SeriesHistory, Step
 
 VARIANTS = ("mpi", "boost", "mpi-datatype", "boost-datatype", "boost-serialized")
 ENVIRONS = ("openmpi41-boost181", "mpich40-boost181")
@@ -55,12 +49,10 @@ def make(series: int = 20, nights: int = 90, seed: int = 1) -> history.History:
     names = [_names(number) for number in range(series)]
     frames = [_points(names[n], truths[n], nights, rng) for n in range(series)]
     frame = pl.concat(frames)
-    histories = {}
-    for history_series in split_series(frame):
-        number = next(
-            n for n, series_names in enumerate(names) if series_names == history_series.names
-        )
-        histories[tuple(history_series.names.values())] = _history(truths[number], nights)
+    histories = {
+        tuple(entry.names.values()): _history(truths[names.index(entry.names)], nights)
+        for entry in split_series(frame)
+    }
     return history.History("nightly", "odin", frame, _provenance(nights), histories)
 
 
@@ -134,10 +126,9 @@ def _history(truth: Planted, nights: int) -> SeriesHistory:
         return SeriesHistory(nights, drift=drift, detectable_step=0.031)
     if truth.ratio != 1.0:
         margin = 0.01 * truth.ratio
-        step = Step(
-            truth.night, truth.ratio, truth.ratio - margin, truth.ratio + margin,
-            30 * (truth.ratio - 1) + 4, 4.3, nights - truth.night,
-        )  # fmt: skip
+        ends = (truth.ratio - margin, truth.ratio + margin)
+        evidence = 30 * (truth.ratio - 1) + 4
+        step = Step(truth.night, truth.ratio, *ends, evidence, 4.3, nights - truth.night)
         return SeriesHistory(nights, (step,), detectable_step=0.029)
     newest_night = NewestNight(1.002, 0.97, 1.03, is_outside=False)
     incidents = tuple(Incident(spike, spike, 1.5) for spike in truth.spikes)
