@@ -111,9 +111,14 @@ class Virtual:
 
     def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """A vcluster command, whatever its exit status."""
+        return self._process(self.command(*arguments), CHECKOUT, timeout)
+
+    def _process(
+        self, command: list[str], folder: Path, timeout: float
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.command(*arguments),
-            cwd=CHECKOUT,
+            command,
+            cwd=folder,
             env=self.environment,
             capture_output=True,
             text=True,
@@ -123,9 +128,8 @@ class Virtual:
     def ok(self, *arguments: str, timeout: float = 300) -> str:
         """Standard output of a vcluster command that must succeed."""
         process = self.run(*arguments, timeout=timeout)
-        assert process.returncode == 0, (
-            f"{arguments}: {process.returncode}\n{process.stderr}\n{process.stdout}"
-        )
+        output = f"{process.stderr}\n{process.stdout}"
+        assert process.returncode == 0, f"{arguments}: {process.returncode}\n{output}"
         return process.stdout
 
     def on_site(self, script: str, *arguments: str) -> list[str]:
@@ -138,14 +142,7 @@ class Virtual:
         exports = "".join(f"export {key}={value}; " for key, value in variables.items())
         script = f'{exports} sbatch --parsable "$@" campaigns/nightly.sbatch {campaign}'
         output = f"--output={self.share}/night-%j.out"
-        process = subprocess.run(
-            self.on_site(script, output, *options),
-            cwd=self.checkout,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=scaled_timeout(300),
-        )
+        process = self._process(self.on_site(script, output, *options), self.checkout, 300)
         assert process.stdout, process.stderr
         return process.stdout.split()[-1]
 

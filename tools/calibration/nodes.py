@@ -220,18 +220,26 @@ def _measures(
     ]
 
 
-def design(nights: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Launches of all nights: pairs by the circle method, night and round of each."""
-    order, plan = list(range(NODES)), []
-    for _ in range(NODES - 1):
-        plan.append([(order[k], order[-1 - k]) for k in range(NODES // 2)])
+def circle(nodes: int) -> list[list[tuple[int, int]]]:
+    """The circle method: each node meets each other once in `nodes` - 1 rounds."""
+    order, plan = list(range(nodes)), []
+    for _ in range(nodes - 1):
+        plan.append([(order[k], order[-1 - k]) for k in range(nodes // 2)])
         order = [order[0], order[-1], *order[1:-1]]
+    return plan
+
+
+def design(
+    nights: int, nodes: int = NODES, rounds: int = ROUNDS
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Launches of all nights: pairs by the circle method, night and round of each."""
+    plan = circle(nodes)
     rows = np.array(
         [
             (*pair, night, round_)
             for night in range(nights)
-            for round_ in range(ROUNDS)
-            for pair in plan[(night * ROUNDS + round_) % len(plan)]
+            for round_ in range(rounds)
+            for pair in plan[(night * rounds + round_) % len(plan)]
         ]
     )
     return rows[:, :2], rows[:, 2], rows[:, 3]

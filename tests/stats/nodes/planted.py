@@ -9,18 +9,10 @@ import numpy as np
 from roundtrip.collect import analysis
 from roundtrip.stats.nodes.judge import Measure, NodeVerdicts, judge
 from roundtrip.stats.nodes.launches import Launches
+from tools.calibration.nodes import design
 
 SETTINGS = analysis.default().nodes
 LEAST = SETTINGS.least_effect(is_tail=False)
-
-
-def rounds(nodes: int) -> list[list[tuple[int, int]]]:
-    """The circle method: each node meets each other in `nodes` - 1 rounds."""
-    order, plan = list(range(nodes)), []
-    for _ in range(nodes - 1):
-        plan.append([(order[i], order[-1 - i]) for i in range(nodes // 2)])
-        order = [order[0], order[-1], *order[1:-1]]
-    return plan
 
 
 def launches(
@@ -37,15 +29,8 @@ def launches(
 
     The level of each round and of each launch between two switches is its own.
     """
-    rng, plan = np.random.default_rng(seed), rounds(nodes)
-    slots = [
-        (pair, night, round_)
-        for night in range(nights)
-        for round_ in range(each)
-        for pair in plan[(night * each + round_) % len(plan)]
-    ]
-    pairs = np.array([slot[0] for slot in slots])
-    night, round_ = (np.array([slot[k] for slot in slots]) for k in (1, 2))
+    rng = np.random.default_rng(seed)
+    pairs, night, round_ = design(nights, nodes, each)
     node_costs = rng.normal(0, 0.01, nodes)
     cost = rng.normal(0, 0.3, (nights, each))[night, round_] + node_costs[pairs].sum(axis=1)
     for node, effect in (effects or {}).items():
