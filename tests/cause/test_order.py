@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from roundtrip.cause import order
+from roundtrip.cause import order, questions
 from roundtrip.cause.order import Changes, find_changes
-from roundtrip.cause.questions import ERROR, Answer, evidence_threshold, normal, simulate
+from roundtrip.cause.questions import ERROR, Answer, Question, evidence_threshold, normal, simulate
 
 COUNT, STEP, LEAST = 24, 0.2, 0.02
 
@@ -73,21 +73,17 @@ def ended(
     unbuilt: dict[int, str], first: int, failing: int | None = None, count: int = COUNT
 ) -> Changes:
     rng = np.random.default_rng(1)
-    search = find_changes(count, LEAST)
-    question = next(search)
-    while True:
+
+    def answer(question: Question) -> Answer:
         arms = [arm for arm in question.arms if isinstance(arm, int)]
         values = [
             None if arm == failing else STEP * (arm >= first) + 0.01 * rng.standard_normal()
             for arm in arms
         ]
         skip_reasons = {arm: unbuilt[arm] for arm in arms if arm in unbuilt}
-        answer = Answer([None] * len(arms), skip_reasons) if skip_reasons else Answer(values)
-        try:
-            question = search.send(answer)
-        except StopIteration as stop:
-            result: Changes = stop.value
-            return result
+        return Answer([None] * len(arms), skip_reasons) if skip_reasons else Answer(values)
+
+    return questions.run(find_changes(count, LEAST), answer)
 
 
 def test_versions_that_cannot_be_built_are_skipped_with_the_reason() -> None:

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
@@ -22,7 +23,7 @@ from pydantic import Field
 
 from roundtrip import files, model
 from roundtrip.campaign.scheduler import NoAnswerError
-from roundtrip.cause import facts, order
+from roundtrip.cause import facts, order, questions
 from roundtrip.cause.facts import Causes
 from roundtrip.cause.order import Changes
 from roundtrip.cause.questions import Answer, Question, Search
@@ -177,23 +178,21 @@ def arm_name(arm: Hashable) -> str:
 
 def replay(plan: Plan, entries: Sequence[Entry]) -> tuple[Causes | Changes, list[Question]]:
     """Repeat a search until its entries end; return its result and its questions."""
-    search, questions = plan.search(), []
-    question = next(search)
-    while True:
-        questions.append(question)
-        try:
-            question = search.send(answers(entries, question, len(questions)))
-        except StopIteration as stop:
-            result: Causes | Changes = stop.value
-            return result, questions
+    asked: list[Question] = []
+
+    def answer(question: Question) -> Answer | None:
+        asked.append(question)
+        return answers(entries, question, len(asked))
+
+    return questions.run(plan.search(), answer), asked
 
 
-def require_budget(minutes: float, count: int, seconds: float, words: str) -> None:
-    """UserError, with `words`, if `minutes` are too few for `count` times `seconds`."""
-    min_minutes = count * seconds / 60
+def require_budget(minutes: float, times: int, seconds: float, words: str) -> None:
+    """UserError, with `words`, if `minutes` are too few for so many `times` `seconds`."""
+    min_minutes = times * seconds / 60
     if min_minutes > minutes:
         raise UserError(
-            f"the budget of {minutes:g} min cannot suffice: {words}, and at least {count} are "
+            f"the budget of {minutes:g} min cannot suffice: {words}, and at least {times} are "
             f"needed; right is more than {math.ceil(min_minutes)} min"
         )
 
@@ -206,32 +205,29 @@ def run_search(
     Build time does not count.  The time is over, too, when the scheduler allows no launch.
     UserError for a budget that is too short.
     """
-    search = plan.search()
-    question = next(search)
-    number, left_s, lengths = 0, 60 * minutes, list[float]()
-    while True:
-        number += 1
-        answer = answers(journal.entries, question, number)
-        if answer is None and not (lengths and statistics.median(lengths) > left_s):
-            if faults := _build(question, launcher, tell):
-                journal.add(Entry(round=number, unbuilt=faults))
-            else:
-                start = time.monotonic()
-                # A round that took as long as the others may end; a launch that hangs may not.
-                limit_s = max(left_s, _MIN_ROUND_S) + statistics.median(lengths or [0.0])
-                end = start + limit_s
-                is_over = not _launch(plan, journal, launcher, question, number, end, tell)
-                lengths.append(time.monotonic() - start)
-                left_s -= lengths[-1]
-                if number == 1 and not is_over:
-                    words = f"a round takes {lengths[0]:.0f} s"
-                    require_budget(minutes, MIN_SEARCH_ROUNDS, lengths[0], words)
-            answer = answers(journal.entries, question, number)
-        try:
-            question = search.send(answer)
-        except StopIteration as stop:
-            result: Causes | Changes = stop.value
-            return result
+    left_s, lengths, numbers = 60 * minutes, list[float](), count(1)
+
+    def answer(question: Question) -> Answer | None:
+        nonlocal left_s
+        number = next(numbers)
+        known = answers(journal.entries, question, number)
+        if known or (lengths and statistics.median(lengths) > left_s):
+            return known
+        if faults := _build(question, launcher, tell):
+            journal.add(Entry(round=number, unbuilt=faults))
+            return answers(journal.entries, question, number)
+        start = time.monotonic()
+        # A round that took as long as the others may end; a launch that hangs may not.
+        limit_s = max(left_s, _MIN_ROUND_S) + statistics.median(lengths or [0.0])
+        is_over = not _launch(plan, journal, launcher, question, number, start + limit_s, tell)
+        lengths.append(time.monotonic() - start)
+        left_s -= lengths[-1]
+        if number == 1 and not is_over:
+            words = f"a round takes {lengths[0]:.0f} s"
+            require_budget(minutes, MIN_SEARCH_ROUNDS, lengths[0], words)
+        return answers(journal.entries, question, number)
+
+    return questions.run(plan.search(), answer)
 
 
 def _build(question: Question, launcher: Launcher, tell: Callable[[str], None]) -> dict[str, str]:

@@ -63,6 +63,18 @@ Result = TypeVar("Result")
 Search = Generator[Question, Answer | None, Result]
 
 
+def run(search: Search[Result], answer: Callable[[Question], Answer | None]) -> Result:
+    """Run a search to its end, each question answered by `answer`; return its result."""
+    question = next(search)
+    while True:
+        reply = answer(question)
+        try:
+            question = search.send(reply)
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+
+
 @dataclass(frozen=True)
 class Span:
     """An estimate and its interval, valid at any stopping time; no ends after too few rounds."""
@@ -159,13 +171,12 @@ def simulate(
 ) -> Result:
     """Run a search to its end or for at most `budget` launches; return its result."""
     launch_count = 0
-    question = next(search)
-    while True:
-        count = len(question.arms)
-        values = rng.permutation(noise(rng, count)) + [effect(arm) for arm in question.arms]
-        launch_count += count
-        try:
-            question = search.send(None if launch_count > budget else Answer(values.tolist()))
-        except StopIteration as stop:
-            result: Result = stop.value
-            return result
+
+    def answer(question: Question) -> Answer | None:
+        nonlocal launch_count
+        launch_count += len(question.arms)
+        values = rng.permutation(noise(rng, len(question.arms)))
+        values += [effect(arm) for arm in question.arms]
+        return None if launch_count > budget else Answer(values.tolist())
+
+    return run(search, answer)
