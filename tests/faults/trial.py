@@ -107,7 +107,7 @@ class Trial:
                 command, cwd=CHECKOUT, env=environment, stdout=log, stderr=subprocess.STDOUT
             )
 
-    def resume(self, patience_s: float = 120) -> subprocess.Popen[bytes]:
+    def resume(self) -> subprocess.Popen[bytes]:
         """Invoke, once a session that outlived its killed driver has let go of the tree."""
         begin = time.monotonic()
         while True:
@@ -115,7 +115,7 @@ class Trial:
             await_true(lambda p=process: p.poll() is not None or _BEGUN in self.log, 60, 0.02)
             if process.poll() != 2 or _LOCKED not in self.log:
                 return process
-            is_late = time.monotonic() - begin > scaled_timeout(patience_s)
+            is_late = time.monotonic() - begin > scaled_timeout(120)
             assert not is_late, "the killed campaign's session never ended"
 
     @property
@@ -165,10 +165,10 @@ class Trial:
         await_true(lambda: is_reached() or process.poll() is not None, 120, 0.05)
         return process
 
-    def strike(self, signal_: signal.Signals, kind: str = "driver") -> bool:
-        """Send a signal to the processes of a kind; False if there is none."""
+    def strike(self, signal_: signal.Signals) -> bool:
+        """Send a signal to the driver; False if there is none."""
         is_struck = False
-        for pid in processes(self.runs, kind):
+        for pid in processes(self.runs, "driver"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal_)
                 is_struck = True

@@ -184,7 +184,7 @@ def test_the_level_before_a_step_is_the_one_its_ratio_is_over(generated: history
     ends = (0, 30, 79, 90)
     levels = (1e-6, 2e-6, 3e-6)
     segments = tuple(
-        Segment(begin, end, level, 0.01, 0.0)
+        Segment(begin, end, level)
         for begin, end, level in zip(ends, ends[1:], levels, strict=False)
     )
     stepped = SeriesHistory(90, steps, segments)

@@ -81,10 +81,10 @@ def equal_log_ratios(
     return np.asarray(logs.reshape(series, rounds // coin_rounds, coin_rounds).mean(axis=2))
 
 
-def false_claims(logs: Floats, level: float = LEVEL) -> int:
+def false_claims(logs: Floats) -> int:
     """Count the series in `logs`, of shape (series, rounds), called different at any round."""
     wealth = log_wealth(logs, np.zeros(1))[:, 0]
-    return int((wealth.max(axis=1) >= -math.log(level)).sum())
+    return int((wealth.max(axis=1) >= -math.log(LEVEL)).sum())
 
 
 def false_reports(rng: Rng, reports: int) -> int:

@@ -16,7 +16,6 @@ from roundtrip.stats.nights.judge import fit_stretches, judge
 from roundtrip.stats.nights.series import rows
 from roundtrip.stats.nights.verdicts import SeriesHistory
 from roundtrip.stats.settings import NightSettings
-from roundtrip.stats.summaries import autocorrelation
 
 #: The values of the columns of `SERIES`.
 SeriesNames = tuple[Any, ...]
@@ -152,6 +151,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
         part = parts[-1]
         levels = np.split(part.series.values, part.fit.points)
         rest = np.concatenate([level - level.mean() for level in levels])
+        squares = float(rest @ rest)
         deviations = part.series.raw - part.series.values
         for excursion in part.series.excursions:
             deviations[excursion.begin : excursion.end] = 0.0
@@ -159,7 +159,7 @@ def measure_noise(nights: pl.DataFrame, settings: NightSettings) -> list[Noise]:
             Noise(
                 name,
                 part.fit.sd * part.series.spread,
-                autocorrelation(rest),
+                float(rest[1:] @ rest[:-1]) / squares if squares else 0.0,
                 len(part.series.excursions),
                 int(np.unique(part.row.node_set).size),
                 len(part.fit.points),

@@ -106,12 +106,6 @@ def robust_sd(values: np.ndarray) -> float:
     return MAD * float(np.median(np.abs(values - np.median(values))))
 
 
-def autocorrelation(residuals: np.ndarray) -> float:
-    """The autocorrelation at lag 1 of deviations from a level; 0 if all are 0."""
-    squares = float(residuals @ residuals)
-    return float(residuals[1:] @ residuals[:-1]) / squares if squares else 0.0
-
-
 def total_rate(work: Sequence[float], times: Sequence[float]) -> float:
     """sum(work) / sum(times): the overall rate, in the unit of work per second.
 

@@ -145,7 +145,7 @@ def test_a_night_that_was_worse_and_lasts_is_no_incident() -> None:
 def test_a_change_of_shares_is_said_of_the_worse_mode(
     before: float, after: float, lower_is_better: bool, verdict: Verdict
 ) -> None:
-    segments = (Segment(0, 100, 1.0, 0.01, 0.0),)
+    segments = (Segment(0, 100, 1.0),)
     history = known(segments=segments, shares=Shares(20, before, after, 1.08))
     assert history.verdict(lower_is_better=lower_is_better) is verdict
     summary = judgement(history, lower_is_better=lower_is_better)

@@ -16,7 +16,6 @@ from roundtrip.stats.nights.segments import Fit
 from roundtrip.stats.nights.series import CleanSeries, Row, clean, rows, usual_excursion_sizes
 from roundtrip.stats.nights.verdicts import Drift, Incident, Segment, SeriesHistory, Step
 from roundtrip.stats.settings import NightSettings
-from roundtrip.stats.summaries import autocorrelation, robust_sd
 
 _DAYS_A_YEAR = 365.25
 #: Most rounds in which excursions that a fit took for levels are removed.
@@ -196,13 +195,9 @@ def _steps(parts: Sequence[Stretch], settings: NightSettings) -> list[Step]:
 def _segments(row: Row, steps: Sequence[Step]) -> Iterator[Segment]:
     begins = [0, *(int(np.searchsorted(row.night, step.night)) for step in steps)]
     for begin, end in zip(begins, [*begins[1:], row.values.size], strict=True):
-        values = row.values[begin:end]
-        if not values.size:
-            continue
-        level, spread = float(np.median(values)), robust_sd(values)
-        residuals = np.clip(values - level, -4 * spread, 4 * spread)
-        first, last = int(row.night[begin]), int(row.night[end - 1])
-        yield Segment(first, last + 1, math.exp(level), spread, autocorrelation(residuals))
+        if begin < end:
+            level = math.exp(float(np.median(row.values[begin:end])))
+            yield Segment(int(row.night[begin]), int(row.night[end - 1]) + 1, level)
 
 
 def _incidents(parts: Sequence[Stretch]) -> Iterator[Incident]:

@@ -68,15 +68,12 @@ class Revision:
 class Segment:
     """The nights between two change points, from `begin` to `end` (exclusive).
 
-    `level` is their median in the unit of the series, `spread` the robust standard deviation from
-    night to night (relative), `autocorrelation` the one at lag 1.
+    `level` is their median in the unit of the series.
     """
 
     begin: int
     end: int
     level: float
-    spread: float
-    autocorrelation: float
 
 
 @dataclass(frozen=True)

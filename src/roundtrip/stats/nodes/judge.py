@@ -50,7 +50,7 @@ class UnitEffect:
 
     `low` and `high` are None with too few launches for an interval.  `p`: the probability that
     healthy launches are as bad; `newest_effect`: the median effect in the newest night that
-    measured the unit.  `nights`: used nights of the `window`.
+    measured the unit.  `nights`: used nights of the window.
     """
 
     unit: Unit
@@ -61,7 +61,6 @@ class UnitEffect:
     launches: int
     partners: int
     nights: int
-    window: int
     newest_effect: float
 
 
@@ -176,7 +175,7 @@ def _searches(measure: Measure, settings: NodeSettings, confidence: float) -> It
         return
     nights = np.unique(measure.launches.night).size
     for width in settings.windows_nights:
-        yield Search(measure, measure.launches.newest(width), settings, confidence, width)
+        yield Search(measure, measure.launches.newest(width), settings, confidence)
         if width >= nights:
             break
 
@@ -204,14 +203,13 @@ def _without_echoes(outliers: list[Outlier]) -> tuple[Outlier, ...]:
 class Search:
     """The search for units that stand out in the `launches` of a window of a measure.
 
-    `confidence` is the level of intervals; `window` counts nights.
+    `confidence` is the level of intervals.
     """
 
     measure: Measure
     launches: Launches
     settings: NodeSettings
     confidence: float
-    window: int
 
     @cached_property
     def effects(self) -> list[UnitEffect]:
@@ -338,7 +336,6 @@ class Search:
             launches=indices.size,
             partners=partners.size,
             nights=np.unique(nights).size,
-            window=self.window,
             newest_effect=float(np.median(residuals[nights == nights.max()])),
         )
 
