@@ -153,7 +153,8 @@ class Checks:
 
 def variables(switches: Sequence[Switch], arm: Hashable) -> str:
     """Shell commands that set each variable to its value in an arm, or unset it."""
-    values = {switch.variable: switch.value(arm) for switch in switches if switch.is_variable}
+    others = (NODE_SET, TOOLCHAIN, LAUNCHER_OPTIONS)
+    values = {item.variable: item.value(arm) for item in switches if item.variable not in others}
     return "".join(
         f"unset {name}\n" if value is None else f"export {name}={shlex.quote(value)}\n"
         for name, value in values.items()

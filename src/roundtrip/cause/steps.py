@@ -70,11 +70,6 @@ class Switch:
     old: str | None
     new: str | None
 
-    @property
-    def is_variable(self) -> bool:
-        """Whether it is an environment variable."""
-        return self.variable not in (NODE_SET, TOOLCHAIN, LAUNCHER_OPTIONS)
-
     def value(self, arm: Hashable) -> str | None:
         """The value in `arm`, the set of the names of switches that are new."""
         return self.new if isinstance(arm, frozenset) and self.name in arm else self.old
@@ -216,7 +211,10 @@ def _series_step(campaign: str, line: Line, step: _Step) -> SeriesStep:
     night, ratio, changes = step
     size = math.log(ratio) if line.series.lower_is_better else -math.log(ratio)
     switches, others = split(changes)
-    return SeriesStep(campaign, line, night, size, _noise(line), switches, others)
+    # The standard deviation of nights, by differences of successive nights.
+    logs = np.log([point.median for point in line.series.points if point.median > 0])
+    noise = robust_sd(np.diff(logs)) / math.sqrt(2) if logs.size > 2 else 0.02
+    return SeriesStep(campaign, line, night, size, noise, switches, others)
 
 
 def launch_s(step: SeriesStep, site: str, reports: Path) -> float:
@@ -248,12 +246,6 @@ def _lines(
         for line in verdicts.lines:
             if series.casefold() in " ".join(line.label.split()).casefold():
                 yield folder.parent.name, line, verdicts.calendar.nights
-
-
-def _noise(line: Line) -> float:
-    """The standard deviation of nights, in logarithms, by differences of successive nights."""
-    values = [point.median for point in line.series.points if point.median > 0]
-    return float(robust_sd(np.diff(np.log(values))) / math.sqrt(2)) if len(values) > 2 else 0.02
 
 
 def split(changes: Sequence[Change]) -> tuple[tuple[Switch, ...], tuple[tuple[str, str], ...]]:

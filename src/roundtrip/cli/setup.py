@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -20,10 +19,10 @@ from roundtrip.cli import app, common
 from roundtrip.collect import analysis
 from roundtrip.errors import UserError, writing
 from roundtrip.host import facts
-from roundtrip.host.doctor import Finding, can_measure, examine
+from roundtrip.host.doctor import can_measure, examine
 from roundtrip.toolchains.build import build, pending_plans
 from roundtrip.toolchains.plan import BuildError, Store, states
-from roundtrip.toolchains.spec import Toolchain, catalogue
+from roundtrip.toolchains.spec import catalogue
 
 _STYLES = {"ok": "green", "warn": "yellow", "impossible": "bold red"}
 #: The contents of a campaign folder in a wheel; a checkout is a campaign folder itself.
@@ -64,7 +63,10 @@ def doctor(
     host = facts.read_host()
     findings = examine(host, missing_packages, toolchain_states)
     if not quick and can_measure(findings):
-        findings += _aa_test(host.autogroup)
+        from roundtrip.host import interference
+
+        levels = analysis.default().statistics
+        findings += interference.findings(interference.measure(), levels, host.autogroup)
     table = Table(box=None, show_header=False, pad_edge=False)
     for finding in findings:
         text = Text(finding.detail)
@@ -74,13 +76,6 @@ def doctor(
     Console(markup=False).print(table)
     if not can_measure(findings):
         raise typer.Exit(1)
-
-
-def _aa_test(autogroup: bool | None) -> list[Finding]:
-    from roundtrip.host import interference
-
-    levels = analysis.default().statistics
-    return interference.findings(interference.measure(), levels, autogroup)
 
 
 @app.command()
@@ -101,7 +96,11 @@ def toolchains(
     all_toolchains = catalogue()
     selection = all_toolchains.select(names or [], everything)
     if listing:
-        _show(selection if names or everything else all_toolchains.available_toolchains, store)
+        listed = selection if names or everything else all_toolchains.available_toolchains
+        table = Table("toolchain", "state", box=None)
+        for name, state in states(listed, store).items():
+            table.add_row(name, state)
+        common.show(table)
         return
     if not pending_plans(selection, store):
         print(f"toolchains: {len(selection)} good, nothing to build")
@@ -113,13 +112,6 @@ def toolchains(
         print(f"roundtrip: {error.explain()}", file=sys.stderr)
         raise typer.Exit(1) from None
     print(f"toolchains: {len(selection)} good")
-
-
-def _show(selection: Iterable[Toolchain], store: Store) -> None:
-    table = Table("toolchain", "state", box=None)
-    for name, state in states(selection, store).items():
-        table.add_row(name, state)
-    common.show(table)
 
 
 class _Board:

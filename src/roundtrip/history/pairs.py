@@ -51,7 +51,8 @@ def measure_pairs(
     passed_launches = all_launches.filter(~pl.col("failed"))
     if all_launches.is_empty():
         return no_pairs()
-    small, large = pl.col("size_bytes") <= settings.small_bytes, _is_large(settings)
+    size = pl.col("size_bytes")
+    small, large = size <= settings.small_bytes, size >= settings.large_bytes
     is_time, is_rate = pl.col("unit") == "s", pl.col("unit") == "MB/s"
     is_passed = pl.col("launch").is_in(passed_launches["launch"].to_list())
     medians = (
@@ -88,10 +89,6 @@ def no_pairs() -> pl.DataFrame:
 
 
 _OWN = {name: kind for name, kind in PAIRS.items() if name not in ("night", "digest")}
-
-
-def _is_large(settings: NodeSettings) -> pl.Expr:
-    return pl.col("size_bytes") >= settings.large_bytes
 
 
 def _launches(

@@ -237,7 +237,9 @@ def fit(launches: Launches, mask: np.ndarray, spread_least: float) -> Fit:
     prior = np.r_[np.full(base_design.shape[1], 1e-9), np.full(nodes, _PRIOR)]
     residuals = launches.cost - _medians(launches.cost, blocks, mask)
     for _ in range(_ITERATIONS):
-        weight = mask * _weights(residuals, mask, spread_least)
+        distance = np.maximum(np.abs(residuals), 1e-300)
+        distance /= robust_spread(residuals[mask], spread_least)
+        weight = mask * np.minimum(1.0, _HUBER / distance)
         normal = design.T @ (design * weight[:, None]) + np.diag(prior)
         solution = np.linalg.solve(normal, design.T @ (launches.cost * weight))
         residuals = launches.cost - design @ solution
@@ -252,11 +254,6 @@ def fit(launches: Launches, mask: np.ndarray, spread_least: float) -> Fit:
 def robust_spread(values: np.ndarray, least: float) -> float:
     """Standard deviation of `values` from their median absolute deviation, at least `least`."""
     return max(least, robust_sd(values)) if values.size else least
-
-
-def _weights(residuals: np.ndarray, mask: np.ndarray, least: float) -> np.ndarray:
-    distance = np.maximum(np.abs(residuals), 1e-300) / robust_spread(residuals[mask], least)
-    return np.asarray(np.minimum(1.0, _HUBER / distance))
 
 
 def _blocks(launches: Launches, mask: np.ndarray) -> np.ndarray:
